@@ -1,0 +1,437 @@
+//! Block accounting: one fixed record a block, free blocks by rank, closed blocks by valid units.
+//!
+//! A block is free, open, closed, or being collected. Closed blocks stand in two indexes of their domain (the drive or a
+//! plane): a plain list to draw from, and, if the victim policy asks for it, a ranking: one linked list for each number of
+//! valid units, in the order in which the blocks came to that number.
+
+use crate::policy::free_block::FreeBlockPolicy;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const NONE: u32 = u32::MAX;
+
+/// Where a block is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// Erased.
+    Free,
+    /// Being written.
+    Open,
+    /// Fully written; may be collected.
+    Closed,
+    /// Being collected.
+    Victim,
+}
+
+/// The record of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// Valid units.
+    pub valid: u32,
+    /// Pages programmed.
+    pub write_point: u32,
+    /// Erases.
+    pub erases: u32,
+    /// The domain's clock at the last invalidation, or at closing.
+    touched: u32,
+    /// Neighbours in the ranking.
+    previous: u32,
+    next: u32,
+    /// Position in the list of closed blocks.
+    position: u32,
+    /// Where it is in its life.
+    pub status: Status,
+}
+
+/// First and last block of a list of the ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Domain {
+    closed: Vec<u32>,
+    ranking: Vec<Ends>,
+    /// No list below this one holds a block.
+    least: u32,
+    free: u32,
+    /// Pages programmed, modulo 2^32.
+    clock: u32,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct FreeList {
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    freed: u32,
+}
+
+/// All blocks of a drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Blocks {
+    records: Vec<Block>,
+    free: Vec<FreeList>,
+    domains: Vec<Domain>,
+    blocks_per_plane: u32,
+    planes_per_domain: u32,
+    units_per_block: u32,
+    units_per_page: u32,
+    pages_per_block: u32,
+    ranked: bool,
+}
+
+/// The sizes that the accounting needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Planes in the drive.
+    pub planes: u32,
+    /// Planes in a domain.
+    pub planes_per_domain: u32,
+    /// Blocks in a plane.
+    pub blocks_per_plane: u32,
+    /// Pages in a block.
+    pub pages_per_block: u32,
+    /// Units in a page.
+    pub units_per_page: u32,
+}
+
+impl Blocks {
+    /// All blocks free.
+    #[must_use]
+    pub fn new(sizes: Sizes, ranked: bool, free_block: &FreeBlockPolicy) -> Self {
+        let units_per_block = sizes.pages_per_block * sizes.units_per_page;
+        let record = Block {
+            valid: 0,
+            write_point: 0,
+            erases: 0,
+            touched: 0,
+            previous: NONE,
+            next: NONE,
+            position: NONE,
+            status: Status::Free,
+        };
+        let lists = if ranked { units_per_block as usize + 1 } else { 0 };
+        let domain = Domain {
+            closed: Vec::new(),
+            ranking: vec![Ends { first: NONE, last: NONE }; lists],
+            least: units_per_block + 1,
+            free: sizes.blocks_per_plane * sizes.planes_per_domain,
+            clock: 0,
+        };
+        let free = (0..sizes.planes)
+            .map(|plane| {
+                let first = plane * sizes.blocks_per_plane;
+                let entry = |i| Reverse((free_block.rank(0, i), first + i));
+                FreeList { heap: (0..sizes.blocks_per_plane).map(entry).collect(), freed: sizes.blocks_per_plane }
+            })
+            .collect();
+        Self {
+            records: vec![record; (sizes.planes * sizes.blocks_per_plane) as usize],
+            free,
+            domains: vec![domain; (sizes.planes / sizes.planes_per_domain) as usize],
+            blocks_per_plane: sizes.blocks_per_plane,
+            planes_per_domain: sizes.planes_per_domain,
+            units_per_block,
+            units_per_page: sizes.units_per_page,
+            pages_per_block: sizes.pages_per_block,
+            ranked,
+        }
+    }
+
+    /// The record of a block.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, block: u32) -> &Block {
+        &self.records[block as usize]
+    }
+
+    /// All records, in the order of the blocks' numbers.
+    #[must_use]
+    pub fn records(&self) -> &[Block] {
+        &self.records
+    }
+
+    /// The plane of a block.
+    #[inline]
+    #[must_use]
+    pub fn plane_of(&self, block: u32) -> u32 {
+        block / self.blocks_per_plane
+    }
+
+    /// The domain of a plane.
+    #[inline]
+    #[must_use]
+    pub fn domain_of_plane(&self, plane: u32) -> u32 {
+        if self.domains.len() == 1 {
+            0
+        } else {
+            plane / self.planes_per_domain
+        }
+    }
+
+    #[inline]
+    fn domain_of(&self, block: u32) -> u32 {
+        if self.domains.len() == 1 {
+            0
+        } else {
+            self.plane_of(block) / self.planes_per_domain
+        }
+    }
+
+    /// Free blocks of a plane.
+    #[inline]
+    #[must_use]
+    pub fn free_in_plane(&self, plane: u32) -> u32 {
+        self.free[plane as usize].heap.len() as u32
+    }
+
+    /// Free blocks of a domain.
+    #[inline]
+    #[must_use]
+    pub fn free_in_domain(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].free
+    }
+
+    /// Free blocks of the drive.
+    #[must_use]
+    pub fn free_blocks(&self) -> u32 {
+        self.domains.iter().map(|domain| domain.free).sum()
+    }
+
+    /// Number of domains.
+    #[must_use]
+    pub fn domains(&self) -> u32 {
+        self.domains.len() as u32
+    }
+
+    /// Opens the free block of lowest rank of a plane.
+    pub(crate) fn open(&mut self, plane: u32) -> Option<u32> {
+        let Reverse((_, block)) = self.free[plane as usize].heap.pop()?;
+        let domain = self.domain_of_plane(plane);
+        self.domains[domain as usize].free -= 1;
+        let record = &mut self.records[block as usize];
+        assert_eq!(record.status, Status::Free);
+        record.status = Status::Open;
+        Some(block)
+    }
+
+    /// Takes note of a page programmed with `units` valid units; true when it was the last of its block.
+    #[inline]
+    pub(crate) fn programmed(&mut self, block: u32) -> bool {
+        let domain = self.domain_of(block);
+        let clock = &mut self.domains[domain as usize].clock;
+        *clock = clock.wrapping_add(1);
+        let record = &mut self.records[block as usize];
+        record.write_point += 1;
+        record.write_point == self.pages_per_block
+    }
+
+    /// A unit became valid in an open block.
+    #[inline]
+    pub(crate) fn gain(&mut self, block: u32) {
+        self.records[block as usize].valid += 1;
+    }
+
+    /// A unit of a block became invalid.
+    #[inline]
+    pub(crate) fn lose(&mut self, block: u32) {
+        let domain = self.domain_of(block);
+        let clock = self.domains[domain as usize].clock;
+        let record = &mut self.records[block as usize];
+        record.touched = clock;
+        let valid = record.valid;
+        record.valid = valid - 1;
+        if self.ranked && record.status == Status::Closed {
+            self.unlink(domain, block, valid);
+            self.link(domain, block, valid - 1);
+        }
+    }
+
+    /// All pages of an open block are programmed.
+    pub(crate) fn close(&mut self, block: u32) {
+        let domain = self.domain_of(block);
+        let list = &mut self.domains[domain as usize];
+        let position = list.closed.len() as u32;
+        list.closed.push(block);
+        let clock = list.clock;
+        let record = &mut self.records[block as usize];
+        assert_eq!(record.status, Status::Open);
+        record.status = Status::Closed;
+        record.position = position;
+        record.touched = clock;
+        let valid = record.valid;
+        if self.ranked {
+            self.link(domain, block, valid);
+        }
+    }
+
+    /// A closed block is to be collected.
+    pub(crate) fn take(&mut self, block: u32) {
+        let domain = self.domain_of(block);
+        let record = &mut self.records[block as usize];
+        assert_eq!(record.status, Status::Closed);
+        record.status = Status::Victim;
+        let (position, valid) = (record.position, record.valid);
+        let closed = &mut self.domains[domain as usize].closed;
+        closed.swap_remove(position as usize);
+        if let Some(&moved) = closed.get(position as usize) {
+            self.records[moved as usize].position = position;
+        }
+        if self.ranked {
+            self.unlink(domain, block, valid);
+        }
+    }
+
+    /// A collected block was erased.
+    pub(crate) fn erased(&mut self, block: u32, free_block: &FreeBlockPolicy) {
+        let (plane, domain) = (self.plane_of(block), self.domain_of(block));
+        let record = &mut self.records[block as usize];
+        assert!(record.status == Status::Victim && record.valid == 0, "block {block} is erased as {record:?}");
+        record.status = Status::Free;
+        record.write_point = 0;
+        record.erases += 1;
+        let list = &mut self.free[plane as usize];
+        list.heap.push(Reverse((free_block.rank(record.erases, list.freed), block)));
+        list.freed = list.freed.wrapping_add(1);
+        self.domains[domain as usize].free += 1;
+    }
+
+    #[inline]
+    fn link(&mut self, domain: u32, block: u32, valid: u32) {
+        let domain = &mut self.domains[domain as usize];
+        domain.least = domain.least.min(valid);
+        let ends = &mut domain.ranking[valid as usize];
+        let last = std::mem::replace(&mut ends.last, block);
+        if last == NONE {
+            ends.first = block;
+        } else {
+            self.records[last as usize].next = block;
+        }
+        let record = &mut self.records[block as usize];
+        record.previous = last;
+        record.next = NONE;
+    }
+
+    #[inline]
+    fn unlink(&mut self, domain: u32, block: u32, valid: u32) {
+        let record = &self.records[block as usize];
+        let (previous, next) = (record.previous, record.next);
+        let ends = &mut self.domains[domain as usize].ranking[valid as usize];
+        if previous == NONE {
+            ends.first = next;
+        }
+        if next == NONE {
+            ends.last = previous;
+        }
+        if previous != NONE {
+            self.records[previous as usize].next = next;
+        }
+        if next != NONE {
+            self.records[next as usize].previous = previous;
+        }
+    }
+
+    /// Moves the lower bound of the ranking up to the first list that holds a block.
+    pub(crate) fn settle(&mut self, domain: u32) {
+        let domain = &mut self.domains[domain as usize];
+        while (domain.least as usize) < domain.ranking.len() && domain.ranking[domain.least as usize].first == NONE {
+            domain.least += 1;
+        }
+    }
+
+    /// What a victim policy may see of a domain.
+    #[must_use]
+    pub fn view(&self, domain: u32) -> VictimView<'_> {
+        VictimView { blocks: self, domain }
+    }
+
+    /// Units in a block.
+    #[must_use]
+    pub fn units_per_block(&self) -> u32 {
+        self.units_per_block
+    }
+}
+
+/// A read-only view of the closed blocks of a domain.
+#[derive(Clone, Copy, Debug)]
+pub struct VictimView<'a> {
+    blocks: &'a Blocks,
+    domain: u32,
+}
+
+impl VictimView<'_> {
+    fn list(&self) -> &Domain {
+        &self.blocks.domains[self.domain as usize]
+    }
+
+    /// The domain looked at.
+    #[must_use]
+    pub fn domain(&self) -> u32 {
+        self.domain
+    }
+
+    /// Units in a block.
+    #[must_use]
+    pub fn units_per_block(&self) -> u32 {
+        self.blocks.units_per_block
+    }
+
+    /// Valid units of a block.
+    #[must_use]
+    pub fn valid(&self, block: u32) -> u32 {
+        self.blocks.get(block).valid
+    }
+
+    /// Erases of a block.
+    #[must_use]
+    pub fn erases(&self, block: u32) -> u32 {
+        self.blocks.get(block).erases
+    }
+
+    /// Whether a block is closed, so that it may be chosen.
+    #[must_use]
+    pub fn is_closed(&self, block: u32) -> bool {
+        self.blocks.get(block).status == Status::Closed
+    }
+
+    /// Whether collecting a block gains at least a page.
+    #[must_use]
+    pub fn gains(&self, block: u32) -> bool {
+        self.valid(block) + self.blocks.units_per_page <= self.blocks.units_per_block
+    }
+
+    /// Pages programmed in the domain since a unit of the block was last invalidated (or the block was closed).
+    #[must_use]
+    pub fn age(&self, block: u32) -> u32 {
+        self.list().clock.wrapping_sub(self.blocks.get(block).touched)
+    }
+
+    /// Number of closed blocks.
+    #[must_use]
+    pub fn closed_count(&self) -> u32 {
+        self.list().closed.len() as u32
+    }
+
+    /// The closed block at a position below [`Self::closed_count`]; the order means nothing, but is always the same.
+    #[must_use]
+    pub fn closed_at(&self, position: u32) -> u32 {
+        self.list().closed[position as usize]
+    }
+
+    /// The block with the fewest valid units; of equals the one that has had that many longest. Needs the ranking.
+    #[must_use]
+    pub fn least_valid(&self) -> Option<u32> {
+        self.oldest_by_valid().next().map(|(_, block)| block)
+    }
+
+    /// For each number of valid units that occurs, from the smallest: that number and the block invalidated longest ago. Needs
+    /// the ranking.
+    pub fn oldest_by_valid(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let list = self.list();
+        (list.least..).zip(list.ranking.iter().skip(list.least as usize)).filter_map(|(valid, ends)| {
+            (ends.first != NONE).then_some((valid, ends.first))
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! The firmware's sections of a drive file, and the plan that follows from them: what must hold before a drive may run.
+
+use crate::policy::arbiter::ArbiterConfig;
+use crate::policy::collect::{CollectConfig, CollectPolicy, Scope};
+use crate::policy::free_block::FreeBlockConfig;
+use crate::policy::mapping::MappingConfig;
+use crate::policy::pack::PackConfig;
+use crate::policy::placement::PlacementConfig;
+use crate::policy::trim::TrimConfig;
+use crate::policy::victim::VictimConfig;
+use crate::policy::Build;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_flash::Geometry;
+
+/// A key whose value cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key} = {value}: {problem}")]
+pub struct ConfigError {
+    /// Dotted key in the drive file.
+    pub key: String,
+    /// The value found (or derived).
+    pub value: String,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl ConfigError {
+    /// An error about `key`.
+    pub fn new(key: impl Into<String>, value: impl ToString, problem: impl Into<String>) -> Self {
+        Self { key: key.into(), value: value.to_string(), problem: problem.into() }
+    }
+}
+
+/// How much of the flash the host sees. The one place where spare space is stated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CapacityConfig {
+    /// Raw capacity (all pages of the geometry) divided by the capacity that the host sees; above 1, at most 100.
+    pub raw_over_logical: f64,
+}
+
+impl Default for CapacityConfig {
+    fn default() -> Self {
+        Self { raw_over_logical: 1.28 }
+    }
+}
+
+/// All sections that the firmware owns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FirmwareConfig {
+    /// Spare space.
+    pub capacity: CapacityConfig,
+    /// Translation of logical units.
+    pub mapping: MappingConfig,
+    /// Where writes may go.
+    pub placement: PlacementConfig,
+    /// Which block is collected.
+    pub victim: VictimConfig,
+    /// When blocks are collected.
+    pub collect: CollectConfig,
+    /// Which free block is written next.
+    pub free_block: FreeBlockConfig,
+    /// What shares one flash command.
+    pub pack: PackConfig,
+    /// Whose operation a die takes next.
+    pub arbiter: ArbiterConfig,
+    /// What TRIM does.
+    pub trim: TrimConfig,
+}
+
+/// The figures that a checked configuration comes down to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Bytes in a mapping unit.
+    pub unit_bytes: u32,
+    /// Units in a page.
+    pub units_per_page: u32,
+    /// Units in a block.
+    pub units_per_block: u32,
+    /// Units that the host sees.
+    pub logical_units: u32,
+    /// Units that all pages hold.
+    pub raw_units: u32,
+    /// Domains of collection: 1, or one a plane.
+    pub domains: u32,
+    /// Blocks in a domain.
+    pub blocks_per_domain: u32,
+    /// Blocks of a domain that are never full of valid data (spare).
+    pub spare_blocks: u32,
+    /// Free blocks of a domain that only the collector may open.
+    pub reserve_blocks: u32,
+    /// Free blocks of a domain below which collection starts.
+    pub start_blocks: u32,
+    /// Free blocks of a domain at which collection stops.
+    pub stop_blocks: u32,
+}
+
+impl Plan {
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        u64::from(self.logical_units) * u64::from(self.unit_bytes)
+    }
+}
+
+impl FirmwareConfig {
+    /// What policies may know when they are built, with units of `units_per_page`.
+    pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_page: u32, seed: u64) -> Build<'a> {
+        let plane_local = self.collect.scope() == Scope::Plane;
+        let domains = if plane_local { geometry.planes() } else { 1 };
+        Build { geometry, units_per_page, plane_local, domains, seed }
+    }
+
+    /// Checks the sections against a geometry and derives the plan.
+    ///
+    /// # Errors
+    /// Names the first key that cannot be used, its value, and what would be right.
+    pub fn plan(&self, geometry: &Geometry) -> Result<Plan, ConfigError> {
+        let build = self.build(geometry, 1, 0);
+        let unit_bytes = self.mapping.build(&build)?.unit_bytes();
+        let units_per_page = geometry.page_bytes / unit_bytes;
+        let build = self.build(geometry, units_per_page, 0);
+        let fixed = self.placement.build(&build)?.fixed();
+        let collect = self.collect.build(&build)?;
+        self.victim.build(&build)?;
+        self.free_block.build(&build)?;
+        self.pack.build(&build)?;
+        self.arbiter.build(&build)?;
+        self.trim.build(&build)?;
+
+        let raw_units = geometry.pages() * u64::from(units_per_page);
+        if raw_units >= u64::from(u32::MAX) {
+            let problem = format!(
+                "the drive would have {raw_units} mapping units; at most {} are possible (use larger units)",
+                u32::MAX - 1
+            );
+            return Err(ConfigError::new("mapping.unit_kib", unit_bytes / 1024, problem));
+        }
+        let logical_units = self.logical_units(raw_units as u32, unit_bytes)?;
+        let units_per_block = geometry.pages_per_block * units_per_page;
+        let blocks_per_domain = geometry.blocks() / build.domains;
+        // The most valid units that a domain can come to hold: its share where a page has its plane, an even share elsewhere.
+        let share = if fixed {
+            (logical_units.div_ceil(units_per_page)).div_ceil(build.domains) * units_per_page
+        } else {
+            logical_units.div_ceil(build.domains)
+        };
+        let spare_blocks = blocks_per_domain.saturating_sub(share.div_ceil(units_per_block));
+        let plan = Plan {
+            unit_bytes,
+            units_per_page,
+            units_per_block,
+            logical_units,
+            raw_units: raw_units as u32,
+            domains: build.domains,
+            blocks_per_domain,
+            spare_blocks,
+            reserve_blocks: collect.reserve(),
+            start_blocks: collect.start(),
+            stop_blocks: collect.stop(),
+        };
+        self.check_space(geometry, &plan, &collect)?;
+        Ok(plan)
+    }
+
+    fn logical_units(&self, raw_units: u32, unit_bytes: u32) -> Result<u32, ConfigError> {
+        let ratio = self.capacity.raw_over_logical;
+        let key = "capacity.raw_over_logical";
+        if !ratio.is_finite() || ratio <= 1.0 {
+            let problem = "must be above 1: the logical capacity cannot reach the raw one, or nothing could be collected";
+            return Err(ConfigError::new(key, ratio, problem));
+        }
+        if ratio > 100.0 {
+            return Err(ConfigError::new(key, ratio, "must be at most 100"));
+        }
+        let units = (f64::from(raw_units) / ratio).floor() as u32;
+        if units == 0 {
+            let problem = format!("leaves the host less than one unit of {unit_bytes} bytes");
+            return Err(ConfigError::new(key, ratio, problem));
+        }
+        Ok(units)
+    }
+
+    /// Refuses a drive that could come to a stop: one whose spare space does not hold the blocks that are open, reserved, free
+    /// at the end of a collection, and the garbage too scattered to be worth collecting.
+    fn check_space(&self, geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Result<(), ConfigError> {
+        let planes = geometry.planes() / plan.domains;
+        let open = 2 * planes;
+        // A block yields nothing unless a whole page of it can be gained.
+        let scattered = (plan.blocks_per_domain * (plan.units_per_page - 1)).div_ceil(plan.units_per_block);
+        let need = open + collect.stop().max(collect.reserve() + 1) + 1 + scattered;
+        if plan.spare_blocks >= need {
+            return Ok(());
+        }
+        let where_ = if plan.domains == 1 { "the drive" } else { "a plane" };
+        let ratio = self.capacity.raw_over_logical;
+        let blocks = plan.blocks_per_domain;
+        let enough = if need < blocks {
+            format!("raw_over_logical of {:.4} or more", f64::from(blocks) / f64::from(blocks - need - 1))
+        } else {
+            format!("more than {need} blocks in {where_}")
+        };
+        Err(ConfigError::new(
+            "capacity.raw_over_logical",
+            ratio,
+            format!(
+                "too little spare: {where_} has {blocks} blocks and {} spare, but {need} are needed ({open} open, \
+                 collect.stop_blocks = {}, {scattered} for garbage too scattered to collect, 1 to work with); give {enough}, \
+                 more blocks_per_plane, or lower thresholds in [collect]",
+                plan.spare_blocks,
+                collect.stop(),
+            ),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wordline_flash::GeometryConfig;
+
+    fn geometry() -> Geometry {
+        Geometry::new(&GeometryConfig::default()).unwrap()
+    }
+
+    #[test]
+    fn the_plan_counts_in_units() {
+        let plan = FirmwareConfig::default().plan(&geometry()).unwrap();
+        assert_eq!((plan.unit_bytes, plan.units_per_page, plan.units_per_block), (16_384, 1, 256));
+        assert_eq!(plan.raw_units, 16 * 128 * 256);
+        assert_eq!(plan.logical_units, (f64::from(16 * 128 * 256) / 1.28) as u32);
+        assert_eq!(plan.spare_blocks, 128 - 100);
+    }
+
+    #[test]
+    fn logical_above_raw_and_too_little_spare_are_refused() {
+        let mut config = FirmwareConfig::default();
+        config.capacity.raw_over_logical = 0.9;
+        assert!(config.plan(&geometry()).unwrap_err().to_string().starts_with("capacity.raw_over_logical = 0.9: must be"));
+        config.capacity.raw_over_logical = 1.01;
+        let error = config.plan(&geometry()).unwrap_err().to_string();
+        assert!(error.contains("128 blocks and 1 spare, but 5 are needed"), "{error}");
+    }
+
+    #[test]
+    fn crossed_thresholds_are_refused() {
+        let mut config = FirmwareConfig::default();
+        let CollectConfig::OnDemand(options) = &mut config.collect;
+        options.start_blocks = Some(5);
+        options.stop_blocks = Some(4);
+        let error = config.plan(&geometry()).unwrap_err().to_string();
+        assert_eq!(error, "collect.stop_blocks = 4: must not be below start_blocks = 5: the thresholds are crossed");
+    }
+}

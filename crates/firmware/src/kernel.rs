@@ -1,0 +1,1312 @@
+//! The kernel: a request's way through the firmware, as named steps in their order.
+//!
+//! [`Kernel::read`], [`Kernel::write`] and [`Kernel::trim`] take what the drive has split into units (mapping, placement);
+//! `enqueue` puts operations into the queues of their task; `dispatch` fills an idle die: `survey` what waits, let the arbiter
+//! choose, bind pages (`issue_read`, `issue_write`, `issue_erase`), and start the command; `complete` takes the command's end
+//! back up. Collection runs through the same queues as a task of its own: see `collect` and `advance`.
+//!
+//! The host's and the collector's state changes when an operation is *issued*; a die works on its commands one after the
+//! other, so whoever looks a place up later finds its data there by the time the die serves it.
+
+use crate::blocks::{Blocks, Sizes, Status};
+use crate::map::{Map, Place};
+use crate::mover::Jobs;
+use crate::ops::{Fifo, FlashOp, Slab, NONE};
+use crate::policy::arbiter::{ArbiterPolicy, Class, Waiting, CLASSES};
+use crate::policy::collect::{CollectPolicy, SpaceView};
+use crate::policy::free_block::FreeBlockPolicy;
+use crate::policy::pack::PackPolicy;
+use crate::policy::placement::{Constraint, PlacementPolicy};
+use crate::policy::trim::TrimPolicy;
+use crate::policy::victim::VictimPolicy;
+use crate::shadow::{Misplaced, Shadow};
+use crate::space::{Space, Stream};
+use crate::{ConfigError, FirmwareConfig, Plan};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use wordline_base::{EventQueue, Time};
+use wordline_flash::{Command, Flash, FlashError, Kind, PageAddress, MAX_PLANES};
+
+/// The run cannot go on: the firmware broke a rule. Always a defect of the model, never a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The flash refused a command.
+    #[error(transparent)]
+    Flash(#[from] FlashError),
+    /// Data were lost or misplaced.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
+    /// The books do not balance.
+    #[error("block accounting: {0}")]
+    Books(String),
+}
+
+/// Units of a host request that are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostDone {
+    /// The request, as the drive numbered it.
+    pub request: u32,
+    /// How many units.
+    pub units: u32,
+    /// Bytes that the flash delivered for it.
+    pub bytes: u32,
+    /// Whether the operation waited for a die that the collector held.
+    pub gc_affected: bool,
+}
+
+/// What the flash did for whom. Units and pages, not bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Pages read, programmed or blocks erased, by class of operation.
+    pub ops: [u64; CLASSES],
+    /// Of these, the ones in a command for several planes.
+    pub multi_plane: [u64; CLASSES],
+    /// Page reads for writes of less than a unit.
+    pub merge_reads: u64,
+    /// Units written by the host.
+    pub host_units: u64,
+    /// Units moved by the collector.
+    pub moved_units: u64,
+    /// Units of programmed pages that stayed empty.
+    pub padded_units: u64,
+    /// Blocks collected.
+    pub collections: u64,
+    /// Flash commands.
+    pub commands: u64,
+}
+
+impl Counters {
+    /// Pages read for any reason.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.ops[Class::HostRead as usize] + self.ops[Class::GcRead as usize]
+    }
+
+    /// Pages programmed for any reason.
+    #[must_use]
+    pub fn programs(&self) -> u64 {
+        self.ops[Class::HostWrite as usize] + self.ops[Class::GcWrite as usize]
+    }
+
+    /// Blocks erased.
+    #[must_use]
+    pub fn erases(&self) -> u64 {
+        self.ops[Class::GcErase as usize]
+    }
+}
+
+/// What a die does now.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Die {
+    busy: bool,
+    queued: bool,
+    class: Class,
+    count: u8,
+    pages: [u32; MAX_PLANES],
+    /// When the collector last let go of it.
+    collector_end: Time,
+}
+
+/// Where the chosen operation waits.
+#[derive(Clone, Copy, Debug)]
+enum Waits {
+    Plane(u32),
+    /// In a shared queue, to be bound in the plane given.
+    Shared(usize, u32),
+}
+
+/// The firmware of one drive with its flash.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kernel {
+    plan: Plan,
+    flash: Flash,
+    timed: bool,
+    now: Time,
+    map: Map,
+    blocks: Blocks,
+    space: Space,
+    jobs: Jobs,
+    shadow: Option<Shadow>,
+
+    placement: PlacementPolicy,
+    victim: VictimPolicy,
+    collect: CollectPolicy,
+    free_block: FreeBlockPolicy,
+    pack: PackPolicy,
+    arbiter: ArbiterPolicy,
+    trim: TrimPolicy,
+
+    slab: Slab,
+    sequence: u64,
+    /// By plane, then class.
+    queues: Vec<Fifo>,
+    /// By die: bit `class * MAX_PLANES + plane` tells that a queue is not empty.
+    waiting: Vec<u64>,
+    /// Writes without a plane yet: by write class, then any, each channel, each die.
+    shared: Vec<Fifo>,
+    shared_waiting: [u32; 2],
+    shared_dirty: bool,
+    dies: Vec<Die>,
+    idle_in_channel: Vec<u32>,
+    channel_turn: u32,
+    die_turn: Vec<u32>,
+    /// Idle dies that may find work.
+    dirty: VecDeque<u32>,
+    /// Untimed commands that have ended.
+    ended: VecDeque<u32>,
+    /// Some write found no room.
+    stalled: bool,
+
+    buffer: Buffer,
+    done: Vec<HostDone>,
+    counters: Counters,
+}
+
+/// The writes that are acknowledged before they are in flash.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Buffer {
+    /// Units that it holds at most; 0: no write is acknowledged early.
+    capacity: u32,
+    used: u32,
+    /// Ordinal of the newest buffered unit.
+    newest: u32,
+    /// Units up to this ordinal have to go to flash whatever company they have.
+    flush: u32,
+    /// Buffered units that wait for a die, oldest first, some of them gone already.
+    order: VecDeque<(u32, u32)>,
+    /// How many buffered versions of a unit there are.
+    held: std::collections::BTreeMap<u32, u32>,
+}
+
+impl Buffer {
+    /// A unit this many ordinals behind the newest goes to flash with a partly filled page.
+    fn patience(&self) -> u32 {
+        self.capacity - self.capacity / 4
+    }
+
+    #[inline]
+    fn must_go(&self, ordinal: u32) -> bool {
+        ordinal <= self.flush || self.newest - ordinal >= self.patience()
+    }
+}
+
+fn stream_of(class: Class) -> Stream {
+    if class == Class::HostWrite {
+        Stream::Host
+    } else {
+        Stream::Collector
+    }
+}
+
+impl Kernel {
+    /// An empty drive's firmware. `buffer_units` writes are acknowledged before they are in flash; `verify` keeps a shadow disk.
+    ///
+    /// # Errors
+    /// Names the key that cannot be used.
+    pub fn new(
+        config: &FirmwareConfig,
+        flash: Flash,
+        seed: u64,
+        buffer_units: u32,
+        verify: bool,
+    ) -> Result<Self, ConfigError> {
+        let geometry = *flash.geometry();
+        let plan = config.plan(&geometry)?;
+        let build = config.build(&geometry, plan.units_per_page, seed);
+        let victim = config.victim.build(&build)?;
+        let free_block = config.free_block.build(&build)?;
+        let collect = config.collect.build(&build)?;
+        let sizes = Sizes {
+            planes: geometry.planes(),
+            planes_per_domain: geometry.planes() / build.domains,
+            blocks_per_plane: geometry.blocks_per_plane,
+            pages_per_block: geometry.pages_per_block,
+            units_per_page: plan.units_per_page,
+        };
+        let idle = Die {
+            busy: false,
+            queued: false,
+            class: Class::HostRead,
+            count: 0,
+            pages: [NONE; MAX_PLANES],
+            collector_end: 0,
+        };
+        let places = 1 + geometry.channels as usize + geometry.dies() as usize;
+        Ok(Self {
+            plan,
+            timed: true,
+            now: 0,
+            map: Map::new(plan.logical_units, plan.raw_units),
+            blocks: Blocks::new(sizes, victim.ranked(), &free_block),
+            space: Space::new(geometry.planes(), build.domains, collect.reserve(), geometry.pages_per_block),
+            jobs: Jobs::new(build.domains, collect.window()),
+            shadow: verify.then(|| Shadow::new(plan.logical_units, plan.raw_units)),
+            placement: config.placement.build(&build)?,
+            victim,
+            free_block,
+            pack: config.pack.build(&build)?,
+            arbiter: config.arbiter.build(&build)?,
+            trim: config.trim.build(&build)?,
+            collect,
+            slab: Slab::new(),
+            sequence: 0,
+            queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
+            waiting: vec![0; geometry.dies() as usize],
+            shared: vec![Fifo::default(); 2 * places],
+            shared_waiting: [0; 2],
+            shared_dirty: false,
+            dies: vec![idle; geometry.dies() as usize],
+            idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
+            channel_turn: 0,
+            die_turn: vec![0; geometry.channels as usize],
+            dirty: VecDeque::with_capacity(geometry.dies() as usize),
+            ended: VecDeque::with_capacity(geometry.dies() as usize),
+            stalled: false,
+            buffer: Buffer { capacity: buffer_units, ..Buffer::default() },
+            done: Vec::new(),
+            counters: Counters::default(),
+            flash,
+        })
+    }
+
+    // ------------------------------------------------------------------------------------------ what the drive asks
+
+    /// The figures of the drive.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The flash, to look at.
+    #[must_use]
+    pub fn flash(&self) -> &Flash {
+        &self.flash
+    }
+
+    /// Block accounting, to look at.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// What the flash did for whom.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Starts the counters anew.
+    pub fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    /// Operations that are queued or run.
+    #[must_use]
+    pub fn operations(&self) -> u32 {
+        self.slab.live()
+    }
+
+    /// Whether commands take time. Switching is allowed only while nothing runs.
+    ///
+    /// # Panics
+    /// While operations are queued or run.
+    pub fn set_timed(&mut self, timed: bool) {
+        assert_eq!(self.slab.live(), 0, "timing is switched while operations run");
+        self.timed = timed;
+    }
+
+    /// Host units done since the last call; the caller drains them.
+    #[inline]
+    pub fn done(&mut self) -> &mut Vec<HostDone> {
+        &mut self.done
+    }
+
+    /// Reads `bytes` of the units `first..first + count` for a request; gives the units that wait for flash. The others are
+    /// unwritten or still in the write buffer.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn read(&mut self, now: Time, request: u32, first: u32, count: u32, bytes: u32) -> Result<u32, Fault> {
+        self.now = now;
+        let (mut waiting, mut at, mut left) = (0, first, bytes);
+        let end = first + count;
+        while at < end {
+            let place = if self.buffer.used > 0 && self.buffer.held.contains_key(&at) { None } else { self.map.place(at) };
+            let Some(place) = place else {
+                left = left.saturating_sub(self.plan.unit_bytes);
+                at += 1;
+                continue;
+            };
+            let units = self.run_in_page(at, end, place);
+            let share = if at + units == end { left } else { (units * self.plan.unit_bytes).min(left) };
+            left -= share;
+            let op = FlashOp {
+                class: Class::HostRead,
+                unit: at,
+                units: units as u16,
+                source: place,
+                owner: request,
+                bytes: share.max(1),
+                ..FlashOp::default()
+            };
+            let op = self.slab.insert(op);
+            self.enqueue(op);
+            waiting += units;
+            at += units;
+        }
+        Ok(waiting)
+    }
+
+    /// How many units from `first` on lie in the page of `place`.
+    #[inline]
+    fn run_in_page(&self, first: u32, end: u32, place: Place) -> u32 {
+        let page = place / self.plan.units_per_page;
+        let mut units = 1;
+        if self.plan.units_per_page > 1 {
+            while first + units < end
+                && self.map.place(first + units).is_some_and(|other| other / self.plan.units_per_page == page)
+                && !(self.buffer.used > 0 && self.buffer.held.contains_key(&(first + units)))
+            {
+                units += 1;
+            }
+        }
+        units
+    }
+
+    /// Whether the write buffer has room for a unit. Without a buffer there is always room.
+    #[inline]
+    #[must_use]
+    pub fn has_buffer_room(&self) -> bool {
+        self.buffer.capacity == 0 || self.buffer.used < self.buffer.capacity
+    }
+
+    /// Writes a unit for a request; `whole` tells whether all its bytes are given. True if it is done already, because it
+    /// stays in the write buffer; `through` forbids that (FUA).
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn write(&mut self, now: Time, request: u32, unit: u32, whole: bool, through: bool) -> Result<bool, Fault> {
+        self.now = now;
+        self.counters.host_units += 1;
+        let buffered = self.buffer.capacity > 0;
+        let mut op = FlashOp { class: Class::HostWrite, unit, owner: request, ..FlashOp::default() };
+        if let Some(shadow) = &mut self.shadow {
+            op.stamp = shadow.version();
+        }
+        if buffered {
+            self.buffer.used += 1;
+            self.buffer.newest += 1;
+            op.ordinal = self.buffer.newest;
+            op.buffered = true;
+            *self.buffer.held.entry(unit).or_insert(0) += 1;
+            if through {
+                self.buffer.flush = op.ordinal;
+            } else {
+                op.owner = NONE;
+            }
+        }
+        let old = if whole { None } else { self.map.place(unit) };
+        if let Some(place) = old {
+            op.class = Class::HostRead;
+            op.merge = true;
+            op.source = place;
+            op.bytes = self.plan.unit_bytes;
+        }
+        let slot = self.slab.insert(op);
+        self.enqueue(slot);
+        Ok(buffered && !through)
+    }
+
+    /// Takes the units `first..first + count` from the host.
+    pub fn trim(&mut self, now: Time, first: u32, count: u32) {
+        self.now = now;
+        if !self.trim.invalidates() {
+            return;
+        }
+        for unit in first..first + count {
+            if let Some(place) = self.map.unbind(unit) {
+                self.map.invalidate(place);
+                self.blocks.lose(place / self.plan.units_per_block);
+            }
+            if let Some(shadow) = &mut self.shadow {
+                shadow.forget(unit);
+            }
+        }
+    }
+
+    /// All buffered units have to go to flash now; returns whether there are any.
+    pub fn flush(&mut self, now: Time) -> bool {
+        self.now = now;
+        self.buffer.flush = self.buffer.newest;
+        self.push_out();
+        self.buffer.used > 0
+    }
+
+    /// Lets idle dies take work, and untimed commands end, until nothing changes.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn pump(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        loop {
+            while let Some(die) = self.dirty.pop_front() {
+                self.dies[die as usize].queued = false;
+                self.dispatch(die, queue)?;
+            }
+            if self.shared_dirty {
+                self.shared_dirty = false;
+                self.serve_shared(queue)?;
+            }
+            if let Some(die) = self.ended.pop_front() {
+                self.complete(die)?;
+            } else if self.dirty.is_empty() && !self.shared_dirty {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Handles an event of a die.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn on_die(&mut self, now: Time, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.now = now;
+        if self.flash.step(now, die, queue) {
+            self.complete(die)?;
+            self.pump(queue)?;
+        }
+        Ok(())
+    }
+
+    // ------------------------------------------------------------------------------------------------------ queueing
+
+    /// Puts an operation into the queue of its class, where its constraint says.
+    #[inline]
+    fn enqueue(&mut self, slot: u32) {
+        self.sequence += 1;
+        let op = self.slab.get_mut(slot);
+        op.sequence = self.sequence;
+        op.ready = self.now;
+        let op = *op;
+        let constraint = match op.class {
+            Class::HostRead | Class::GcRead => Constraint::Plane(self.plane_of(op.source)),
+            Class::GcErase => Constraint::Plane(self.blocks.plane_of(op.source)),
+            Class::HostWrite => self.placement.place(op.unit / self.plan.units_per_page),
+            Class::GcWrite if self.plan.domains > 1 => Constraint::Plane(self.plane_of(op.source)),
+            Class::GcWrite => self.placement.place(op.unit / self.plan.units_per_page),
+        };
+        let geometry = self.flash.geometry();
+        let channels = geometry.channels as usize;
+        match constraint {
+            Constraint::Plane(plane) => {
+                let die = plane / geometry.planes_per_die;
+                let bit = op.class as u32 * MAX_PLANES as u32 + plane % geometry.planes_per_die;
+                self.queues[plane as usize * CLASSES + op.class as usize].push(&mut self.slab, slot);
+                self.waiting[die as usize] |= 1 << bit;
+                self.mark(die);
+            }
+            Constraint::Any => self.enqueue_shared(op.class, 0, slot),
+            Constraint::Channel(channel) => self.enqueue_shared(op.class, 1 + channel as usize, slot),
+            Constraint::Die(die) => self.enqueue_shared(op.class, 1 + channels + die as usize, slot),
+        }
+        if op.buffered && op.class == Class::HostWrite {
+            self.buffer.order.push_back((slot, op.ordinal));
+            self.push_out();
+        }
+    }
+
+    #[inline]
+    fn enqueue_shared(&mut self, class: Class, at: usize, slot: u32) {
+        let row = usize::from(class == Class::GcWrite);
+        let index = row * (self.shared.len() / 2) + at;
+        self.shared[index].push(&mut self.slab, slot);
+        self.shared_waiting[row] += 1;
+        self.shared_dirty = true;
+    }
+
+    /// Wakes the die of the oldest buffered unit if it has waited long enough.
+    fn push_out(&mut self) {
+        while let Some(&(slot, ordinal)) = self.buffer.order.front() {
+            let op = self.slab.get(slot);
+            let waits = op.ordinal == ordinal && op.class == Class::HostWrite && op.buffered;
+            if waits && !self.buffer.must_go(ordinal) {
+                return;
+            }
+            self.buffer.order.pop_front();
+            if waits {
+                match self.placement.place(op.unit / self.plan.units_per_page) {
+                    Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
+                    _ => self.shared_dirty = true,
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn plane_of(&self, place: Place) -> u32 {
+        self.blocks.plane_of(place / self.plan.units_per_block)
+    }
+
+    /// Notes that a die may find work.
+    #[inline]
+    fn mark(&mut self, die: u32) {
+        let state = &mut self.dies[die as usize];
+        if !state.busy && !state.queued {
+            state.queued = true;
+            self.dirty.push_back(die);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------------- dispatch
+
+    /// Gives shared writes to idle dies while any takes one.
+    fn serve_shared(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        let row_length = self.shared.len() / 2;
+        for (row, class) in [(0, Class::HostWrite), (1, Class::GcWrite)] {
+            if self.shared_waiting[row] == 0 {
+                continue;
+            }
+            for at in 0..row_length {
+                let index = row * row_length + at;
+                while self.shared[index].head != NONE && self.may_go(&self.shared[index], class, 0) {
+                    let Some(die) = self.idle_die(at, stream_of(class)) else {
+                        self.stalled = true;
+                        break;
+                    };
+                    if !self.dispatch(die, queue)? {
+                        break;
+                    }
+                }
+                if self.shared_waiting[row] == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The idle die, among those that a shared queue serves, that can start a write first: the one whose bus is free first; of
+    /// equals the next in turn.
+    fn idle_die(&mut self, at: usize, stream: Stream) -> Option<u32> {
+        let geometry = *self.flash.geometry();
+        let (channels, dies) = (geometry.channels, geometry.dies_per_channel());
+        let only_channel = (at > 0 && at <= channels as usize).then(|| at as u32 - 1);
+        if at > channels as usize {
+            let die = (at - 1) as u32 - channels;
+            return (!self.dies[die as usize].busy && self.best_plane(die, stream).is_some()).then_some(die);
+        }
+        let mut best: Option<(Time, u32, u32)> = None;
+        for step in 0..channels {
+            let channel = (self.channel_turn + step) % channels;
+            if self.idle_in_channel[channel as usize] == 0 || only_channel.is_some_and(|only| only != channel) {
+                continue;
+            }
+            let free_at = self.flash.bus_free_at(channel).max(self.now);
+            if best.is_some_and(|(time, ..)| time <= free_at) {
+                continue;
+            }
+            let turn = self.die_turn[channel as usize];
+            let found = (0..dies).map(|step| channel * dies + (turn + step) % dies).find(|&die| {
+                !self.dies[die as usize].busy && self.best_plane(die, stream).is_some()
+            });
+            if let Some(die) = found {
+                best = Some((free_at, channel, die));
+                if free_at == self.now {
+                    break;
+                }
+            }
+        }
+        let (_, channel, die) = best?;
+        self.channel_turn = (channel + 1) % channels;
+        self.die_turn[channel as usize] = (die % dies + 1) % dies;
+        Some(die)
+    }
+
+    /// The plane of a die that a write without a plane should take: the one with the lowest write point, so that planes stay
+    /// side by side; of equals the one with most free blocks, then the first.
+    #[inline]
+    fn best_plane(&self, die: u32, stream: Stream) -> Option<u32> {
+        let planes = self.flash.geometry().planes_per_die;
+        (die * planes..(die + 1) * planes)
+            .filter(|&plane| self.space.has_room(&self.blocks, plane, stream))
+            .min_by_key(|&plane| {
+                let page = self.space.next_page(&self.blocks, plane, stream);
+                (page, u32::MAX - self.blocks.free_in_plane(plane))
+            })
+    }
+
+    /// Whether the oldest write of a queue may go now, or waits for company to fill its page.
+    #[inline]
+    fn may_go(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
+        if fifo.len >= self.plan.units_per_page {
+            return true;
+        }
+        if class == Class::GcWrite {
+            return self.jobs.reading(domain) == 0;
+        }
+        let head = self.slab.get(fifo.head);
+        !head.buffered || self.buffer.must_go(head.ordinal)
+    }
+
+    /// Gives an idle die a command, if something waits for it that can go.
+    #[inline]
+    fn dispatch(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if self.dies[die as usize].busy {
+            return Ok(false);
+        }
+        loop {
+            let (waiting, places) = self.survey(die);
+            if waiting.0.iter().all(|&sequence| sequence == Waiting::NONE) {
+                return Ok(false);
+            }
+            let class = self.arbiter.choose(&waiting);
+            let place = places[class as usize];
+            let command = match class {
+                Class::HostRead | Class::GcRead => self.issue_read(die, class, place)?,
+                Class::HostWrite | Class::GcWrite => self.issue_write(die, class, place)?,
+                Class::GcErase => self.issue_erase(die, place),
+            };
+            // Without a command the operations had become void; another look finds what is left.
+            if let Some(command) = command {
+                self.start(die, class, &command, queue)?;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// What waits for a die and can go: for each class the oldest operation and where it waits.
+    #[inline]
+    fn survey(&mut self, die: u32) -> (Waiting, [Waits; CLASSES]) {
+        let mut waiting = Waiting([Waiting::NONE; CLASSES]);
+        let mut places = [Waits::Plane(0); CLASSES];
+        let planes = self.flash.geometry().planes_per_die;
+        let mut mask = self.waiting[die as usize];
+        while mask != 0 {
+            let bit = mask.trailing_zeros();
+            mask &= mask - 1;
+            let class = Class::ALL[(bit / MAX_PLANES as u32) as usize];
+            let plane = die * planes + bit % MAX_PLANES as u32;
+            let fifo = self.queues[plane as usize * CLASSES + class as usize];
+            let sequence = self.slab.get(fifo.head).sequence;
+            if sequence >= waiting.0[class as usize] {
+                continue;
+            }
+            if class.is_write() {
+                let domain = self.blocks.domain_of_plane(plane);
+                if !self.may_go(&fifo, class, domain) {
+                    continue;
+                }
+                if !self.space.has_room(&self.blocks, plane, stream_of(class)) {
+                    self.stall(domain);
+                    continue;
+                }
+            }
+            waiting.0[class as usize] = sequence;
+            places[class as usize] = Waits::Plane(plane);
+        }
+        if self.shared_waiting != [0; 2] {
+            self.survey_shared(die, &mut waiting, &mut places);
+        }
+        (waiting, places)
+    }
+
+    fn survey_shared(&mut self, die: u32, waiting: &mut Waiting, places: &mut [Waits; CLASSES]) {
+        let geometry = self.flash.geometry();
+        let row_length = self.shared.len() / 2;
+        let channels = geometry.channels as usize;
+        let at = [0, 1 + self.flash.channel_of(die) as usize, 1 + channels + die as usize];
+        for (row, class) in [(0, Class::HostWrite), (1, Class::GcWrite)] {
+            if self.shared_waiting[row] == 0 {
+                continue;
+            }
+            for index in at.map(|at| row * row_length + at) {
+                let fifo = self.shared[index];
+                if fifo.head == NONE || !self.may_go(&fifo, class, 0) {
+                    continue;
+                }
+                let sequence = self.slab.get(fifo.head).sequence;
+                if sequence >= waiting.0[class as usize] {
+                    continue;
+                }
+                match self.best_plane(die, stream_of(class)) {
+                    Some(plane) => {
+                        waiting.0[class as usize] = sequence;
+                        places[class as usize] = Waits::Shared(index, plane);
+                    }
+                    None => self.stall(self.blocks.domain_of_plane(die * self.flash.geometry().planes_per_die)),
+                }
+            }
+        }
+    }
+
+    /// A write found no room: collection must be at work, and the dies look again when it gains a block.
+    #[cold]
+    fn stall(&mut self, domain: u32) {
+        self.stalled = true;
+        self.collect(domain);
+    }
+
+    /// Takes the oldest operation of a plane's queue.
+    #[inline]
+    fn pop(&mut self, plane: u32, class: Class) -> Option<u32> {
+        let fifo = &mut self.queues[plane as usize * CLASSES + class as usize];
+        let slot = fifo.pop(&self.slab)?;
+        if fifo.head == NONE {
+            self.clear_waiting(plane, class);
+        }
+        Some(slot)
+    }
+
+    #[inline]
+    fn clear_waiting(&mut self, plane: u32, class: Class) {
+        let planes = self.flash.geometry().planes_per_die;
+        let bit = class as u32 * MAX_PLANES as u32 + plane % planes;
+        self.waiting[(plane / planes) as usize] &= !(1 << bit);
+    }
+
+    /// Page of a place within its block.
+    #[inline]
+    fn page_of(&self, place: Place) -> u32 {
+        place % self.plan.units_per_block / self.plan.units_per_page
+    }
+
+    #[inline]
+    fn address(&self, place: Place) -> PageAddress {
+        let block = place / self.plan.units_per_block;
+        let geometry = self.flash.geometry();
+        PageAddress {
+            plane: self.blocks.plane_of(block) % geometry.planes_per_die,
+            block: block % geometry.blocks_per_plane,
+            page: self.page_of(place),
+        }
+    }
+
+    /// Whether the units of a read still lie where it expects them.
+    #[inline]
+    fn is_current(&self, op: &FlashOp) -> bool {
+        if op.class == Class::GcRead {
+            return true;
+        }
+        if op.units == 1 {
+            return self.map.lies_at(op.unit, op.source);
+        }
+        let page = op.source / self.plan.units_per_page;
+        (op.unit..op.unit + u32::from(op.units))
+            .all(|unit| self.map.place(unit).is_some_and(|place| place / self.plan.units_per_page == page))
+    }
+
+    /// Binds a read, with partners of other planes, unless its data have moved.
+    #[inline]
+    fn issue_read(&mut self, die: u32, class: Class, place: Waits) -> Result<Option<Command>, Fault> {
+        let Waits::Plane(plane) = place else { unreachable!("reads have a plane") };
+        let slot = self.pop(plane, class).expect("the survey saw it");
+        let op = *self.slab.get(slot);
+        if !self.is_current(&op) {
+            self.reroute(slot);
+            return Ok(None);
+        }
+        let mut command = Command::new(Kind::Read);
+        self.add_read(die, slot, &mut command)?;
+        let window = self.pack.window();
+        let planes = self.flash.geometry().planes_per_die;
+        if window > 0 && planes > 1 {
+            let page = self.page_of(op.source);
+            for partner in die * planes..(die + 1) * planes {
+                let index = partner as usize * CLASSES + class as usize;
+                if partner == plane || self.queues[index].head == NONE {
+                    continue;
+                }
+                let mut fifo = self.queues[index];
+                let mut slab = std::mem::take(&mut self.slab);
+                let joined = fifo.take_if(&mut slab, window, |op| self.page_of(op.source) == page && self.is_current(op));
+                self.slab = slab;
+                self.queues[index] = fifo;
+                if fifo.head == NONE {
+                    self.clear_waiting(partner, class);
+                }
+                if let Some(slot) = joined {
+                    self.add_read(die, slot, &mut command)?;
+                }
+            }
+        }
+        Ok(Some(command))
+    }
+
+    #[inline]
+    fn add_read(&mut self, die: u32, slot: u32, command: &mut Command) -> Result<(), Fault> {
+        let op = *self.slab.get(slot);
+        if let (Some(shadow), Class::HostRead) = (&self.shadow, op.class) {
+            for unit in op.unit..op.unit + u32::from(op.units) {
+                let place = self.map.place(unit).ok_or_else(|| Fault::Books(format!("unit {unit} has no place")))?;
+                shadow.check(unit, place)?;
+            }
+        }
+        self.slab.get_mut(slot).next = NONE;
+        command.add(self.address(op.source), op.bytes);
+        self.attach(die, slot);
+        Ok(())
+    }
+
+    /// Notes that an operation (or a chain of them) is the next page of a die's command.
+    #[inline]
+    fn attach(&mut self, die: u32, slot: u32) {
+        let state = &mut self.dies[die as usize];
+        state.pages[usize::from(state.count)] = slot;
+        state.count += 1;
+    }
+
+    /// Sends a read whose data have moved after them.
+    #[cold]
+    fn reroute(&mut self, slot: u32) {
+        let op = *self.slab.get(slot);
+        let share = op.bytes / u32::from(op.units);
+        self.slab.remove(slot);
+        for unit in op.unit..op.unit + u32::from(op.units) {
+            match self.map.place(unit) {
+                Some(place) => {
+                    let slot = self.slab.insert(FlashOp { unit, units: 1, source: place, bytes: share.max(1), ..op });
+                    self.enqueue(slot);
+                }
+                // Given back meanwhile: a merge goes on without old data, a read finds nothing.
+                None if op.merge => {
+                    let slot = self.slab.insert(FlashOp { class: Class::HostWrite, merge: false, source: NONE, ..op });
+                    self.enqueue(slot);
+                }
+                None => self.done.push(HostDone { request: op.owner, units: 1, bytes: 0, gc_affected: false }),
+            }
+        }
+    }
+
+    /// Binds a page for writes that wait, with partners of other planes.
+    #[inline]
+    fn issue_write(&mut self, die: u32, class: Class, place: Waits) -> Result<Option<Command>, Fault> {
+        let stream = stream_of(class);
+        let (Waits::Plane(plane) | Waits::Shared(_, plane)) = place;
+        let mut command = Command::new(Kind::Program);
+        let page = self.space.next_page(&self.blocks, plane, stream);
+        self.bind_page(die, plane, class, place, &mut command)?;
+        let planes = self.flash.geometry().planes_per_die;
+        if self.pack.window() > 0 && planes > 1 && !command.pages().is_empty() {
+            for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
+                if self.space.next_page(&self.blocks, partner, stream) != page
+                    || !self.space.has_room(&self.blocks, partner, stream)
+                {
+                    continue;
+                }
+                let own = self.queues[partner as usize * CLASSES + class as usize];
+                let domain = self.blocks.domain_of_plane(partner);
+                if own.head != NONE && self.may_go(&own, class, domain) {
+                    self.bind_page(die, partner, class, Waits::Plane(partner), &mut command)?;
+                } else if let Waits::Shared(index, _) = place {
+                    let fifo = self.shared[index];
+                    if fifo.head != NONE && self.may_go(&fifo, class, domain) {
+                        self.bind_page(die, partner, class, Waits::Shared(index, partner), &mut command)?;
+                    }
+                }
+            }
+        }
+        Ok((!command.pages().is_empty()).then_some(command))
+    }
+
+    /// Takes the oldest write from where it waits.
+    #[inline]
+    fn pop_write(&mut self, plane: u32, class: Class, place: Waits) -> Option<u32> {
+        let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
+        let slot = self.shared[index].pop(&self.slab)?;
+        self.shared_waiting[usize::from(class == Class::GcWrite)] -= 1;
+        Some(slot)
+    }
+
+    /// Fills the next page of a plane with writes that wait, and gives their units their new places.
+    #[inline]
+    fn bind_page(
+        &mut self,
+        die: u32,
+        plane: u32,
+        class: Class,
+        place: Waits,
+        command: &mut Command,
+    ) -> Result<(), Fault> {
+        let (mut first, mut last, mut filled) = (NONE, NONE, 0);
+        let mut page = None;
+        while filled < self.plan.units_per_page {
+            let Some(slot) = self.pop_write(plane, class, place) else { break };
+            if !self.still_wanted(slot) {
+                continue;
+            }
+            let bound = *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class)));
+            let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_page + filled;
+            self.place_unit(slot, at)?;
+            if first == NONE {
+                first = slot;
+            } else {
+                self.slab.get_mut(last).next = slot;
+            }
+            self.slab.get_mut(slot).next = NONE;
+            last = slot;
+            filled += 1;
+        }
+        let Some(bound) = page else { return Ok(()) };
+        self.counters.padded_units += u64::from(self.plan.units_per_page - filled);
+        let geometry = self.flash.geometry();
+        let address = PageAddress {
+            plane: plane % geometry.planes_per_die,
+            block: bound.block % geometry.blocks_per_plane,
+            page: bound.page,
+        };
+        command.add(address, geometry.page_bytes);
+        self.attach(die, first);
+        let domain = self.blocks.domain_of_plane(plane);
+        if bound.closed {
+            self.blocks.close(bound.block);
+            self.victim.closed(&self.blocks.view(domain), bound.block);
+        }
+        if bound.opened {
+            self.collect(domain);
+        }
+        Ok(())
+    }
+
+    /// Whether a write still has to be done. A moved unit that was overwritten is dropped; a merge whose old data have moved
+    /// or changed reads them again.
+    #[inline]
+    fn still_wanted(&mut self, slot: u32) -> bool {
+        let op = *self.slab.get(slot);
+        if op.class == Class::GcWrite {
+            let wanted = self.map.is_valid(op.source);
+            if !wanted {
+                self.slab.remove(slot);
+                self.arrived(op.owner, 1);
+            }
+            return wanted;
+        }
+        if op.merge && !self.map.lies_at(op.unit, op.source) {
+            match self.map.place(op.unit) {
+                Some(place) => {
+                    let read = self.slab.get_mut(slot);
+                    read.class = Class::HostRead;
+                    read.source = place;
+                    self.enqueue(slot);
+                    return false;
+                }
+                None => self.slab.get_mut(slot).merge = false,
+            }
+        }
+        true
+    }
+
+    /// Gives a unit its new place.
+    #[inline]
+    fn place_unit(&mut self, slot: u32, place: Place) -> Result<(), Fault> {
+        let op = *self.slab.get(slot);
+        if let Some(old) = self.map.bind(op.unit, place) {
+            self.map.invalidate(old);
+            self.blocks.lose(old / self.plan.units_per_block);
+        }
+        self.blocks.gain(place / self.plan.units_per_block);
+        if let Some(shadow) = &mut self.shadow {
+            if op.class == Class::GcWrite {
+                shadow.moved(op.unit, place, op.stamp)?;
+            } else {
+                shadow.write(op.unit, place, op.stamp);
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds an erase, with partners of other planes.
+    fn issue_erase(&mut self, die: u32, place: Waits) -> Option<Command> {
+        let Waits::Plane(plane) = place else { unreachable!("erases have a plane") };
+        let mut command = Command::new(Kind::Erase);
+        let planes = self.flash.geometry().planes_per_die;
+        let partners = if self.pack.window() > 0 { planes } else { 0 };
+        let others = (die * planes..die * planes + partners).filter(|&other| other != plane);
+        for plane in std::iter::once(plane).chain(others) {
+            let Some(slot) = self.pop(plane, Class::GcErase) else { continue };
+            let block = self.slab.get(slot).source;
+            self.slab.get_mut(slot).next = NONE;
+            command.add(self.address(block * self.plan.units_per_block), 0);
+            self.attach(die, slot);
+        }
+        Some(command)
+    }
+
+    /// Sends a bound command to its die.
+    #[inline]
+    fn start(&mut self, die: u32, class: Class, command: &Command, queue: &mut EventQueue) -> Result<(), Fault> {
+        let pages = command.pages().len() as u64;
+        self.counters.commands += 1;
+        self.counters.ops[class as usize] += pages;
+        if pages > 1 {
+            self.counters.multi_plane[class as usize] += pages;
+        }
+        let channel = self.flash.channel_of(die);
+        self.idle_in_channel[channel as usize] -= 1;
+        let state = &mut self.dies[die as usize];
+        state.busy = true;
+        state.class = class;
+        if self.timed {
+            self.flash.begin(self.now, die, command, queue)?;
+        } else {
+            self.flash.commit(self.now, die, command)?;
+            self.ended.push_back(die);
+        }
+        Ok(())
+    }
+
+    // ----------------------------------------------------------------------------------------------------- completion
+
+    /// The command of a die has ended: its operations go back to their tasks.
+    #[inline]
+    fn complete(&mut self, die: u32) -> Result<(), Fault> {
+        let channel = self.flash.channel_of(die);
+        self.idle_in_channel[channel as usize] += 1;
+        let state = &mut self.dies[die as usize];
+        let (class, count, pages) = (state.class, usize::from(state.count), state.pages);
+        let collector_end = state.collector_end;
+        state.busy = false;
+        state.count = 0;
+        if !class.is_host() {
+            state.collector_end = self.now;
+        }
+        for &page in &pages[..count] {
+            let mut slot = page;
+            while slot != NONE {
+                let op = *self.slab.get(slot);
+                match class {
+                    Class::HostRead if op.merge => self.merged(slot),
+                    Class::HostRead | Class::HostWrite => self.host_done(slot, &op, op.ready < collector_end),
+                    Class::GcRead => self.moved_out(slot, &op),
+                    Class::GcWrite => {
+                        self.slab.remove(slot);
+                        self.counters.moved_units += 1;
+                        self.arrived(op.owner, 1);
+                    }
+                    Class::GcErase => self.emptied(slot, &op)?,
+                }
+                slot = op.next;
+            }
+        }
+        self.mark(die);
+        // A shared write may have waited for any die.
+        self.shared_dirty |= self.shared_waiting != [0; 2] && !self.dies[die as usize].queued;
+        Ok(())
+    }
+
+    /// Old data of a partial write are there: the whole unit can be written.
+    fn merged(&mut self, slot: u32) {
+        self.counters.merge_reads += 1;
+        self.slab.get_mut(slot).class = Class::HostWrite;
+        self.enqueue(slot);
+    }
+
+    #[inline]
+    fn host_done(&mut self, slot: u32, op: &FlashOp, gc_affected: bool) {
+        self.slab.remove(slot);
+        if op.buffered {
+            self.buffer.used -= 1;
+            let versions = self.buffer.held.get_mut(&op.unit).expect("buffered units are counted");
+            *versions -= 1;
+            if *versions == 0 {
+                self.buffer.held.remove(&op.unit);
+            }
+        }
+        let bytes = if op.class == Class::HostRead { op.bytes } else { 0 };
+        self.done.push(HostDone { request: op.owner, units: u32::from(op.units), bytes, gc_affected });
+    }
+
+    // ----------------------------------------------------------------------------------------------------- collection
+
+    /// Starts collections while the policy wants them.
+    fn collect(&mut self, domain: u32) {
+        loop {
+            let (free, running) = (self.blocks.free_in_domain(domain), self.jobs.running(domain));
+            if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
+                return;
+            }
+            self.blocks.settle(domain);
+            let view = self.blocks.view(domain);
+            let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else { return };
+            assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
+            let pages = self.blocks.get(block).valid.div_ceil(self.plan.units_per_page) + 1;
+            if !self.space.can_promise(&self.blocks, domain, pages) {
+                return;
+            }
+            self.space.promise(domain, pages);
+            self.blocks.take(block);
+            self.counters.collections += 1;
+            let start = block * self.plan.units_per_block;
+            let job = self.jobs.start(block, domain, start, start + self.plan.units_per_block);
+            self.advance(job);
+        }
+    }
+
+    /// Queues the next page reads of a job, up to its window; erases its block when nothing is left.
+    #[inline]
+    fn advance(&mut self, slot: u32) {
+        let units_per_page = self.plan.units_per_page;
+        let window = self.jobs.window * units_per_page;
+        loop {
+            let job = *self.jobs.get(slot);
+            if job.cursor >= job.end || job.on_the_way >= window {
+                break;
+            }
+            let Some(place) = self.map.next_valid(job.cursor, job.end) else {
+                self.jobs.get_mut(slot).cursor = job.end;
+                break;
+            };
+            let page = place - place % units_per_page;
+            let units = if units_per_page == 1 { 1 } else { self.map.count_valid(page, page + units_per_page) };
+            let state = self.jobs.get_mut(slot);
+            state.cursor = page + units_per_page;
+            state.on_the_way += units;
+            self.jobs.read_queued(job.domain);
+            let op = FlashOp {
+                class: Class::GcRead,
+                source: place,
+                units: units as u16,
+                owner: slot,
+                bytes: units * self.plan.unit_bytes,
+                ..FlashOp::default()
+            };
+            let op = self.slab.insert(op);
+            self.enqueue(op);
+        }
+        let job = self.jobs.get(slot);
+        if job.cursor >= job.end && job.on_the_way == 0 && !job.erasing {
+            let (block, op) = (job.block, FlashOp { class: Class::GcErase, owner: slot, ..FlashOp::default() });
+            self.jobs.get_mut(slot).erasing = true;
+            let op = self.slab.insert(FlashOp { source: block, ..op });
+            self.enqueue(op);
+        }
+    }
+
+    /// A page of a job was read: each unit that is still valid waits to be written.
+    #[inline]
+    fn moved_out(&mut self, slot: u32, op: &FlashOp) {
+        self.slab.remove(slot);
+        let units_per_page = self.plan.units_per_page;
+        let page = op.source - op.source % units_per_page;
+        let mut found = 0;
+        let mut at = page;
+        while let Some(place) = self.map.next_valid(at, page + units_per_page) {
+            let stamp = self.shadow.as_ref().map_or(0, |shadow| shadow.at(place));
+            let write = FlashOp {
+                class: Class::GcWrite,
+                unit: self.map.unit_at(place),
+                source: place,
+                owner: op.owner,
+                stamp,
+                ..FlashOp::default()
+            };
+            let write = self.slab.insert(write);
+            self.enqueue(write);
+            found += 1;
+            at = place + 1;
+        }
+        let domain = self.jobs.get(op.owner).domain;
+        self.jobs.read_ended(domain);
+        self.arrived(op.owner, u32::from(op.units) - found);
+        if self.jobs.reading(domain) == 0 {
+            // Writes that waited for company get none: the dies that hold them look again.
+            let die = self.plane_of(op.source) / self.flash.geometry().planes_per_die;
+            self.mark(die);
+            self.shared_dirty |= self.shared_waiting[1] > 0;
+        }
+    }
+
+    /// Units of a job have reached their new places, or need none any more.
+    #[inline]
+    fn arrived(&mut self, job: u32, units: u32) {
+        self.jobs.get_mut(job).on_the_way -= units;
+        self.advance(job);
+    }
+
+    /// The block of a job is erased.
+    fn emptied(&mut self, slot: u32, op: &FlashOp) -> Result<(), Fault> {
+        self.slab.remove(slot);
+        let domain = self.jobs.get(op.owner).domain;
+        self.jobs.end(op.owner);
+        if self.blocks.get(op.source).valid != 0 {
+            return Err(Fault::Books(format!("block {} is erased with valid units", op.source)));
+        }
+        self.blocks.erased(op.source, &self.free_block);
+        if self.jobs.running(domain) == 0 {
+            self.space.settle(domain);
+        }
+        self.collect(domain);
+        if self.stalled {
+            self.stalled = false;
+            self.shared_dirty = true;
+            for die in 0..self.dies.len() as u32 {
+                if self.waiting[die as usize] != 0 {
+                    self.mark(die);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // ---------------------------------------------------------------------------------------------------------- audit
+
+    /// Counts everything again and compares: blocks, pages, valid units, and the NAND's own books.
+    ///
+    /// # Errors
+    /// Says what does not balance.
+    pub fn audit(&self) -> Result<(), Fault> {
+        let wrong = |what: String| Err(Fault::Books(what));
+        let units = self.plan.units_per_block;
+        let mut valid_in_all = 0_u64;
+        for (block, record) in self.blocks.records().iter().enumerate() {
+            let start = block as u32 * units;
+            let valid = self.map.count_valid(start, start + units);
+            valid_in_all += u64::from(valid);
+            if valid != record.valid {
+                return wrong(format!("block {block} counts {} valid units but holds {valid}", record.valid));
+            }
+            let nand = self.flash.block_record(block as u32);
+            if (nand.next_page, nand.erases) != (record.write_point, record.erases) {
+                return wrong(format!("block {block} is {record:?} here and {nand:?} in the NAND"));
+            }
+            for place in start..start + units {
+                if self.map.is_valid(place) && !self.map.lies_at(self.map.unit_at(place), place) {
+                    return wrong(format!("place {place} is valid but unit {} lies elsewhere", self.map.unit_at(place)));
+                }
+            }
+        }
+        let mapped = (0..self.map.logical_units()).filter(|&unit| self.map.place(unit).is_some()).count() as u64;
+        if mapped != valid_in_all {
+            return wrong(format!("{mapped} units have a place but {valid_in_all} places are valid"));
+        }
+        let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
+        let (free, open) = (count(Status::Free), count(Status::Open));
+        if free as u32 != self.blocks.free_blocks() || open != self.space.open_blocks().count() {
+            return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));
+        }
+        if let Some(shadow) = &self.shadow {
+            for unit in 0..self.map.logical_units() {
+                match self.map.place(unit) {
+                    Some(place) => drop(shadow.check(unit, place)?),
+                    None if shadow.expected(unit) != 0 => return wrong(format!("unit {unit} is lost")),
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A hash of all state that outlives a request: map, blocks, wear.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut mix = |value: u32| hash = (hash.rotate_left(23) ^ u64::from(value)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (0..self.map.logical_units()).for_each(|unit| mix(self.map.place(unit).map_or(0, |place| place + 1)));
+        for block in self.blocks.records() {
+            [block.valid, block.write_point, block.erases, block.status as u32].into_iter().for_each(&mut mix);
+        }
+        hash
+    }
+}

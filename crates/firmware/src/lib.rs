@@ -1,0 +1,21 @@
+//! The flash translation layer: tasks that share the flash, a kernel that owns all mechanism, and policies that decide.
+//!
+//! A write waits with a constraint (any die, a plane …) and gets its page only when a die takes it; the same kernel runs against
+//! timed flash and against flash that completes at once.
+#![forbid(unsafe_code)]
+
+pub mod blocks;
+mod config;
+mod kernel;
+mod map;
+mod mover;
+mod ops;
+pub mod policy;
+mod shadow;
+mod space;
+
+pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
+pub use kernel::{Counters, Fault, HostDone, Kernel};
+
+/// Most mapping units that one page can hold.
+pub const MAX_UNITS_PER_PAGE: u32 = 32;

@@ -1,0 +1,134 @@
+//! Where every unit lies: the forward map, the reverse map and the validity bits. Eight bytes and a bit a unit.
+//!
+//! Entries of the forward map hold the place plus one, so that 0 means "nowhere" and a fresh map is memory that the
+//! operating system has not even had to clear: a drive of a terabyte opens at once.
+
+use serde::{Deserialize, Serialize};
+
+/// A place for a unit: block x units per block + page x units per page + position in the page.
+pub type Place = u32;
+
+/// Forward map, reverse map and validity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Map {
+    forward: Vec<u32>,
+    reverse: Vec<u32>,
+    valid: Vec<u64>,
+}
+
+impl Map {
+    /// A map in which no unit has a place.
+    pub fn new(logical_units: u32, raw_units: u32) -> Self {
+        Self {
+            forward: vec![0; logical_units as usize],
+            reverse: vec![0; raw_units as usize],
+            valid: vec![0; (raw_units as usize).div_ceil(64)],
+        }
+    }
+
+    /// The place of a logical unit.
+    #[inline]
+    pub fn place(&self, unit: u32) -> Option<Place> {
+        self.forward[unit as usize].checked_sub(1)
+    }
+
+    /// Whether the unit lies at `place` now.
+    #[inline]
+    pub fn lies_at(&self, unit: u32, place: Place) -> bool {
+        self.forward[unit as usize] == place + 1
+    }
+
+    /// The unit that was written to a place last, valid or not.
+    #[inline]
+    pub fn unit_at(&self, place: Place) -> u32 {
+        self.reverse[place as usize]
+    }
+
+    /// Whether the place holds valid data.
+    #[inline]
+    pub fn is_valid(&self, place: Place) -> bool {
+        self.valid[place as usize / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// Gives a unit a new place; the old one, if any, must be invalidated by the caller.
+    #[inline]
+    pub fn bind(&mut self, unit: u32, place: Place) -> Option<Place> {
+        let entry = &mut self.forward[unit as usize];
+        let old = entry.checked_sub(1);
+        *entry = place + 1;
+        self.reverse[place as usize] = unit;
+        self.valid[place as usize / 64] |= 1 << (place % 64);
+        old
+    }
+
+    /// Takes its place from a unit.
+    #[inline]
+    pub fn unbind(&mut self, unit: u32) -> Option<Place> {
+        std::mem::take(&mut self.forward[unit as usize]).checked_sub(1)
+    }
+
+    /// Clears the validity of a place.
+    #[inline]
+    pub fn invalidate(&mut self, place: Place) {
+        self.valid[place as usize / 64] &= !(1 << (place % 64));
+    }
+
+    /// The first valid place in `from..end`.
+    #[inline]
+    pub fn next_valid(&self, from: Place, end: Place) -> Option<Place> {
+        let mut at = from;
+        while at < end {
+            let word = self.valid[at as usize / 64] >> (at % 64);
+            if word != 0 {
+                let found = at + word.trailing_zeros();
+                return (found < end).then_some(found);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
+    }
+
+    /// Logical units of the drive.
+    pub fn logical_units(&self) -> u32 {
+        self.forward.len() as u32
+    }
+
+    /// Valid places in `from..end`.
+    pub fn count_valid(&self, from: Place, end: Place) -> u32 {
+        (from..end).filter(|&place| self.is_valid(place)).count() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_moves_and_leaves() {
+        let mut map = Map::new(100, 200);
+        assert_eq!(map.place(7), None);
+        assert_eq!(map.bind(7, 130), None);
+        assert_eq!(map.bind(7, 65), Some(130));
+        map.invalidate(130);
+        assert_eq!((map.place(7), map.unit_at(65), map.is_valid(130)), (Some(65), 7, false));
+        assert_eq!(map.unbind(7), Some(65));
+        assert_eq!(map.place(7), None);
+    }
+
+    #[test]
+    fn valid_places_are_found_across_words() {
+        let mut map = Map::new(10, 300);
+        for place in [3, 64, 127, 128, 255] {
+            map.bind(1, place);
+        }
+        let mut found = Vec::new();
+        let mut at = 0;
+        while let Some(place) = map.next_valid(at, 255) {
+            found.push(place);
+            at = place + 1;
+        }
+        assert_eq!(found, [3, 64, 127, 128]);
+        assert_eq!(map.next_valid(128, 128), None);
+        assert_eq!(map.count_valid(0, 300), 5);
+    }
+}

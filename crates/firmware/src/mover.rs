@@ -1,0 +1,109 @@
+//! The page mover: empties a block, page by page, and erases it. One mover serves every task that has to move pages.
+//!
+//! A *job* reads the pages of its block that hold valid units, a window of them at a time; each unit read becomes a write of
+//! its task, bound to its new page when a die takes it. A unit that the host overwrites meanwhile is dropped there.
+
+use serde::{Deserialize, Serialize};
+
+/// No job.
+const NONE: u32 = u32::MAX;
+
+/// A block on its way to being empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The block.
+    pub block: u32,
+    /// Its domain.
+    pub domain: u32,
+    /// First place not yet looked at.
+    pub cursor: u32,
+    /// Behind its last place.
+    pub end: u32,
+    /// Units on their way: being read, or waiting to be written, or being written.
+    pub on_the_way: u32,
+    /// Whether its erase is under way.
+    pub erasing: bool,
+    next_free: u32,
+}
+
+/// The jobs that run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Jobs {
+    jobs: Vec<Job>,
+    free: u32,
+    running: Vec<u32>,
+    reading: Vec<u32>,
+    /// Pages that each job may have on its way.
+    pub window: u32,
+}
+
+impl Jobs {
+    /// No job runs.
+    pub fn new(domains: u32, window: u32) -> Self {
+        Self {
+            jobs: Vec::new(),
+            free: NONE,
+            running: vec![0; domains as usize],
+            reading: vec![0; domains as usize],
+            window,
+        }
+    }
+
+    /// Starts a job on a block that covers the places `start..end`.
+    pub fn start(&mut self, block: u32, domain: u32, start: u32, end: u32) -> u32 {
+        self.running[domain as usize] += 1;
+        let job = Job { block, domain, cursor: start, end, on_the_way: 0, erasing: false, next_free: NONE };
+        if self.free == NONE {
+            self.jobs.push(job);
+            return self.jobs.len() as u32 - 1;
+        }
+        let slot = self.free;
+        self.free = self.jobs[slot as usize].next_free;
+        self.jobs[slot as usize] = job;
+        slot
+    }
+
+    /// Ends a job.
+    pub fn end(&mut self, slot: u32) {
+        let job = &mut self.jobs[slot as usize];
+        self.running[job.domain as usize] -= 1;
+        job.next_free = self.free;
+        self.free = slot;
+    }
+
+    /// The job in a slot.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &Job {
+        &self.jobs[slot as usize]
+    }
+
+    /// The job in a slot.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut Job {
+        &mut self.jobs[slot as usize]
+    }
+
+    /// Jobs that run in a domain.
+    #[inline]
+    pub fn running(&self, domain: u32) -> u32 {
+        self.running[domain as usize]
+    }
+
+    /// Page reads of a domain's jobs that have not ended: more units may soon join a page.
+    #[inline]
+    pub fn reading(&self, domain: u32) -> u32 {
+        self.reading[domain as usize]
+    }
+
+    /// A page read was queued.
+    #[inline]
+    pub fn read_queued(&mut self, domain: u32) {
+        self.reading[domain as usize] += 1;
+    }
+
+    /// A page read ended.
+    #[inline]
+    pub fn read_ended(&mut self, domain: u32) {
+        self.reading[domain as usize] -= 1;
+    }
+}

@@ -1,0 +1,218 @@
+//! Flash operations that wait, and the queues in which they do.
+//!
+//! Operations live in one slab and are linked by index: a queue is two indices and a length, and nothing is allocated once the
+//! slab has grown to the working size.
+
+use crate::policy::arbiter::Class;
+use serde::{Deserialize, Serialize};
+use wordline_base::Time;
+
+/// No operation.
+pub const NONE: u32 = u32::MAX;
+
+/// One operation of a task on one page (or, for erase, one block).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlashOp {
+    /// When it became ready, in picoseconds.
+    pub ready: Time,
+    /// Its number in the order of becoming ready.
+    pub sequence: u64,
+    /// First logical unit.
+    pub unit: u32,
+    /// Reads: the place it is read from. Writes of moved or merged units: the place the data came from. Erases: the block.
+    pub source: u32,
+    /// Host operations: the request. Collector operations: the job.
+    pub owner: u32,
+    /// Next operation in its queue, or in the page that is being programmed.
+    pub next: u32,
+    /// Bytes on the bus.
+    pub bytes: u32,
+    /// Position in the order of buffered writes.
+    pub ordinal: u32,
+    /// Version of the data, kept when a run is verified.
+    pub stamp: u32,
+    /// Logical units, consecutive.
+    pub units: u16,
+    /// Whose operation it is, and of which kind.
+    pub class: Class,
+    /// A read whose data are merged into a partial write, or the write that follows it.
+    pub merge: bool,
+    /// Whether the data wait in the write buffer.
+    pub buffered: bool,
+}
+
+impl Default for FlashOp {
+    fn default() -> Self {
+        Self {
+            ready: 0,
+            sequence: 0,
+            unit: 0,
+            source: NONE,
+            owner: NONE,
+            next: NONE,
+            bytes: 0,
+            ordinal: 0,
+            stamp: 0,
+            units: 1,
+            class: Class::HostRead,
+            merge: false,
+            buffered: false,
+        }
+    }
+}
+
+/// Slots for operations, used again when freed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Slab {
+    ops: Vec<FlashOp>,
+    free: u32,
+    live: u32,
+}
+
+impl Slab {
+    /// An empty slab.
+    pub fn new() -> Self {
+        Self { ops: Vec::new(), free: NONE, live: 0 }
+    }
+
+    /// Stores an operation.
+    #[inline]
+    pub fn insert(&mut self, op: FlashOp) -> u32 {
+        self.live += 1;
+        if self.free == NONE {
+            self.ops.push(op);
+            return self.ops.len() as u32 - 1;
+        }
+        let slot = self.free;
+        self.free = self.ops[slot as usize].next;
+        self.ops[slot as usize] = op;
+        slot
+    }
+
+    /// Gives a slot back.
+    #[inline]
+    pub fn remove(&mut self, slot: u32) {
+        self.live -= 1;
+        self.ops[slot as usize].next = self.free;
+        self.free = slot;
+    }
+
+    /// Operations stored.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// The operation in a slot.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &FlashOp {
+        &self.ops[slot as usize]
+    }
+
+    /// The operation in a slot.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut FlashOp {
+        &mut self.ops[slot as usize]
+    }
+}
+
+/// A queue of operations, first in, first out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fifo {
+    /// Oldest operation.
+    pub head: u32,
+    tail: u32,
+    /// Operations in the queue.
+    pub len: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE, len: 0 }
+    }
+}
+
+impl Fifo {
+    /// Adds an operation at the end.
+    #[inline]
+    pub fn push(&mut self, slab: &mut Slab, op: u32) {
+        slab.get_mut(op).next = NONE;
+        if self.head == NONE {
+            self.head = op;
+        } else {
+            slab.get_mut(self.tail).next = op;
+        }
+        self.tail = op;
+        self.len += 1;
+    }
+
+    /// Takes the oldest operation.
+    #[inline]
+    pub fn pop(&mut self, slab: &Slab) -> Option<u32> {
+        let op = self.head;
+        if op == NONE {
+            return None;
+        }
+        self.head = slab.get(op).next;
+        if self.head == NONE {
+            self.tail = NONE;
+        }
+        self.len -= 1;
+        Some(op)
+    }
+
+    /// Takes the first of the oldest `window` operations that `fits`.
+    #[inline]
+    pub fn take_if(&mut self, slab: &mut Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
+        let (mut before, mut op) = (NONE, self.head);
+        for _ in 0..window {
+            if op == NONE {
+                return None;
+            }
+            let candidate = slab.get(op);
+            if fits(candidate) {
+                let next = candidate.next;
+                if before == NONE {
+                    self.head = next;
+                } else {
+                    slab.get_mut(before).next = next;
+                }
+                if self.tail == op {
+                    self.tail = before;
+                }
+                self.len -= 1;
+                return Some(op);
+            }
+            (before, op) = (op, candidate.next);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_keep_order_and_give_up_their_middle() {
+        let mut slab = Slab::new();
+        let mut queue = Fifo::default();
+        for unit in 0..6 {
+            let op = slab.insert(FlashOp { unit, ..FlashOp::default() });
+            queue.push(&mut slab, op);
+        }
+        let taken = queue.take_if(&mut slab, 4, |op| op.unit == 3).unwrap();
+        assert_eq!(slab.get(taken).unit, 3);
+        assert_eq!(queue.take_if(&mut slab, 3, |op| op.unit == 5), None, "5 lies beyond the window");
+        let taken = queue.take_if(&mut slab, 9, |op| op.unit == 5).unwrap();
+        assert_eq!(slab.get(taken).unit, 5);
+        let op = slab.insert(FlashOp { unit: 9, ..FlashOp::default() });
+        queue.push(&mut slab, op);
+        let mut left = Vec::new();
+        while let Some(op) = queue.pop(&slab) {
+            left.push(slab.get(op).unit);
+            slab.remove(op);
+        }
+        assert_eq!(left, [0, 1, 2, 4, 9]);
+        assert_eq!((queue, slab.live()), (Fifo::default(), 2));
+    }
+}

@@ -1,0 +1,44 @@
+//! First come, first served, over all tasks.
+//!
+//! Source: kim18 (5.2), the system called Vanilla: one pair of queues for all tasks.
+//! Faithful: strict order of arrival at the die, whatever the task.
+
+use super::{Arbiter, Class, Waiting, CLASSES};
+use crate::policy::{About, Build};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) const ABOUT: About = About {
+    summary: "the operation that has waited longest, whatever its task",
+    source: "kim18 5.2 (Vanilla)",
+    note: "strict order of arrival at each die",
+};
+
+/// First come has no options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {}
+
+/// First come, first served.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FirstCome;
+
+impl FirstCome {
+    pub(super) fn new(_: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
+
+impl Arbiter for FirstCome {
+    #[inline]
+    fn choose(&mut self, waiting: &Waiting) -> Class {
+        let mut best = 0;
+        for class in 1..CLASSES {
+            if waiting.0[class] < waiting.0[best] {
+                best = class;
+            }
+        }
+        Class::ALL[best]
+    }
+}

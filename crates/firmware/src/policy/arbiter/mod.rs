@@ -1,0 +1,74 @@
+//! Family `arbiter`: which task's operation takes the die next.
+
+use super::policies;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Number of operation classes.
+pub const CLASSES: usize = 5;
+
+/// A task and what it wants from a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Class {
+    /// A page that the host reads.
+    HostRead,
+    /// A page that the host writes.
+    HostWrite,
+    /// A page that the collector reads.
+    GcRead,
+    /// A page that the collector writes.
+    GcWrite,
+    /// A block that the collector erases.
+    GcErase,
+}
+
+impl Class {
+    /// All classes in the order of their numbers.
+    pub const ALL: [Class; CLASSES] =
+        [Class::HostRead, Class::HostWrite, Class::GcRead, Class::GcWrite, Class::GcErase];
+
+    /// Whether the class belongs to the host's task.
+    #[inline]
+    #[must_use]
+    pub fn is_host(self) -> bool {
+        matches!(self, Class::HostRead | Class::HostWrite)
+    }
+
+    /// Whether the class programs pages.
+    #[inline]
+    #[must_use]
+    pub fn is_write(self) -> bool {
+        matches!(self, Class::HostWrite | Class::GcWrite)
+    }
+}
+
+/// What waits for a die: for each class the sequence number of its oldest operation, or [`Waiting::NONE`].
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting(pub [u64; CLASSES]);
+
+impl Waiting {
+    /// Nothing of that class waits.
+    pub const NONE: u64 = u64::MAX;
+}
+
+/// Decides whose operation a die takes.
+pub trait Arbiter {
+    /// The class to serve; at least one waits.
+    fn choose(&mut self, waiting: &Waiting) -> Class;
+}
+
+policies! {
+    family "arbiter" decides "whose operation a die takes next";
+    trait Arbiter, config ArbiterConfig, policy ArbiterPolicy;
+    members {
+        /// The operation that has waited longest.
+        "first-come" => first_come::FirstCome,
+        /// A fixed order of tasks and operations.
+        "priority" => priority::Priority,
+    }
+    methods {
+        fn choose(self: &mut Self, waiting: &Waiting) -> Class;
+    }
+}

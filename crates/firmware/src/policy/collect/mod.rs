@@ -1,0 +1,70 @@
+//! Family `collect`: when blocks are collected, and in what steps.
+
+use super::policies;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Over which blocks space is counted and victims are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// All blocks of the drive; moved units go wherever a die is ready.
+    Drive,
+    /// Each plane for itself; moved units stay in their plane.
+    #[default]
+    Plane,
+}
+
+/// What the collector knows of a domain (the drive or a plane) when it decides.
+#[derive(Clone, Copy, Debug)]
+pub struct SpaceView {
+    /// The domain.
+    pub domain: u32,
+    /// Its free blocks.
+    pub free: u32,
+    /// Blocks being collected in it now; each becomes free.
+    pub running: u32,
+}
+
+/// Decides when to collect.
+pub trait Collect {
+    /// Whether another block should be collected now.
+    fn wants(&mut self, view: &SpaceView) -> bool;
+    /// Free blocks that only the collector may open, in each domain.
+    fn reserve(&self) -> u32;
+    /// Free blocks below which collection starts, in each domain.
+    fn start(&self) -> u32;
+    /// Free blocks at which collection stops, in each domain.
+    fn stop(&self) -> u32;
+    /// Pages that one collection may have on their way at a time.
+    fn window(&self) -> u32;
+    /// Blocks that may be collected at a time in each domain.
+    fn most(&self) -> u32;
+}
+
+policies! {
+    family "collect" decides "when blocks are collected, and in what steps";
+    trait Collect, config CollectConfig, policy CollectPolicy;
+    members {
+        /// When free blocks run low.
+        "on-demand" => on_demand::OnDemand,
+    }
+    methods {
+        fn wants(self: &mut Self, view: &SpaceView) -> bool;
+        fn reserve(self: &Self) -> u32;
+        fn start(self: &Self) -> u32;
+        fn stop(self: &Self) -> u32;
+        fn window(self: &Self) -> u32;
+        fn most(self: &Self) -> u32;
+    }
+}
+
+impl CollectConfig {
+    /// The chosen scope.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        match self {
+            Self::OnDemand(options) => options.scope,
+        }
+    }
+}

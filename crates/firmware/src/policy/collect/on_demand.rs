@@ -1,0 +1,114 @@
+//! Collection on demand: start below one number of free blocks, stop at another.
+//!
+//! Source: kim18 (4.2): "active when the number of free blocks drops below a threshold, and stops once it exceeds another", after
+//! the cleaning of Rosenblum and Ousterhout (SOSP 1991). The reserve follows Agrawal et al. (USENIX ATC 2008).
+//! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's own computing time is
+//! zero (kim18 has 1 to 3 us).
+
+use super::{Collect, Scope, SpaceView};
+use crate::policy::{About, Build};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) const ABOUT: About = About {
+    summary: "starts when the free blocks of the drive or plane fall below start_blocks, stops at stop_blocks",
+    source: "kim18 4.2; Rosenblum and Ousterhout, SOSP 1991",
+    note: "whole blocks; the firmware's computing time is zero",
+};
+
+/// Options of collection on demand.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Whether free blocks are counted and victims are chosen over the whole drive or for each plane.
+    pub scope: Scope,
+    /// Collection starts when a domain (the drive or a plane) has fewer free blocks. Absent: reserve_blocks + 1 in a plane,
+    /// reserve_blocks + one for every two planes in a drive.
+    pub start_blocks: Option<u32>,
+    /// Collection stops when a domain has as many free blocks. Absent: start_blocks.
+    pub stop_blocks: Option<u32>,
+    /// Free blocks of a domain that only the collector may open. Absent: 1 in a plane; 2 or one for every four planes in
+    /// a drive.
+    pub reserve_blocks: Option<u32>,
+    /// Pages that the collection of one block may have on their way at a time, 1 to 65,535. Absent: 8.
+    pub window_pages: Option<u32>,
+    /// Blocks that may be collected at a time in a domain. Absent: 1 in a plane, one for each die in a drive.
+    pub blocks_at_a_time: Option<u32>,
+}
+
+/// Collection on demand.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OnDemand {
+    reserve: u32,
+    start: u32,
+    stop: u32,
+    window: u32,
+    most: u32,
+    active: Vec<bool>,
+}
+
+impl OnDemand {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let (planes, dies) = (build.geometry.planes(), build.geometry.dies());
+        let (least, ahead, most) =
+            if build.plane_local { (1, 1, 1) } else { ((planes / 4).max(2), planes.div_ceil(2), dies) };
+        let reserve = options.reserve_blocks.unwrap_or(least);
+        let start = options.start_blocks.unwrap_or(reserve.saturating_add(ahead));
+        let stop = options.stop_blocks.unwrap_or(start);
+        let window = options.window_pages.unwrap_or(8);
+        let most = options.blocks_at_a_time.unwrap_or(most);
+        if reserve == 0 {
+            let problem = "must be at least 1, or collection could find no block to move pages to";
+            return Err(ConfigError::new("collect.reserve_blocks", reserve, problem));
+        }
+        if start <= reserve {
+            let problem = format!("must be more than reserve_blocks = {reserve}, or the host would stop before collection starts");
+            return Err(ConfigError::new("collect.start_blocks", start, problem));
+        }
+        if stop < start {
+            let problem = format!("must not be below start_blocks = {start}: the thresholds are crossed");
+            return Err(ConfigError::new("collect.stop_blocks", stop, problem));
+        }
+        if !(1..=65_535).contains(&window) {
+            return Err(ConfigError::new("collect.window_pages", window, "must lie between 1 and 65535"));
+        }
+        if most == 0 {
+            return Err(ConfigError::new("collect.blocks_at_a_time", most, "must be at least 1"));
+        }
+        Ok(Self { reserve, start, stop, window, most, active: vec![false; build.domains as usize] })
+    }
+}
+
+impl Collect for OnDemand {
+    #[inline]
+    fn wants(&mut self, view: &SpaceView) -> bool {
+        let active = &mut self.active[view.domain as usize];
+        if view.free < self.start {
+            *active = true;
+        } else if view.free >= self.stop {
+            *active = false;
+        }
+        *active && view.free + view.running < self.stop
+    }
+
+    fn reserve(&self) -> u32 {
+        self.reserve
+    }
+
+    fn start(&self) -> u32 {
+        self.start
+    }
+
+    fn stop(&self) -> u32 {
+        self.stop
+    }
+
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn most(&self) -> u32 {
+        self.most
+    }
+}

@@ -1,0 +1,23 @@
+//! Family `free_block`: which erased block is written next.
+
+use super::policies;
+
+/// Ranks the free blocks of a plane; the one with the lowest rank is opened next.
+pub trait FreeBlock {
+    /// The rank of a block when it becomes free, after `erases` erases, as the `order`-th block freed in its plane.
+    fn rank(&self, erases: u32, order: u32) -> u64;
+}
+
+policies! {
+    family "free_block" decides "which erased block of a plane is written next";
+    trait FreeBlock, config FreeBlockConfig, policy FreeBlockPolicy;
+    members {
+        /// The block with the fewest erases.
+        "least-erased" => least_erased::LeastErased,
+        /// The block that has been free longest.
+        "fifo" => fifo::Fifo,
+    }
+    methods {
+        fn rank(self: &Self, erases: u32, order: u32) -> u64;
+    }
+}

@@ -1,0 +1,59 @@
+//! Page mapping: one entry for every unit, the whole map in memory.
+//!
+//! Source: Ban, US patent 5,404,485 (1995), as used by kim18 (4.2) with units of 4 KB and jung13 (3.4) with units of a page.
+//! Faithful: any unit can lie in any page; units smaller than a page are gathered into pages when they are written.
+//! Simplified: the map is always in memory, so a look-up costs neither time nor flash reads.
+
+use super::Mapping;
+use crate::policy::{About, Build};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) const ABOUT: About = About {
+    summary: "one map entry for every unit of unit_kib, all in memory",
+    source: "Ban, US 5,404,485 (1995); kim18 4.2; jung13 3.4",
+    note: "the map is always in memory: a look-up takes no time and no flash reads",
+};
+
+/// Options of page mapping.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Size of a mapping unit in KiB: the page size or a power-of-two fraction of it. Absent: the page size. A write of less
+    /// than a unit reads the rest of the unit first.
+    pub unit_kib: Option<u32>,
+}
+
+/// Page mapping.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Page {
+    unit_bytes: u32,
+}
+
+impl Page {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let page_kib = build.geometry.page_bytes / 1024;
+        let unit_kib = options.unit_kib.unwrap_or(page_kib);
+        if !unit_kib.is_power_of_two() || unit_kib > page_kib || page_kib / unit_kib > crate::MAX_UNITS_PER_PAGE {
+            let choices: Vec<String> = (0..=crate::MAX_UNITS_PER_PAGE.ilog2())
+                .map(|shift| page_kib >> shift)
+                .filter(|&kib| kib > 0)
+                .map(|kib| kib.to_string())
+                .collect();
+            return Err(ConfigError::new(
+                "mapping.unit_kib",
+                unit_kib,
+                format!("with pages of {page_kib} KiB a unit has one of {} KiB", choices.join(", ")),
+            ));
+        }
+        Ok(Self { unit_bytes: unit_kib * 1024 })
+    }
+}
+
+impl Mapping for Page {
+    #[inline]
+    fn unit_bytes(&self) -> u32 {
+        self.unit_bytes
+    }
+}

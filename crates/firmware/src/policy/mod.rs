@@ -1,0 +1,159 @@
+//! The policies: one small trait a family, one file a policy.
+//!
+//! [`policies!`] makes everything that a family needs from one list: the configuration enum (tag `policy`, options beside it),
+//! the concrete enum that lives in the firmware, the dispatch, and the catalogue that `wordline policies` prints. To add a
+//! policy, write its file and add its line to the list of its family.
+
+pub mod arbiter;
+pub mod collect;
+pub mod free_block;
+pub mod mapping;
+pub mod pack;
+pub mod placement;
+pub mod trim;
+pub mod victim;
+
+use serde::Serialize;
+use wordline_flash::Geometry;
+
+/// What a policy says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Paper and section, or standard.
+    pub source: &'static str,
+    /// What is faithful to the source and what is simplified.
+    pub note: &'static str,
+}
+
+/// A member of a family, for the catalogue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Member {
+    /// Family it belongs to; also its section in a drive file.
+    pub family: &'static str,
+    /// What the family decides.
+    pub decides: &'static str,
+    /// Its name, the value of `policy`.
+    pub name: &'static str,
+    /// Whether it is the one used when a drive file names none.
+    pub default: bool,
+    /// What it says of itself.
+    #[serde(flatten)]
+    pub about: About,
+}
+
+/// What a policy may know when it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Build<'a> {
+    /// Shape of the flash.
+    pub geometry: &'a Geometry,
+    /// Mapping units in a page.
+    pub units_per_page: u32,
+    /// Whether blocks are collected plane by plane.
+    pub plane_local: bool,
+    /// Domains in which blocks are collected (1, or one a plane).
+    pub domains: u32,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+/// Generates a family from its list. The first member is the default.
+macro_rules! policies {
+    (
+        family $family:literal decides $decides:literal;
+        trait $Trait:ident, config $Config:ident, policy $Policy:ident;
+        members { $( $(#[$doc:meta])* $name:literal => $module:ident :: $Variant:ident ),+ $(,)? }
+        methods { $( fn $method:ident ( $this:ident : $receiver:ty $(, $arg:ident : $ty:ty)* $(,)? ) -> $ret:ty; )* }
+    ) => {
+        $( pub mod $module; )+
+
+        #[doc = concat!("Options of the `[", $family, "]` section: ", $decides, ".")]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(tag = "policy")]
+        pub enum $Config {
+            $( $(#[$doc])* #[serde(rename = $name)] $Variant($module::Options), )+
+        }
+
+        #[doc = concat!("A built policy of the family `", $family, "`.")]
+        #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+        pub enum $Policy {
+            $( $(#[$doc])* $Variant($module::$Variant), )+
+        }
+
+        impl Default for $Config {
+            fn default() -> Self {
+                $crate::policy::first!($( Self::$Variant(Default::default()) ),+)
+            }
+        }
+
+        impl $Config {
+            /// Builds the chosen policy.
+            ///
+            /// # Errors
+            /// Names the option that cannot be used with this drive.
+            pub fn build(&self, build: &$crate::policy::Build<'_>) -> Result<$Policy, $crate::ConfigError> {
+                match self {
+                    $( Self::$Variant(options) => $module::$Variant::new(options, build).map($Policy::$Variant), )+
+                }
+            }
+
+            /// The name of the chosen policy.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self { $( Self::$Variant(_) => $name, )+ }
+            }
+
+            /// All members of the family.
+            #[must_use]
+            pub fn members() -> Vec<$crate::policy::Member> {
+                let mut members = vec![$( $crate::policy::Member {
+                    family: $family, decides: $decides, name: $name, default: false, about: $module::ABOUT,
+                } ),+];
+                members[0].default = true;
+                members
+            }
+        }
+
+        // The list of members becomes a match; the methods are written out below with it.
+        macro_rules! dispatch {
+            ($object:expr, $bound:ident => $run:expr) => {
+                match $object { $( $Policy::$Variant($bound) => $run, )+ }
+            };
+        }
+
+        impl $Policy {
+            $(
+                #[doc = concat!("See [`", stringify!($Trait), "::", stringify!($method), "`].")]
+                #[inline]
+                pub fn $method($this: $receiver $(, $arg: $ty)*) -> $ret {
+                    dispatch!($this, policy => $Trait::$method(policy $(, $arg)*))
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! first {
+    ($first:expr $(, $rest:expr)*) => {
+        $first
+    };
+}
+
+pub(crate) use {first, policies};
+
+/// The members of all firmware families, in the order of a drive file's sections.
+#[must_use]
+pub fn catalogue() -> Vec<Member> {
+    [
+        mapping::MappingConfig::members(),
+        placement::PlacementConfig::members(),
+        victim::VictimConfig::members(),
+        collect::CollectConfig::members(),
+        free_block::FreeBlockConfig::members(),
+        pack::PackConfig::members(),
+        arbiter::ArbiterConfig::members(),
+        trim::TrimConfig::members(),
+    ]
+    .concat()
+}

@@ -1,0 +1,53 @@
+//! Multi-plane packing: operations of one kind at one page offset in different planes of a die become one command.
+//!
+//! Source: the plane addressing rule of jung13 (2.3.3) and its plane-first packing (2.8.8); ONFI multi-plane commands.
+//! Faithful: same die, same page offset, different planes, block numbers free; reads, programs and erases. Simplified: only
+//! operations of one task and kind are joined.
+
+use super::Pack;
+use crate::policy::{About, Build};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) const ABOUT: About = About {
+    summary: "operations of one task and kind at one page offset in different planes of a die share a multi-plane command",
+    source: "jung13 2.3.3 and 2.8.8; ONFI 4.2 section 5",
+    note: "host and collector operations are never joined",
+};
+
+/// Options of multi-plane packing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Operations of each other plane's queue that are looked at for a partner, 1 to 64.
+    pub window: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { window: 8 }
+    }
+}
+
+/// Multi-plane packing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Planes {
+    window: u32,
+}
+
+impl Planes {
+    pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
+        if !(1..=64).contains(&options.window) {
+            return Err(ConfigError::new("pack.window", options.window, "must lie between 1 and 64"));
+        }
+        Ok(Self { window: options.window })
+    }
+}
+
+impl Pack for Planes {
+    #[inline]
+    fn window(&self) -> u32 {
+        self.window
+    }
+}

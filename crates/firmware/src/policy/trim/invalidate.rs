@@ -1,0 +1,38 @@
+//! TRIM invalidates: the units lose their pages at once, and the collector need not move them.
+//!
+//! Source: jung13 (5.6, TRIM); ATA DATA SET MANAGEMENT, NVMe Dataset Management (deallocate).
+//! Faithful: whole units within the range are given back; a unit that the range covers in part keeps its data, as the standards
+//! allow. Simplified: the command costs its transfer and no flash work.
+
+use super::Trim;
+use crate::policy::{About, Build};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) const ABOUT: About = About {
+    summary: "the units of the range lose their pages at once",
+    source: "jung13 5.6; NVMe Dataset Management",
+    note: "units covered in part keep their data; no flash work",
+};
+
+/// Invalidate has no options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {}
+
+/// TRIM that invalidates.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Invalidate;
+
+impl Invalidate {
+    pub(super) fn new(_: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
+
+impl Trim for Invalidate {
+    fn invalidates(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,58 @@
+//! FIFO: the block that was closed first.
+//!
+//! Source: Menon (1995) for log-structured arrays; analysed for flash by Robinson (1996) and Desnoyers (2014), where it equals
+//! LRU under uniform writes.
+//! Faithful: strict order of closing in each domain.
+
+use super::Victim;
+use crate::blocks::VictimView;
+use crate::policy::{About, Build};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+pub(crate) const ABOUT: About = About {
+    summary: "the block that was closed first",
+    source: "Menon, VLDB 1995; Desnoyers, ACM TOS 10:2 (2014)",
+    note: "strict order of closing in the drive or plane",
+};
+
+/// FIFO has no options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {}
+
+/// FIFO victim choice: the closed blocks of each domain with their erase counts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fifo {
+    order: Vec<VecDeque<(u32, u32)>>,
+}
+
+impl Fifo {
+    pub(super) fn new(_: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        Ok(Self { order: vec![VecDeque::new(); build.domains as usize] })
+    }
+}
+
+impl Victim for Fifo {
+    fn choose(&mut self, view: &VictimView<'_>) -> Option<u32> {
+        let order = &mut self.order[view.domain() as usize];
+        // Blocks that were collected for another reason are dropped here: their erase count has moved on.
+        while let Some(&(block, erases)) = order.front() {
+            if view.is_closed(block) && view.erases(block) == erases {
+                return Some(block);
+            }
+            order.pop_front();
+        }
+        None
+    }
+
+    fn closed(&mut self, view: &VictimView<'_>, block: u32) {
+        self.order[view.domain() as usize].push_back((block, view.erases(block)));
+    }
+
+    fn ranked(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,36 @@
+//! Family `victim`: which block to collect.
+
+use super::policies;
+use crate::blocks::VictimView;
+
+/// Decides which closed block is collected next.
+pub trait Victim {
+    /// The block to collect, or none to collect nothing now.
+    fn choose(&mut self, view: &VictimView<'_>) -> Option<u32>;
+    /// A block was closed: all its pages are programmed, and it may be collected from now on.
+    fn closed(&mut self, view: &VictimView<'_>, block: u32);
+    /// Whether the policy asks for the ranking by valid units, which costs some time on every overwrite.
+    fn ranked(&self) -> bool;
+}
+
+policies! {
+    family "victim" decides "which block to collect";
+    trait Victim, config VictimConfig, policy VictimPolicy;
+    members {
+        /// The block with the fewest valid units.
+        "greedy" => greedy::Greedy,
+        /// The block with the best ratio of space gained, weighted by age, to work.
+        "cost-benefit" => cost_benefit::CostBenefit,
+        /// The block that was closed first.
+        "fifo" => fifo::Fifo,
+        /// Any block.
+        "random" => random::Random,
+        /// The best of d blocks drawn at random.
+        "best-of" => best_of::BestOf,
+    }
+    methods {
+        fn choose(self: &mut Self, view: &VictimView<'_>) -> Option<u32>;
+        fn closed(self: &mut Self, view: &VictimView<'_>, block: u32) -> ();
+        fn ranked(self: &Self) -> bool;
+    }
+}

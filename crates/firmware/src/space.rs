@@ -1,0 +1,144 @@
+//! Room to write: the open block of every plane and stream, and the promise that the collector never runs out of it.
+//!
+//! A collection starts only if the domain has room for all that it may move (its *credit*), and the host opens a block only
+//! if, after that, the reserve and all credits given are still covered. So a collection that has started always ends, and
+//! each end gains at least a page.
+
+use crate::blocks::Blocks;
+use serde::{Deserialize, Serialize};
+
+const NONE: u32 = u32::MAX;
+
+/// Whose data an open block takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stream {
+    /// Written by the host.
+    Host,
+    /// Moved by the collector.
+    Collector,
+}
+
+const STREAMS: usize = 2;
+
+/// What is promised in a domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Tally {
+    /// Pages that running collections may still need.
+    credit: u32,
+    /// Pages left in blocks that the collector has open.
+    collector_room: u32,
+}
+
+/// Open blocks and promises.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    open: Vec<u32>,
+    domains: Vec<Tally>,
+    reserve: u32,
+    pages_per_block: u32,
+}
+
+/// A page just bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoundPage {
+    /// Block in the drive.
+    pub block: u32,
+    /// Page in the block.
+    pub page: u32,
+    /// Whether a free block was opened for it.
+    pub opened: bool,
+    /// Whether it was the last page of its block.
+    pub closed: bool,
+}
+
+impl Space {
+    /// No block is open.
+    pub fn new(planes: u32, domains: u32, reserve: u32, pages_per_block: u32) -> Self {
+        Self {
+            open: vec![NONE; planes as usize * STREAMS],
+            domains: vec![Tally::default(); domains as usize],
+            reserve,
+            pages_per_block,
+        }
+    }
+
+    /// The next page of a stream in a plane: 0 where a new block would be opened.
+    #[inline]
+    pub fn next_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
+        match self.open[plane as usize * STREAMS + stream as usize] {
+            NONE => 0,
+            block => blocks.get(block).write_point,
+        }
+    }
+
+    /// Whether a page of a plane can be bound for a stream now.
+    #[inline]
+    pub fn has_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
+        self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)
+    }
+
+    #[inline]
+    fn may_open(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
+        if blocks.free_in_plane(plane) == 0 {
+            return false;
+        }
+        stream == Stream::Collector || {
+            let domain = blocks.domain_of_plane(plane);
+            let tally = &self.domains[domain as usize];
+            let promised = tally.credit.saturating_sub(tally.collector_room).div_ceil(self.pages_per_block);
+            blocks.free_in_domain(domain) > self.reserve.max(promised)
+        }
+    }
+
+    /// Binds the next page of a plane for a stream.
+    ///
+    /// # Panics
+    /// Without room: callers ask first.
+    #[inline]
+    pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
+        let slot = plane as usize * STREAMS + stream as usize;
+        let domain = blocks.domain_of_plane(plane) as usize;
+        let opened = self.open[slot] == NONE;
+        if opened {
+            self.open[slot] = blocks.open(plane).expect("room was asked for");
+            if stream == Stream::Collector {
+                self.domains[domain].collector_room += self.pages_per_block;
+            }
+        }
+        let block = self.open[slot];
+        let page = blocks.get(block).write_point;
+        let closed = blocks.programmed(block);
+        if closed {
+            self.open[slot] = NONE;
+        }
+        if stream == Stream::Collector {
+            let tally = &mut self.domains[domain];
+            tally.collector_room -= 1;
+            tally.credit = tally.credit.saturating_sub(1);
+        }
+        BoundPage { block, page, opened, closed }
+    }
+
+    /// Whether a collection that may need `pages` has room in its domain.
+    pub fn can_promise(&self, blocks: &Blocks, domain: u32, pages: u32) -> bool {
+        let tally = &self.domains[domain as usize];
+        let room = u64::from(tally.collector_room)
+            + u64::from(blocks.free_in_domain(domain)) * u64::from(self.pages_per_block);
+        room >= u64::from(tally.credit) + u64::from(pages)
+    }
+
+    /// Gives a collection its credit.
+    pub fn promise(&mut self, domain: u32, pages: u32) {
+        self.domains[domain as usize].credit += pages;
+    }
+
+    /// No collection runs in the domain any more: what is left of credits goes back.
+    pub fn settle(&mut self, domain: u32) {
+        self.domains[domain as usize].credit = 0;
+    }
+
+    /// The open blocks.
+    pub fn open_blocks(&self) -> impl Iterator<Item = u32> + '_ {
+        self.open.iter().copied().filter(|&block| block != NONE)
+    }
+}

@@ -1,0 +1,10 @@
+//! The flash of a drive: packages on channels, the buses between them and the controller, timed or untimed. Takes
+//! commands for dies and says when they end. Knows nothing of logical addresses.
+#![forbid(unsafe_code)]
+
+mod array;
+mod geometry;
+
+pub use array::{ChannelTimes, Flash, FlashError};
+pub use geometry::{Geometry, GeometryConfig, GeometryError};
+pub use wordline_nand::{Command, Kind, NandConfig, PageAddress, Timing, Violation, MAX_PLANES};

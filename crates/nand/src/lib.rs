@@ -1,0 +1,18 @@
+//! One NAND flash package, usable without any drive: its geometry, the ONFI command chains and their timing on every data
+//! interface, one state machine a die, and the rules of the cells (pages in order, programmed once, read only when
+//! written). Knows nothing of channels, drives or logical addresses.
+#![forbid(unsafe_code)]
+
+pub mod cells;
+pub mod chain;
+pub mod config;
+pub mod geometry;
+pub mod interface;
+pub mod package;
+pub mod timing;
+
+pub use cells::{Cells, Violation};
+pub use config::NandConfig;
+pub use geometry::{PageAddress, PackageGeometry, MAX_PLANES};
+pub use package::{Bus, Command, Kind, OwnBus, Package, Step};
+pub use timing::Timing;
