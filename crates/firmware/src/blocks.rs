@@ -341,6 +341,46 @@ impl Blocks {
         }
     }
 
+    /// The records of another drive, in these domains and with this ranking.
+    pub(crate) fn with_records_of(&self, other: &Self, free_block: &FreeBlockPolicy) -> Self {
+        let mut blocks = self.clone();
+        blocks.records.clone_from(&other.records);
+        for list in &mut blocks.free {
+            *list = FreeList::default();
+        }
+        for domain in &mut blocks.domains {
+            domain.closed.clear();
+            domain.free = 0;
+            domain.clock = 0;
+        }
+        // The clocks of the other drive's domains go on in the largest of them: ages keep their order.
+        let clock = other.domains.iter().map(|domain| domain.clock).max().unwrap_or(0);
+        blocks.domains.iter_mut().for_each(|domain| domain.clock = clock);
+        let mut order: Vec<u32> = (0..blocks.records.len() as u32).collect();
+        order.sort_by_key(|&block| (blocks.records[block as usize].touched, block));
+        for block in order {
+            let record = &blocks.records[block as usize];
+            match record.status {
+                Status::Free => {
+                    let erases = record.erases;
+                    let (plane, domain) = (blocks.plane_of(block), blocks.domain_of(block));
+                    let list = &mut blocks.free[plane as usize];
+                    list.heap.push(Reverse((free_block.rank(erases, list.freed), block)));
+                    list.freed += 1;
+                    blocks.domains[domain as usize].free += 1;
+                }
+                Status::Closed => {
+                    let touched = record.touched;
+                    blocks.records[block as usize].status = Status::Open;
+                    blocks.close(block);
+                    blocks.records[block as usize].touched = touched;
+                }
+                Status::Open | Status::Victim => {}
+            }
+        }
+        blocks
+    }
+
     /// What a victim policy may see of a domain.
     #[must_use]
     pub fn view(&self, domain: u32) -> VictimView<'_> {

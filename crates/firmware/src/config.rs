@@ -48,7 +48,7 @@ impl Default for CapacityConfig {
 
 /// All sections that the firmware owns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct FirmwareConfig {
     /// Spare space.
     pub capacity: CapacityConfig,

@@ -9,6 +9,7 @@
 //! other, so whoever looks a place up later finds its data there by the time the die serves it.
 
 use crate::blocks::{Blocks, Sizes, Status};
+use crate::buffer::Buffer;
 use crate::map::{Map, Place};
 use crate::mover::Jobs;
 use crate::ops::{Fifo, FlashOp, Slab, NONE};
@@ -162,34 +163,6 @@ pub struct Kernel {
     counters: Counters,
 }
 
-/// The writes that are acknowledged before they are in flash.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Buffer {
-    /// Units that it holds at most; 0: no write is acknowledged early.
-    capacity: u32,
-    used: u32,
-    /// Ordinal of the newest buffered unit.
-    newest: u32,
-    /// Units up to this ordinal have to go to flash whatever company they have.
-    flush: u32,
-    /// Buffered units that wait for a die, oldest first, some of them gone already.
-    order: VecDeque<(u32, u32)>,
-    /// How many buffered versions of a unit there are.
-    held: std::collections::BTreeMap<u32, u32>,
-}
-
-impl Buffer {
-    /// A unit this many ordinals behind the newest goes to flash with a partly filled page.
-    fn patience(&self) -> u32 {
-        self.capacity - self.capacity / 4
-    }
-
-    #[inline]
-    fn must_go(&self, ordinal: u32) -> bool {
-        ordinal <= self.flush || self.newest - ordinal >= self.patience()
-    }
-}
-
 fn stream_of(class: Class) -> Stream {
     if class == Class::HostWrite {
         Stream::Host
@@ -262,7 +235,7 @@ impl Kernel {
             dirty: VecDeque::with_capacity(geometry.dies() as usize),
             ended: VecDeque::with_capacity(geometry.dies() as usize),
             stalled: false,
-            buffer: Buffer { capacity: buffer_units, ..Buffer::default() },
+            buffer: Buffer::new(buffer_units),
             done: Vec::new(),
             counters: Counters::default(),
             flash,
@@ -321,41 +294,39 @@ impl Kernel {
         &mut self.done
     }
 
-    /// Reads `bytes` of the units `first..first + count` for a request; gives the units that wait for flash. The others are
-    /// unwritten or still in the write buffer.
-    ///
-    /// # Errors
-    /// When a rule is broken.
+    /// Reads `bytes` from byte `skip` of unit `first` on, for a request; gives the units and bytes that wait for flash. The others
+    /// are unwritten or still in the write buffer.
     #[inline]
-    pub fn read(&mut self, now: Time, request: u32, first: u32, count: u32, bytes: u32) -> Result<u32, Fault> {
+    pub fn read(&mut self, now: Time, request: u32, first: u32, skip: u32, bytes: u32) -> (u32, u32) {
         self.now = now;
-        let (mut waiting, mut at, mut left) = (0, first, bytes);
-        let end = first + count;
+        let unit_bytes = self.plan.unit_bytes;
+        let end = first + (skip + bytes).div_ceil(unit_bytes);
+        let (mut units_waiting, mut bytes_waiting) = (0, 0);
+        let (mut at, mut skip, mut left) = (first, skip, bytes);
         while at < end {
-            let place = if self.buffer.used > 0 && self.buffer.held.contains_key(&at) { None } else { self.map.place(at) };
-            let Some(place) = place else {
-                left = left.saturating_sub(self.plan.unit_bytes);
-                at += 1;
-                continue;
-            };
-            let units = self.run_in_page(at, end, place);
-            let share = if at + units == end { left } else { (units * self.plan.unit_bytes).min(left) };
+            let place = if self.buffer.holds(at) { None } else { self.map.place(at) };
+            let units = place.map_or(1, |place| self.run_in_page(at, end, place));
+            let share = (units * unit_bytes - skip).min(left);
+            if let Some(place) = place {
+                let op = FlashOp {
+                    class: Class::HostRead,
+                    unit: at,
+                    units: units as u16,
+                    source: place,
+                    owner: request,
+                    bytes: share,
+                    ..FlashOp::default()
+                };
+                let op = self.slab.insert(op);
+                self.enqueue(op);
+                units_waiting += units;
+                bytes_waiting += share;
+            }
             left -= share;
-            let op = FlashOp {
-                class: Class::HostRead,
-                unit: at,
-                units: units as u16,
-                source: place,
-                owner: request,
-                bytes: share.max(1),
-                ..FlashOp::default()
-            };
-            let op = self.slab.insert(op);
-            self.enqueue(op);
-            waiting += units;
+            skip = 0;
             at += units;
         }
-        Ok(waiting)
+        (units_waiting, bytes_waiting)
     }
 
     /// How many units from `first` on lie in the page of `place`.
@@ -366,7 +337,7 @@ impl Kernel {
         if self.plan.units_per_page > 1 {
             while first + units < end
                 && self.map.place(first + units).is_some_and(|other| other / self.plan.units_per_page == page)
-                && !(self.buffer.used > 0 && self.buffer.held.contains_key(&(first + units)))
+                && !self.buffer.holds(first + units)
             {
                 units += 1;
             }
@@ -374,35 +345,29 @@ impl Kernel {
         units
     }
 
-    /// Whether the write buffer has room for a unit. Without a buffer there is always room.
+    /// The write buffer, to look at.
     #[inline]
     #[must_use]
-    pub fn has_buffer_room(&self) -> bool {
-        self.buffer.capacity == 0 || self.buffer.used < self.buffer.capacity
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
     }
 
-    /// Writes a unit for a request; `whole` tells whether all its bytes are given. True if it is done already, because it
-    /// stays in the write buffer; `through` forbids that (FUA).
-    ///
-    /// # Errors
-    /// When a rule is broken.
+    /// Writes a unit for a request; `whole` tells whether all its bytes are given. True if the host need not wait for it, because
+    /// it stays in the write buffer; `through` forbids that (FUA).
     #[inline]
-    pub fn write(&mut self, now: Time, request: u32, unit: u32, whole: bool, through: bool) -> Result<bool, Fault> {
+    pub fn write(&mut self, now: Time, request: u32, unit: u32, whole: bool, through: bool) -> bool {
         self.now = now;
         self.counters.host_units += 1;
-        let buffered = self.buffer.capacity > 0;
         let mut op = FlashOp { class: Class::HostWrite, unit, owner: request, ..FlashOp::default() };
         if let Some(shadow) = &mut self.shadow {
             op.stamp = shadow.version();
         }
+        let buffered = self.buffer.is_used();
         if buffered {
-            self.buffer.used += 1;
-            self.buffer.newest += 1;
-            op.ordinal = self.buffer.newest;
+            op.ordinal = self.buffer.take(unit);
             op.buffered = true;
-            *self.buffer.held.entry(unit).or_insert(0) += 1;
             if through {
-                self.buffer.flush = op.ordinal;
+                self.buffer.hurry(op.ordinal);
             } else {
                 op.owner = NONE;
             }
@@ -416,7 +381,7 @@ impl Kernel {
         }
         let slot = self.slab.insert(op);
         self.enqueue(slot);
-        Ok(buffered && !through)
+        buffered && !through
     }
 
     /// Takes the units `first..first + count` from the host.
@@ -436,12 +401,13 @@ impl Kernel {
         }
     }
 
-    /// All buffered units have to go to flash now; returns whether there are any.
-    pub fn flush(&mut self, now: Time) -> bool {
+    /// All units that are buffered now have to go to flash whatever company they have; gives the ordinal of the newest.
+    pub fn flush(&mut self, now: Time) -> u64 {
         self.now = now;
-        self.buffer.flush = self.buffer.newest;
+        let newest = self.buffer.newest();
+        self.buffer.hurry(newest);
         self.push_out();
-        self.buffer.used > 0
+        newest
     }
 
     /// Lets idle dies take work, and untimed commands end, until nothing changes.
@@ -481,6 +447,48 @@ impl Kernel {
         Ok(())
     }
 
+    /// Takes over the data, maps and wear of another drive of the same geometry and unit size, keeping its own policies.
+    ///
+    /// # Errors
+    /// Names the first figure in which the drives differ.
+    ///
+    /// # Panics
+    /// While operations of either are queued or run.
+    pub fn adopt(&mut self, other: &Kernel) -> Result<(), ConfigError> {
+        assert!(self.slab.live() == 0 && other.slab.live() == 0, "state is taken over while operations run");
+        if self.flash.geometry() != other.flash.geometry() {
+            let problem = format!("the saved state has the geometry {:?}", other.flash.geometry());
+            return Err(ConfigError::new("geometry", format!("{:?}", self.flash.geometry()), problem));
+        }
+        for (key, mine, theirs) in [
+            ("mapping.unit_kib", self.plan.unit_bytes / 1024, other.plan.unit_bytes / 1024),
+            ("capacity.raw_over_logical", self.plan.logical_units, other.plan.logical_units),
+        ] {
+            if mine != theirs {
+                let problem = format!("the saved state was made with {theirs}; give it the same");
+                return Err(ConfigError::new(key, mine, problem));
+            }
+        }
+        self.flash.adopt_cells(&other.flash);
+        self.map = other.map.clone();
+        self.space = self.space.with_open_blocks_of(&other.space);
+        self.blocks = self.blocks.with_records_of(&other.blocks, &self.free_block);
+        for domain in 0..self.blocks.domains() {
+            let view = self.blocks.view(domain);
+            (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));
+        }
+        if self.shadow.is_some() {
+            self.shadow = other.shadow.clone();
+        }
+        Ok(())
+    }
+
+    /// Collects what the thresholds ask for, as after taking over another drive's state.
+    pub fn collect_all(&mut self, now: Time) {
+        self.now = now;
+        (0..self.blocks.domains()).for_each(|domain| self.collect(domain));
+    }
+
     // ------------------------------------------------------------------------------------------------------ queueing
 
     /// Puts an operation into the queue of its class, where its constraint says.
@@ -513,7 +521,7 @@ impl Kernel {
             Constraint::Die(die) => self.enqueue_shared(op.class, 1 + channels + die as usize, slot),
         }
         if op.buffered && op.class == Class::HostWrite {
-            self.buffer.order.push_back((slot, op.ordinal));
+            self.buffer.wait(slot, op.ordinal);
             self.push_out();
         }
     }
@@ -529,13 +537,14 @@ impl Kernel {
 
     /// Wakes the die of the oldest buffered unit if it has waited long enough.
     fn push_out(&mut self) {
-        while let Some(&(slot, ordinal)) = self.buffer.order.front() {
+        while let Some((slot, ordinal)) = self.buffer.oldest_waiting() {
             let op = self.slab.get(slot);
+            // The slot may have been used again since its write left the buffer.
             let waits = op.ordinal == ordinal && op.class == Class::HostWrite && op.buffered;
             if waits && !self.buffer.must_go(ordinal) {
                 return;
             }
-            self.buffer.order.pop_front();
+            self.buffer.stop_waiting();
             if waits {
                 match self.placement.place(op.unit / self.plan.units_per_page) {
                     Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
@@ -1107,12 +1116,7 @@ impl Kernel {
     fn host_done(&mut self, slot: u32, op: &FlashOp, gc_affected: bool) {
         self.slab.remove(slot);
         if op.buffered {
-            self.buffer.used -= 1;
-            let versions = self.buffer.held.get_mut(&op.unit).expect("buffered units are counted");
-            *versions -= 1;
-            if *versions == 0 {
-                self.buffer.held.remove(&op.unit);
-            }
+            self.buffer.leave(op.unit, op.ordinal);
         }
         let bytes = if op.class == Class::HostRead { op.bytes } else { 0 };
         self.done.push(HostDone { request: op.owner, units: u32::from(op.units), bytes, gc_affected });

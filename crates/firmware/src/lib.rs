@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blocks;
+mod buffer;
 mod config;
 mod kernel;
 mod map;

@@ -28,7 +28,7 @@ pub struct FlashOp {
     /// Bytes on the bus.
     pub bytes: u32,
     /// Position in the order of buffered writes.
-    pub ordinal: u32,
+    pub ordinal: u64,
     /// Version of the data, kept when a run is verified.
     pub stamp: u32,
     /// Logical units, consecutive.

@@ -137,6 +137,18 @@ impl Space {
         self.domains[domain as usize].credit = 0;
     }
 
+    /// These promises (none given) with the open blocks of another drive.
+    pub fn with_open_blocks_of(&self, other: &Self) -> Self {
+        let room = other.domains.iter().map(|tally| tally.collector_room).sum();
+        let mut space = Self { open: other.open.clone(), ..self.clone() };
+        if space.domains.len() == 1 {
+            space.domains[0] = Tally { credit: 0, collector_room: room };
+        } else if other.domains.len() == space.domains.len() {
+            space.domains.clone_from(&other.domains);
+        }
+        space
+    }
+
     /// The open blocks.
     pub fn open_blocks(&self) -> impl Iterator<Item = u32> + '_ {
         self.open.iter().copied().filter(|&block| block != NONE)

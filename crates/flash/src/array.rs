@@ -133,6 +133,13 @@ impl Flash {
         }
     }
 
+    /// Takes over what the cells of another drive of the same geometry hold.
+    pub fn adopt_cells(&mut self, other: &Flash) {
+        for (mine, theirs) in self.packages.iter_mut().zip(&other.packages) {
+            mine.adopt_cells(theirs);
+        }
+    }
+
     /// Where the time of a die went.
     #[must_use]
     pub fn die_times(&self, die: u32) -> DieTimes {

@@ -152,6 +152,11 @@ impl Package {
         &self.cells
     }
 
+    /// Takes over what the cells of another package of the same geometry hold.
+    pub fn adopt_cells(&mut self, other: &Package) {
+        self.cells.clone_from(&other.cells);
+    }
+
     /// Where the time of a die went.
     #[must_use]
     pub fn times(&self, die: u32) -> DieTimes {

@@ -58,7 +58,8 @@ pub struct Build<'a> {
     pub seed: u64,
 }
 
-/// Generates a family from its list. The first member is the default.
+/// Generates a family from its list: see the head of this file. The first member is the default.
+#[macro_export]
 macro_rules! policies {
     (
         family $family:literal decides $decides:literal;
@@ -83,7 +84,7 @@ macro_rules! policies {
 
         impl Default for $Config {
             fn default() -> Self {
-                $crate::policy::first!($( Self::$Variant(Default::default()) ),+)
+                $crate::first!($( Self::$Variant(Default::default()) ),+)
             }
         }
 
@@ -134,13 +135,13 @@ macro_rules! policies {
     };
 }
 
+#[doc(hidden)]
+#[macro_export]
 macro_rules! first {
     ($first:expr $(, $rest:expr)*) => {
         $first
     };
 }
-
-pub(crate) use {first, policies};
 
 /// The members of all firmware families, in the order of a drive file's sections.
 #[must_use]

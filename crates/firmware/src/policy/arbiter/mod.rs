@@ -1,6 +1,6 @@
 //! Family `arbiter`: which task's operation takes the die next.
 
-use super::policies;
+use crate::policies;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Family `collect`: when blocks are collected, and in what steps.
 
-use super::policies;
+use crate::policies;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

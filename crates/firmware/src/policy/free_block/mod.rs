@@ -1,6 +1,6 @@
 //! Family `free_block`: which erased block is written next.
 
-use super::policies;
+use crate::policies;
 
 /// Ranks the free blocks of a plane; the one with the lowest rank is opened next.
 pub trait FreeBlock {

@@ -1,6 +1,6 @@
 //! Family `mapping`: the translation of logical units to pages, and the work that it costs.
 
-use super::policies;
+use crate::policies;
 
 /// What a mapping scheme fixes for the drive.
 pub trait Mapping {

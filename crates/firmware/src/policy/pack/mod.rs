@@ -1,6 +1,6 @@
 //! Family `pack`: what shares one flash command.
 
-use super::policies;
+use crate::policies;
 
 /// Decides what may join a command for a die.
 pub trait Pack {

@@ -1,6 +1,6 @@
 //! Family `placement`: where a write may go.
 
-use super::policies;
+use crate::policies;
 
 /// Where a queued write may get its page; it gets it only when it is issued to a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Family `trim`: what a deallocation does.
 
-use super::policies;
+use crate::policies;
 
 /// Decides what the drive does with units that the host gives back.
 pub trait Trim {

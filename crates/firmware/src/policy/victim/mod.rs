@@ -1,6 +1,6 @@
 //! Family `victim`: which block to collect.
 
-use super::policies;
+use crate::policies;
 use crate::blocks::VictimView;
 
 /// Decides which closed block is collected next.

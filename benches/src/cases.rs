@@ -1,0 +1,191 @@
+//! The cases. The drive of most: 128 GB logical, 8 channels x 4 packages x 2 dies x 2 planes, pages of 16 KB, 256 pages a
+//! block, raw/logical 1.28, greedy.
+
+use crate::measure::{report, timed};
+use serde_json::{json, Value};
+use std::io::Write;
+use std::path::Path;
+use wordline_drive::precondition::precondition;
+use wordline_drive::run::run;
+use wordline_drive::{Drive, DriveConfig};
+use wordline_workload::{JobOptions, Load, LoadFile, TraceOptions};
+
+/// A case of the benchmark.
+pub struct Case {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub target: f64,
+    pub lower_is_better: bool,
+    /// Whether instructions are counted.
+    pub counted: bool,
+    mapping_kib: u32,
+    pub run: fn(&Case, f64, bool) -> Value,
+}
+
+const fn rate(name: &'static str, title: &'static str, unit: &'static str, target: f64, mapping_kib: u32, run: fn(&Case, f64, bool) -> Value) -> Case {
+    Case { name, title, unit, target, lower_is_better: false, counted: true, mapping_kib, run }
+}
+
+const fn cost(name: &'static str, title: &'static str, unit: &'static str, target: f64, mapping_kib: u32, run: fn(&Case, f64, bool) -> Value) -> Case {
+    Case { name, title, unit, target, lower_is_better: true, counted: false, mapping_kib, run }
+}
+
+const REQUESTS: &str = "requests a CPU second";
+
+/// All cases.
+pub const ALL: &[Case] = &[
+    rate("read", "4 KB random read, queue depth 32, 16 KB mapping", REQUESTS, 2e6, 16, random_read),
+    rate("read-4k-map", "4 KB random read, queue depth 32, 4 KB mapping", REQUESTS, 2e6, 4, random_read),
+    rate("write", "16 KB random write, steady state, 16 KB mapping", REQUESTS, 8e5, 16, random_write),
+    rate("write-4k-map", "4 KB random write, steady state, 4 KB mapping", REQUESTS, 8e5, 4, random_write),
+    rate("mix", "70/30 random read/write of 16 KB, steady state, 16 KB mapping", REQUESTS, 1.2e6, 16, mix),
+    rate("mix-4k-map", "70/30 random read/write of 4 KB, steady state, 4 KB mapping", REQUESTS, 1.2e6, 4, mix),
+    rate("sequential", "128 KB sequential write, 16 KB mapping", "page operations a CPU second", 4e6, 16, sequential),
+    rate("sequential-4k-map", "128 KB sequential write, 4 KB mapping", "page operations a CPU second", 4e6, 4, sequential),
+    rate("trace", "replay of an MSR trace from a zst file, reading included, 16 KB mapping", REQUESTS, 1e6, 16, trace),
+    cost("precondition", "fill, then twice the capacity at random, 16 KB mapping", "CPU seconds", 15.0, 16, preconditioning),
+    cost("precondition-4k-map", "fill, then twice the capacity at random, 4 KB mapping", "CPU seconds", 60.0, 4, preconditioning),
+    cost("open-1tb", "opening a 1 TB drive with 16 KB pages and mapping", "CPU seconds", 2.0, 16, open_terabyte),
+    cost("open-1tb-4k-map", "bytes of state a logical page, 1 TB drive with 4 KB mapping", "bytes a logical page", 10.0, 4, open_terabyte),
+];
+
+/// The case of a name.
+pub fn find(name: &str) -> Option<&'static Case> {
+    ALL.iter().find(|case| case.name == name)
+}
+
+fn config(mapping_kib: u32, blocks_per_plane: u32) -> DriveConfig {
+    let text = format!(
+        r#"
+        geometry = {{ channels = 8, packages_per_channel = 4, dies_per_package = 2, planes_per_die = 2,
+                      blocks_per_plane = {blocks_per_plane}, pages_per_block = 256, page_kib = 16 }}
+        capacity = {{ raw_over_logical = 1.28 }}
+        mapping = {{ policy = "page", unit_kib = {mapping_kib} }}
+        placement = {{ policy = "least-busy" }}
+        collect = {{ policy = "on-demand", scope = "plane" }}
+        victim = {{ policy = "greedy" }}
+        buffer = {{ policy = "{}" }}
+        "#,
+        if mapping_kib == 16 { "none" } else { "fifo" },
+    );
+    wordline_drive::config::from_text("bench", &text).expect("the drive of the benchmark is sound")
+}
+
+/// 128 GiB logical need 328 blocks of 4 MiB in each of 128 planes at 1.28; the small drive has 24.
+fn drive(case: &Case, small: bool) -> Drive {
+    Drive::new(&config(case.mapping_kib, if small { 24 } else { 328 }), 1).expect("checked")
+}
+
+fn aged(case: &Case, small: bool, overwrites: f64) -> Drive {
+    let mut drive = drive(case, small);
+    let mut config = config(case.mapping_kib, 24).precondition;
+    config.fill = true;
+    config.overwrites = overwrites;
+    precondition(&mut drive, &config, 1, &mut |_| true).expect("preconditioning");
+    drive
+}
+
+fn job(words: Value) -> LoadFile {
+    let job: JobOptions = serde_json::from_value(words).expect("a job of the benchmark");
+    LoadFile { job: vec![job], ..LoadFile::default() }
+}
+
+/// Runs a load and gives (CPU seconds, requests).
+fn measured(drive: &mut Drive, file: &LoadFile) -> (f64, f64) {
+    let load = Load::open(file, Path::new("."), drive.logical_bytes(), 1).expect("a load of the benchmark");
+    let (seconds, ended) = timed(|| run(drive, load, &mut |_| true).expect("a run of the benchmark"));
+    assert!(!ended.interrupted);
+    (seconds, drive.metrics.requests() as f64)
+}
+
+fn requests(share: f64, small: bool, count: f64) -> u64 {
+    (count * share * if small { 0.02 } else { 1.0 }) as u64
+}
+
+fn random_read(case: &Case, share: f64, small: bool) -> Value {
+    let mut drive = aged(case, small, if small { 0.0 } else { 1.0 });
+    let words = json!({"rw": "randread", "bs": "4k", "iodepth": 32, "norandommap": true,
+        "number_ios": requests(share, small, 5e6)});
+    let (seconds, count) = measured(&mut drive, &job(words));
+    report(count, seconds, count / seconds, json!({}))
+}
+
+fn random_write(case: &Case, share: f64, small: bool) -> Value {
+    let mut drive = aged(case, small, 2.0);
+    let words = json!({"rw": "randwrite", "bs": format!("{}k", case.mapping_kib), "iodepth": 32, "norandommap": true,
+        "number_ios": requests(share, small, 3e6)});
+    let (seconds, count) = measured(&mut drive, &job(words));
+    let counters = drive.kernel().counters();
+    let ops = (counters.reads() + counters.programs() + counters.erases()) as f64;
+    let amplification = counters.programs() as f64 * f64::from(drive.kernel().plan().units_per_page) / count;
+    report(
+        count,
+        seconds,
+        count / seconds,
+        json!({"flash operations a CPU second": (ops / seconds).round(), "write amplification": round(amplification)}),
+    )
+}
+
+fn round(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+fn mix(case: &Case, share: f64, small: bool) -> Value {
+    let mut drive = aged(case, small, 2.0);
+    let words = json!({"rw": "randrw", "rwmixread": 70, "bs": format!("{}k", case.mapping_kib), "iodepth": 32,
+        "norandommap": true, "number_ios": requests(share, small, 4e6)});
+    let (seconds, count) = measured(&mut drive, &job(words));
+    report(count, seconds, count / seconds, json!({}))
+}
+
+fn sequential(case: &Case, share: f64, small: bool) -> Value {
+    let mut drive = drive(case, small);
+    let words = json!({"rw": "write", "bs": "128k", "iodepth": 32, "number_ios": requests(share, small, 1e6)});
+    let (seconds, _) = measured(&mut drive, &job(words));
+    let pages = drive.kernel().counters().programs() as f64;
+    report(pages, seconds, pages / seconds, json!({}))
+}
+
+/// A trace in the MSR format with the mix of its server volumes: 70 % writes, mostly 4 and 8 KB, bursts, 16 GiB in use.
+fn write_trace(path: &Path, lines: u64) -> std::io::Result<()> {
+    let mut random = wordline_base::Stream::new(1, "bench-trace", 0);
+    let mut out = zstd::Encoder::new(std::fs::File::create(path)?, 3)?;
+    let mut ticks: u64 = 128_166_372_003_061_629;
+    for _ in 0..lines {
+        ticks += if random.below(8) > 0 { random.below(300) } else { random.below(20_000) };
+        let kind = if random.below(10) < 7 { "Write" } else { "Read" };
+        let size = [4096, 4096, 8192, 16384, 65536][random.below(5) as usize];
+        let offset = random.below((16 << 30) / 4096) * 4096;
+        writeln!(out, "{ticks},srv,0,{kind},{offset},{size},{}", 1000 + random.below(9000))?;
+    }
+    out.finish()?.sync_all()
+}
+
+fn trace(case: &Case, share: f64, small: bool) -> Value {
+    let path = std::env::temp_dir().join(format!("wordline-bench-{}.csv.zst", std::process::id()));
+    write_trace(&path, requests(share, small, 2e6)).expect("the temporary directory can be written");
+    let mut drive = aged(case, small, if small { 0.0 } else { 1.0 });
+    let options = json!({"file": path, "format": "msr", "past_end": "wrap"});
+    let trace: TraceOptions = serde_json::from_value(options).expect("a trace of the benchmark");
+    let (seconds, count) = measured(&mut drive, &LoadFile { trace: Some(trace), ..LoadFile::default() });
+    std::fs::remove_file(&path).expect("it was just read");
+    report(count, seconds, count / seconds, json!({}))
+}
+
+fn preconditioning(case: &Case, _: f64, small: bool) -> Value {
+    let (seconds, drive) = timed(|| aged(case, small, 2.0));
+    let counters = drive.kernel().counters();
+    let ops = (counters.reads() + counters.programs() + counters.erases()) as f64;
+    report(ops, seconds, seconds, json!({"flash operations a CPU second": (ops / seconds).round()}))
+}
+
+fn open_terabyte(case: &Case, _: f64, _: bool) -> Value {
+    // 1 TiB at 1.28: 2,622 blocks of 4 MiB in each of 128 planes.
+    let (seconds, drive) = timed(|| Drive::new(&config(case.mapping_kib, 2_622), 1).expect("checked"));
+    let parts = config(case.mapping_kib, 2_622).parts().expect("checked");
+    let bytes = parts.derived().state_bytes_per_unit;
+    let units = f64::from(drive.kernel().plan().logical_units);
+    let extra = json!({"bytes a logical page": round(bytes), "logical pages": units, "seconds to open": round(seconds)});
+    report(units, seconds, if case.mapping_kib == 4 { bytes } else { seconds }, extra)
+}

@@ -1,0 +1,108 @@
+//! `make bench`: how fast the engine is, on one thread, case by case.
+//!
+//! Every case runs in a process of its own, so that its peak memory is its own. Rates are per second of user CPU. With valgrind
+//! on the machine, instructions a request are counted too, as the difference of two runs of different length on a smaller
+//! drive of the same shape.
+
+mod cases;
+mod measure;
+
+use serde_json::{json, Value};
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--case", name] => one(name, 1.0, false),
+        ["--case", name, "--small", share] => one(name, share.parse().unwrap_or(1.0), true),
+        ["--list"] => {
+            cases::ALL.iter().for_each(|case| println!("{:22} {}", case.name, case.title));
+            ExitCode::SUCCESS
+        }
+        [] => all(&[]),
+        ref names if names.iter().all(|name| cases::find(name).is_some()) => all(names),
+        _ => {
+            eprintln!("usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE]");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs one case in this process and prints what it measured as a line of JSON.
+fn one(name: &str, share: f64, small: bool) -> ExitCode {
+    let Some(case) = cases::find(name) else {
+        eprintln!("no such case: {name}");
+        return ExitCode::from(2);
+    };
+    println!("{}", (case.run)(case, share, small));
+    ExitCode::SUCCESS
+}
+
+fn child(arguments: &[&str]) -> Option<Value> {
+    let program = std::env::current_exe().ok()?;
+    let output = Command::new(program).args(arguments).output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+/// Instructions a request by callgrind: two lengths, so that set-up cancels out.
+fn instructions(name: &str) -> Option<f64> {
+    let program = std::env::current_exe().ok()?;
+    let count = |share: &str| -> Option<(f64, f64)> {
+        let output = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(&program)
+            .args(["--case", name, "--small", share])
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let collected = text.lines().find_map(|line| line.split("Collected : ").nth(1))?.trim().parse().ok()?;
+        let result: Value = serde_json::from_slice(&output.stdout).ok()?;
+        Some((collected, result["work"].as_f64()?))
+    };
+    let (short, long) = (count("0.5")?, count("1.0")?);
+    Some((long.0 - short.0) / (long.1 - short.1))
+}
+
+fn all(names: &[&str]) -> ExitCode {
+    let mut rows = Vec::new();
+    println!(
+        "{:<22} {:>13} {:>13} {:>7} {:>12} {:>9} {:>9}",
+        "case", "rate", "to reach", "x", "instructions", "seconds", "MiB"
+    );
+    for case in cases::ALL.iter().filter(|case| names.is_empty() || names.contains(&case.name)) {
+        let Some(mut result) = child(&["--case", case.name]) else {
+            eprintln!("{}: failed", case.name);
+            return ExitCode::FAILURE;
+        };
+        let counted = if case.counted { instructions(case.name) } else { None };
+        let rate = result["rate"].as_f64().unwrap_or(0.0);
+        let target = case.target;
+        println!(
+            "{:<22} {:>13} {:>13} {:>7.2} {:>12} {:>9.2} {:>9.0}",
+            case.name,
+            measure::grouped(rate),
+            measure::grouped(target),
+            if case.lower_is_better { target / rate } else { rate / target },
+            counted.map_or_else(|| "-".to_owned(), |n| format!("{n:.0}")),
+            result["cpu_s"].as_f64().unwrap_or(0.0),
+            result["peak_mib"].as_f64().unwrap_or(0.0),
+        );
+        println!("    {} [{}]", case.title, case.unit);
+        if let Some(extra) = result["extra"].as_object() {
+            let extra: Vec<String> = extra.iter().map(|(key, value)| format!("{key} {value}")).collect();
+            println!("    {}", extra.join(", "));
+        }
+        result["name"] = case.name.into();
+        result["title"] = case.title.into();
+        result["unit"] = case.unit.into();
+        result["target"] = target.into();
+        result["instructions"] = json!(counted);
+        rows.push(result);
+    }
+    let document = json!({"schema": 1, "version": env!("CARGO_PKG_VERSION"), "cases": rows});
+    if let Err(error) = std::fs::write("bench.json", format!("{document:#}\n")) {
+        eprintln!("bench.json: {error}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,323 @@
+//! A drive file: all sections, the check that a drive can be built from them, and the figures that follow.
+
+use crate::policy::buffer::BufferConfig;
+use crate::policy::dispatch::DispatchConfig;
+use crate::policy::link::{LinkConfig, LinkCosts};
+use crate::presets;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use wordline_base::event::MAX_INDEX;
+use wordline_base::Time;
+use wordline_firmware::policy::Build;
+use wordline_firmware::{ConfigError, FirmwareConfig, Plan};
+use wordline_flash::{Geometry, GeometryConfig, NandConfig, Timing};
+use wordline_settings::{Loaded, SettingsError};
+
+/// A drive, as a file describes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DriveConfig {
+    /// Short name of the drive.
+    pub name: String,
+    /// What it is, in a line.
+    pub title: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// Shape of the flash.
+    pub geometry: GeometryConfig,
+    /// Timing of the NAND packages.
+    pub nand: NandConfig,
+    /// The firmware's sections.
+    #[serde(flatten)]
+    pub firmware: FirmwareConfig,
+    /// Host link.
+    pub link: LinkConfig,
+    /// Queues between host and drive.
+    pub queue: QueueConfig,
+    /// Which queued requests may go to flash.
+    pub dispatch: DispatchConfig,
+    /// Write buffer.
+    pub buffer: BufferConfig,
+    /// What is done to the drive before a run.
+    pub precondition: PreconditionConfig,
+    /// Checks that cost memory and time.
+    pub verify: VerifyConfig,
+}
+
+/// Queues between host and drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct QueueConfig {
+    /// Queues; a job or trace stream uses the queue of its number, going round. SATA has one.
+    pub queues: u32,
+    /// Commands that each queue holds. Absent: 32 for SATA, 1024 for NVMe.
+    pub depth: Option<u32>,
+}
+
+impl Default for QueueConfig {
+    fn default() -> Self {
+        Self { queues: 1, depth: None }
+    }
+}
+
+/// What is done to a new drive before a run, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PreconditionConfig {
+    /// Write the whole capacity once, in order.
+    pub fill: bool,
+    /// Then write this many times the capacity at random (SNIA PTS: 2), in whole mapping units.
+    pub overwrites: f64,
+    /// Then go on in rounds of a quarter of the capacity until write amplification (timed: throughput) is steady as SNIA PTS
+    /// defines it: over five rounds its range is at most 20 % of the mean and the slope of the best fit changes it by at most
+    /// 10 %. At most 100 rounds.
+    pub steady_state: bool,
+    /// Let all this take simulated time. Untimed preconditioning is faster and leaves the same state where no policy depends on
+    /// time.
+    pub timed: bool,
+}
+
+/// Checks that cost memory and time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VerifyConfig {
+    /// Keep a shadow disk: every read and every moved page is compared with what it must hold, and all books are counted again at
+    /// the end of the run. Costs 12 bytes a unit and some time.
+    pub shadow: bool,
+}
+
+/// Everything that is fixed once a configuration has been checked.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    pub(crate) geometry: Geometry,
+    pub(crate) timing: Timing,
+    pub(crate) plan: Plan,
+    pub(crate) link: LinkCosts,
+    pub(crate) queues: u32,
+    pub(crate) depth: u32,
+    pub(crate) buffer_units: u32,
+}
+
+impl DriveConfig {
+    /// Checks that a drive can be built, and derives its parts.
+    ///
+    /// # Errors
+    /// Names the first key that cannot be used, its value, and what would be right.
+    pub fn parts(&self) -> Result<Parts, ConfigError> {
+        let geometry = Geometry::new(&self.geometry)
+            .map_err(|e| ConfigError::new(format!("geometry.{}", e.key), e.value, e.problem))?;
+        let timing = Timing::new(&self.nand, geometry.pages_per_block)
+            .map_err(|e| ConfigError::new(format!("nand.{}", e.key), e.value, e.problem))?;
+        let plan = self.firmware.plan(&geometry)?;
+        let build = self.build(&geometry, &plan, 0);
+        let link = self.link.build(&build)?.costs();
+        self.dispatch.build(&build)?;
+        let buffer_units = self.buffer.build(&build)?.units(plan.unit_bytes);
+        let (queues, depth) = self.queues(&link)?;
+        self.check_precondition()?;
+        Ok(Parts { geometry, timing, plan, link, queues, depth, buffer_units })
+    }
+
+    pub(crate) fn build<'a>(&self, geometry: &'a Geometry, plan: &Plan, seed: u64) -> Build<'a> {
+        Build {
+            geometry,
+            units_per_page: plan.units_per_page,
+            plane_local: plan.domains > 1,
+            domains: plan.domains,
+            seed,
+        }
+    }
+
+    fn queues(&self, link: &LinkCosts) -> Result<(u32, u32), ConfigError> {
+        let (queues, depth) = (self.queue.queues, self.queue.depth.unwrap_or(link.usual_depth));
+        let name = self.link.name();
+        if queues == 0 || queues > link.most_queues {
+            let problem = format!("{name} has 1 to {} queues", link.most_queues);
+            return Err(ConfigError::new("queue.queues", queues, problem));
+        }
+        if depth == 0 || depth > link.most_depth {
+            let problem = format!("a queue of {name} holds 1 to {} commands", link.most_depth);
+            return Err(ConfigError::new("queue.depth", depth, problem));
+        }
+        if u64::from(queues) * u64::from(depth) > u64::from(MAX_INDEX) {
+            let problem = format!("queues x depth must be at most {MAX_INDEX}");
+            return Err(ConfigError::new("queue.queues", queues, problem));
+        }
+        Ok((queues, depth))
+    }
+
+    fn check_precondition(&self) -> Result<(), ConfigError> {
+        let config = &self.precondition;
+        if !(0.0..=1_000.0).contains(&config.overwrites) {
+            return Err(ConfigError::new("precondition.overwrites", config.overwrites, "must lie between 0 and 1000"));
+        }
+        Ok(())
+    }
+}
+
+/// Figures that follow from a configuration, for `wordline check` and results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Derived {
+    /// Channels.
+    pub channels: u32,
+    /// Packages in all.
+    pub packages: u32,
+    /// Dies in all.
+    pub dies: u32,
+    /// Planes in all.
+    pub planes: u32,
+    /// Blocks in all.
+    pub blocks: u32,
+    /// Bytes in a page.
+    pub page_bytes: u32,
+    /// Bytes in a mapping unit.
+    pub unit_bytes: u32,
+    /// Bytes that all pages hold.
+    pub raw_bytes: u64,
+    /// Bytes that the host sees.
+    pub logical_bytes: u64,
+    /// The difference.
+    pub spare_bytes: u64,
+    /// Raw over logical, as it came out in whole units.
+    pub raw_over_logical: f64,
+    /// Domains in which blocks are collected: 1 for the drive, else one a plane.
+    pub collection_domains: u32,
+    /// Blocks of a domain beyond what the host's data can fill.
+    pub spare_blocks_per_domain: u32,
+    /// Free blocks of a domain that only the collector may open.
+    pub reserve_blocks: u32,
+    /// Free blocks of a domain below which collection starts.
+    pub start_blocks: u32,
+    /// Free blocks of a domain at which it stops.
+    pub stop_blocks: u32,
+    /// Commands that all queues hold.
+    pub queue_slots: u32,
+    /// Bytes of write buffer.
+    pub buffer_bytes: u64,
+    /// Highest rates in MiB a second.
+    pub peak_mib_s: Peaks,
+    /// Bytes of memory that the drive's state takes.
+    pub state_bytes: u64,
+    /// The same for each mapping unit that the host sees.
+    pub state_bytes_per_unit: f64,
+}
+
+/// Highest rates of the parts of a drive, each as if the others were free, in MiB a second.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Peaks {
+    /// Host link, data to the drive.
+    pub link_in: f64,
+    /// Host link, data to the host.
+    pub link_out: f64,
+    /// All channels, pages out.
+    pub channels_read: f64,
+    /// All channels, pages in.
+    pub channels_write: f64,
+    /// All dies, all planes reading.
+    pub dies_read: f64,
+    /// All dies, all planes programming.
+    pub dies_program: f64,
+}
+
+impl Parts {
+    /// The figures that follow.
+    #[must_use]
+    pub fn derived(&self) -> Derived {
+        let Parts { geometry, timing, plan, link, .. } = self;
+        const MIB: f64 = 1_048_576.0;
+        let page = geometry.page_bytes;
+        let channels = f64::from(geometry.channels);
+        let rate = |bytes: f64, time: Time| bytes / (time as f64 / 1e12) / MIB;
+        let planes = f64::from(geometry.planes());
+        let units = u64::from(plan.raw_units);
+        let state = 4 * u64::from(plan.logical_units) + 4 * units + units / 8 + u64::from(geometry.blocks()) * (36 + 12 + 16);
+        Derived {
+            channels: geometry.channels,
+            packages: geometry.channels * geometry.packages,
+            dies: geometry.dies(),
+            planes: geometry.planes(),
+            blocks: geometry.blocks(),
+            page_bytes: page,
+            unit_bytes: plan.unit_bytes,
+            raw_bytes: geometry.raw_bytes(),
+            logical_bytes: plan.logical_bytes(),
+            spare_bytes: geometry.raw_bytes() - plan.logical_bytes(),
+            raw_over_logical: geometry.raw_bytes() as f64 / plan.logical_bytes() as f64,
+            collection_domains: plan.domains,
+            spare_blocks_per_domain: plan.spare_blocks,
+            reserve_blocks: plan.reserve_blocks,
+            start_blocks: plan.start_blocks,
+            stop_blocks: plan.stop_blocks,
+            queue_slots: self.queues * self.depth,
+            buffer_bytes: u64::from(self.buffer_units) * u64::from(plan.unit_bytes),
+            peak_mib_s: Peaks {
+                link_in: link.data_in.bandwidth() / MIB,
+                link_out: link.data_out.bandwidth() / MIB,
+                channels_read: channels * rate(f64::from(page), timing.read.with(0) + timing.read_out.with(page)),
+                channels_write: channels * rate(f64::from(page), timing.program.with(page)),
+                dies_read: planes * f64::from(page) / (timing.mean_t_r() / 1e12) / MIB,
+                dies_program: planes * f64::from(page) / (timing.mean_t_prog() / 1e12) / MIB,
+            },
+            state_bytes: state,
+            state_bytes_per_unit: state as f64 / f64::from(plan.logical_units),
+        }
+    }
+
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        self.plan.logical_bytes()
+    }
+}
+
+/// A drive file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file itself.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// What it says, with where it says it.
+    #[error("{origin}: {error}")]
+    Config {
+        /// Where the key was set, or that it is a default.
+        origin: String,
+        /// What is wrong.
+        error: ConfigError,
+    },
+}
+
+/// Loads a preset by name, or a drive file, with overrides, and checks it.
+///
+/// # Errors
+/// Names file, line, key and value of what cannot be used, and what would be right.
+pub fn load(drive: &str, sets: &[String]) -> Result<(Loaded<DriveConfig>, Parts), LoadError> {
+    let names: Vec<String> = presets::names();
+    let loaded = match presets::text(drive) {
+        Some((name, text)) if !Path::new(drive).is_file() => {
+            wordline_settings::load_text::<DriveConfig>(&name, &text, None, sets, &presets::text, &names)?
+        }
+        _ => wordline_settings::load_file::<DriveConfig>(Path::new(drive), sets, &presets::text, &names)?,
+    };
+    match loaded.value.parts() {
+        Ok(parts) => Ok((loaded, parts)),
+        Err(error) => Err(LoadError::Config { origin: origin_of(&loaded, drive, &error.key), error }),
+    }
+}
+
+/// Reads a drive from text, for programs that carry their drives with them.
+///
+/// # Errors
+/// As [`load`].
+pub fn from_text(name: &str, text: &str) -> Result<DriveConfig, LoadError> {
+    let loaded = wordline_settings::load_text::<DriveConfig>(name, text, None, &[], &presets::text, &presets::names())?;
+    match loaded.value.parts() {
+        Ok(_) => Ok(loaded.value),
+        Err(error) => Err(LoadError::Config { origin: origin_of(&loaded, name, &error.key), error }),
+    }
+}
+
+/// Where a key was set; for one that was not, the file and that it is a default.
+fn origin_of(loaded: &Loaded<DriveConfig>, drive: &str, key: &str) -> String {
+    loaded.origins.get(key).map_or_else(|| format!("{drive} (a default)"), ToString::to_string)
+}

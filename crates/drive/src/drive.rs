@@ -1,0 +1,550 @@
+//! A drive, driven by its caller's clock: submit a request, ask for the next event, advance to a time, take completions.
+//!
+//! A request's way: [`Drive::submit`] takes a queue slot and carries the command over the link; `arrive` has a write's data
+//! follow and queues the request in the drive; `dispatch` takes queued requests up; `serve` splits them into mapping units for the firmware;
+//! `settle` gathers what the firmware has done and carries a read's data back over the link; `finish` completes.
+
+use crate::config::{DriveConfig, Parts};
+use crate::metrics::{Measured, Metrics};
+use crate::policy::dispatch::DispatchPolicy;
+use crate::policy::link::LinkCosts;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use wordline_base::{EventQueue, Op, Request, Time};
+use wordline_firmware::{ConfigError, Fault, Kernel, Plan};
+use wordline_flash::Flash;
+
+const DIE: u8 = 0;
+const ARRIVE: u8 = 1;
+const DATA: u8 = 2;
+const FINISH: u8 = 3;
+
+const NO_REQUEST: u32 = u32::MAX;
+
+/// The smallest piece of the drive that a request can name, in bytes.
+pub const SECTOR: u64 = 512;
+
+/// A request that the drive does not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// All slots of the queue are taken; submit again after a completion.
+    #[error("the queue is full")]
+    QueueFull,
+    /// It reaches past the end.
+    #[error("a request of {bytes} bytes at offset {offset} reaches past the end of the drive at {end}")]
+    PastEnd {
+        /// First byte.
+        offset: u64,
+        /// Length in bytes.
+        bytes: u32,
+        /// Capacity in bytes.
+        end: u64,
+    },
+    /// It has no length, or is not made of whole sectors.
+    #[error("a request of {bytes} bytes at offset {offset} is not made of whole sectors of 512 bytes")]
+    Unaligned {
+        /// First byte.
+        offset: u64,
+        /// Length in bytes.
+        bytes: u32,
+    },
+    /// It lies in the past of the drive, or arrives later than the drive is told of it.
+    #[error("a request that arrived at {arrival} ps is submitted at {at} ps, when the drive is at {now} ps")]
+    OutOfTime {
+        /// Arrival at the host queue.
+        arrival: Time,
+        /// When it is submitted.
+        at: Time,
+        /// The drive's time.
+        now: Time,
+    },
+}
+
+/// A request that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The request.
+    pub request: Request,
+    /// When it was done, in picoseconds.
+    pub time: Time,
+    /// When it got its queue slot.
+    pub submitted: Time,
+}
+
+/// A queue slot with the request in it.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Slot {
+    request: Request,
+    submitted: Time,
+    /// Units that are not done.
+    units: u32,
+    /// When its data are at the host.
+    data_end: Time,
+    /// Flush: all buffered writes up to this ordinal.
+    ordinal: u64,
+    /// Write: next unit to hand to the firmware.
+    next_unit: u32,
+    gc_affected: bool,
+}
+
+/// A direction of the host link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wire {
+    free_at: Time,
+    /// Time in which it was used.
+    pub busy: Time,
+}
+
+impl Wire {
+    #[inline]
+    fn carry(&mut self, now: Time, time: Time) -> Time {
+        let end = self.free_at.max(now) + time;
+        self.free_at = end;
+        self.busy += time;
+        end
+    }
+}
+
+/// A drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Drive {
+    plan: Plan,
+    link: LinkCosts,
+    wires: [Wire; 2],
+    dispatch: DispatchPolicy,
+    kernel: Kernel,
+    queue: EventQueue,
+    now: Time,
+    slots: Vec<Slot>,
+    free_slots: Vec<Vec<u32>>,
+    /// In the drive, not yet taken up.
+    queued: VecDeque<u32>,
+    in_service: u32,
+    /// Writes that wait for room in the write buffer.
+    blocked: VecDeque<u32>,
+    /// Flushes that wait for the write buffer.
+    flushing: VecDeque<u32>,
+    #[serde(skip)]
+    completions: Vec<Completion>,
+    /// What was measured since the last [`Drive::start_measuring`].
+    pub metrics: Metrics,
+    verify: bool,
+    /// Busy times of channels and dies when measuring began.
+    busy_before: (Vec<Time>, Vec<Time>),
+}
+
+impl Drive {
+    /// A new, empty drive.
+    ///
+    /// # Errors
+    /// Names the key that cannot be used.
+    pub fn new(config: &DriveConfig, seed: u64) -> Result<Self, ConfigError> {
+        let Parts { geometry, timing, plan, link, queues, depth, buffer_units } = config.parts()?;
+        let build = config.build(&geometry, &plan, seed);
+        let flash = Flash::new(geometry, timing, DIE);
+        let slots = queues * depth;
+        Ok(Self {
+            plan,
+            link,
+            wires: [Wire::default(); 2],
+            dispatch: config.dispatch.build(&build)?,
+            kernel: Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow)?,
+            queue: EventQueue::with_capacity((geometry.dies() + slots.min(1 << 16)) as usize),
+            now: 0,
+            slots: vec![Slot::default(); slots as usize],
+            free_slots: (0..queues).map(|queue| (queue * depth..(queue + 1) * depth).rev().collect()).collect(),
+            queued: VecDeque::new(),
+            in_service: 0,
+            blocked: VecDeque::new(),
+            flushing: VecDeque::new(),
+            completions: Vec::new(),
+            metrics: Metrics::new(0),
+            verify: config.verify.shadow,
+            busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
+        })
+    }
+
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        self.plan.logical_bytes()
+    }
+
+    /// The firmware, to look at.
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The firmware, for preconditioning and state; nothing may be in flight.
+    pub(crate) fn kernel_mut(&mut self) -> (&mut Kernel, &mut EventQueue, Time) {
+        (&mut self.kernel, &mut self.queue, self.now)
+    }
+
+    /// The two directions of the link: to the drive, to the host. A half-duplex link has only the first.
+    #[must_use]
+    pub fn wires(&self) -> [Wire; 2] {
+        self.wires
+    }
+
+    /// The drive's time, in picoseconds.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Time of the next event, if anything is in flight.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        self.queue.next_time()
+    }
+
+    /// Requests in the drive.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.slots.len() as u32 - self.free_slots.iter().map(Vec::len).sum::<usize>() as u32
+    }
+
+    /// Whether the queue of a stream has a free slot.
+    #[inline]
+    #[must_use]
+    pub fn has_slot(&self, stream: u16) -> bool {
+        !self.free_slots[usize::from(stream) % self.free_slots.len()].is_empty()
+    }
+
+    /// Takes over data, maps and wear of another drive at rest, of the same geometry and unit size, keeping its own policies: a
+    /// fork of one aged drive under other policies.
+    ///
+    /// # Errors
+    /// Names the first figure in which the drives differ.
+    pub fn adopt(&mut self, other: &Drive) -> Result<(), ConfigError> {
+        self.kernel.adopt(&other.kernel)
+    }
+
+    /// Starts all measurements anew.
+    pub fn start_measuring(&mut self) {
+        self.metrics = Metrics::new(self.now);
+        self.kernel.reset_counters();
+        self.wires.iter_mut().for_each(|wire| wire.busy = 0);
+        let flash = self.kernel.flash();
+        let channels = (0..flash.geometry().channels).map(|channel| flash.channel_times(channel).busy).collect();
+        let dies = (0..flash.geometry().dies()).map(|die| flash.die_times(die).array).collect();
+        self.busy_before = (channels, dies);
+    }
+
+    /// How long a channel had been in use when measuring began.
+    #[must_use]
+    pub fn channel_busy_before(&self, channel: u32) -> Time {
+        self.busy_before.0[channel as usize]
+    }
+
+    /// How long the cells of a die had worked when measuring began.
+    #[must_use]
+    pub fn die_busy_before(&self, die: u32) -> Time {
+        self.busy_before.1[die as usize]
+    }
+
+    /// Whether the link carries data in one direction at a time only.
+    #[must_use]
+    pub fn is_half_duplex(&self) -> bool {
+        self.link.half_duplex
+    }
+
+    /// Submits a request at time `at`, not before the drive's time; gives its slot.
+    ///
+    /// # Errors
+    /// When the queue is full or the request does not fit the drive; the drive is then as it was.
+    #[inline]
+    pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
+        let Request { offset, bytes, op, arrival, .. } = request;
+        let length = u64::from(bytes);
+        if op != Op::Flush {
+            if bytes == 0 || (offset | length) % SECTOR != 0 {
+                return Err(SubmitError::Unaligned { offset, bytes });
+            }
+            let end = self.plan.logical_bytes();
+            if offset.checked_add(length).is_none_or(|last| last > end) {
+                return Err(SubmitError::PastEnd { offset, bytes, end });
+            }
+        }
+        if at < self.now || arrival > at {
+            return Err(SubmitError::OutOfTime { arrival, at, now: self.now });
+        }
+        let queue = usize::from(request.stream) % self.free_slots.len();
+        let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
+        self.now = at;
+        self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };
+        let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
+        self.queue.push(time, ARRIVE, slot);
+        Ok(slot)
+    }
+
+    /// Handles the next event; false when nothing is in flight.
+    ///
+    /// # Errors
+    /// When the firmware broke a rule: a defect of the model.
+    #[inline]
+    pub fn step(&mut self) -> Result<bool, Fault> {
+        let Some(event) = self.queue.pop() else { return Ok(false) };
+        self.now = event.time;
+        match event.kind {
+            DIE => {
+                self.kernel.on_die(event.time, event.index, &mut self.queue)?;
+                self.settle()?;
+            }
+            ARRIVE => self.arrive(event.index)?,
+            DATA => {
+                self.queued.push_back(event.index);
+                self.dispatch()?;
+            }
+            _ => self.finish(event.index)?,
+        }
+        Ok(true)
+    }
+
+    /// Handles all events up to and including `time`, and sets the drive's time to it.
+    ///
+    /// # Errors
+    /// As [`Drive::step`].
+    pub fn advance_to(&mut self, time: Time) -> Result<(), Fault> {
+        while self.queue.next_time().is_some_and(|next| next <= time) {
+            self.step()?;
+        }
+        self.now = self.now.max(time);
+        Ok(())
+    }
+
+    /// The requests that are done since the last call; the caller drains them.
+    #[inline]
+    pub fn completions(&mut self) -> &mut Vec<Completion> {
+        &mut self.completions
+    }
+
+    /// A command is in the drive: a write's data follow, other requests are queued.
+    #[inline]
+    fn arrive(&mut self, slot: u32) -> Result<(), Fault> {
+        let request = &self.slots[slot as usize].request;
+        if request.op == Op::Write {
+            let time = self.wires[0].carry(self.now, self.link.data_in.time(request.bytes));
+            self.queue.push(time, DATA, slot);
+            return Ok(());
+        }
+        self.queued.push_back(slot);
+        self.dispatch()
+    }
+
+    /// Takes queued requests up, as the dispatch policy admits them.
+    #[inline]
+    fn dispatch(&mut self) -> Result<(), Fault> {
+        while !self.queued.is_empty() && self.dispatch.admits(self.in_service) {
+            let slot = self.queued.pop_front().expect("checked");
+            self.in_service += 1;
+            self.serve(slot);
+        }
+        self.kernel.pump(&mut self.queue)?;
+        self.settle()
+    }
+
+    /// Splits a request into mapping units for the firmware.
+    #[inline]
+    fn serve(&mut self, slot: u32) {
+        let request = self.slots[slot as usize].request;
+        let unit_bytes = u64::from(self.plan.unit_bytes);
+        let (first, skip) = ((request.offset / unit_bytes) as u32, (request.offset % unit_bytes) as u32);
+        match request.op {
+            Op::Read => {
+                let (units, bytes) = self.kernel.read(self.now, slot, first, skip, request.bytes);
+                self.slots[slot as usize].units = units;
+                // What is unwritten or buffered goes to the host at once.
+                if bytes < request.bytes {
+                    self.send(slot, request.bytes - bytes);
+                }
+                self.complete_if_done(slot);
+            }
+            Op::Write => {
+                let end = (request.offset + u64::from(request.bytes)).div_ceil(unit_bytes) as u32;
+                let state = &mut self.slots[slot as usize];
+                state.units = end - first;
+                state.next_unit = first;
+                if self.blocked.is_empty() && self.write(slot) {
+                    self.complete_if_done(slot);
+                } else {
+                    self.blocked.push_back(slot);
+                }
+            }
+            Op::Trim => {
+                let start = request.offset.div_ceil(unit_bytes) as u32;
+                let end = ((request.offset + u64::from(request.bytes)) / unit_bytes) as u32;
+                if end > start {
+                    self.kernel.trim(self.now, start, end - start);
+                }
+                self.complete_if_done(slot);
+            }
+            Op::Flush => {
+                let ordinal = self.kernel.flush(self.now);
+                self.slots[slot as usize].ordinal = ordinal;
+                if self.kernel.buffer().is_in_flash(ordinal) {
+                    self.complete_if_done(slot);
+                } else {
+                    self.slots[slot as usize].units = 1;
+                    self.flushing.push_back(slot);
+                }
+            }
+        }
+    }
+
+    /// Hands a write's units to the firmware while the buffer has room; true when all are handed over.
+    #[inline]
+    fn write(&mut self, slot: u32) -> bool {
+        let state = self.slots[slot as usize];
+        let unit_bytes = u64::from(self.plan.unit_bytes);
+        let (start, end) = (state.request.offset, state.request.offset + u64::from(state.request.bytes));
+        let units_end = end.div_ceil(unit_bytes) as u32;
+        let (mut unit, mut done) = (state.next_unit, 0);
+        while unit < units_end && self.kernel.buffer().has_room() {
+            let from = u64::from(unit) * unit_bytes;
+            // The last unit of a drive whose capacity is no multiple of a unit does not exist: capacities are whole units.
+            let whole = start <= from && end >= from + unit_bytes;
+            done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
+            unit += 1;
+        }
+        let state = &mut self.slots[slot as usize];
+        state.next_unit = unit;
+        state.units -= done;
+        unit == units_end
+    }
+
+    /// Carries a read's data to the host.
+    #[inline]
+    fn send(&mut self, slot: u32, bytes: u32) {
+        let wire = usize::from(!self.link.half_duplex);
+        let end = self.wires[wire].carry(self.now, self.link.data_out.time(bytes));
+        let state = &mut self.slots[slot as usize];
+        state.data_end = state.data_end.max(end);
+    }
+
+    /// Gathers what the firmware has done, until it has nothing more to say.
+    #[inline]
+    fn settle(&mut self) -> Result<(), Fault> {
+        loop {
+            let count = self.kernel.done().len();
+            if count == 0 {
+                return Ok(());
+            }
+            for at in 0..count {
+                let done = self.kernel.done()[at];
+                if done.request == NO_REQUEST {
+                    continue;
+                }
+                if done.bytes > 0 {
+                    self.send(done.request, done.bytes);
+                }
+                let state = &mut self.slots[done.request as usize];
+                state.units -= done.units;
+                state.gc_affected |= done.gc_affected;
+                if state.units == 0 {
+                    self.complete(done.request);
+                }
+            }
+            self.kernel.done().drain(..count);
+            if self.kernel.buffer().is_used() {
+                self.refill()?;
+            }
+        }
+    }
+
+    /// The write buffer has room again: blocked writes go on, and flushes may be done.
+    fn refill(&mut self) -> Result<(), Fault> {
+        while let Some(&slot) = self.blocked.front() {
+            if !self.write(slot) {
+                break;
+            }
+            self.blocked.pop_front();
+            self.complete_if_done(slot);
+        }
+        while let Some(&slot) = self.flushing.front() {
+            if !self.kernel.buffer().is_in_flash(self.slots[slot as usize].ordinal) {
+                break;
+            }
+            self.flushing.pop_front();
+            self.slots[slot as usize].units = 0;
+            self.complete(slot);
+        }
+        self.kernel.pump(&mut self.queue)
+    }
+
+    #[inline]
+    fn complete_if_done(&mut self, slot: u32) {
+        let state = &self.slots[slot as usize];
+        if state.units == 0 {
+            self.complete(slot);
+        }
+    }
+
+    /// All of a request is done: its completion goes to the host once its data are there.
+    #[inline]
+    fn complete(&mut self, slot: u32) {
+        let ready = self.slots[slot as usize].data_end.max(self.now);
+        let wire = usize::from(!self.link.half_duplex);
+        // Data went before it on the same wire, so it cannot overtake them.
+        let end = self.wires[wire].carry(ready, self.link.completion);
+        self.queue.push(end, FINISH, slot);
+    }
+
+    /// The host has the completion: the slot is free.
+    #[inline]
+    fn finish(&mut self, slot: u32) -> Result<(), Fault> {
+        let state = self.slots[slot as usize];
+        let request = state.request;
+        let queue = usize::from(request.stream) % self.free_slots.len();
+        self.free_slots[queue].push(slot);
+        self.in_service -= 1;
+        let measured = Measured {
+            op: request.op,
+            bytes: request.bytes,
+            offset: request.offset,
+            latency: self.now - request.arrival,
+            waiting: state.submitted - request.arrival,
+            gc_affected: state.gc_affected,
+        };
+        let counters = self.kernel.counters();
+        let (programs, units) = (counters.programs(), counters.host_units);
+        self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
+        self.completions.push(Completion { request, time: self.now, submitted: state.submitted });
+        if self.queued.is_empty() {
+            return Ok(());
+        }
+        self.dispatch()
+    }
+
+    /// Ends everything in flight, buffered writes included.
+    ///
+    /// # Errors
+    /// When the firmware broke a rule, or requests are in flight but nothing will ever happen (a stall).
+    pub fn drain(&mut self) -> Result<(), Fault> {
+        while self.step()? {}
+        self.kernel.flush(self.now);
+        self.kernel.pump(&mut self.queue)?;
+        while self.step()? {}
+        self.check_idle()
+    }
+
+    /// Confirms that nothing is left when no event is pending.
+    ///
+    /// # Errors
+    /// With the story of what hangs.
+    pub fn check_idle(&self) -> Result<(), Fault> {
+        if self.in_flight() == 0 && self.kernel.operations() == 0 {
+            return if self.verify { self.kernel.audit() } else { Ok(()) };
+        }
+        Err(Fault::Books(format!(
+            "the drive has come to a stop at {} ps with {} requests in flight, {} flash operations waiting, {} free blocks",
+            self.now,
+            self.in_flight(),
+            self.kernel.operations(),
+            self.kernel.blocks().free_blocks(),
+        )))
+    }
+}

@@ -1,0 +1,301 @@
+//! What a run is measured by, kept in constant memory: histograms of latency, counters, and a time series whose intervals
+//! double when it grows too long.
+
+use serde::{Deserialize, Serialize};
+use wordline_base::time::MS;
+use wordline_base::{Histogram, Op, Time};
+
+const MOST_INTERVALS: usize = 600;
+/// Quarter octaves from a microsecond on; the last bucket takes all that is slower.
+const LATENCY_BUCKETS: usize = 96;
+
+/// One interval of the time series.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Requests completed, by operation.
+    pub requests: [u64; 4],
+    /// Their bytes, by operation.
+    pub bytes: [u64; 4],
+    latency_sum: u64,
+    latency_max: Time,
+    #[serde(with = "serde_buckets")]
+    buckets: [u32; LATENCY_BUCKETS],
+    /// Pages programmed.
+    pub programs: u64,
+    /// Units written by the host.
+    pub host_units: u64,
+    /// Free blocks, the fewest seen.
+    pub free_blocks: u32,
+}
+
+mod serde_buckets {
+    use super::LATENCY_BUCKETS;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(buckets: &[u32; LATENCY_BUCKETS], to: S) -> Result<S::Ok, S::Error> {
+        buckets.as_slice().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[u32; LATENCY_BUCKETS], D::Error> {
+        let list = Vec::<u32>::deserialize(from)?;
+        list.try_into().map_err(|_| serde::de::Error::custom("a latency bucket list of another length"))
+    }
+}
+
+impl Default for Interval {
+    fn default() -> Self {
+        Self {
+            requests: [0; 4],
+            bytes: [0; 4],
+            latency_sum: 0,
+            latency_max: 0,
+            buckets: [0; LATENCY_BUCKETS],
+            programs: 0,
+            host_units: 0,
+            free_blocks: u32::MAX,
+        }
+    }
+}
+
+fn latency_bucket(latency: Time) -> usize {
+    let us = latency >> 20;
+    if us == 0 {
+        return 0;
+    }
+    let octave = us.ilog2();
+    // Two bits below the leading one choose the quarter.
+    let quarter = if octave >= 2 { us >> (octave - 2) & 3 } else { us << (2 - octave) & 3 };
+    ((octave as usize) * 4 + quarter as usize + 1).min(LATENCY_BUCKETS - 1)
+}
+
+/// Upper end of a bucket, in picoseconds.
+fn bucket_top(bucket: usize) -> f64 {
+    if bucket == 0 {
+        return (1_u64 << 20) as f64;
+    }
+    let (octave, quarter) = ((bucket - 1) / 4, (bucket - 1) % 4);
+    (1_u64 << 20) as f64 * (1_u64 << octave) as f64 * (1.25 + 0.25 * quarter as f64)
+}
+
+impl Interval {
+    fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.requests.iter_mut().zip(other.requests) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.bytes.iter_mut().zip(other.bytes) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets) {
+            *mine += theirs;
+        }
+        self.latency_sum += other.latency_sum;
+        self.latency_max = self.latency_max.max(other.latency_max);
+        self.programs += other.programs;
+        self.host_units += other.host_units;
+        self.free_blocks = self.free_blocks.min(other.free_blocks);
+    }
+
+    /// Requests of all operations.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.requests.iter().sum()
+    }
+
+    /// Mean latency in picoseconds.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.latency_sum as f64 / self.count() as f64)
+    }
+
+    /// Largest latency in picoseconds.
+    #[must_use]
+    pub fn max(&self) -> Option<Time> {
+        (self.count() > 0).then_some(self.latency_max)
+    }
+
+    /// Latency in picoseconds that a share `q` does not exceed, up to a quarter octave too large.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let rank = (q * self.count() as f64).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, &n) in self.buckets.iter().enumerate() {
+            seen += u64::from(n);
+            if n > 0 && seen >= rank {
+                return Some(bucket_top(bucket).min(self.latency_max as f64));
+            }
+        }
+        None
+    }
+}
+
+/// A time series in at most 600 intervals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Series {
+    /// When the first interval begins, in picoseconds.
+    pub start: Time,
+    /// Length of an interval, in picoseconds.
+    pub interval: Time,
+    /// The intervals; the last one may be unfinished.
+    pub intervals: Vec<Interval>,
+    /// End of the last interval, kept to spare a division a request.
+    end: Time,
+}
+
+impl Series {
+    fn new(start: Time) -> Self {
+        let mut intervals = Vec::with_capacity(MOST_INTERVALS);
+        intervals.push(Interval::default());
+        Self { start, interval: MS, intervals, end: start + MS }
+    }
+
+    /// The interval of `now`, which is not before the last one used.
+    #[inline]
+    fn at(&mut self, now: Time) -> &mut Interval {
+        if now >= self.end {
+            self.grow(now);
+        }
+        self.intervals.last_mut().expect("a series has an interval")
+    }
+
+    #[cold]
+    fn grow(&mut self, now: Time) {
+        while (now - self.start) / self.interval >= MOST_INTERVALS as u64 {
+            self.interval *= 2;
+            let merged = |pair: &[Interval]| {
+                let mut sum = pair[0].clone();
+                pair[1..].iter().for_each(|other| sum.merge(other));
+                sum
+            };
+            let halves: Vec<Interval> = self.intervals.chunks(2).map(merged).collect();
+            self.intervals.clear();
+            self.intervals.extend(halves);
+        }
+        let index = (now - self.start) / self.interval;
+        while (self.intervals.len() as u64) <= index {
+            self.intervals.push(Interval::default());
+        }
+        self.end = self.start + (index + 1) * self.interval;
+    }
+}
+
+/// Everything that is measured while requests complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// When measuring began, in picoseconds.
+    pub start: Time,
+    /// Completion of the last request.
+    pub end: Time,
+    /// Latency by operation, in picoseconds.
+    pub latency: [Histogram; 4],
+    /// Waiting for a queue slot, in picoseconds.
+    pub waiting_sum: u128,
+    /// The longest wait for a queue slot.
+    pub waiting_max: Time,
+    /// Bytes by operation.
+    pub bytes: [u64; 4],
+    /// Requests one of whose operations waited for a die that the collector held.
+    pub gc_affected: u64,
+    /// The time series.
+    pub series: Series,
+    /// A hash over all completions in their order.
+    pub hash: u64,
+    programs_seen: u64,
+    host_units_seen: u64,
+}
+
+/// What the drive knows of a completed request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub op: Op,
+    pub bytes: u32,
+    pub offset: u64,
+    pub latency: Time,
+    pub waiting: Time,
+    pub gc_affected: bool,
+}
+
+impl Metrics {
+    /// Nothing measured yet, from `start` on.
+    #[must_use]
+    pub fn new(start: Time) -> Self {
+        Self {
+            start,
+            end: start,
+            latency: Default::default(),
+            waiting_sum: 0,
+            waiting_max: 0,
+            bytes: [0; 4],
+            gc_affected: 0,
+            series: Series::new(start),
+            hash: 0xcbf2_9ce4_8422_2325,
+            programs_seen: 0,
+            host_units_seen: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, now: Time, request: &Measured, programs: u64, host_units: u64, free: u32) {
+        let op = request.op as usize;
+        self.end = now;
+        self.latency[op].record(request.latency);
+        self.waiting_sum += u128::from(request.waiting);
+        self.waiting_max = self.waiting_max.max(request.waiting);
+        self.bytes[op] += u64::from(request.bytes);
+        self.gc_affected += u64::from(request.gc_affected);
+        let (programs_before, units_before) = (self.programs_seen, self.host_units_seen);
+        self.programs_seen = programs;
+        self.host_units_seen = host_units;
+        let interval = self.series.at(now);
+        interval.requests[op] += 1;
+        interval.bytes[op] += u64::from(request.bytes);
+        interval.latency_sum += request.latency;
+        interval.latency_max = interval.latency_max.max(request.latency);
+        interval.buckets[latency_bucket(request.latency)] += 1;
+        interval.programs += programs - programs_before;
+        interval.host_units += host_units - units_before;
+        interval.free_blocks = interval.free_blocks.min(free);
+        for word in [now, request.latency, request.offset, u64::from(request.bytes) << 2 | op as u64] {
+            self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    /// Completed requests.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.latency.iter().map(Histogram::count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latency_buckets_are_quarter_octaves() {
+        let mut last = 0;
+        for shift in 0..40 {
+            for quarter in 0..4_u64 {
+                let latency = ((4 + quarter) << 18) << shift;
+                let bucket = latency_bucket(latency);
+                assert!(bucket >= last && (bucket == LATENCY_BUCKETS - 1 || bucket_top(bucket) > latency as f64));
+                if bucket > 0 && bucket < LATENCY_BUCKETS - 1 {
+                    assert!(bucket_top(bucket) <= latency as f64 * 1.26, "{latency} {bucket}");
+                }
+                last = bucket;
+            }
+        }
+    }
+
+    #[test]
+    fn a_series_halves_itself_and_loses_nothing() {
+        let mut metrics = Metrics::new(0);
+        let request = Measured { op: Op::Read, bytes: 4096, offset: 0, latency: 50_000_000, waiting: 0, gc_affected: false };
+        for i in 0..5_000_u64 {
+            metrics.record(i * MS, &request, i, i, 10);
+        }
+        assert!(metrics.series.intervals.len() <= MOST_INTERVALS);
+        assert_eq!(metrics.series.interval, 16 * MS);
+        assert_eq!(metrics.series.intervals.iter().map(Interval::count).sum::<u64>(), 5_000);
+        assert_eq!(metrics.series.intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
+    }
+}

@@ -1,0 +1,57 @@
+//! A write-back buffer, first in, first out.
+//!
+//! Source: dirik09 (section 4, the drive's write buffer); kim18 (4.2), where small writes are gathered until they fill a page.
+//! Faithful: a write is acknowledged once its data are in the buffer; reads of buffered units are served from it; flush drains
+//! it and a FUA write waits for flash. Units leave in the order of arrival at their die; a page that is not full waits until its
+//! oldest unit is among the oldest quarter of the buffer. Simplified: a unit written again while buffered is written to flash
+//! twice; the DRAM itself takes no time.
+
+use super::Buffer;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_firmware::policy::{About, Build};
+use wordline_firmware::ConfigError;
+
+pub(crate) const ABOUT: About = About {
+    summary: "a write is acknowledged once it is in the buffer; units are gathered into full pages and leave in order",
+    source: "dirik09 4; kim18 4.2",
+    note: "rewrites of buffered units are not merged; DRAM takes no time",
+};
+
+/// Options of the buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Size of the buffer in KiB.
+    pub capacity_kib: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { capacity_kib: 8_192 }
+    }
+}
+
+/// A write-back buffer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fifo {
+    capacity_kib: u32,
+}
+
+impl Fifo {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let page_kib = build.geometry.page_bytes / 1024;
+        let (least, most) = (4 * page_kib, 1 << 22);
+        if options.capacity_kib < least || options.capacity_kib > most {
+            let problem = format!("must lie between {least} (four pages) and {most}");
+            return Err(ConfigError::new("buffer.capacity_kib", options.capacity_kib, problem));
+        }
+        Ok(Self { capacity_kib: options.capacity_kib })
+    }
+}
+
+impl Buffer for Fifo {
+    fn units(&self, unit_bytes: u32) -> u32 {
+        (u64::from(self.capacity_kib) * 1024 / u64::from(unit_bytes)) as u32
+    }
+}

@@ -1,0 +1,47 @@
+//! First in, first out: requests are taken up in the order of arrival.
+//!
+//! Source: jung13 (6.5.2), the virtually addressed queue (VAQ).
+//! Faithful: strict order of arrival, addresses play no part. Their flash operations then wait in the queues of the dies, and
+//! requests complete in any order.
+
+use super::Dispatch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_firmware::policy::{About, Build};
+use wordline_firmware::ConfigError;
+
+pub(crate) const ABOUT: About = About {
+    summary: "requests are taken up in the order of arrival, at most `window` at a time",
+    source: "jung13 6.5.2 (VAQ)",
+    note: "operations of requests in service wait at their dies; completion is in any order",
+};
+
+/// Options of first in, first out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Requests in service at a time. Absent: all that the queues hold; 1: one after the other.
+    pub window: Option<u32>,
+}
+
+/// First in, first out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fifo {
+    window: u32,
+}
+
+impl Fifo {
+    pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
+        match options.window {
+            Some(0) => Err(ConfigError::new("dispatch.window", 0, "must be at least 1")),
+            window => Ok(Self { window: window.unwrap_or(u32::MAX) }),
+        }
+    }
+}
+
+impl Dispatch for Fifo {
+    #[inline]
+    fn admits(&self, in_service: u32) -> bool {
+        in_service < self.window
+    }
+}

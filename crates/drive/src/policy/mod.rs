@@ -1,0 +1,19 @@
+//! The families of policies that belong to the drive and not to its firmware: host link, dispatch, write buffer.
+
+pub mod buffer;
+pub mod dispatch;
+pub mod link;
+
+use wordline_firmware::policy::Member;
+
+/// The members of all families, those of the firmware included, in the order of a drive file's sections.
+#[must_use]
+pub fn catalogue() -> Vec<Member> {
+    [
+        link::LinkConfig::members(),
+        dispatch::DispatchConfig::members(),
+        buffer::BufferConfig::members(),
+        wordline_firmware::policy::catalogue(),
+    ]
+    .concat()
+}

@@ -1,0 +1,206 @@
+//! Preconditioning: bringing a new drive into the state in which it is to be measured.
+//!
+//! The steps and the steady-state test are those of the SNIA Solid State Storage Performance Test Specification 2.0
+//! (workload-independent preconditioning; rounds, range and slope of the tracked value).
+
+use crate::config::PreconditionConfig;
+use crate::drive::Drive;
+use serde::Serialize;
+use wordline_base::{Op, Request, Stream, Time};
+use wordline_firmware::Fault;
+
+/// Rounds over which the tracked value has to be steady.
+const WINDOW: usize = 5;
+/// Rounds after which it is given up.
+const MOST_ROUNDS: usize = 100;
+/// Share of the capacity that a round writes.
+const ROUND: f64 = 0.25;
+/// Requests in flight while preconditioning takes time.
+const TIMED_DEPTH: u32 = 64;
+/// Units between two reports of progress.
+const REPORT: u64 = 1 << 18;
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Preconditioned {
+    /// Whether it took simulated time.
+    pub timed: bool,
+    /// Units written in order.
+    pub filled_units: u64,
+    /// Units written at random.
+    pub random_units: u64,
+    /// The tracked value of each round: write amplification, or (timed) units a second.
+    pub rounds: Vec<f64>,
+    /// Whether the rounds came to a steady state.
+    pub steady: bool,
+    /// Write amplification of the last round, or of all random writes where there were no rounds.
+    pub write_amplification: Option<f64>,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
+/// Whether the last five rounds are steady: range at most 20 % of the mean, slope excursion at most 10 %.
+#[must_use]
+pub fn is_steady(rounds: &[f64]) -> bool {
+    let Some(window) = rounds.len().checked_sub(WINDOW).map(|from| &rounds[from..]) else { return false };
+    let mean = window.iter().sum::<f64>() / WINDOW as f64;
+    let (least, most) = window.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+    let middle = (WINDOW - 1) as f64 / 2.0;
+    let covariance: f64 = window.iter().enumerate().map(|(i, &v)| (i as f64 - middle) * (v - mean)).sum();
+    let variance: f64 = (0..WINDOW).map(|i| (i as f64 - middle).powi(2)).sum();
+    let excursion = (covariance / variance * (WINDOW - 1) as f64).abs();
+    most - least <= 0.2 * mean && excursion <= 0.1 * mean
+}
+
+/// Writes the drive as configured. `report` gets the share done and says whether to go on.
+///
+/// # Errors
+/// When the firmware broke a rule.
+pub fn precondition(
+    drive: &mut Drive,
+    config: &PreconditionConfig,
+    seed: u64,
+    report: &mut dyn FnMut(f64) -> bool,
+) -> Result<Preconditioned, Fault> {
+    let units = u64::from(drive.kernel().plan().logical_units);
+    let overwrites = (config.overwrites * units as f64).round() as u64;
+    let mut writer = Writer {
+        random: Stream::new(seed, "precondition", 0),
+        timed: config.timed,
+        written: 0,
+        expected: overwrites + if config.fill { units } else { 0 },
+        report,
+        stopped: false,
+    };
+    let mut done = Preconditioned { timed: config.timed, ..Preconditioned::default() };
+    if !config.timed {
+        drive.drain()?;
+        drive.kernel_mut().0.set_timed(false);
+    }
+    if config.fill {
+        done.filled_units = writer.write(drive, units, false)?;
+    }
+    if overwrites > 0 {
+        let before = *drive.kernel().counters();
+        done.random_units = writer.write(drive, overwrites, true)?;
+        done.write_amplification = amplification(drive, &before);
+    }
+    while config.steady_state && !writer.stopped && !done.steady && done.rounds.len() < MOST_ROUNDS {
+        let (before, start) = (*drive.kernel().counters(), drive.now());
+        let round = (ROUND * units as f64).ceil() as u64;
+        writer.expected += round;
+        let written = writer.write(drive, round, true)?;
+        done.random_units += written;
+        done.write_amplification = amplification(drive, &before);
+        let seconds = (drive.now() - start) as f64 / 1e12;
+        let tracked = if config.timed { written as f64 / seconds } else { done.write_amplification.unwrap_or(1.0) };
+        done.rounds.push(tracked);
+        done.steady = is_steady(&done.rounds);
+    }
+    drive.drain()?;
+    if !config.timed {
+        drive.kernel_mut().0.set_timed(true);
+    }
+    done.interrupted = writer.stopped;
+    Ok(done)
+}
+
+fn amplification(drive: &Drive, before: &wordline_firmware::Counters) -> Option<f64> {
+    let now = drive.kernel().counters();
+    let units = now.host_units - before.host_units;
+    let pages = units as f64 / f64::from(drive.kernel().plan().units_per_page);
+    (units > 0).then(|| (now.programs() - before.programs()) as f64 / pages)
+}
+
+struct Writer<'a> {
+    random: Stream,
+    timed: bool,
+    written: u64,
+    expected: u64,
+    report: &'a mut dyn FnMut(f64) -> bool,
+    stopped: bool,
+}
+
+impl Writer<'_> {
+    /// Writes `count` units; gives how many it came to.
+    fn write(&mut self, drive: &mut Drive, count: u64, at_random: bool) -> Result<u64, Fault> {
+        let mut done = 0;
+        while done < count && !self.stopped {
+            let part = (count - done).min(REPORT);
+            if self.timed {
+                self.write_timed(drive, done, part, at_random)?;
+            } else {
+                self.write_untimed(drive, done, part, at_random)?;
+            }
+            done += part;
+            self.written += part;
+            self.stopped = !(self.report)(self.written as f64 / self.expected as f64);
+        }
+        Ok(done)
+    }
+
+    fn unit(&mut self, units: u64, nth: u64, at_random: bool) -> u64 {
+        if at_random {
+            self.random.below(units)
+        } else {
+            nth % units
+        }
+    }
+
+    fn write_untimed(&mut self, drive: &mut Drive, from: u64, count: u64, at_random: bool) -> Result<(), Fault> {
+        let (kernel, queue, now) = drive.kernel_mut();
+        let units = u64::from(kernel.plan().logical_units);
+        // Units are handed over a page at a time, as a host with a queue would have them waiting.
+        let together = u64::from(kernel.plan().units_per_page);
+        for nth in from..from + count {
+            let unit = self.unit(units, nth, at_random) as u32;
+            kernel.write(now, u32::MAX, unit, true, false);
+            if (nth + 1) % together == 0 || nth + 1 == from + count {
+                kernel.pump(queue)?;
+                kernel.done().clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn write_timed(&mut self, drive: &mut Drive, from: u64, count: u64, at_random: bool) -> Result<(), Fault> {
+        let (units, unit_bytes) = (u64::from(drive.kernel().plan().logical_units), drive.kernel().plan().unit_bytes);
+        let (mut submitted, mut completed) = (0, 0);
+        while completed < count {
+            while submitted < count && submitted - completed < u64::from(TIMED_DEPTH) && drive.has_slot(0) {
+                let unit = self.unit(units, from + submitted, at_random);
+                let (offset, now) = (unit * u64::from(unit_bytes), drive.now());
+                let request = Request { arrival: now, offset, bytes: unit_bytes, op: Op::Write, ..Request::default() };
+                drive.submit(now, request).map_err(|e| Fault::Books(e.to_string()))?;
+                submitted += 1;
+            }
+            if !drive.step()? {
+                return drive.check_idle();
+            }
+            completed += drive.completions().drain(..).count() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds, for reports.
+#[must_use]
+pub fn seconds(time: Time) -> f64 {
+    time as f64 / 1e12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steady_means_range_and_slope() {
+        assert!(!is_steady(&[2.0; 4]), "four rounds are not enough");
+        assert!(is_steady(&[9.0, 2.0, 2.0, 2.0, 2.0, 2.0]));
+        // Range 21 % of the mean.
+        assert!(!is_steady(&[1.0, 1.0, 1.21, 1.0, 1.0]));
+        // Range 12 %, but the fit climbs 12 % over the window.
+        assert!(!is_steady(&[0.94, 0.97, 1.0, 1.03, 1.06]));
+        assert!(is_steady(&[0.96, 0.98, 1.0, 1.02, 1.04]));
+    }
+}

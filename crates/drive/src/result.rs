@@ -1,0 +1,233 @@
+//! The result of a run as one JSON document; its stable keys are those of `docs/results.md`.
+
+use crate::config::{DriveConfig, Parts};
+use crate::drive::Drive;
+use crate::metrics::Series;
+use crate::precondition::Preconditioned;
+use serde_json::{json, Map, Value};
+use wordline_base::{Histogram, Op};
+
+/// Version of the result schema.
+pub const SCHEMA: u32 = 1;
+
+const QUANTILES: [(&str, f64); 7] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+    ("p99_999", 0.999_99),
+    ("p99_9999", 0.999_999),
+];
+
+/// What the result says beside what the drive measured.
+#[derive(Debug)]
+pub struct About<'a> {
+    /// The drive's configuration.
+    pub config: &'a DriveConfig,
+    /// Its parts.
+    pub parts: &'a Parts,
+    /// The load, as it was described.
+    pub workload: &'a Value,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Whether the run was interrupted.
+    pub partial: bool,
+    /// What was done before.
+    pub precondition: Option<Preconditioned>,
+}
+
+fn us(picoseconds: f64) -> f64 {
+    picoseconds / 1e6
+}
+
+fn latency(histogram: &Histogram) -> Value {
+    let mut map = Map::new();
+    map.insert("count".into(), histogram.count().into());
+    map.insert("mean".into(), json!(histogram.mean().map(us)));
+    map.insert("min".into(), json!(histogram.min().map(|v| us(v as f64))));
+    for (name, q) in QUANTILES {
+        map.insert(name.into(), json!(histogram.quantile(q).map(|v| us(v as f64))));
+    }
+    map.insert("max".into(), json!(histogram.max().map(|v| us(v as f64))));
+    Value::Object(map)
+}
+
+/// The whole document.
+#[must_use]
+pub fn document(drive: &Drive, about: &About<'_>) -> Value {
+    let metrics = &drive.metrics;
+    let counters = drive.kernel().counters();
+    let plan = drive.kernel().plan();
+    let seconds = (metrics.end - metrics.start) as f64 / 1e12;
+    let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
+    let moved_bytes = metrics.bytes[Op::Read as usize] + metrics.bytes[Op::Write as usize];
+    let mut all = Histogram::default();
+    metrics.latency.iter().for_each(|histogram| all.merge(histogram));
+    let requests = metrics.requests();
+    let mut latencies = Map::new();
+    latencies.insert("all".into(), latency(&all));
+    let mut by_op = Map::new();
+    for op in Op::ALL {
+        let histogram = &metrics.latency[op as usize];
+        latencies.insert(op.name().into(), latency(histogram));
+        by_op.insert(op.name().into(), json!({"requests": histogram.count(), "bytes": metrics.bytes[op as usize]}));
+    }
+    let host_bytes = metrics.bytes[Op::Write as usize];
+    let nand_bytes = counters.programs() * u64::from(about.parts.geometry.page_bytes);
+    let wear = wear(drive);
+    let config = serde_json::to_value(about.config).unwrap_or(Value::Null);
+    let digest = digest(drive, about, &config);
+    json!({
+        "schema": SCHEMA,
+        "version": env!("CARGO_PKG_VERSION"),
+        "seed": about.seed,
+        "digest": digest,
+        "partial": about.partial,
+        "config": config,
+        "workload": about.workload,
+        "drive": drive_figures(about),
+        "simulated_s": seconds,
+        "cpu_s": null,
+        "requests": requests,
+        "iops": per_second(requests as f64),
+        "bandwidth_mib_s": per_second(moved_bytes as f64) / 1_048_576.0,
+        "by_op": by_op,
+        "latency_us": latencies,
+        "waiting_us": {
+            "mean": if requests > 0 { us(metrics.waiting_sum as f64 / requests as f64) } else { 0.0 },
+            "max": us(metrics.waiting_max as f64),
+        },
+        "write_amplification": (host_bytes > 0).then(|| nand_bytes as f64 / host_bytes as f64),
+        "flash": {
+            "reads": counters.reads(),
+            "programs": counters.programs(),
+            "erases": counters.erases(),
+            "commands": counters.commands,
+            "multi_plane_pages": counters.multi_plane.iter().sum::<u64>(),
+            "merge_reads": counters.merge_reads,
+            "padded_units": counters.padded_units,
+        },
+        "gc": {
+            "collections": counters.collections,
+            "moved_pages": counters.moved_units as f64 / f64::from(plan.units_per_page),
+            "moved_units": counters.moved_units,
+        },
+        "gc_affected_requests": metrics.gc_affected,
+        "wear": wear,
+        "energy_j": null,
+        "free_blocks": drive.kernel().blocks().free_blocks(),
+        "utilisation": utilisation(drive, seconds),
+        "series": series(&metrics.series, metrics.start, metrics.end, plan.units_per_page),
+        "cdf": {"read": cdf(&metrics.latency[Op::Read as usize]), "write": cdf(&metrics.latency[Op::Write as usize])},
+        "precondition": about.precondition,
+    })
+}
+
+fn drive_figures(about: &About<'_>) -> Value {
+    let mut figures = serde_json::to_value(about.parts.derived()).unwrap_or(Value::Null);
+    if let Some(map) = figures.as_object_mut() {
+        map.insert("name".into(), about.config.name.clone().into());
+        map.insert("title".into(), about.config.title.clone().into());
+    }
+    figures
+}
+
+fn wear(drive: &Drive) -> Value {
+    let blocks = drive.kernel().blocks().records();
+    let count = blocks.len() as f64;
+    let mean = blocks.iter().map(|b| f64::from(b.erases)).sum::<f64>() / count;
+    let variance = blocks.iter().map(|b| (f64::from(b.erases) - mean).powi(2)).sum::<f64>() / count;
+    json!({"mean": mean, "max": blocks.iter().map(|b| b.erases).max(), "stddev": variance.sqrt()})
+}
+
+fn utilisation(drive: &Drive, seconds: f64) -> Value {
+    let flash = drive.kernel().flash();
+    let share = |time: u64| if seconds > 0.0 { (time as f64 / 1e12 / seconds).min(1.0) } else { 0.0 };
+    let geometry = flash.geometry();
+    let channels: Vec<f64> =
+        (0..geometry.channels).map(|c| share(flash.channel_times(c).busy - drive.channel_busy_before(c))).collect();
+    let dies: Vec<f64> = (0..geometry.dies()).map(|d| share(flash.die_times(d).array - drive.die_busy_before(d))).collect();
+    let [to_drive, to_host] = drive.wires();
+    json!({
+        "channels": channels,
+        "dies": dies,
+        "link_in": share(to_drive.busy),
+        "link_out": share(if drive.is_half_duplex() { to_drive.busy } else { to_host.busy }),
+    })
+}
+
+fn cdf(histogram: &Histogram) -> Vec<(f64, f64)> {
+    let points: Vec<(f64, f64)> = histogram.cdf().map(|(value, share)| (us(value as f64), share)).collect();
+    if points.len() <= 2_000 {
+        return points;
+    }
+    // The tail keeps every point; the body is thinned.
+    let every = points.len() / 1_000;
+    let tail = points.partition_point(|&(_, share)| share < 0.99);
+    points.iter().enumerate().filter(|(i, _)| *i >= tail || i % every == 0).map(|(_, &point)| point).collect()
+}
+
+fn series(series: &Series, start: u64, end: u64, units_per_page: u32) -> Value {
+    let interval = series.interval as f64 / 1e12;
+    let mut columns: [Vec<Value>; 10] = Default::default();
+    let mut last_free = None;
+    for (index, at) in series.intervals.iter().enumerate() {
+        let from = (series.start - start) as f64 / 1e12 + index as f64 * interval;
+        // The last interval is measured to the end of the run.
+        let length = interval.min((end - start) as f64 / 1e12 - from).max(1e-12);
+        let rate = |n: u64| json!(n as f64 / length);
+        let mib = |n: u64| json!(n as f64 / length / 1_048_576.0);
+        if at.free_blocks != u32::MAX {
+            last_free = Some(at.free_blocks);
+        }
+        let pages = at.host_units as f64 / f64::from(units_per_page);
+        let row = [
+            json!(from),
+            rate(at.requests[Op::Read as usize]),
+            rate(at.requests[Op::Write as usize]),
+            mib(at.bytes[Op::Read as usize]),
+            mib(at.bytes[Op::Write as usize]),
+            json!(at.mean().map(us)),
+            json!(at.quantile(0.99).map(us)),
+            json!(at.max().map(|v| us(v as f64))),
+            json!(last_free),
+            json!((at.host_units > 0).then(|| at.programs as f64 / pages)),
+        ];
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    let names = [
+        "start_s",
+        "read_iops",
+        "write_iops",
+        "read_mib_s",
+        "write_mib_s",
+        "latency_mean_us",
+        "latency_p99_us",
+        "latency_max_us",
+        "free_blocks",
+        "write_amplification",
+    ];
+    let mut map = Map::new();
+    map.insert("interval_s".into(), json!(interval));
+    names.iter().zip(columns).for_each(|(name, column)| drop(map.insert((*name).into(), Value::Array(column))));
+    Value::Object(map)
+}
+
+/// A hash of configuration, load, seed, version, every completion, and the state of the blocks at the end.
+fn digest(drive: &Drive, about: &About<'_>, config: &Value) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher.update(config.to_string().as_bytes());
+    hasher.update(about.workload.to_string().as_bytes());
+    hasher.update(&about.seed.to_le_bytes());
+    hasher.update(&drive.metrics.hash.to_le_bytes());
+    hasher.update(&drive.metrics.requests().to_le_bytes());
+    hasher.update(&drive.metrics.end.to_le_bytes());
+    for block in drive.kernel().blocks().records() {
+        for word in [block.valid, block.write_point, block.erases] {
+            hasher.update(&word.to_le_bytes());
+        }
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}

@@ -1,0 +1,130 @@
+//! Snapshots: a drive's state in a file, to start runs from.
+//!
+//! A file is `WORDLINE` and a format number, then a zstd stream of a JSON header (version, configuration, seed, how it was made)
+//! and the state. A run with the same configuration goes on exactly where the snapshot was taken; a run with other policies
+//! takes over data, maps and wear.
+
+use crate::config::DriveConfig;
+use crate::drive::Drive;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use wordline_firmware::ConfigError;
+
+const MAGIC: &[u8; 8] = b"WORDLINE";
+const FORMAT: u32 = 1;
+
+/// What a snapshot says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of the program that wrote it.
+    pub version: String,
+    /// The drive's configuration.
+    pub config: serde_json::Value,
+    /// Seed of the drive.
+    pub seed: u64,
+    /// What was done to the drive.
+    pub precondition: serde_json::Value,
+}
+
+/// A snapshot that cannot be written or used.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file cannot be read or written.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// It is no snapshot, or a damaged one.
+    #[error("{path}: {problem}")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// It does not fit the drive.
+    #[error("{path} does not fit the drive: {error}")]
+    Misfit {
+        /// The file.
+        path: String,
+        /// In what.
+        error: ConfigError,
+    },
+}
+
+/// Writes a drive at rest to a file, by way of a temporary one, so that a broken run leaves no half snapshot.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn save(path: &Path, header: &Header, drive: &Drive) -> Result<u64, SnapshotError> {
+    let name = path.display().to_string();
+    let failed = |error| SnapshotError::Io { path: name.clone(), error };
+    let temporary = path.with_extension("part");
+    let written = write(&temporary, header, drive).and_then(|()| std::fs::rename(&temporary, path));
+    if let Err(error) = written {
+        // The error that stopped the writing is the one to tell; the temporary file may not even exist.
+        let _ = std::fs::remove_file(&temporary);
+        return Err(failed(error));
+    }
+    std::fs::metadata(path).map(|meta| meta.len()).map_err(failed)
+}
+
+fn write(path: &Path, header: &Header, drive: &Drive) -> std::io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    file.write_all(MAGIC)?;
+    file.write_all(&FORMAT.to_le_bytes())?;
+    let mut stream = zstd::Encoder::new(file, 1)?;
+    let header = serde_json::to_vec(header)?;
+    stream.write_all(&(header.len() as u64).to_le_bytes())?;
+    stream.write_all(&header)?;
+    let stream = postcard::to_io(drive, stream).map_err(std::io::Error::other)?;
+    stream.finish()?.into_inner()?.sync_all()
+}
+
+/// Reads a snapshot for a drive of `config`.
+///
+/// # Errors
+/// When the file cannot be read, is damaged, or holds a drive of another shape.
+pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
+    let name = path.display().to_string();
+    let damaged = |problem: String| SnapshotError::Damaged { path: name.clone(), problem };
+    let mut file = BufReader::new(File::open(path).map_err(|error| SnapshotError::Io { path: name.clone(), error })?);
+    let mut head = [0; 12];
+    file.read_exact(&mut head).map_err(|_| damaged("too short for a snapshot".into()))?;
+    if &head[..8] != MAGIC {
+        return Err(damaged("not a snapshot (make one with 'wordline precondition')".into()));
+    }
+    let format = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
+    if format != FORMAT {
+        return Err(damaged(format!("snapshot format {format}, but this version reads format {FORMAT}; make it anew")));
+    }
+    let broken = |error: std::io::Error| damaged(format!("damaged or cut short ({error}); make it anew"));
+    let mut bytes = Vec::new();
+    zstd::Decoder::with_buffer(file).and_then(|mut stream| stream.read_to_end(&mut bytes)).map_err(broken)?;
+    let cut = || damaged("damaged or cut short; make it anew".into());
+    let length = bytes.get(..8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes).ok_or_else(cut)? as usize;
+    let body = length.checked_add(8).filter(|&end| end <= bytes.len()).ok_or_else(cut)?;
+    let header: Header = serde_json::from_slice(&bytes[8..body]).map_err(|e| damaged(e.to_string()))?;
+    let saved: Drive = postcard::from_bytes(&bytes[body..]).map_err(|e| damaged(format!("damaged: {e}; make it anew")))?;
+    drop(bytes);
+    let mut resolved = serde_json::to_value(config).map_err(|e| damaged(e.to_string()))?;
+    // What was done before is part of the saved state, not of the drive.
+    let mut was = header.config.clone();
+    for value in [&mut resolved, &mut was] {
+        if let Some(map) = value.as_object_mut() {
+            map.remove("precondition");
+        }
+    }
+    if resolved == was && header.seed == seed {
+        return Ok((header, saved));
+    }
+    let misfit = |error| SnapshotError::Misfit { path: name.clone(), error };
+    let mut drive = Drive::new(config, seed).map_err(misfit)?;
+    drive.adopt(&saved).map_err(misfit)?;
+    Ok((header, drive))
+}

@@ -1,0 +1,128 @@
+//! The write buffer's books: which units are acknowledged but not in flash, and which of them have waited long enough.
+//!
+//! Buffered writes wait in the queues of the flash like all others. What the buffer adds is patience: a page that is not full
+//! waits for company until its oldest unit is among the oldest quarter of the buffer, or a flush or FUA write hurries it.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The books of the write buffer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Buffer {
+    capacity: u32,
+    used: u32,
+    /// Ordinal of the newest unit; the first is 1.
+    newest: u64,
+    /// Units up to this ordinal have to go.
+    hurried: u64,
+    /// Units that wait for a die, oldest first, some of them gone already: (operation, ordinal).
+    waiting: VecDeque<(u32, u64)>,
+    /// From the oldest unit that is not in flash on: whether each is.
+    in_flash: VecDeque<bool>,
+    /// How many versions of a unit there are. Looked up, never walked.
+    held: FxHashMap<u32, u32>,
+}
+
+impl Buffer {
+    /// An empty buffer for `capacity` units; 0 for none at all.
+    pub(crate) fn new(capacity: u32) -> Self {
+        let mut buffer = Self { capacity, ..Self::default() };
+        buffer.held.reserve(capacity as usize);
+        buffer
+    }
+
+    /// Whether there is a buffer.
+    #[inline]
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        self.capacity > 0
+    }
+
+    /// Whether it has room for another unit. Without a buffer there is always room.
+    #[inline]
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.capacity == 0 || self.used < self.capacity
+    }
+
+    /// Ordinal of the newest unit.
+    #[must_use]
+    pub fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// Whether all units up to an ordinal are in flash.
+    #[inline]
+    #[must_use]
+    pub fn is_in_flash(&self, ordinal: u64) -> bool {
+        self.newest - self.in_flash.len() as u64 >= ordinal
+    }
+
+    /// Whether it holds a version of a unit.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, unit: u32) -> bool {
+        self.used > 0 && self.held.contains_key(&unit)
+    }
+
+    /// Takes a unit in and gives its ordinal.
+    #[inline]
+    pub(crate) fn take(&mut self, unit: u32) -> u64 {
+        self.used += 1;
+        self.newest += 1;
+        self.in_flash.push_back(false);
+        *self.held.entry(unit).or_insert(0) += 1;
+        self.newest
+    }
+
+    /// A unit is in flash.
+    #[inline]
+    pub(crate) fn leave(&mut self, unit: u32, ordinal: u64) {
+        self.used -= 1;
+        let oldest = self.newest - self.in_flash.len() as u64 + 1;
+        self.in_flash[(ordinal - oldest) as usize] = true;
+        while self.in_flash.front() == Some(&true) {
+            self.in_flash.pop_front();
+        }
+        let versions = self.held.get_mut(&unit).expect("buffered units are counted");
+        *versions -= 1;
+        if *versions == 0 {
+            self.held.remove(&unit);
+        }
+    }
+
+    /// Units up to an ordinal have to go.
+    pub(crate) fn hurry(&mut self, ordinal: u64) {
+        self.hurried = self.hurried.max(ordinal);
+    }
+
+    /// Whether a unit has to go whatever company it has.
+    #[inline]
+    pub(crate) fn must_go(&self, ordinal: u64) -> bool {
+        ordinal <= self.hurried || self.newest - ordinal >= u64::from(self.capacity - self.capacity / 4)
+    }
+
+    /// A buffered write waits for a die.
+    #[inline]
+    pub(crate) fn wait(&mut self, operation: u32, ordinal: u64) {
+        // A partial write comes late, after its old data were read: it takes the place of its age.
+        let at = match self.waiting.back() {
+            Some(&(_, last)) if last > ordinal => self.waiting.partition_point(|&(_, other)| other < ordinal),
+            _ => self.waiting.len(),
+        };
+        self.waiting.insert(at, (operation, ordinal));
+    }
+
+    /// The write that has waited longest, or one that is gone already.
+    #[inline]
+    pub(crate) fn oldest_waiting(&self) -> Option<(u32, u64)> {
+        self.waiting.front().copied()
+    }
+
+    /// Forgets [`Self::oldest_waiting`].
+    #[inline]
+    pub(crate) fn stop_waiting(&mut self) {
+        self.waiting.pop_front();
+    }
+}

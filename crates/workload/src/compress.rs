@@ -1,0 +1,128 @@
+//! Opening a file that may be compressed, told by its first bytes and never by its name.
+
+use crate::error::WorkloadError;
+use flate2::read::MultiGzDecoder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// Not at all.
+    Plain,
+    /// gzip, one or several members.
+    Gzip,
+    /// Zstandard, one or several frames.
+    Zstd,
+}
+
+impl Compression {
+    /// The name used in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Plain => "plain",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+}
+
+/// Archives and compressions that are recognised only to say so.
+const FOREIGN: [(&[u8], &str); 6] = [
+    (b"\xfd7zXZ\0", "an xz file"),
+    (b"BZh", "a bzip2 file"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"\x04\x22\x4d\x18", "an lz4 file"),
+    (b"PAR1", "a Parquet table"),
+];
+
+/// Decompressed bytes of a file, with the number of bytes read from the file itself.
+pub(crate) struct Input {
+    reader: Box<dyn Read + Send>,
+    pub compression: Compression,
+    consumed: Arc<AtomicU64>,
+    size: u64,
+}
+
+struct Counting {
+    file: File,
+    consumed: Arc<AtomicU64>,
+}
+
+impl Read for Counting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.consumed.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+impl Input {
+    pub fn open(path: &Path) -> Result<Self, WorkloadError> {
+        let io = |source| WorkloadError::Io { file: path.to_owned(), source };
+        let mut file = File::open(path).map_err(io)?;
+        let meta = file.metadata().map_err(io)?;
+        if meta.is_dir() {
+            return Err(io(io::Error::other("this is a directory; a trace is one file")));
+        }
+        let mut magic = Vec::with_capacity(8);
+        (&mut file).take(8).read_to_end(&mut magic).map_err(io)?;
+        file.seek(SeekFrom::Start(0)).map_err(io)?;
+        if let Some((_, what)) = FOREIGN.iter().find(|(start, _)| magic.starts_with(start)) {
+            let what = format!("it is {what}; plain text, gzip and zstd are read: unpack it first");
+            return Err(WorkloadError::NotText { file: path.to_owned(), what });
+        }
+        let consumed = Arc::new(AtomicU64::new(0));
+        let counting = Counting { file, consumed: Arc::clone(&consumed) };
+        let skippable = magic.len() >= 4 && (0x50..=0x5f).contains(&magic[0]) && magic[1..4] == [0x2a, 0x4d, 0x18];
+        let (reader, compression): (Box<dyn Read + Send>, _) = if magic.starts_with(&[0x1f, 0x8b]) {
+            (Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, counting))), Compression::Gzip)
+        } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || skippable {
+            let mut decoder = zstd::Decoder::new(counting).map_err(io)?;
+            // Files packed with `zstd --long` need up to 2 GiB of window; memory follows what the file really uses.
+            decoder.window_log_max(31).map_err(io)?;
+            (Box::new(decoder), Compression::Zstd)
+        } else {
+            (Box::new(counting), Compression::Plain)
+        };
+        Ok(Self { reader, compression, consumed, size: meta.len() })
+    }
+
+    /// Share of the file that has been read, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        match self.size {
+            0 => 1.0,
+            size => (self.consumed.load(Ordering::Relaxed) as f64 / size as f64).min(1.0),
+        }
+    }
+
+    /// Fills `buffer` from its start as far as the data goes.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.reader.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+/// Turns an error of reading into the one a user understands, `lines` complete lines into the file.
+#[cold]
+pub(crate) fn read_error(path: &Path, compression: Compression, lines: u64, source: io::Error) -> WorkloadError {
+    let file = path.to_owned();
+    let kind = compression.name();
+    match compression {
+        Compression::Plain => WorkloadError::Io { file, source },
+        _ if source.kind() == io::ErrorKind::UnexpectedEof => WorkloadError::Truncated { file, kind, lines },
+        _ => WorkloadError::Corrupt { file, kind, lines, message: source.to_string() },
+    }
+}

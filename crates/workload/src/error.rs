@@ -1,0 +1,186 @@
+//! What can be wrong with a load, as its user gets to read it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Longest piece of an offending line that an error shows, in characters.
+const SHOWN: usize = 120;
+
+/// Why a load could not be opened or read on.
+///
+/// The text of each error names the file, the line and the field it is about, shows the value, and says what would be
+/// right.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// The file could not be opened or read.
+    #[error("{}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A line of a trace is not as it should be.
+    #[error("{0}")]
+    Line(Box<LineError>),
+    /// A compressed file ends in the middle of its data.
+    #[error(
+        "{}: the {kind} data is cut off after line {lines}: the file is incomplete (an interrupted copy or download?); \
+         fetch it again, or unpack what there is with a tool that accepts it and read that",
+        file.display()
+    )]
+    Truncated {
+        /// The file.
+        file: PathBuf,
+        /// `gzip` or `zstd`.
+        kind: &'static str,
+        /// Complete lines before the end.
+        lines: u64,
+    },
+    /// Compressed data does not decode.
+    #[error("{}: the {kind} data is damaged after line {lines}: {message}", file.display())]
+    Corrupt {
+        /// The file.
+        file: PathBuf,
+        /// `gzip` or `zstd`.
+        kind: &'static str,
+        /// Complete lines before the damage.
+        lines: u64,
+        /// What the decoder said.
+        message: String,
+    },
+    /// The file holds something else than lines of text.
+    #[error("{}: this is not a text trace: {what}", file.display())]
+    NotText {
+        /// The file.
+        file: PathBuf,
+        /// What it looks like, and what to do.
+        what: String,
+    },
+    /// No request in the file.
+    #[error("{}: no request in this trace: {why}", file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+        /// What it has instead.
+        why: String,
+    },
+    /// The format of a trace was not given and does not follow from its first lines.
+    #[error("{}: {message}", file.display())]
+    Format {
+        /// The file.
+        file: PathBuf,
+        /// What was seen and what to give.
+        message: String,
+    },
+    /// An option has a value that makes no sense, by itself or for this drive.
+    #[error("{key} = {value}: {problem}")]
+    Option {
+        /// The option as written in a workload file, for example `job.bs`.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
+
+/// One bad line of a trace.
+#[derive(Debug)]
+pub struct LineError {
+    /// The file.
+    pub file: PathBuf,
+    /// The line's number, from 1, counting comments and blank lines.
+    pub line: u64,
+    /// The line, shortened, with unprintable bytes escaped.
+    pub text: String,
+    /// The field that is wrong.
+    pub field: &'static str,
+    /// What is in it, shortened; empty when the line as a whole is wrong.
+    pub value: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, line {}: {}", self.file.display(), self.line, self.field)?;
+        if !self.value.is_empty() {
+            write!(f, " `{}`", self.value)?;
+        }
+        write!(f, ": {}\n  line {}: {}", self.problem, self.line, self.text)
+    }
+}
+
+/// What a line parser found wrong; the reader adds file, line and text.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub field: &'static str,
+    pub value: String,
+    pub problem: String,
+}
+
+impl Problem {
+    #[cold]
+    pub fn new(field: &'static str, value: &[u8], problem: impl Into<String>) -> Box<Self> {
+        Box::new(Self { field, value: shown(value), problem: problem.into() })
+    }
+}
+
+/// An option error.
+#[cold]
+pub(crate) fn option(key: &str, value: impl fmt::Display, problem: impl Into<String>) -> WorkloadError {
+    WorkloadError::Option { key: key.to_owned(), value: value.to_string(), problem: problem.into() }
+}
+
+/// `bytes` as text for an error: shortened, unprintable bytes escaped.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    // Four times as many bytes as characters are enough, and keep a line without an end from being copied whole.
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == SHOWN {
+            out.push('…');
+            break;
+        }
+        match c {
+            '\t' => out.push(' '),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// `, did you mean …?` for the nearest of `choices`, or nothing when none is near.
+pub(crate) fn nearest<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> String {
+    let word = word.to_lowercase();
+    let best = choices
+        .into_iter()
+        .map(|choice| (strsim::damerau_levenshtein(&word, &choice.to_lowercase()), choice))
+        .min_by_key(|(distance, _)| *distance);
+    match best {
+        Some((distance, choice)) if distance <= 1 + word.chars().count() / 3 => format!("; did you mean `{choice}`?"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_shortened_and_escaped() {
+        assert_eq!(shown(b"a\tb\x00c\xff"), "a b\\u{0}c\u{fffd}");
+        let long = shown(&[b'x'; 5000]);
+        assert_eq!(long.chars().count(), SHOWN + 1);
+        assert!(long.ends_with('…'));
+    }
+
+    #[test]
+    fn the_nearest_name_is_offered_only_when_it_is_near() {
+        assert_eq!(nearest("hm_1", ["hm_0", "prxy_0"]), "; did you mean `hm_0`?");
+        assert_eq!(nearest("zzzzzz", ["hm_0"]), "");
+    }
+}

@@ -1,0 +1,195 @@
+//! `[[job]]`: a synthetic load in fio's words. The field comments are the user's documentation.
+
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A number of bytes as fio writes it: `4096`, `"4k"`, `"1g"`; where it says so also a percentage, `"50%"`, or a pair for
+/// reads and writes, `"4k,128k"`. k, m, g and t are powers of 1024, with or without `b` or `ib` behind them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytes(pub String);
+
+impl From<&str> for Bytes {
+    fn from(text: &str) -> Self {
+        Bytes(text.to_owned())
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.parse::<u64>() {
+            Ok(number) => serializer.serialize_u64(number),
+            Err(_) => serializer.serialize_str(&self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct BytesVisitor;
+        impl Visitor<'_> for BytesVisitor {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of bytes, such as 4096 or \"4k\"")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Bytes, E> {
+                Ok(Bytes(value.to_string()))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Bytes, E> {
+                u64::try_from(value)
+                    .map_err(|_| E::custom("a number of bytes cannot be negative"))
+                    .map(|v| Bytes(v.to_string()))
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<Bytes, E> {
+                Ok(Bytes(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(BytesVisitor)
+    }
+}
+
+impl JsonSchema for Bytes {
+    fn schema_name() -> Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["integer", "string"], "minimum": 0 })
+    }
+}
+
+/// Kind of a job's requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rw {
+    /// Sequential reads.
+    #[default]
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Random reads.
+    RandRead,
+    /// Random writes.
+    RandWrite,
+    /// Sequential reads and writes, mixed; each has its own position.
+    #[serde(alias = "readwrite")]
+    Rw,
+    /// Random reads and writes, mixed.
+    RandRw,
+    /// Sequential trims.
+    Trim,
+    /// Random trims.
+    RandTrim,
+}
+
+/// Spacing of the requests of a job with a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RateProcess {
+    /// Evenly spaced.
+    #[default]
+    Linear,
+    /// Exponentially distributed gaps (a Poisson process).
+    Poisson,
+}
+
+/// A synthetic load: one `[[job]]` of a workload file, in fio's words.
+///
+/// A job ends when it has done `io_size` bytes or `number_ios` requests, or `runtime_s` is over, whichever comes first;
+/// `time_based` leaves only the last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JobOptions {
+    /// Name in results, different for each job; `job0`, `job1` and so on by default. With `numjobs` above 1, `.0`, `.1`
+    /// and so on is added.
+    pub name: Option<String>,
+    /// `read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim` or `randtrim`.
+    pub rw: Rw,
+    /// Bytes of one request, a multiple of 512 up to 1 GiB; a pair `"4k,128k"` gives reads and writes (and trims) their own.
+    pub bs: Bytes,
+    /// Offsets of random requests are multiples of this many bytes, counted from `offset`; `bs` by default.
+    pub blockalign: Option<Bytes>,
+    /// Percentage of reads in `rw` and `randrw` (0 to 100).
+    pub rwmixread: u32,
+    /// Requests in flight at most.
+    pub iodepth: u32,
+    /// Number of equal jobs side by side, with random numbers of their own, in the same region.
+    pub numjobs: u32,
+    /// Requests per second. Arrivals follow this schedule whatever the drive does; without it a job keeps `iodepth`
+    /// requests in flight.
+    pub rate_iops: Option<f64>,
+    /// Spacing of arrivals under `rate_iops`: `linear` or `poisson`.
+    pub rate_process: RateProcess,
+    /// Where random requests go: `random`, `zipf:theta` (above 0), `pareto:h` (between 0 and 1: a share of 1 - h of the
+    /// requests goes to a share of h of the blocks) or `normal:dev` (standard deviation in percent of the region, above 0
+    /// to 100).
+    pub random_distribution: String,
+    /// Draw every random block independently. By default, as in fio, `random` visits each block of the region once before
+    /// any comes again (fio's random map); mathematical results on uniform random writes assume independent draws.
+    /// The other distributions always draw independently.
+    pub norandommap: bool,
+    /// Spread the hot blocks of `zipf`, `pareto` and `normal` over the whole region, as fio does; otherwise they lie side by
+    /// side at its start (for `normal`: in its middle).
+    pub scatter: bool,
+    /// First byte of the region: bytes or a percentage of the drive, rounded down to 4 KiB.
+    pub offset: Bytes,
+    /// Size of the region: bytes or a percentage of the drive, rounded down to 4 KiB; by default all behind `offset`.
+    pub size: Option<Bytes>,
+    /// Bytes to do in all: bytes or a percentage of the region (`"200%"` goes over it twice); by default the region's size.
+    pub io_size: Option<Bytes>,
+    /// Requests to do in all, flushes not counted. Without `io_size` this alone decides.
+    pub number_ios: Option<u64>,
+    /// Seconds after its start when the job stops at the latest.
+    pub runtime_s: Option<f64>,
+    /// Go on until `runtime_s`, however many bytes that takes.
+    pub time_based: bool,
+    /// Seconds before the job starts.
+    pub start_delay_s: f64,
+    /// Writes complete only when they are in flash (force unit access).
+    pub fua: bool,
+    /// A flush after every so many writes; 0 for none.
+    pub fsync: u32,
+    /// Seed of this job's random numbers instead of the run's.
+    pub randseed: Option<u64>,
+}
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        Self {
+            name: None,
+            rw: Rw::Read,
+            bs: "4k".into(),
+            blockalign: None,
+            rwmixread: 50,
+            iodepth: 1,
+            numjobs: 1,
+            rate_iops: None,
+            rate_process: RateProcess::Linear,
+            random_distribution: "random".to_owned(),
+            norandommap: false,
+            scatter: true,
+            offset: "0".into(),
+            size: None,
+            io_size: None,
+            number_ios: None,
+            runtime_s: None,
+            time_based: false,
+            start_delay_s: 0.0,
+            fua: false,
+            fsync: 0,
+            randseed: None,
+        }
+    }
+}

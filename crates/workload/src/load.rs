@@ -1,0 +1,191 @@
+//! A whole load: the streams of a workload file, opened for one drive.
+
+use crate::error::{option, WorkloadError};
+use crate::job::JobOptions;
+use crate::options::{Pace, TraceOptions};
+use crate::plan::{option_ps, JobPlan};
+use crate::replay::TraceStream;
+use crate::synth::JobStream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
+use std::path::Path;
+use wordline_base::{Request, Time};
+
+/// A workload file: a trace, jobs, or both side by side.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoadFile {
+    /// A trace to replay.
+    pub trace: Option<TraceOptions>,
+    /// Synthetic jobs, side by side.
+    pub job: Vec<JobOptions>,
+    /// Seconds after which nothing is sent any more, whatever is left of trace and jobs.
+    pub runtime_s: Option<f64>,
+}
+
+/// When the requests of a stream are to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// Each at its arrival.
+    Timestamps,
+    /// One after another as soon as there is room: in the drive's queue, and below `iodepth` when that is given.
+    AsFast {
+        /// Most requests in flight.
+        iodepth: Option<u32>,
+    },
+    /// `iodepth` requests in flight: each completion sends the next.
+    Closed {
+        /// Requests in flight.
+        iodepth: u32,
+    },
+    /// Each at its arrival, which follows the rate, but never more than `iodepth` in flight.
+    Rate {
+        /// Requests per second.
+        iops: f64,
+        /// Most requests in flight.
+        iodepth: u32,
+    },
+}
+
+enum Source {
+    Trace(Box<TraceStream>),
+    Job(Box<JobStream>),
+}
+
+/// A stream of requests in the order in which they are to be sent.
+pub struct LoadStream {
+    /// Name of the job or file name of the trace.
+    pub name: String,
+    /// When to send.
+    pub pacing: Pacing,
+    /// When to begin, in ps since the start of the run.
+    pub start: Time,
+    /// From when on nothing is sent any more. A source ends by itself where it knows arrivals (`Timestamps`, `Rate`); for the
+    /// others the caller has to look.
+    pub end: Option<Time>,
+    source: Source,
+}
+
+impl LoadStream {
+    /// The next request; `None` at the end of the stream.
+    ///
+    /// Its arrival is the time to send it under `Timestamps` and `Rate`; under `AsFast` and `Closed` it is the start of the
+    /// stream and the caller decides.
+    ///
+    /// # Errors
+    /// On a bad line of a trace, a request beyond the drive, or an arrival beyond the end of simulated time. The stream is
+    /// not to be used after an error.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "fallible; an iterator of results would invite going on after one"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
+        let request = match &mut self.source {
+            Source::Trace(trace) => trace.next()?,
+            Source::Job(job) => job.next()?,
+        };
+        let timed = matches!(self.pacing, Pacing::Timestamps | Pacing::Rate { .. });
+        Ok(request.filter(|request| !timed || self.end.is_none_or(|end| request.arrival < end)))
+    }
+
+    /// Share of the stream that has been handed out, 0 to 1; `None` for a stream that ends by time alone.
+    #[must_use]
+    pub fn progress(&self) -> Option<f64> {
+        match &self.source {
+            Source::Trace(trace) => Some(trace.progress()),
+            Source::Job(job) => job.progress(),
+        }
+    }
+}
+
+/// All streams of a workload file.
+pub struct Load {
+    /// The trace first, then the jobs in order, each as many times as it has `numjobs`. A request's `stream` is its
+    /// stream's index here.
+    pub streams: Vec<LoadStream>,
+    /// What was opened, resolved: file, format and why it was taken, regions and sizes in bytes. Part of a run's results.
+    pub description: Value,
+}
+
+impl Load {
+    /// Opens `spec` for a drive of `drive_bytes` bytes. Relative file names count from `base_dir`; `seed` is the run's.
+    ///
+    /// # Errors
+    /// When an option makes no sense or does not fit the drive, or a trace cannot be opened.
+    pub fn open(spec: &LoadFile, base_dir: &Path, drive_bytes: u64, seed: u64) -> Result<Load, WorkloadError> {
+        if spec.trace.is_none() && spec.job.is_empty() {
+            return Err(option("workload", "empty", "give a [trace], one or more [[job]], or both"));
+        }
+        let total_end = spec.runtime_s.map(|seconds| option_ps("runtime_s", seconds)).transpose()?;
+        let mut streams = Vec::new();
+        let mut description = serde_json::Map::new();
+        if let Some(options) = &spec.trace {
+            let (stream, text) = open_trace(options, base_dir, drive_bytes)?;
+            streams.push(stream);
+            description.insert("trace".to_owned(), text);
+        }
+        let mut jobs = Vec::new();
+        for (index, job) in spec.job.iter().enumerate() {
+            let plan = JobPlan::new(job, index, drive_bytes, seed)?;
+            if jobs.iter().any(|other: &Value| other["name"] == plan.name.as_str()) {
+                return Err(option("job.name", format!("{:?}", plan.name), "two jobs have this name"));
+            }
+            if streams.len() + job.numjobs as usize > usize::from(u16::MAX) {
+                return Err(option("job.numjobs", job.numjobs, "there can be at most 65535 streams in all"));
+            }
+            jobs.push(plan.describe());
+            streams.extend((0..job.numjobs).zip(streams.len()..).map(|(clone, at)| open_job(&plan, job, clone, at)));
+        }
+        if !jobs.is_empty() {
+            description.insert("jobs".to_owned(), Value::Array(jobs));
+        }
+        for stream in &mut streams {
+            stream.end = stream.end.into_iter().chain(total_end).min();
+        }
+        description.insert("options".to_owned(), serde_json::to_value(spec).unwrap_or(Value::Null));
+        Ok(Load { streams, description: Value::Object(description) })
+    }
+}
+
+fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadStream, Value), WorkloadError> {
+    if options.file.as_os_str().is_empty() {
+        return Err(option("trace.file", "\"\"", "name the trace to replay"));
+    }
+    let path = base.join(&options.file);
+    let trace = TraceStream::open(&path, options, drive, 0)?;
+    let detected = trace.detected().clone();
+    let text = json!({
+        "file": options.file.display().to_string(),
+        "format": detected.format.name(),
+        "compression": detected.compression.name(),
+        "reason": detected.reason,
+        "scaled_from_bytes": trace.extent(),
+    });
+    let stream = LoadStream {
+        name: options.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        pacing: match options.pace {
+            Pace::Timestamps => Pacing::Timestamps,
+            Pace::Asap => Pacing::AsFast { iodepth: options.iodepth },
+        },
+        start: 0,
+        end: None,
+        source: Source::Trace(Box::new(trace)),
+    };
+    Ok((stream, text))
+}
+
+fn open_job(plan: &JobPlan, job: &JobOptions, clone: u32, at: usize) -> LoadStream {
+    LoadStream {
+        name: if job.numjobs > 1 { format!("{}.{clone}", plan.name) } else { plan.name.clone() },
+        pacing: match plan.rate_iops {
+            Some(iops) => Pacing::Rate { iops, iodepth: plan.iodepth },
+            None => Pacing::Closed { iodepth: plan.iodepth },
+        },
+        start: plan.start,
+        end: plan.end,
+        source: Source::Job(Box::new(JobStream::new(plan.clone(), clone, at as u16))),
+    }
+}

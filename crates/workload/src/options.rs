@@ -1,0 +1,260 @@
+//! `[trace]`: which file to replay and how to read it. The field comments are the user's documentation.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The layout of a trace's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceFormat {
+    /// MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; time in 100 ns ticks, Read or Write
+    /// in any case, bytes. Blanks instead of commas are read too.
+    Msr,
+    /// DiskSim ASCII: `time device block blocks op`; time in ms, 512-byte blocks, op 1 = read, 0 = write.
+    Disksim,
+    /// DiskSim ASCII with sizes in 4 KiB pages; addresses stay in 512-byte blocks.
+    #[serde(rename = "disksim-4k")]
+    Disksim4k,
+    /// MQSim: DiskSim's columns with time in ns; op 1 = read, 0 = write.
+    Mqsim,
+    /// SSDSim: DiskSim's columns with time in ns; op 1 = read, 0 = write.
+    Ssdsim,
+    /// Columns named in a header line, separated by commas, tabs or semicolons.
+    Csv,
+}
+
+impl TraceFormat {
+    /// All formats.
+    pub const ALL: [TraceFormat; 6] = [
+        TraceFormat::Msr,
+        TraceFormat::Disksim,
+        TraceFormat::Disksim4k,
+        TraceFormat::Mqsim,
+        TraceFormat::Ssdsim,
+        TraceFormat::Csv,
+    ];
+
+    /// The name written in a workload file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TraceFormat::Msr => "msr",
+            TraceFormat::Disksim => "disksim",
+            TraceFormat::Disksim4k => "disksim-4k",
+            TraceFormat::Mqsim => "mqsim",
+            TraceFormat::Ssdsim => "ssdsim",
+            TraceFormat::Csv => "csv",
+        }
+    }
+}
+
+/// The unit of a trace's time stamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TimeUnit {
+    /// Seconds.
+    #[serde(rename = "s")]
+    S,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Ms,
+    /// Microseconds.
+    #[serde(rename = "us")]
+    Us,
+    /// 100 ns ticks (FILETIME).
+    #[serde(rename = "100ns")]
+    Tick,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Ns,
+    /// Picoseconds.
+    #[serde(rename = "ps")]
+    Ps,
+}
+
+impl TimeUnit {
+    /// The power of ten that makes it picoseconds.
+    #[must_use]
+    pub fn power(self) -> u32 {
+        match self {
+            TimeUnit::S => 12,
+            TimeUnit::Ms => 9,
+            TimeUnit::Us => 6,
+            TimeUnit::Tick => 5,
+            TimeUnit::Ns => 3,
+            TimeUnit::Ps => 0,
+        }
+    }
+
+    /// The name written in a workload file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TimeUnit::S => "s",
+            TimeUnit::Ms => "ms",
+            TimeUnit::Us => "us",
+            TimeUnit::Tick => "100ns",
+            TimeUnit::Ns => "ns",
+            TimeUnit::Ps => "ps",
+        }
+    }
+}
+
+/// What to do with the devices of a trace that has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Devices {
+    /// Their addresses mean the same bytes of the drive.
+    #[default]
+    Merge,
+    /// They lie one behind another on the drive, in order of first appearance, each rounded up to 1 MiB. The file is
+    /// scanned once beforehand.
+    Stack,
+}
+
+/// What to do with a time stamp before the one of the line above.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Backwards {
+    /// Stop with an error that names the line.
+    #[default]
+    Error,
+    /// Let the request arrive together with the one before it.
+    Clamp,
+}
+
+/// What to do with a request of zero bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ZeroSize {
+    /// Stop with an error that names the line.
+    #[default]
+    Error,
+    /// Leave the request out.
+    Skip,
+}
+
+/// What to do with a request beyond the end of the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PastEnd {
+    /// Stop with an error that names the line.
+    #[default]
+    Error,
+    /// Take the address modulo the drive's size (rounded down to a whole MiB, which keeps alignment). A request across
+    /// the end becomes two, the second at address 0.
+    Wrap,
+    /// Multiply every address by drive size / trace extent, larger or smaller. Offsets keep their alignment up to 4 KiB;
+    /// a request that would cross the end moves back to end there. Sizes stay, so shrunk sequential runs overlap.
+    Scale,
+}
+
+/// When a trace's requests reach the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pace {
+    /// At their time stamps.
+    #[default]
+    Timestamps,
+    /// As fast as the queue takes them, in the trace's order.
+    Asap,
+}
+
+/// Which column of a CSV trace holds what; a column that is not named here is looked for under its usual names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Columns {
+    /// Arrival time; needs `time_unit` unless the name ends in `_s`, `_ms`, `_us`, `_ns` or `_ps`. Usual names: `time_s`,
+    /// `time_ms`, `time_us`, `time_ns`.
+    pub time: Option<String>,
+    /// Operation: R, W, T, F or read, write, trim, discard, flush, in any case; other words by `read_is` and `write_is`.
+    /// Usual name: `op`.
+    pub op: Option<String>,
+    /// First byte. Usual name: `offset_bytes`.
+    pub offset_bytes: Option<String>,
+    /// First block, of `address_block_bytes` (512) each; instead of `offset_bytes`. Usual name: `lba`.
+    pub lba: Option<String>,
+    /// Size in bytes. Usual name: `size_bytes`.
+    pub size_bytes: Option<String>,
+    /// Size in blocks of `size_block_bytes` (512) each; instead of `size_bytes`. Usual name: `blocks`.
+    pub blocks: Option<String>,
+    /// Device name. Usual name: `device`; may be absent.
+    pub device: Option<String>,
+    /// Force unit access: 1, true or yes against 0, false, no or nothing. Usual name: `fua`; may be absent.
+    pub fua: Option<String>,
+}
+
+/// A trace to replay: `[trace]` of a workload file.
+///
+/// Requests are rounded outwards to 512-byte sectors, and time stamps count from the first request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceOptions {
+    /// The trace: plain text, gzip or zstd (told by content). A relative path counts from the workload file.
+    pub file: PathBuf,
+    /// Layout of the lines: `msr`, `disksim`, `disksim-4k`, `mqsim`, `ssdsim` or `csv`. Found out when it is unmistakable;
+    /// five columns of numbers are not and need it.
+    pub format: Option<TraceFormat>,
+    /// Unit of the time stamps, instead of the format's own: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
+    pub time_unit: Option<TimeUnit>,
+    /// Bytes of one unit of the address column, instead of the format's own (1 to 1,048,576).
+    pub address_block_bytes: Option<u64>,
+    /// Bytes of one unit of the size column, instead of the format's own (1 to 1,048,576).
+    pub size_block_bytes: Option<u64>,
+    /// What the operation column holds for a read. Five-column formats: `"1"` (default) or `"0"`. CSV: any word, such as
+    /// SCSI's `"28"`; needs `write_is` as well.
+    pub read_is: Option<String>,
+    /// What the operation column of a CSV trace holds for a write, such as SCSI's `"2a"`.
+    pub write_is: Option<String>,
+    /// Columns of a CSV trace under other names than the usual ones.
+    pub columns: Columns,
+    /// Keep only this device: `hm_0` (host and disk) in MSR traces, the device number or name in others. All by default.
+    pub device: Option<String>,
+    /// Several devices: `merge` them on the same addresses, or `stack` them one behind another.
+    pub devices: Devices,
+    /// Time that runs backwards: `error`, or `clamp` to the time of the line above.
+    pub backwards: Backwards,
+    /// Requests of zero bytes: `error` or `skip`.
+    pub zero_size: ZeroSize,
+    /// Requests beyond the end of the drive: `error`, `wrap` or `scale`.
+    pub past_end: PastEnd,
+    /// Size of the traced device in bytes, for `past_end = "scale"`. Without it the file is scanned once beforehand and the
+    /// highest byte found is taken.
+    pub extent_bytes: Option<u64>,
+    /// `timestamps`, or `asap` for as fast as the queue takes them.
+    pub pace: Pace,
+    /// Replay this many times as fast as recorded (`pace = "timestamps"`; above 0).
+    pub speed: f64,
+    /// Most requests in flight under `pace = "asap"`; without it as many as the drive's queue holds.
+    pub iodepth: Option<u32>,
+    /// How often the trace is replayed, one time behind another; between last and first request lies the trace's mean gap.
+    pub loops: u32,
+    /// Stop after this many requests, over all loops.
+    pub limit: Option<u64>,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        Self {
+            file: PathBuf::new(),
+            format: None,
+            time_unit: None,
+            address_block_bytes: None,
+            size_block_bytes: None,
+            read_is: None,
+            write_is: None,
+            columns: Columns::default(),
+            device: None,
+            devices: Devices::Merge,
+            backwards: Backwards::Error,
+            zero_size: ZeroSize::Error,
+            past_end: PastEnd::Error,
+            extent_bytes: None,
+            pace: Pace::Timestamps,
+            speed: 1.0,
+            iodepth: None,
+            loops: 1,
+            limit: None,
+        }
+    }
+}

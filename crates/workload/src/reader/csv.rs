@@ -1,0 +1,268 @@
+//! CSV with a header line that names the columns.
+//!
+//! The separator is whichever of comma, tab and semicolon the header has most of. Fields may stand in double quotes; a
+//! separator inside quotes is not supported.
+
+use super::units::Units;
+use super::Parsed;
+use crate::device::DeviceTable;
+use crate::error::{nearest, option, Problem, WorkloadError};
+use crate::fields::{split, Separator, MOST};
+use crate::options::{TimeUnit, TraceOptions};
+use wordline_base::Op;
+
+const TIMES: [(&str, TimeUnit); 5] = [
+    ("time_s", TimeUnit::S),
+    ("time_ms", TimeUnit::Ms),
+    ("time_us", TimeUnit::Us),
+    ("time_ns", TimeUnit::Ns),
+    ("time_ps", TimeUnit::Ps),
+];
+
+/// All usual column names.
+const USUAL: [&str; 12] = [
+    "time_s",
+    "time_ms",
+    "time_us",
+    "time_ns",
+    "time_ps",
+    "op",
+    "offset_bytes",
+    "lba",
+    "size_bytes",
+    "blocks",
+    "device",
+    "fua",
+];
+
+/// Parser of CSV lines.
+#[derive(Debug)]
+pub(crate) struct Csv {
+    separator: Separator,
+    columns: usize,
+    units: Units,
+    time: usize,
+    op: usize,
+    offset: usize,
+    size: usize,
+    device: Option<usize>,
+    fua: Option<usize>,
+    read_is: Option<Vec<u8>>,
+    write_is: Option<Vec<u8>>,
+}
+
+fn unquoted(field: &[u8]) -> &[u8] {
+    match field {
+        [b'"', inner @ .., b'"'] => inner,
+        other => other,
+    }
+}
+
+/// The names in a header line and their separator; `None` when there is no separator in it.
+pub(crate) fn header(line: &[u8]) -> Option<(Separator, Vec<String>)> {
+    let count = |byte| memchr::memchr_iter(byte, line).count();
+    let best = [b',', b'\t', b';'].into_iter().rev().max_by_key(|&byte| count(byte)).filter(|&byte| count(byte) > 0)?;
+    let separator = Separator::Byte(best);
+    let mut fields = [&b""[..]; MOST];
+    let found = split(line, separator, &mut fields);
+    if found > MOST {
+        return None;
+    }
+    let name = |field: &&[u8]| String::from_utf8_lossy(unquoted(field)).trim().to_owned();
+    Some((separator, fields[..found].iter().map(name).collect()))
+}
+
+/// Whether `line` is a header with at least one usual or mapped column name.
+pub(crate) fn recognise(line: &[u8]) -> bool {
+    let known = |name: &String| USUAL.iter().any(|usual| name.eq_ignore_ascii_case(usual));
+    header(line).is_some_and(|(_, names)| names.iter().any(known))
+}
+
+/// Finds the column of one kind: the mapped name, or else one of the usual ones.
+struct Finder<'a> {
+    names: &'a [String],
+}
+
+impl Finder<'_> {
+    fn find(&self, key: &str, mapped: Option<&String>, usual: &str) -> Result<Option<usize>, WorkloadError> {
+        let wanted = mapped.map_or(usual, String::as_str);
+        let at = self.names.iter().position(|name| name.eq_ignore_ascii_case(wanted));
+        if at.is_none() && mapped.is_some() {
+            let near = nearest(wanted, self.names.iter().map(String::as_str));
+            let problem = format!("no such column; the header has {}{near}", self.names.join(", "));
+            return Err(option(&format!("trace.columns.{key}"), format!("{wanted:?}"), problem));
+        }
+        Ok(at)
+    }
+
+    #[cold]
+    fn missing(&self, what: &str, names: &str, keys: &str) -> Box<Problem> {
+        let problem = format!(
+            "no column with {what}: it is looked for as {names}; name the right one of [{}] by {keys}",
+            self.names.join(", ")
+        );
+        Problem::new("header", b"", problem)
+    }
+}
+
+/// Either a problem of the header line or one of the options.
+pub(crate) enum HeaderError {
+    Line(Box<Problem>),
+    Option(WorkloadError),
+}
+
+impl From<Box<Problem>> for HeaderError {
+    fn from(problem: Box<Problem>) -> Self {
+        HeaderError::Line(problem)
+    }
+}
+
+impl From<WorkloadError> for HeaderError {
+    fn from(error: WorkloadError) -> Self {
+        HeaderError::Option(error)
+    }
+}
+
+impl Csv {
+    /// A parser for a file with the header `line`.
+    pub fn new(line: &[u8], options: &TraceOptions) -> Result<Self, HeaderError> {
+        let Some((separator, names)) = header(line) else {
+            let problem =
+                "a CSV trace begins with a header that names its columns, separated by commas, tabs or semicolons \
+                           (at most 32)";
+            return Err(Problem::new("header", b"", problem).into());
+        };
+        let finder = Finder { names: &names };
+        let map = &options.columns;
+        let (time, unit) = Self::time_column(&finder, options)?;
+        let op = finder.find("op", map.op.as_ref(), "op")?;
+        let op = op.ok_or_else(|| finder.missing("the operation", "op", "`columns.op`"))?;
+        let (offset, address) = Self::either(&finder, ("offset_bytes", &map.offset_bytes), ("lba", &map.lba))?
+            .ok_or_else(|| {
+                finder.missing("the address", "offset_bytes or lba", "`columns.offset_bytes` or `columns.lba`")
+            })?;
+        let (size, block) = Self::either(&finder, ("size_bytes", &map.size_bytes), ("blocks", &map.blocks))?
+            .ok_or_else(|| {
+                finder.missing("the size", "size_bytes or blocks", "`columns.size_bytes` or `columns.blocks`")
+            })?;
+        let units = Units { time: unit.power(), address, size: block }.with(options)?;
+        let word = |text: &Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
+        if options.read_is.is_some() != options.write_is.is_some() {
+            let (key, word) = match (&options.read_is, &options.write_is) {
+                (Some(word), _) => ("trace.read_is", word),
+                (None, word) => ("trace.write_is", word.as_ref().expect("one of the two is given")),
+            };
+            return Err(option(key, format!("{word:?}"), "a CSV trace needs `read_is` and `write_is` together").into());
+        }
+        Ok(Self {
+            separator,
+            columns: names.len(),
+            units,
+            time,
+            op,
+            offset,
+            size,
+            device: finder.find("device", map.device.as_ref(), "device")?,
+            fua: finder.find("fua", map.fua.as_ref(), "fua")?,
+            read_is: word(&options.read_is),
+            write_is: word(&options.write_is),
+        })
+    }
+
+    fn time_column(finder: &Finder, options: &TraceOptions) -> Result<(usize, TimeUnit), HeaderError> {
+        let of_name = |name: &str| TIMES.iter().find(|(usual, _)| name.to_lowercase().ends_with(&usual[4..]));
+        if let Some(name) = &options.columns.time {
+            let at = finder.find("time", Some(name), "")?.expect("a mapped column is found or an error");
+            let unit = options.time_unit.or(of_name(name).map(|(_, unit)| *unit)).ok_or_else(|| {
+                option("trace.columns.time", format!("{name:?}"), "its unit is not in its name; give `time_unit`")
+            })?;
+            return Ok((at, unit));
+        }
+        for (usual, unit) in TIMES {
+            if let Some(at) = finder.find("time", None, usual)? {
+                return Ok((at, unit));
+            }
+        }
+        let keys = "`columns.time` and `time_unit`";
+        Err(finder.missing("the time", "time_s, time_ms, time_us, time_ns or time_ps", keys).into())
+    }
+
+    /// One of two columns and its unit; a mapped one wins over one with a usual name, and bytes over blocks.
+    fn either(
+        finder: &Finder,
+        bytes: (&str, &Option<String>),
+        blocks: (&str, &Option<String>),
+    ) -> Result<Option<(usize, u64)>, WorkloadError> {
+        let bytes_first = bytes.1.is_some() || blocks.1.is_none();
+        let in_bytes = finder.find(bytes.0, bytes.1.as_ref(), bytes.0)?.map(|at| (at, 1));
+        let in_blocks = finder.find(blocks.0, blocks.1.as_ref(), blocks.0)?.map(|at| (at, 512));
+        Ok(if bytes_first { in_bytes.or(in_blocks) } else { in_blocks.or(in_bytes) })
+    }
+
+    #[inline]
+    pub fn parse(&self, line: &[u8], devices: &mut DeviceTable) -> Result<Parsed, Box<Problem>> {
+        let mut fields = [&b""[..]; MOST];
+        let count = split(line, self.separator, &mut fields);
+        if count != self.columns {
+            return Err(self.wrong_count(count));
+        }
+        let field = |at: usize| unquoted(fields[at]);
+        let op = self.op_of(field(self.op))?;
+        // A flush concerns the whole drive; its address and size may be left out and mean nothing.
+        let flush = op == Op::Flush;
+        let name = |raw: &[u8]| String::from_utf8_lossy(raw).into_owned();
+        Ok(Parsed {
+            time: self.units.time_ps("time", field(self.time))?,
+            offset: if flush { 0 } else { self.units.offset("offset", field(self.offset))? },
+            bytes: if flush { 0 } else { self.units.size("size", field(self.size))? },
+            device: self.device.map_or(0, |at| devices.number(field(at), name)),
+            op,
+            fua: self.fua.map_or(Ok(false), |at| truth(field(at)))?,
+        })
+    }
+
+    #[inline]
+    fn op_of(&self, text: &[u8]) -> Result<Op, Box<Problem>> {
+        let is = |word: &Option<Vec<u8>>| word.as_ref().is_some_and(|word| text.eq_ignore_ascii_case(word));
+        if is(&self.read_is) {
+            return Ok(Op::Read);
+        } else if is(&self.write_is) {
+            return Ok(Op::Write);
+        }
+        let words: [(&[u8], Op); 5] = [
+            (b"read", Op::Read),
+            (b"write", Op::Write),
+            (b"trim", Op::Trim),
+            (b"flush", Op::Flush),
+            (b"discard", Op::Trim),
+        ];
+        let fits = |word: &[u8]| match text {
+            [one] => word != b"discard" && one.eq_ignore_ascii_case(&word[0]),
+            more => more.eq_ignore_ascii_case(word),
+        };
+        words.iter().find(|(word, _)| fits(word)).map(|(_, op)| *op).ok_or_else(|| {
+            let problem =
+                "must be read, write, trim (or discard) or flush, or R, W, T or F; other words are read with \
+                           `read_is` and `write_is`";
+            Problem::new("op", text, problem)
+        })
+    }
+
+    #[cold]
+    fn wrong_count(&self, count: usize) -> Box<Problem> {
+        let problem =
+            format!("has {count} where the header has {}, separated by {}", self.columns, self.separator.name());
+        Problem::new("columns", b"", problem)
+    }
+}
+
+fn truth(text: &[u8]) -> Result<bool, Box<Problem>> {
+    let is = |words: [&str; 5]| words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
+    if is(["0", "false", "no", "n", ""]) {
+        Ok(false)
+    } else if is(["1", "true", "yes", "y", "fua"]) {
+        Ok(true)
+    } else {
+        Err(Problem::new("fua", text, "must be 1, true or yes, or 0, false, no or nothing"))
+    }
+}

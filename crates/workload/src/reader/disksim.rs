@@ -1,0 +1,158 @@
+//! The five-column ASCII family: `time device block blocks op`.
+//!
+//! DiskSim (ms), its variant with sizes in 4 KiB pages, MQSim and SSDSim (both ns, whatever their own settings say) share
+//! the columns and differ in units only, so which of them a file is in has to be stated by its user.
+
+use super::units::Units;
+use super::Parsed;
+use crate::device::DeviceTable;
+use crate::error::{option, Problem, WorkloadError};
+use crate::fields::{split, Separator};
+use crate::number::whole;
+use crate::options::{TraceFormat, TraceOptions};
+use wordline_base::Op;
+
+const COLUMNS: usize = 5;
+
+/// Parser of five-column lines.
+#[derive(Debug)]
+pub(crate) struct DiskSim {
+    units: Units,
+    read: u8,
+    format: TraceFormat,
+}
+
+/// The units of a format of this family.
+pub(crate) fn units_of(format: TraceFormat) -> Units {
+    match format {
+        TraceFormat::Disksim4k => Units { time: 9, address: 512, size: 4096 },
+        TraceFormat::Mqsim | TraceFormat::Ssdsim => Units { time: 3, address: 512, size: 512 },
+        _ => Units { time: 9, address: 512, size: 512 },
+    }
+}
+
+/// Whether `line` has the five columns of numbers of this family.
+pub(crate) fn recognise(line: &[u8]) -> bool {
+    let mut fields = [&b""[..]; COLUMNS];
+    split(line, Separator::Blanks, &mut fields) == COLUMNS
+        && crate::number::time_ps(fields[0], 0).is_ok()
+        && fields[1..].iter().all(|field| whole(field).is_ok())
+}
+
+impl DiskSim {
+    /// A parser for `format`.
+    pub fn new(format: TraceFormat, options: &TraceOptions) -> Result<Self, WorkloadError> {
+        let read = match options.read_is.as_deref() {
+            None | Some("1") => b'1',
+            Some("0") => b'0',
+            Some(other) => {
+                return Err(option("trace.read_is", format!("{other:?}"), "must be \"1\" or \"0\" for this format"))
+            }
+        };
+        if let Some(write) = options.write_is.as_deref() {
+            if write != "0" && write != "1" || write.as_bytes() == [read] {
+                let problem = format!("is for CSV traces; here a write is \"{}\"", (read ^ 1) as char);
+                return Err(option("trace.write_is", format!("{write:?}"), problem));
+            }
+        }
+        Ok(Self { units: units_of(format).with(options)?, read, format })
+    }
+
+    #[inline]
+    pub fn parse(&self, line: &[u8], devices: &mut DeviceTable) -> Result<Parsed, Box<Problem>> {
+        let mut fields = [&b""[..]; COLUMNS];
+        let count = split(line, Separator::Blanks, &mut fields);
+        if count != COLUMNS {
+            return Err(self.wrong_count(count));
+        }
+        let op = match fields[4] {
+            [byte @ (b'0' | b'1')] if *byte == self.read => Op::Read,
+            [b'0' | b'1'] => Op::Write,
+            other => return Err(self.wrong_op(other)),
+        };
+        whole(fields[1]).map_err(|e| Problem::new("device number", fields[1], e.explain("a whole number")))?;
+        let name = |raw: &[u8]| String::from_utf8_lossy(raw).into_owned();
+        Ok(Parsed {
+            time: self.units.time_ps("time", fields[0])?,
+            offset: self.units.offset("block number", fields[2])?,
+            bytes: self.units.size("block count", fields[3])?,
+            device: devices.number(fields[1], name),
+            op,
+            fua: false,
+        })
+    }
+
+    #[cold]
+    fn wrong_count(&self, count: usize) -> Box<Problem> {
+        let problem = format!(
+            "has {count} where format {} has {COLUMNS} (time, device, block number, block count, op)",
+            self.format.name()
+        );
+        Problem::new("columns", b"", problem)
+    }
+
+    #[cold]
+    fn wrong_op(&self, text: &[u8]) -> Box<Problem> {
+        let problem = format!(
+            "must be {} for a read or {} for a write; `read_is` can turn them round",
+            self.read as char,
+            (self.read ^ 1) as char
+        );
+        Problem::new("op", text, problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(format: TraceFormat, options: &TraceOptions, line: &str) -> Result<Parsed, String> {
+        let parser = DiskSim::new(format, options).unwrap();
+        parser.parse(line.as_bytes(), &mut DeviceTable::default()).map_err(|p| format!("{}: {}", p.field, p.problem))
+    }
+
+    #[test]
+    fn one_line_in_each_dialect() {
+        let options = TraceOptions::default();
+        let disksim = one(TraceFormat::Disksim, &options, "1.25 2 100 8 1").unwrap();
+        let expected = Parsed { time: 1_250_000_000, device: 0, offset: 51_200, bytes: 4096, op: Op::Read, fua: false };
+        assert_eq!(disksim, expected);
+        let pages = one(TraceFormat::Disksim4k, &options, "1.25\t2\t100\t8\t0").unwrap();
+        assert_eq!((pages.time, pages.offset, pages.bytes, pages.op), (1_250_000_000, 51_200, 32_768, Op::Write));
+        for format in [TraceFormat::Mqsim, TraceFormat::Ssdsim] {
+            let ns = one(format, &options, " 1250  2 100 8 1 ").unwrap();
+            assert_eq!((ns.time, ns.offset, ns.bytes, ns.op), (1_250_000, 51_200, 4096, Op::Read));
+        }
+    }
+
+    #[test]
+    fn options_override_units_and_polarity() {
+        let options = TraceOptions {
+            time_unit: Some(crate::options::TimeUnit::S),
+            address_block_bytes: Some(1),
+            size_block_bytes: Some(4096),
+            read_is: Some("0".into()),
+            ..TraceOptions::default()
+        };
+        let got = one(TraceFormat::Mqsim, &options, "2.5 0 100 2 0").unwrap();
+        assert_eq!((got.time, got.offset, got.bytes, got.op), (2_500_000_000_000, 100, 8192, Op::Read));
+        let wrong = TraceOptions { read_is: Some("R".into()), ..TraceOptions::default() };
+        let text = DiskSim::new(TraceFormat::Mqsim, &wrong).unwrap_err().to_string();
+        assert_eq!(text, "trace.read_is = \"R\": must be \"1\" or \"0\" for this format");
+        let zero = TraceOptions { size_block_bytes: Some(0), ..TraceOptions::default() };
+        let text = DiskSim::new(TraceFormat::Mqsim, &zero).unwrap_err().to_string();
+        assert_eq!(text, "trace.size_block_bytes = 0: must be 1 to 1048576 bytes");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let one = |line| one(TraceFormat::Disksim, &TraceOptions::default(), line).unwrap_err();
+        assert!(one("1 0 1 8").starts_with("columns: has 4 where format disksim has 5"));
+        assert!(one("1 0 1 8 2").starts_with("op: must be 1 for a read or 0 for a write"));
+        assert!(one("nan 0 1 8 1").starts_with("time: not a finite number"));
+        assert!(one("1 0 -1 8 1").starts_with("block number: must not be negative"));
+        assert!(one("1 0 99999999999999999 8 1").contains("exceeds 2^64 bytes"));
+        assert!(one("1 0 1 8.5 1").starts_with("block count: has a fraction"));
+        assert!(one("1 0 1 9999999 1").contains("over 1 GiB"));
+    }
+}

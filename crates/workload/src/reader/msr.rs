@@ -1,0 +1,146 @@
+//! MSR Cambridge traces (SNIA IOTTA 387/388): `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
+//!
+//! Time in FILETIME ticks of 100 ns, offset and size in bytes. Some copies have blanks instead of commas and lower-case
+//! types. The response time is not read: the simulated drive has its own.
+
+use super::units::Units;
+use super::Parsed;
+use crate::device::DeviceTable;
+use crate::error::{Problem, WorkloadError};
+use crate::fields::{split, Separator};
+use crate::number::whole;
+use crate::options::TraceOptions;
+use wordline_base::Op;
+
+const COLUMNS: usize = 7;
+
+/// Parser of MSR lines.
+#[derive(Debug)]
+pub(crate) struct Msr {
+    separator: Separator,
+    units: Units,
+}
+
+/// Read or Write, in any case.
+fn op_of(text: &[u8]) -> Option<Op> {
+    if text.eq_ignore_ascii_case(b"read") {
+        Some(Op::Read)
+    } else if text.eq_ignore_ascii_case(b"write") {
+        Some(Op::Write)
+    } else {
+        None
+    }
+}
+
+fn separator_of(line: &[u8]) -> Separator {
+    match memchr::memchr(b',', line) {
+        Some(_) => Separator::Byte(b','),
+        None => Separator::Blanks,
+    }
+}
+
+/// The separator, when `line` can be nothing else than a line or the header of an MSR trace.
+pub(crate) fn recognise(line: &[u8]) -> Option<Separator> {
+    let separator = separator_of(line);
+    let mut fields = [&b""[..]; COLUMNS];
+    let fits = split(line, separator, &mut fields) == COLUMNS
+        && ((is_header(line) && fields[1].eq_ignore_ascii_case(b"hostname"))
+            || (whole(fields[0]).is_ok() && op_of(fields[3]).is_some()));
+    fits.then_some(separator)
+}
+
+/// Whether `line` names the columns.
+pub(crate) fn is_header(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.len() >= 9 && line[..9].eq_ignore_ascii_case(b"timestamp")
+}
+
+impl Msr {
+    /// A parser for a file whose first line is `first`.
+    pub fn new(first: &[u8], options: &TraceOptions) -> Result<Self, WorkloadError> {
+        let units = Units { time: 5, address: 1, size: 1 }.with(options)?;
+        Ok(Self { separator: separator_of(first), units })
+    }
+
+    #[inline]
+    pub fn parse(&self, line: &[u8], devices: &mut DeviceTable) -> Result<Parsed, Box<Problem>> {
+        let mut fields = [&b""[..]; COLUMNS];
+        let count = split(line, self.separator, &mut fields);
+        if count != COLUMNS {
+            return Err(self.wrong_count(line, count));
+        }
+        let op = op_of(fields[3]).ok_or_else(|| Problem::new("Type", fields[3], "must be Read or Write"))?;
+        whole(fields[2]).map_err(|e| Problem::new("DiskNumber", fields[2], e.explain("a whole number")))?;
+        // Host and disk as they stand in the line, with the separator between them.
+        let from = fields[1].as_ptr() as usize - line.as_ptr() as usize;
+        let to = fields[2].as_ptr() as usize - line.as_ptr() as usize + fields[2].len();
+        let name = |_: &[u8]| format!("{}_{}", String::from_utf8_lossy(fields[1]), String::from_utf8_lossy(fields[2]));
+        Ok(Parsed {
+            time: self.units.time_ps("Timestamp", fields[0])?,
+            offset: self.units.offset("Offset", fields[4])?,
+            bytes: self.units.size("Size", fields[5])?,
+            device: devices.number(&line[from..to], name),
+            op,
+            fua: false,
+        })
+    }
+
+    #[cold]
+    fn wrong_count(&self, line: &[u8], count: usize) -> Box<Problem> {
+        let other = separator_of(line);
+        let mut problem = format!(
+            "has {count} where an MSR trace has {COLUMNS} (Timestamp, Hostname, DiskNumber, Type, Offset, Size, \
+             ResponseTime), separated by {} as on the first line",
+            self.separator.name()
+        );
+        if other != self.separator {
+            problem += &format!("; this line has {}", other.name());
+        }
+        Problem::new("columns", b"", problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(line: &str) -> Result<Parsed, String> {
+        let msr = Msr::new(line.as_bytes(), &TraceOptions::default()).unwrap();
+        msr.parse(line.as_bytes(), &mut DeviceTable::default()).map_err(|p| format!("{}: {}", p.field, p.problem))
+    }
+
+    #[test]
+    fn both_dialects() {
+        let expected = Parsed {
+            time: 12_800_000_000_000_000_700_000,
+            device: 0,
+            offset: 8192,
+            bytes: 1024,
+            op: Op::Write,
+            fua: false,
+        };
+        assert_eq!(one("128000000000000007,web,3,Write,8192,1024,55"), Ok(expected));
+        assert_eq!(one("128000000000000007 web 3 write 8192 1024 55"), Ok(expected));
+        assert_eq!(one("128000000000000007,web,3,READ,0,512,55").unwrap().op, Op::Read);
+    }
+
+    #[test]
+    fn devices_are_host_and_disk() {
+        let msr = Msr::new(b"1,a,0", &TraceOptions::default()).unwrap();
+        let mut devices = DeviceTable::default();
+        for (line, number) in [("1,a,0,Read,0,512,1", 0), ("1,a,1,Read,0,512,1", 1), ("1,a,0,Read,0,512,1", 0)] {
+            assert_eq!(msr.parse(line.as_bytes(), &mut devices).unwrap().device, number);
+        }
+        assert_eq!(devices.names(), ["a_0", "a_1"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(one("1,web,3,Reed,8192,1024,55").unwrap_err().starts_with("Type: must be Read or Write"));
+        assert!(one("x,web,3,Read,8192,1024,55").unwrap_err().starts_with("Timestamp: not a number"));
+        assert!(one("1,web,c,Read,8192,1024,55").unwrap_err().starts_with("DiskNumber: not a number"));
+        assert!(one("1,web,3,Read,-1,1024,55").unwrap_err().starts_with("Offset: must not be negative"));
+        assert!(one("1,web,3,Read,1,1073741825,55").unwrap_err().contains("over 1 GiB"));
+        assert!(one("1,web,3,Read,1,512").unwrap_err().contains("has 6 where an MSR trace has 7"));
+    }
+}

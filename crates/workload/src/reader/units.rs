@@ -1,0 +1,66 @@
+//! The units of a trace's columns, and the fields they turn into picoseconds and bytes.
+
+use crate::error::{option, Problem, WorkloadError};
+use crate::number::{time_ps, whole};
+use crate::options::TraceOptions;
+
+/// Largest request, in bytes.
+pub(crate) const LARGEST: u64 = 1 << 30;
+
+/// Units of time, address and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// Power of ten from the unit of time to picoseconds.
+    pub time: u32,
+    /// Bytes of one unit of address.
+    pub address: u64,
+    /// Bytes of one unit of size.
+    pub size: u64,
+}
+
+impl Units {
+    /// These units with what the options say instead.
+    pub fn with(self, options: &TraceOptions) -> Result<Self, WorkloadError> {
+        let block = |key: &str, value: Option<u64>, own: u64| match value {
+            Some(bytes) if bytes == 0 || bytes > 1 << 20 => Err(option(key, bytes, "must be 1 to 1048576 bytes")),
+            Some(bytes) => Ok(bytes),
+            None => Ok(own),
+        };
+        Ok(Self {
+            time: options.time_unit.map_or(self.time, |unit| unit.power()),
+            address: block("trace.address_block_bytes", options.address_block_bytes, self.address)?,
+            size: block("trace.size_block_bytes", options.size_block_bytes, self.size)?,
+        })
+    }
+
+    /// A time stamp in picoseconds.
+    #[inline]
+    pub fn time_ps(self, field: &'static str, text: &[u8]) -> Result<u128, Box<Problem>> {
+        time_ps(text, self.time).map_err(|e| Problem::new(field, text, e.explain("a time")))
+    }
+
+    /// An address in bytes.
+    #[inline]
+    pub fn offset(self, field: &'static str, text: &[u8]) -> Result<u64, Box<Problem>> {
+        let value = whole(text).map_err(|e| Problem::new(field, text, e.explain("a whole number")))?;
+        value.checked_mul(self.address).ok_or_else(|| {
+            Problem::new(field, text, format!("in units of {} bytes this exceeds 2^64 bytes", self.address))
+        })
+    }
+
+    /// A size in bytes, at most [`LARGEST`].
+    #[inline]
+    pub fn size(self, field: &'static str, text: &[u8]) -> Result<u64, Box<Problem>> {
+        let value = whole(text).map_err(|e| Problem::new(field, text, e.explain("a whole number")))?;
+        match value.checked_mul(self.size) {
+            Some(bytes) if bytes <= LARGEST => Ok(bytes),
+            _ => {
+                let unit = if self.size == 1 { String::new() } else { format!(" in units of {} bytes", self.size) };
+                let problem = format!(
+                    "a request of this size{unit} is over 1 GiB; check the format, or whether a field is missing on this line"
+                );
+                Err(Problem::new(field, text, problem))
+            }
+        }
+    }
+}

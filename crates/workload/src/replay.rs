@@ -1,0 +1,198 @@
+//! The requests of a replayed trace: paced, looped and put on the drive.
+
+use crate::address::{AddressMap, NoPlace, Piece};
+use crate::error::{option, WorkloadError};
+use crate::options::{Devices, Pace, PastEnd, TraceOptions};
+use crate::reader::detect::Detected;
+use crate::reader::{Record, TraceReader};
+use std::path::{Path, PathBuf};
+use wordline_base::time::END_OF_TIME;
+use wordline_base::{Op, Request, Time};
+
+/// Replays a trace.
+pub(crate) struct TraceStream {
+    path: PathBuf,
+    options: TraceOptions,
+    reader: TraceReader,
+    map: AddressMap,
+    stream: u16,
+    /// Second half of a request that was split at the end of the drive.
+    rest: Option<(Piece, Request)>,
+    /// Finished loops.
+    loops: u32,
+    /// Traced time at which this loop began, and the last request's in this loop.
+    begin: u128,
+    last: u128,
+    /// Requests of this loop, and of all.
+    in_loop: u64,
+    done: u64,
+    finished: bool,
+}
+
+impl TraceStream {
+    /// Opens the trace for a drive of `drive` bytes.
+    pub fn open(path: &Path, options: &TraceOptions, drive: u64, stream: u16) -> Result<Self, WorkloadError> {
+        if !(options.speed > 0.0 && options.speed.is_finite()) {
+            return Err(option("trace.speed", options.speed, "must be above 0; 2.0 replays twice as fast"));
+        }
+        if options.loops == 0 {
+            return Err(option("trace.loops", 0, "must be at least 1"));
+        }
+        if options.iodepth == Some(0) {
+            return Err(option("trace.iodepth", 0, "must be at least 1"));
+        }
+        if options.extent_bytes == Some(0) {
+            return Err(option("trace.extent_bytes", 0, "must be the size of the traced device in bytes"));
+        }
+        let stack = options.devices == Devices::Stack;
+        let scale = options.past_end == PastEnd::Scale;
+        let extents = match stack || (scale && options.extent_bytes.is_none()) {
+            true => extents(path, options)?,
+            false => Vec::new(),
+        };
+        let map = AddressMap::new(options.past_end, drive, &extents, stack, options.extent_bytes);
+        let reader = TraceReader::open(path, options)?;
+        Ok(Self {
+            path: path.to_owned(),
+            options: options.clone(),
+            reader,
+            map,
+            stream,
+            rest: None,
+            loops: 0,
+            begin: 0,
+            last: 0,
+            in_loop: 0,
+            done: 0,
+            finished: false,
+        })
+    }
+
+    pub fn detected(&self) -> &Detected {
+        self.reader.detected()
+    }
+
+    /// Size of the traced device when addresses are scaled.
+    pub fn extent(&self) -> Option<u64> {
+        (self.options.past_end == PastEnd::Scale).then(|| self.map.extent())
+    }
+
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if let Some(((offset, bytes), request)) = self.rest.take() {
+            return Ok(Some(Request { offset, bytes, ..request }));
+        }
+        if self.finished || self.options.limit.is_some_and(|limit| self.done >= limit) {
+            return Ok(None);
+        }
+        loop {
+            if let Some(record) = self.reader.next_record()? {
+                return self.request(record).map(Some);
+            }
+            if !self.rewind()? {
+                self.finished = true;
+                return Ok(None);
+            }
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, record: Record) -> Result<Request, WorkloadError> {
+        self.last = record.time_ps;
+        self.in_loop += 1;
+        self.done += 1;
+        let arrival = match self.options.pace {
+            Pace::Timestamps => self.arrival(record)?,
+            Pace::Asap => 0,
+        };
+        let mut request = Request { arrival, offset: 0, bytes: 0, op: record.op, fua: record.fua, stream: self.stream };
+        if record.op != Op::Flush {
+            match self.map.place(record.device, record.offset, record.bytes) {
+                Ok(((offset, bytes), rest)) => {
+                    (request.offset, request.bytes) = (offset, bytes);
+                    self.rest = rest.map(|piece| (piece, request));
+                }
+                Err(no_place) => return Err(self.no_place(record, no_place)),
+            }
+        }
+        Ok(request)
+    }
+
+    #[inline]
+    fn arrival(&self, record: Record) -> Result<Time, WorkloadError> {
+        let traced = self.begin + record.time_ps;
+        // At the recorded speed times stay exact; otherwise they are exact to one part in 2^53, and in order.
+        let arrival = if self.options.speed == 1.0 { traced } else { (traced as f64 / self.options.speed) as u128 };
+        match Time::try_from(arrival) {
+            Ok(arrival) if arrival <= END_OF_TIME => Ok(arrival),
+            _ => Err(self.reader.bad(
+                "time",
+                format!(
+                    "this request would arrive {} s after the first; simulated time ends at 9223372 s (106 days). Check \
+                     the unit of time, raise `speed`, or end earlier by `limit` or `loops`",
+                    crate::reader::seconds(arrival)
+                ),
+            )),
+        }
+    }
+
+    #[cold]
+    fn no_place(&self, record: Record, no_place: NoPlace) -> WorkloadError {
+        let drive = self.map.drive();
+        let problem = match no_place {
+            NoPlace::PastEnd { .. } if self.options.past_end == PastEnd::Scale => format!(
+                "{} + {} bytes lies beyond extent_bytes = {}, the traced device's size to scale from; leave `extent_bytes` \
+                 out to take the highest byte of the trace",
+                record.offset,
+                record.bytes,
+                self.map.extent()
+            ),
+            NoPlace::PastEnd { end } => format!(
+                "{} + {} bytes ends at byte {end} and the drive has {drive} bytes; `past_end = \"wrap\"` takes addresses \
+                 modulo the drive's size, `past_end = \"scale\"` shrinks them in proportion",
+                record.offset, record.bytes
+            ),
+            NoPlace::TooLarge => format!("a request of {} bytes is larger than the drive of {drive} bytes", record.bytes),
+        };
+        self.reader.bad("offset", problem)
+    }
+
+    /// Goes back to the start of the trace for the next loop; `false` when all loops are done.
+    #[cold]
+    fn rewind(&mut self) -> Result<bool, WorkloadError> {
+        self.loops += 1;
+        if self.loops >= self.options.loops {
+            return Ok(false);
+        }
+        let gaps = u128::from(self.in_loop - 1).max(1);
+        self.begin = self.begin.saturating_add(self.last + self.last / gaps);
+        self.in_loop = 0;
+        self.last = 0;
+        self.reader = TraceReader::open(&self.path, &self.options)?;
+        Ok(true)
+    }
+
+    /// Share of the work that has been read, by bytes of the file or by `limit`, whichever is further.
+    pub fn progress(&self) -> f64 {
+        if self.finished {
+            return 1.0;
+        }
+        let by_file = (f64::from(self.loops) + self.reader.progress()) / f64::from(self.options.loops);
+        let by_limit = self.options.limit.map_or(0.0, |limit| self.done as f64 / limit.max(1) as f64);
+        by_file.max(by_limit).min(1.0)
+    }
+}
+
+/// The end of the highest request of each device, found by reading the trace once.
+fn extents(path: &Path, options: &TraceOptions) -> Result<Vec<u64>, WorkloadError> {
+    let mut reader = TraceReader::open(path, options)?;
+    let mut extents: Vec<u64> = Vec::new();
+    while let Some(record) = reader.next_record()? {
+        let device = record.device as usize;
+        if device >= extents.len() {
+            extents.resize(device + 1, 0);
+        }
+        extents[device] = extents[device].max(record.offset + u64::from(record.bytes));
+    }
+    Ok(extents)
+}
