@@ -72,14 +72,14 @@ fn config(mapping_kib: u32, blocks_per_plane: u32) -> DriveConfig {
     wordline_drive::config::from_text("bench", &text).expect("the drive of the benchmark is sound")
 }
 
-/// 128 GiB logical need 328 blocks of 4 MiB in each of 128 planes at 1.28; the small drive has 24.
+/// 128 GiB logical need 328 blocks of 4 MiB in each of 128 planes at 1.28; the small drive has 32.
 fn drive(case: &Case, small: bool) -> Drive {
-    Drive::new(&config(case.mapping_kib, if small { 24 } else { 328 }), 1).expect("checked")
+    Drive::new(&config(case.mapping_kib, if small { 32 } else { 328 }), 1).expect("checked")
 }
 
 fn aged(case: &Case, small: bool, overwrites: f64) -> Drive {
     let mut drive = drive(case, small);
-    let mut config = config(case.mapping_kib, 24).precondition;
+    let mut config = config(case.mapping_kib, 32).precondition;
     config.fill = true;
     config.overwrites = overwrites;
     precondition(&mut drive, &config, 1, &mut |_| true).expect("preconditioning");

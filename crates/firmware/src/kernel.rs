@@ -157,6 +157,8 @@ pub struct Kernel {
     ended: VecDeque<u32>,
     /// Some write found no room.
     stalled: bool,
+    /// Domains that want to collect but found no block that gains a page: the next invalidation there lets them look again.
+    starved: Vec<bool>,
 
     buffer: Buffer,
     done: Vec<HostDone>,
@@ -235,6 +237,7 @@ impl Kernel {
             dirty: VecDeque::with_capacity(geometry.dies() as usize),
             ended: VecDeque::with_capacity(geometry.dies() as usize),
             stalled: false,
+            starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units),
             done: Vec::new(),
             counters: Counters::default(),
@@ -392,8 +395,7 @@ impl Kernel {
         }
         for unit in first..first + count {
             if let Some(place) = self.map.unbind(unit) {
-                self.map.invalidate(place);
-                self.blocks.lose(place / self.plan.units_per_block);
+                self.invalidate(place);
             }
             if let Some(shadow) = &mut self.shadow {
                 shadow.forget(unit);
@@ -709,7 +711,7 @@ impl Kernel {
                     continue;
                 }
                 if !self.space.has_room(&self.blocks, plane, stream_of(class)) {
-                    self.stall(domain);
+                    self.stalled = true;
                     continue;
                 }
             }
@@ -745,17 +747,10 @@ impl Kernel {
                         waiting.0[class as usize] = sequence;
                         places[class as usize] = Waits::Shared(index, plane);
                     }
-                    None => self.stall(self.blocks.domain_of_plane(die * self.flash.geometry().planes_per_die)),
+                    None => self.stalled = true,
                 }
             }
         }
-    }
-
-    /// A write found no room: collection must be at work, and the dies look again when it gains a block.
-    #[cold]
-    fn stall(&mut self, domain: u32) {
-        self.stalled = true;
-        self.collect(domain);
     }
 
     /// Takes the oldest operation of a plane's queue.
@@ -973,7 +968,7 @@ impl Kernel {
             self.blocks.close(bound.block);
             self.victim.closed(&self.blocks.view(domain), bound.block);
         }
-        if bound.opened {
+        if bound.opened || (bound.closed && self.starved[domain as usize]) {
             self.collect(domain);
         }
         Ok(())
@@ -1012,8 +1007,7 @@ impl Kernel {
     fn place_unit(&mut self, slot: u32, place: Place) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
         if let Some(old) = self.map.bind(op.unit, place) {
-            self.map.invalidate(old);
-            self.blocks.lose(old / self.plan.units_per_block);
+            self.invalidate(old);
         }
         self.blocks.gain(place / self.plan.units_per_block);
         if let Some(shadow) = &mut self.shadow {
@@ -1024,6 +1018,25 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// The data at a place are no longer wanted.
+    #[inline]
+    fn invalidate(&mut self, place: Place) {
+        let block = place / self.plan.units_per_block;
+        self.map.invalidate(place);
+        self.blocks.lose(block);
+        let domain = self.blocks.domain_of_plane(self.blocks.plane_of(block));
+        if self.starved[domain as usize] {
+            self.feed(domain);
+        }
+    }
+
+    /// There may be something to gain in a domain that found nothing before.
+    #[cold]
+    fn feed(&mut self, domain: u32) {
+        self.starved[domain as usize] = false;
+        self.collect(domain);
     }
 
     /// Binds an erase, with partners of other planes.
@@ -1133,7 +1146,10 @@ impl Kernel {
             }
             self.blocks.settle(domain);
             let view = self.blocks.view(domain);
-            let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else { return };
+            let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else {
+                self.starved[domain as usize] = true;
+                return;
+            };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
             let pages = self.blocks.get(block).valid.div_ceil(self.plan.units_per_page) + 1;
             if !self.space.can_promise(&self.blocks, domain, pages) {

@@ -2,7 +2,8 @@
 //!
 //! Source: Menon (1995) for log-structured arrays; analysed for flash by Robinson (1996) and Desnoyers (2014), where it equals
 //! LRU under uniform writes.
-//! Faithful: strict order of closing in each domain.
+//! Faithful: the order of closing in each domain. Simplified: a block without a page to gain is passed over and goes to the end of
+//! the order, as if it had been copied.
 
 use super::Victim;
 use crate::blocks::VictimView;
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 pub(crate) const ABOUT: About = About {
     summary: "the block that was closed first",
     source: "Menon, VLDB 1995; Desnoyers, ACM TOS 10:2 (2014)",
-    note: "strict order of closing in the drive or plane",
+    note: "a block without a page to gain goes to the end of the order uncopied",
 };
 
 /// FIFO has no options.
@@ -38,12 +39,17 @@ impl Fifo {
 impl Victim for Fifo {
     fn choose(&mut self, view: &VictimView<'_>) -> Option<u32> {
         let order = &mut self.order[view.domain() as usize];
-        // Blocks that were collected for another reason are dropped here: their erase count has moved on.
-        while let Some(&(block, erases)) = order.front() {
-            if view.is_closed(block) && view.erases(block) == erases {
+        for _ in 0..order.len() {
+            let (block, erases) = order.pop_front()?;
+            // Blocks that were collected for another reason are dropped: their erase count has moved on.
+            if !view.is_closed(block) || view.erases(block) != erases {
+                continue;
+            }
+            if view.gains(block) {
+                order.push_front((block, erases));
                 return Some(block);
             }
-            order.pop_front();
+            order.push_back((block, erases));
         }
         None
     }

@@ -1,0 +1,68 @@
+# Everything here installs what it needs into .venv and target. Needed before: Python 3.11 or later, Rust, a C compiler.
+
+PYTHON ?= python3
+CARGO ?= cargo
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+WHEELS := target/wheels
+REPORT := out/run.html
+
+# What the installed command is made from: a change in any of these builds it anew.
+SOURCES := $(shell find crates python drives -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*')
+PYTHON_FILES := python tests tools
+
+.PHONY: build run test test-long bench lint format clean
+.DEFAULT_GOAL := build
+
+build: $(VENV)/.built ## the command .venv/bin/wordline
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or later is needed; name one with: make PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/.created
+	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8'
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.tools pyproject.toml Cargo.toml Cargo.lock $(SOURCES)
+	@rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --interpreter $(BIN)/python --out $(WHEELS)
+	@# Twice: the first replaces the same version with the new build, the second brings what it depends on.
+	$(PIP) install --force-reinstall --no-deps $(WHEELS)/wordline-*.whl
+	$(PIP) install $(WHEELS)/wordline-*.whl
+	@touch $@
+
+run: build ## replay the bundled trace of a database and report on it
+	@mkdir -p $(dir $(REPORT))
+	$(BIN)/wordline run demo traces/pgbench-ext4.csv.zst --report $(REPORT)
+	@echo "The full report, for a browser: $(REPORT)"
+
+test: build ## the engine's tests, then the program as a user runs it
+	$(CARGO) test --workspace
+	$(BIN)/python -m pytest tests
+
+test-long: export WORDLINE_LONG = 1
+test-long: test ## the same with many more random configurations and loads
+
+bench: ## speed: a table, and bench.json
+	$(CARGO) run --release -p wordline-bench
+
+lint: $(VENV)/.tools ## form, warnings, and the rules of the house
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check $(PYTHON_FILES)
+	$(BIN)/python tools/house.py
+
+format: $(VENV)/.tools ## rewrites the sources in the form that lint wants
+	$(CARGO) fmt --all
+	$(BIN)/ruff check --fix $(PYTHON_FILES)
+	$(BIN)/ruff format $(PYTHON_FILES)
+
+clean: ## removes all that was built
+	$(CARGO) clean
+	rm -rf $(VENV) out bench.json .pytest_cache .ruff_cache
+	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,29 @@
+"""The engine. All results are JSON text; ``wordline.check`` and ``wordline.run`` give them parsed."""
+
+from collections.abc import Callable
+
+Progress = Callable[[str, float | None, int, float], None]
+
+class InputError(ValueError):
+    """What the user gave is wrong: a key, a value, a file, a trace. The message is complete."""
+
+class RunError(RuntimeError):
+    """The run could not be carried through."""
+
+def version() -> str: ...
+def check(drive: str, sets: list[str]) -> str: ...
+def drives() -> str: ...
+def policies() -> str: ...
+def keys() -> str: ...
+def load_keys() -> str: ...
+def run(
+    drive: str,
+    load: str,
+    sets: list[str],
+    load_sets: list[str],
+    seed: int | None,
+    snapshot: str | None,
+    progress: Progress,
+) -> str: ...
+def precondition(drive: str, sets: list[str], seed: int | None, out_path: str, progress: Progress) -> str: ...
+def trace_info(path: str, load_sets: list[str]) -> str: ...

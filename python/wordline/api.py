@@ -1,0 +1,84 @@
+"""The Python interface: what the commands do, as functions that return dictionaries."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+Sets = Mapping[str, object] | Iterable[str] | None
+"""Overrides: ``{"victim.policy": "greedy"}``, or texts as after ``--set``: ``["victim.policy=greedy"]``."""
+
+Progress = Callable[[str, float | None, int, float], None]
+"""Called ten times a second or so with the phase, its fraction done (0 to 1 or None), requests, simulated seconds."""
+
+
+def check(drive: str | os.PathLike[str], sets: Sets = None) -> dict[str, Any]:
+    """Resolves a drive's configuration.
+
+    :param drive: a preset's name or a TOML file.
+    :param sets: overrides of the drive's keys.
+    :return: ``config`` (every key), ``origins`` (where each key that is no default was set) and ``derived`` (capacities
+        in bytes, block counts, peak bandwidths in MiB/s).
+    :raises wordline.InputError: if anything is wrong with it; the message says what, where, and what would be right.
+    """
+    from wordline import _core
+
+    return json.loads(_core.check(os.fspath(drive), set_texts(sets)))
+
+
+def run(
+    drive: str | os.PathLike[str],
+    load: str | os.PathLike[str],
+    sets: Sets = None,
+    load_sets: Sets = None,
+    *,
+    seed: int | None = None,
+    snapshot: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Runs a load on a drive.
+
+    :param drive: a preset's name or a TOML file.
+    :param load: a trace, or a workload TOML file.
+    :param sets: overrides of the drive's keys.
+    :param load_sets: overrides of the load's keys.
+    :param seed: of all random streams; the drive file's, or the engine's own, if absent.
+    :param snapshot: a preconditioned drive to start from.
+    :param progress: told how far the run is.
+    :return: the result, as ``wordline run --json`` writes it. After an interrupt its ``partial`` is true and it holds
+        what was done until then.
+    :raises wordline.InputError: if drive, load or snapshot are wrong.
+    :raises wordline.RunError: if the run could not be carried through.
+    """
+    from wordline import _core
+
+    start = None if snapshot is None else os.fspath(snapshot)
+    told = progress or (lambda *_: None)
+    return json.loads(
+        _core.run(os.fspath(drive), os.fspath(load), set_texts(sets), set_texts(load_sets), seed, start, told)
+    )
+
+
+def set_texts(sets: Sets) -> list[str]:
+    """Overrides as the texts that follow ``--set``; values of a mapping become TOML."""
+    if sets is None:
+        return []
+    if isinstance(sets, Mapping):
+        return [f"{key}={toml_value(value)}" for key, value in sets.items()]
+    if isinstance(sets, str):
+        raise TypeError(f"sets is a mapping or a list of 'KEY=VALUE', not the text {sets!r}")
+    return list(sets)
+
+
+def toml_value(value: object) -> str:
+    """A value as TOML writes it. Lists, texts, numbers and truth values look the same in JSON."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{json.dumps(str(key))} = {toml_value(below)}" for key, below in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(toml_value(element) for element in value)}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,284 @@
+"""The command ``wordline``: what to type. What is done and shown lies in the modules beside."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from wordline.errors import INTERRUPTED, Trouble, nearest, status_of
+from wordline.files import OutputFile
+
+SEEDS = click.IntRange(0, 2**64 - 1)
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Commands(click.Group):
+    """A group that answers a mistyped command with the one that was meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """:raises click.UsageError: if there is no such command."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-"):
+            near = nearest(word, self.list_commands(ctx))
+            hint = f"; did you mean '{near}'?" if near else ""
+            ctx.fail(f"no such command '{word}'{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--set``, for the drive."""
+    text = "Override a key of the drive, such as victim.policy=greedy. May be repeated."
+    return click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
+
+
+def load_set_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--load-set``, for the load."""
+    text = "Override a key of the load, such as trace.time_unit=ns. May be repeated."
+    return click.option("--load-set", "load_sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
+
+
+def seed_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--seed``."""
+    return click.option("--seed", type=SEEDS, metavar="N", help="Seed of all random numbers.")(function)
+
+
+def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--format``, of a trace."""
+    text = "The trace's format: msr, disksim, disksim-4k, mqsim, ssdsim or csv. Found out if unmistakable."
+    return click.option("--format", "format_name", metavar="NAME", help=text)(function)
+
+
+def json_flag(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--json`` of a command that prints."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Prints the version and leaves."""
+    if wanted and not ctx.resilient_parsing:
+        from wordline import _core
+
+        click.echo(f"wordline {_core.version()}")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings=CONTEXT, no_args_is_help=False, invoke_without_command=True)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="The version.")
+@click.pass_context
+def wordline(ctx: click.Context) -> None:
+    """Wordline, an SSD laboratory: simulates a solid-state drive from its NAND pins to its host's queue."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@wordline.command(short_help="Run a load on a drive.")
+@click.argument("drive")
+@click.argument("load")
+@set_option
+@load_set_option
+@click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a drive that 'wordline precondition' aged.")
+@seed_option
+@click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
+@click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
+@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
+@format_option
+@click.option("--pace", metavar="WHEN", help="Trace: by its 'timestamps', or 'asap', as fast as the queue takes it.")
+@click.option("--speed", type=float, metavar="X", help="Trace: X times as fast as recorded.")
+@click.option("--loops", type=click.IntRange(min=1), metavar="N", help="Trace: N times, one behind another.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Trace: stop after N requests.")
+@click.option(
+    "--iodepth", type=click.IntRange(min=1), metavar="N", help="Trace: at most N in flight, with --pace asap."
+)
+@click.option("--past-end", metavar="WHAT", help="Trace: requests beyond the drive are an 'error', 'wrap' or 'scale'.")
+def run(
+    drive: str,
+    load: str,
+    sets: tuple[str, ...],
+    load_sets: tuple[str, ...],
+    snapshot: str | None,
+    seed: int | None,
+    json_name: str | None,
+    report_name: str | None,
+    quiet: bool,
+    format_name: str | None,
+    **shortcuts: object,
+) -> None:
+    """Run LOAD on DRIVE.
+
+    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (text, gz or zst) or a workload TOML file.
+    """
+    from wordline import _core
+    from wordline.progress import Progress
+
+    all_load_sets = [*load_sets, *trace_sets(format=format_name, **shortcuts)]
+    if json_name == report_name == "-":
+        raise Trouble("--json and --report cannot both go to standard output")
+    with ExitStack() as open_files:
+        outputs = {
+            kind: open_files.enter_context(OutputFile(name))
+            for kind, name in (("json", json_name), ("report", report_name))
+            if name is not None
+        }
+        with Progress(quiet) as progress:
+            result = json.loads(_core.run(drive, load, list(sets), all_load_sets, seed, snapshot, progress))
+        finish(result, outputs, quiet)
+    if result.get("partial"):
+        sys.exit(INTERRUPTED)
+
+
+def trace_sets(**shortcuts: object) -> list[str]:
+    """The options for traces as settings of the load."""
+    return [f"trace.{key}={value}" for key, value in shortcuts.items() if value is not None]
+
+
+def finish(result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool) -> None:
+    """Writes and prints a result. Files first: they must not depend on anybody reading the summary."""
+    if "json" in outputs:
+        from wordline import jsontext
+
+        outputs["json"].write(jsontext.dumps(result) + "\n")
+    if "report" in outputs:
+        from wordline import report
+
+        outputs["report"].write(report.html(result))
+    if not quiet:
+        from wordline import summary
+        from wordline.console import console
+
+        # Standard output belongs to the file that was sent there.
+        taken = any(output.standard for output in outputs.values())
+        summary.show(console(stderr=taken), result)
+
+
+@wordline.command(short_help="Check a drive; show its figures and settings.")
+@click.argument("drive")
+@set_option
+@json_flag
+def check(drive: str, sets: tuple[str, ...], as_json: bool) -> None:
+    """Check DRIVE: its figures and all its settings, or what is wrong with it."""
+    from wordline import _core
+
+    checked = json.loads(_core.check(drive, list(sets)))
+    if as_json:
+        return print_json(checked)
+    from wordline import checking
+    from wordline.console import console
+
+    return checking.show(console(), checked)
+
+
+@wordline.command(short_help="List the drives that come with Wordline.")
+@json_flag
+def drives(as_json: bool) -> None:
+    """List the drives that come with Wordline."""
+    from wordline import _core
+
+    listed = json.loads(_core.drives())
+    if as_json:
+        return print_json(listed)
+    from wordline import listing
+    from wordline.console import console
+
+    return listing.show_drives(console(), listed)
+
+
+@wordline.command(short_help="List the policies with their sources and options.")
+@click.argument("family", required=False)
+@json_flag
+def policies(family: str | None, as_json: bool) -> None:
+    """List the policies of firmware and host, of all families or of FAMILY."""
+    from wordline import _core, listing
+    from wordline.console import console
+
+    listed = listing.of_family(json.loads(_core.policies()), family)
+    if as_json:
+        return print_json(listed)
+    return listing.show_policies(console(), listed)
+
+
+@wordline.command(short_help="Explain a key of a drive or workload file.")
+@click.argument("key", required=False)
+def explain(key: str | None) -> None:
+    """Explain KEY of a drive file or a workload file; a section is explained with its keys."""
+    from wordline import _core
+    from wordline import explain as explaining
+    from wordline.console import console
+
+    drive_keys, load_keys = json.loads(_core.keys()), json.loads(_core.load_keys())
+    if key is None:
+        return explaining.show_sections(console(), drive_keys, load_keys)
+    # One after the other: a short name is the drive's before it is the load's.
+    keys = next((keys for keys in (drive_keys, load_keys) if explaining.find(keys, key)), None)
+    if keys is None:
+        raise explaining.unknown([*drive_keys, *load_keys], key)
+    return explaining.show(console(), explaining.find(keys, key), keys)
+
+
+@wordline.command(short_help="Age a drive and keep its state.")
+@click.argument("drive")
+@click.option("-o", "--output", required=True, metavar="SNAPSHOT", help="The file to write.")
+@set_option
+@seed_option
+@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
+def precondition(drive: str, output: str, sets: tuple[str, ...], seed: int | None, quiet: bool) -> None:
+    """Age DRIVE as its [precondition] section says, and keep its state for 'wordline run --from'."""
+    from wordline import _core
+    from wordline.progress import Progress
+
+    if output == "-":
+        raise Trouble("a snapshot cannot go to standard output; give the name of a file")
+    with OutputFile(output) as file:
+        with Progress(quiet) as progress:
+            done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), progress))
+        file.commit()
+    if not quiet:
+        from wordline import aged
+        from wordline.console import console
+
+        aged.show(console(), Path(output), done)
+
+
+@wordline.group(cls=Commands)
+def trace() -> None:
+    """Look into traces."""
+
+
+@trace.command()
+@click.argument("file")
+@format_option
+@load_set_option
+@json_flag
+def info(file: str, format_name: str | None, load_sets: tuple[str, ...], as_json: bool) -> None:
+    """Show what is in the trace FILE: counts, sizes, randomness, footprint."""
+    from wordline import _core
+
+    found = json.loads(_core.trace_info(file, [*load_sets, *trace_sets(format=format_name)]))
+    if as_json:
+        return print_json(found)
+    from wordline import traceinfo
+    from wordline.console import console
+
+    return traceinfo.show(console(), file, found)
+
+
+def print_json(value: object) -> None:
+    """Prints ``value`` as JSON."""
+    from wordline import jsontext
+
+    click.echo(jsontext.dumps(value))
+
+
+def main() -> NoReturn:
+    """The program: runs the command line and ends the process with its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without µ or a dash shows a question mark rather than an error.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.exit(status_of(lambda: wordline.main(prog_name="wordline", standalone_mode=False)))

@@ -1,0 +1,38 @@
+"""The terminal: plain words in, no surprises out."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that does not colour numbers or take brackets in texts for markup."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def facts(console: Console, rows: Iterable[tuple[str, str]], width: int = 12) -> None:
+    """Prints names and what is to be said of them; a long text goes on below its beginning."""
+    from rich.text import Text
+
+    for name, text in rows:
+        lines = textwrap.wrap(text, max(20, console.width - width - 2), break_on_hyphens=False) or [""]
+        for n, line in enumerate(lines):
+            console.print(Text.assemble((f"{'' if n else name:<{width}}  ", "cyan"), line), soft_wrap=True)
+
+
+def grid(*widths: int | None) -> Table:
+    """A table without lines, to set things side by side; each column as wide as given, or as its content asks."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    for width in widths:
+        table.add_column(min_width=width, overflow="fold")
+    return table

@@ -1,0 +1,99 @@
+"""What a key of a drive file or a workload file means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from wordline.console import grid
+from wordline.errors import Trouble, nearest
+from wordline.listing import default_text, first_sentence
+
+Key = dict[str, Any]
+
+
+def bare(key: str) -> str:
+    """A key as people say it: ``job.rw`` for ``job[].rw``."""
+    return key.replace("[]", "")
+
+
+def find(keys: list[Key], wanted: str) -> list[Key]:
+    """The entries for ``wanted``: the key itself, or every key that ends with it. Variants may share a name."""
+    wanted = bare(wanted.strip().strip("."))
+    exact = [key for key in keys if bare(key["key"]) == wanted]
+    return exact or [key for key in keys if bare(key["key"]).endswith(f".{wanted}")]
+
+
+def below(keys: list[Key], section: str) -> list[Key]:
+    """The keys of a section."""
+    return [key for key in keys if bare(key["key"]).startswith(f"{bare(section)}.")]
+
+
+def unknown(keys: list[Key], wanted: str) -> Trouble:
+    """The message for a key that does not exist."""
+    names = [bare(key["key"]) for key in keys]
+    # By the last part too: 'reed_us' is far from 'nand.read_us' and near to its end.
+    ends = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
+    near = nearest(wanted, names) or ends.get(nearest(wanted.rsplit(".", 1)[-1], ends) or "")
+    sections = ", ".join(dict.fromkeys(name.split(".", 1)[0] for name in names))
+    hint = f"did you mean '{near}'? The" if near else "the"
+    return Trouble(f"no key '{wanted}'; {hint} sections are: {sections}")
+
+
+def show_sections(console: Console, drive_keys: list[Key], load_keys: list[Key]) -> None:
+    """Prints the sections of both kinds of file."""
+    for title, keys in (("Drive file", drive_keys), ("Workload file", load_keys)):
+        console.print(Text(title, style="bold"))
+        table = grid(14, None)
+        for key in keys:
+            if "." not in key["key"]:
+                table.add_row(Text(bare(key["key"]), style="cyan"), first_sentence(key["doc"]))
+        console.print(Padding(table, (0, 0, 0, 2)))
+    console.print(Text("'wordline explain SECTION' lists a section's keys.", style="dim"))
+
+
+def show(console: Console, entries: list[Key], keys: list[Key]) -> None:
+    """Prints what is to be said of ``entries``; a section is followed by its keys."""
+    for n, entry in enumerate(entries):
+        if n:
+            console.print()
+        _entry(console, entry)
+        inner = below(keys, entry["key"])
+        if inner:
+            console.print()
+            _list(console, inner)
+
+
+def _entry(console: Console, entry: Key) -> None:
+    title = Text(bare(entry["key"]), style="bold cyan")
+    if entry.get("variant"):
+        title.append(f"  with {entry['variant']['tag']} = {default_text(entry['variant']['name'])}", style="dim")
+    console.print(title)
+    for paragraph in filter(None, entry["doc"].split("\n\n")):
+        console.print(Padding(Text(paragraph), (0, 0, 0, 2)))
+    table = grid(8, None)
+    table.add_row(Text("kind", style="dim"), entry["kind"])
+    if entry["required"]:
+        table.add_row(Text("default", style="dim"), "none: it has to be given")
+    elif entry["kind"] not in ("table", "array of tables"):
+        table.add_row(Text("default", style="dim"), default_text(entry["default"]))
+    console.print(Padding(table, (0, 0, 0, 2)))
+    if entry["choices"]:
+        table = grid(None, None)
+        for choice in entry["choices"]:
+            table.add_row(Text(choice["name"], style="cyan"), choice["doc"])
+        console.print(Padding(table, (1, 0, 0, 2)))
+
+
+def _list(console: Console, keys: list[Key]) -> None:
+    table = grid(None, None)
+    for key in keys:
+        value = Text(bare(key["key"]), style="cyan")
+        value.append("\n  " + ("required" if key["required"] else f"= {default_text(key['default'])}"), style="dim")
+        if key.get("variant"):
+            value.append(f"\n  with {key['variant']['name']}", style="dim")
+        table.add_row(value, first_sentence(key["doc"]) or key["kind"])
+    console.print(Padding(table, (0, 0, 0, 2)))

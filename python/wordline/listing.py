@@ -1,0 +1,84 @@
+"""Lists of what there is: presets and policies."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from wordline.console import grid
+from wordline.errors import Trouble, or_nearest
+
+
+def show_drives(console: Console, drives: list[dict[str, Any]]) -> None:
+    """Prints the presets."""
+    width = max((len(drive["name"]) for drive in drives), default=0)
+    for drive in drives:
+        table = grid(width, None)
+        table.add_row(Text(drive["name"], style="bold cyan"), Text(drive.get("title") or "", style="bold"))
+        if drive.get("summary"):
+            table.add_row("", drive["summary"])
+        if drive.get("source"):
+            table.add_row("", Text(f"Source: {drive['source']}", style="dim"))
+        console.print(table)
+    if not drives:
+        console.print("No presets.")
+
+
+def of_family(policies: list[dict[str, Any]], family: str | None) -> list[dict[str, Any]]:
+    """The policies of one family, or all of them.
+
+    :raises Trouble: if there is no such family; a policy's name is answered with its families.
+    """
+    if family is None:
+        return policies
+    chosen = [policy for policy in policies if policy["family"] == family]
+    if chosen:
+        return chosen
+    homes = sorted({policy["family"] for policy in policies if policy["name"] == family})
+    if homes:
+        raise Trouble(f"'{family}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {homes[0]}'")
+    families = list(dict.fromkeys(policy["family"] for policy in policies))
+    raise Trouble(f"no policy family '{family}'; {or_nearest(family, families, 'families')}")
+
+
+def show_policies(console: Console, policies: list[dict[str, Any]]) -> None:
+    """Prints policies family by family, each with its source and options."""
+    for n, (family, members) in enumerate(groupby(policies, key=lambda policy: policy["family"])):
+        if n:
+            console.print()
+        listed = list(members)
+        console.print(Text.assemble((family, "bold"), (f"  decides {listed[0]['decides']}", "dim")))
+        for policy in listed:
+            console.print(Padding(_policy(policy), (0, 0, 0, 2)))
+
+
+def _policy(policy: dict[str, Any]) -> Text:
+    text = Text()
+    text.append(policy["name"], style="bold cyan")
+    if policy.get("default"):
+        text.append(" (default)", style="green")
+    text.append(f"  {policy['summary']}\n")
+    text.append(f"    source: {policy['source']}\n", style="dim")
+    if policy.get("note"):
+        text.append(f"    note: {policy['note']}\n", style="dim")
+    for option in policy.get("options") or []:
+        text.append(f"    {option['key']}", style="cyan")
+        text.append(f" = {default_text(option.get('default'))}")
+        text.append(f"  ({option['kind']}) {first_sentence(option['doc'])}\n", style="dim")
+    text.rstrip()
+    return text
+
+
+def default_text(default: object) -> str:
+    """A default as a drive file would write it."""
+    return "absent" if default is None else json.dumps(default, ensure_ascii=False)
+
+
+def first_sentence(doc: str) -> str:
+    """The beginning of a documentation, up to its first full stop."""
+    return doc.split("\n\n", 1)[0].split(". ", 1)[0].rstrip(".")

@@ -1,0 +1,166 @@
+"""The report of a run: one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from wordline import checking, figures, story, units
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+PERCENTILES = {
+    "mean": "mean",
+    "min": "fastest",
+    "p50": "50 %",
+    "p90": "90 %",
+    "p99": "99 %",
+    "p99_9": "99.9 %",
+    "p99_99": "99.99 %",
+    "p99_999": "99.999 %",
+    "p99_9999": "99.9999 %",
+    "max": "slowest",
+}
+
+OPS = ("read", "write", "trim", "flush")
+
+
+def html(result: dict[str, Any]) -> str:
+    """The whole page for ``result``."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("wordline"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(tight=tight, breakable=breakable)
+    page = environment.get_template("report.html.j2").render(
+        title=f"{story.load_name(result)} on {story.drive_name(result)}",
+        partial=bool(result.get("partial")),
+        paragraph=story.paragraph(result),
+        tiles=list(tiles(result)),
+        latency=latency_table(result),
+        drawings=drawings(result),
+        link=link_words(result),
+        work=list(work(result)),
+        drive=list(checking.figures(result["drive"])),
+        config=list(config_rows(result)),
+        workload=list(checking.flat(result.get("workload") or {})),
+        precondition=list(checking.flat(result.get("precondition") or {})),
+        value_text=checking.value_text,
+        provenance=list(provenance(result)),
+    )
+    return page + "\n"
+
+
+def tight(text: str) -> str:
+    """Keeps numbers and their units on one line."""
+    return re.sub(r"(\d) (?=(?:%|[mµn]?s|min|h|[KMGTP]i?B|B|[kMGT])(?:\W|$))", "\\1\u00a0", text)
+
+
+def breakable(key: str) -> Markup:
+    """Lets a long key break behind its dots and underscores."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(key))))
+
+
+def drawings(result: dict[str, Any]) -> dict[str, figures.Drawing | None]:
+    """The figures by the section they belong to; None where there is nothing to show."""
+    series = result.get("series") or {}
+    busy = result.get("utilisation") or {}
+    timed = bool(series.get("start_s"))
+    return {
+        "distribution": figures.distribution(result.get("cdf") or {}),
+        "latency": figures.latency_over_time(series) if timed else None,
+        "throughput": figures.throughput_over_time(series) if timed else None,
+        "space": figures.space_over_time(series) if timed else None,
+        "channels": figures.utilisation(busy.get("channels") or [], "channel"),
+        "dies": figures.utilisation(busy.get("dies") or [], "die"),
+    }
+
+
+def tiles(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The key figures: value and name."""
+    of_all = result["latency_us"]["all"]
+    yield f"{units.short(result['iops'])}/s", "requests"
+    yield units.bandwidth(result["bandwidth_mib_s"]), "bandwidth"
+    yield units.latency(of_all.get("p50")), "median latency"
+    yield units.latency(of_all.get("p99")), "99 % within"
+    amplification = result.get("write_amplification")
+    yield units.NOTHING if amplification is None else units.three(amplification), "write amplification"
+    busy = story.parts(result)
+    if busy:
+        yield units.percent(busy[0].mean), f"{busy[0].name} busy"
+
+
+def latency_table(result: dict[str, Any]) -> dict[str, Any]:
+    """Latency by percentile and operation: ``ops`` and ``rows``, each a name and its values."""
+    latency = result["latency_us"]
+    present = [op for op in OPS if (latency.get(op) or {}).get("count")]
+    # All first: on a telephone it is what one sees without scrolling.
+    ops = ["all", *present] if len(present) != 1 else present
+    rows = [("requests", [units.count((latency.get(op) or {}).get("count") or 0) for op in ops])]
+    for key, name in PERCENTILES.items():
+        values = [(latency.get(op) or {}).get(key) for op in ops]
+        # A percentile that no sample is large enough for would be a row of dashes.
+        if any(value is not None for value in values):
+            rows.append((name, [units.latency(value) for value in values]))
+    return {"ops": ops, "rows": rows}
+
+
+def link_words(result: dict[str, Any]) -> str:
+    """The link's utilisation as a sentence."""
+    busy = result.get("utilisation") or {}
+    if busy.get("link_in") is None or busy.get("link_out") is None:
+        return ""
+    inwards, outwards = units.percent(busy["link_in"]), units.percent(busy["link_out"])
+    return f"The host link was busy {inwards} of the time inwards, {outwards} outwards."
+
+
+def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the flash had to do."""
+    flash, gc, wear = result["flash"], result["gc"], result["wear"]
+    yield "Pages read", units.count(flash["reads"])
+    yield "Pages programmed", units.count(flash["programs"])
+    yield "Blocks erased", units.count(flash["erases"])
+    for key, name in (
+        ("commands", "Flash commands"),
+        ("multi_plane_pages", "Pages in multi-plane commands"),
+        ("merge_reads", "Reads to complete partly written pages"),
+        ("padded_units", "Units padded to fill a page"),
+    ):
+        if flash.get(key) is not None:
+            yield name, units.count(flash[key])
+    yield "Blocks collected", units.count(gc["collections"])
+    yield "Pages moved by collection", units.count(gc["moved_pages"])
+    if result.get("gc_affected_requests") is not None:
+        yield "Requests held up by collection", units.count(result["gc_affected_requests"])
+    yield "Erases a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"
+    if result.get("free_blocks") is not None:
+        yield "Free blocks at the end", units.count(result["free_blocks"])
+    if result.get("energy_j") is not None:
+        yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+
+
+def config_rows(result: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Every key of the drive with its value and, if it is no default, where it was set."""
+    origins = {change["key"]: change.get("origin") or "changed" for change in result.get("changes") or []}
+    for key, value in checking.flat(result["config"]):
+        yield key, checking.value_text(value), origins.get(key, "")
+
+
+def provenance(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What it takes to get the same result again."""
+    yield "Wordline", str(result["version"])
+    yield "Seed", str(result["seed"])
+    yield "Digest", str(result["digest"])
+    yield "Simulated time", units.duration(result["simulated_s"])
+    if result.get("cpu_s") is not None:
+        yield "CPU time", units.duration(result["cpu_s"])
+    yield "Result schema", str(result["schema"])

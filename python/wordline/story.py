@@ -1,0 +1,131 @@
+"""A result in plain words: the sentences that summary and report share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from wordline import units
+
+Result = dict[str, Any]
+
+SATURATED = 0.9
+"""A part that is busy for more of the time than this sets the pace."""
+
+
+def load_name(result: Result) -> str:
+    """What was run: the trace's file name, or the names of the jobs."""
+    workload = result.get("workload") or {}
+    names = []
+    trace = workload.get("trace")
+    if isinstance(trace, dict) and trace.get("file"):
+        names.append(PurePath(trace["file"]).name)
+    names += [f"job {job['name']}" for job in workload.get("jobs") or [] if job.get("name")]
+    if len(names) > 3:
+        names = [*names[:2], f"{len(names) - 2} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "the load"
+
+
+def drive_name(result: Result) -> str:
+    """The name of the drive."""
+    return (result.get("drive") or {}).get("name") or "the drive"
+
+
+NAMES = {"dies": "dies", "channels": "channels", "link_in": "inbound link", "link_out": "outbound link"}
+"""The parts whose utilisation a result has."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """How busy a part of the drive was; shares of simulated time, 0 to 1."""
+
+    name: str
+    mean: float
+    least: float
+    most: float
+
+    def words(self) -> str:
+        """``dies 12 % (5 % to 19 %)``."""
+        return f"{self.name} {units.percent(self.mean)}{self.range()}"
+
+    def range(self) -> str:
+        """`` (5 % to 19 %)`` if there are several and they differ."""
+        least, most = units.percent(self.least), units.percent(self.most)
+        return "" if least == most else f" ({least} to {most})"
+
+
+def parts(result: Result) -> list[Part]:
+    """The parts of the drive, the busiest first."""
+    utilisation = result.get("utilisation") or {}
+    found = []
+    for key, name in NAMES.items():
+        shares = utilisation.get(key)
+        values = shares if isinstance(shares, list) else [] if shares is None else [shares]
+        if values:
+            mean = sum(values) / len(values)
+            found.append(Part(name, mean, min(values), max(values)))
+    return sorted(found, key=lambda part: -part.mean)
+
+
+def verdict(busy: list[Part]) -> str:
+    """What set the pace, if any part of the drive did."""
+    if not busy:
+        return ""
+    if busy[0].mean >= SATURATED:
+        return f"the {busy[0].name} set the pace"
+    uneven = max(busy, key=lambda part: part.most)
+    if uneven.most >= SATURATED:
+        return f"some of the {uneven.name} set the pace, unevenly loaded"
+    return "no part was saturated"
+
+
+def headline(result: Result) -> str:
+    """One sentence: what ran, and for how long."""
+    done = f"{units.some(result['requests'], 'request')} in {units.duration(result['simulated_s'])} of simulated time"
+    return f"{load_name(result)} on {drive_name(result)}: {done}"
+
+
+def paragraph(result: Result) -> list[str]:
+    """A few sentences that tell the whole run."""
+    told = [
+        f"{drive_name(result)} ran {load_name(result)}: {units.some(result['requests'], 'request')} in "
+        f"{units.duration(result['simulated_s'])} of simulated time, which is {units.short(result['iops'])} requests a "
+        f"second or {units.bandwidth(result['bandwidth_mib_s'])}."
+    ]
+    told += _latency(result["latency_us"]["all"])
+    told += _flash(result)
+    busy = parts(result)
+    if busy:
+        told.append(
+            f"Busiest: the {busy[0].name}, {units.percent(busy[0].mean)} of the time{busy[0].range()}; {verdict(busy)}."
+        )
+    return told
+
+
+def _latency(all_of: dict[str, Any]) -> list[str]:
+    if not all_of.get("count") or all_of.get("p50") is None:
+        return []
+    text = f"Half of the requests were done within {units.latency(all_of['p50'])}"
+    tail = next((name for name in ("p99_99", "p99_9", "p99", "p90") if all_of.get(name) is not None), None)
+    if all_of.get("p99") is not None:
+        text += f", 99 % within {units.latency(all_of['p99'])}"
+    if tail in ("p99_9", "p99_99"):
+        text += f", {tail[1:].replace('_', '.')} % within {units.latency(all_of[tail])}"
+    return [f"{text}; the slowest took {units.latency(all_of['max'])}."]
+
+
+def _flash(result: Result) -> list[str]:
+    told = []
+    amplification = result.get("write_amplification")
+    if amplification is not None:
+        told.append(f"For every page that the host wrote, {units.three(amplification)} were programmed.")
+    collections, affected = result["gc"]["collections"], result.get("gc_affected_requests")
+    if collections:
+        text = f"Garbage collection freed {units.some(collections, 'block')}"
+        if affected is not None and result["requests"]:
+            text += f" and held up {units.percent(affected / result['requests'])} of the requests"
+        told.append(text + ".")
+    else:
+        told.append("Garbage collection was never needed.")
+    return told

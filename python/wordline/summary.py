@@ -1,0 +1,114 @@
+"""The summary of a run on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from wordline import story, units
+from wordline.console import facts
+
+OPS = ("read", "write", "trim", "flush")
+
+COLUMNS = {
+    "mean": "mean",
+    "p50": "p50",
+    "p90": "p90",
+    "p99": "p99",
+    "p99_9": "p99.9",
+    "p99_99": "p99.99",
+    "max": "max",
+}
+
+
+def show(console: Console, result: dict[str, Any]) -> None:
+    """Prints the summary of ``result``."""
+    console.print(Text(story.headline(result), style="bold"))
+    if result.get("partial"):
+        told = "PARTIAL: the run was interrupted; the figures cover what was done until then."
+        console.print(Text(told, style="bold red"))
+    console.print()
+    facts(console, throughput(result))
+    console.print()
+    console.print(latency_table(result))
+    console.print()
+    facts(console, [*flash(result), *effort(result)])
+
+
+def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How much was done in how much time."""
+    moved = [
+        f"{units.size(of_op['bytes'])} {verb}"
+        for op, verb in (("read", "read"), ("write", "written"), ("trim", "trimmed"))
+        if (of_op := result["by_op"].get(op)) and of_op.get("bytes")
+    ]
+    rate = f"{units.short(result['iops'])} requests/s, {units.bandwidth(result['bandwidth_mib_s'])}"
+    yield "Throughput", rate + (f"; {', '.join(moved)}" if moved else "")
+    waiting = result.get("waiting_us") or {}
+    if waiting.get("max"):
+        yield (
+            "Waiting",
+            f"{units.latency(waiting['mean'])} for a queue slot on average, {units.latency(waiting['max'])} at most",
+        )
+
+
+def latency_table(result: dict[str, Any]) -> Table:
+    """Latency by operation, with percentiles."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column("Latency", style="cyan", min_width=7)
+    for header in ("requests", *COLUMNS.values()):
+        table.add_column(header, justify="right", no_wrap=True)
+    present = [op for op in OPS if (result["latency_us"].get(op) or {}).get("count")]
+    # One kind of request alone says the same as all of them.
+    for op in present if len(present) == 1 else [*present, "all"]:
+        of_op = result["latency_us"].get(op) or {}
+        number = units.short(of_op["count"]) if of_op.get("count", 0) >= 1e8 else units.count(of_op.get("count") or 0)
+        table.add_row(
+            op, number, *(units.latency(of_op.get(key)) for key in COLUMNS), style="bold" if op == "all" else None
+        )
+    return table
+
+
+def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the run did to the flash."""
+    ops = result["flash"]
+    yield (
+        "Flash",
+        f"{units.some(ops['reads'], 'page')} read, {units.some(ops['programs'], 'page')} programmed, "
+        f"{units.some(ops['erases'], 'block')} erased",
+    )
+    amplification = result.get("write_amplification")
+    if amplification is not None:
+        yield "", f"write amplification {units.three(amplification)}"
+    gc = result["gc"]
+    if gc["collections"]:
+        affected = result.get("gc_affected_requests")
+        held = f"; held up {units.some(affected, 'request')}" if affected is not None else ""
+        moved = f"{units.some(gc['collections'], 'collection')} moved {units.some(gc['moved_pages'], 'page')}{held}"
+    else:
+        moved = "none needed"
+    yield "Collection", moved
+    wear = result["wear"]
+    if wear["max"]:
+        yield "Wear", f"{units.three(wear['mean'])} erases a block on average, {units.count(wear['max'])} at most"
+    if result.get("energy_j") is not None:
+        yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+    busy = story.parts(result)
+    if busy:
+        yield "Busy", ", ".join(part.words() for part in busy)
+        yield "", story.verdict(busy)
+
+
+def effort(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the run cost, and how to get it again."""
+    cpu = result.get("cpu_s")
+    if cpu:
+        yield (
+            "Computing",
+            f"{units.duration(cpu)} of CPU time, {units.short(round(result['requests'] / cpu))} requests/s",
+        )
+    yield "Digest", f"{result['digest']} (seed {result['seed']}, wordline {result['version']})"

@@ -1,0 +1,128 @@
+"""The program as a user runs it: the installed command, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = os.environ.get("WORDLINE", str(Path(sys.executable).parent / "wordline"))
+LONG = os.environ.get("WORDLINE_LONG") == "1"
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+SMALL_DRIVE = """\
+name = "small"
+
+[geometry]
+channels = 4
+packages_per_channel = 1
+dies_per_package = 2
+planes_per_die = 2
+blocks_per_plane = 40
+pages_per_block = 64
+page_kib = 16
+
+[capacity]
+raw_over_logical = 1.28
+
+[precondition]
+fill = true
+"""
+
+SMALL_LOAD = """\
+[[job]]
+name = "mixed"
+rw = "randrw"
+bs = "16k"
+iodepth = 8
+number_ios = 20_000
+"""
+
+TRACE_ROWS = [
+    ("R", 0, 4096),
+    ("W", 16_384, 16_384),
+    ("W", 65_536, 8_192),
+    ("R", 16_384, 16_384),
+    ("T", 65_536, 8_192),
+    ("F", 0, 0),
+    ("W", 1_048_576, 131_072),
+    ("R", 1_048_576, 131_072),
+]
+
+
+@pytest.fixture
+def wordline(tmp_path: Path) -> Run:
+    """Runs the command in an empty directory."""
+
+    def run(*arguments: str | Path, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401
+        command = [PROGRAM, *map(str, arguments)]
+        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **options.pop("env", {})}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout, **options
+        )
+
+    return run
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Path:
+    """A small filled drive."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL_DRIVE)
+    return path
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Path:
+    """A small synthetic load."""
+    path = tmp_path / "load.toml"
+    path.write_text(SMALL_LOAD)
+    return path
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A small trace in plain CSV, a request every millisecond."""
+    path = tmp_path / "small.csv"
+    path.write_text(trace_text(TRACE_ROWS))
+    return path
+
+
+def trace_text(rows: list[tuple[str, int, int]]) -> str:
+    """A CSV trace of ``rows`` (operation, offset and size in bytes)."""
+    lines = [f"{1000 * n},{op},{offset},{size}" for n, (op, offset, size) in enumerate(rows)]
+    return "\n".join(["time_us,op,offset_bytes,size_bytes", *lines]) + "\n"
+
+
+def parsed(text: str) -> Any:  # noqa: ANN401
+    """JSON as the standard has it: without NaN and infinities."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def done(outcome: subprocess.CompletedProcess[str]) -> str:
+    """The standard output of a run that has to have succeeded."""
+    assert outcome.returncode == 0, outcome.stderr
+    return outcome.stdout
+
+
+def refused(outcome: subprocess.CompletedProcess[str], *words: str, status: int = 2) -> str:
+    """The message of a run that has to have been refused; it must hold all of ``words``."""
+    assert outcome.returncode == status, f"status {outcome.returncode}: {outcome.stderr}"
+    assert outcome.stderr.startswith("wordline: "), outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert "panicked" not in outcome.stderr
+    for word in words:
+        assert word in outcome.stderr, f"'{word}' is not in: {outcome.stderr}"
+    return outcome.stderr
