@@ -62,7 +62,7 @@ fn config(mapping_kib: u32, blocks_per_plane: u32) -> DriveConfig {
                       blocks_per_plane = {blocks_per_plane}, pages_per_block = 256, page_kib = 16 }}
         capacity = {{ raw_over_logical = 1.28 }}
         mapping = {{ policy = "page", unit_kib = {mapping_kib} }}
-        placement = {{ policy = "least-busy" }}
+        placement = {{ policy = "static", order = "CWDP" }}
         collect = {{ policy = "on-demand", scope = "plane" }}
         victim = {{ policy = "greedy" }}
         buffer = {{ policy = "{}" }}

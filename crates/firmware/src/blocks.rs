@@ -74,6 +74,8 @@ pub struct Blocks {
     records: Vec<Block>,
     free: Vec<FreeList>,
     domains: Vec<Domain>,
+    /// Valid units of each plane.
+    valid: Vec<u32>,
     blocks_per_plane: u32,
     planes_per_domain: u32,
     units_per_block: u32,
@@ -130,6 +132,7 @@ impl Blocks {
         Self {
             records: vec![record; (sizes.planes * sizes.blocks_per_plane) as usize],
             free,
+            valid: vec![0; sizes.planes as usize],
             domains: vec![domain; (sizes.planes / sizes.planes_per_domain) as usize],
             blocks_per_plane: sizes.blocks_per_plane,
             planes_per_domain: sizes.planes_per_domain,
@@ -228,16 +231,26 @@ impl Blocks {
         record.write_point == self.pages_per_block
     }
 
-    /// A unit became valid in an open block.
+    /// Valid units of a plane.
     #[inline]
-    pub(crate) fn gain(&mut self, block: u32) {
+    #[must_use]
+    pub fn valid_in_plane(&self, plane: u32) -> u32 {
+        self.valid[plane as usize]
+    }
+
+    /// A unit became valid in an open block of a plane.
+    #[inline]
+    pub(crate) fn gain(&mut self, block: u32, plane: u32) {
+        self.valid[plane as usize] += 1;
         self.records[block as usize].valid += 1;
     }
 
-    /// A unit of a block became invalid.
+    /// A unit of a block became invalid; gives the domain of the block.
     #[inline]
-    pub(crate) fn lose(&mut self, block: u32) {
-        let domain = self.domain_of(block);
+    pub(crate) fn lose(&mut self, block: u32) -> u32 {
+        let plane = self.plane_of(block);
+        self.valid[plane as usize] -= 1;
+        let domain = self.domain_of_plane(plane);
         let clock = self.domains[domain as usize].clock;
         let record = &mut self.records[block as usize];
         record.touched = clock;
@@ -247,6 +260,7 @@ impl Blocks {
             self.unlink(domain, block, valid);
             self.link(domain, block, valid - 1);
         }
+        domain
     }
 
     /// All pages of an open block are programmed.
@@ -345,6 +359,7 @@ impl Blocks {
     pub(crate) fn with_records_of(&self, other: &Self, free_block: &FreeBlockPolicy) -> Self {
         let mut blocks = self.clone();
         blocks.records.clone_from(&other.records);
+        blocks.valid.clone_from(&other.valid);
         for list in &mut blocks.free {
             *list = FreeList::default();
         }

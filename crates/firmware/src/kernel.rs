@@ -637,15 +637,17 @@ impl Kernel {
     }
 
     /// The plane of a die that a write without a plane should take: the one with the lowest write point, so that planes stay
-    /// side by side; of equals the one with most free blocks, then the first.
+    /// side by side; of equals the one with the fewest valid units, then the first. Where each plane collects for itself, a plane
+    /// that holds a block's worth more than another comes after it, or its garbage would not suffice.
     #[inline]
     fn best_plane(&self, die: u32, stream: Stream) -> Option<u32> {
         let planes = self.flash.geometry().planes_per_die;
         (die * planes..(die + 1) * planes)
             .filter(|&plane| self.space.has_room(&self.blocks, plane, stream))
             .min_by_key(|&plane| {
-                let page = self.space.next_page(&self.blocks, plane, stream);
-                (page, u32::MAX - self.blocks.free_in_plane(plane))
+                let valid = self.blocks.valid_in_plane(plane);
+                let ahead = if self.plan.domains > 1 { valid / self.plan.units_per_block } else { 0 };
+                (ahead, self.space.next_page(&self.blocks, plane, stream), valid)
             })
     }
 
@@ -943,7 +945,7 @@ impl Kernel {
             }
             let bound = *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class)));
             let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_page + filled;
-            self.place_unit(slot, at)?;
+            self.place_unit(slot, at, plane)?;
             if first == NONE {
                 first = slot;
             } else {
@@ -1004,12 +1006,12 @@ impl Kernel {
 
     /// Gives a unit its new place.
     #[inline]
-    fn place_unit(&mut self, slot: u32, place: Place) -> Result<(), Fault> {
+    fn place_unit(&mut self, slot: u32, place: Place, plane: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
         if let Some(old) = self.map.bind(op.unit, place) {
             self.invalidate(old);
         }
-        self.blocks.gain(place / self.plan.units_per_block);
+        self.blocks.gain(place / self.plan.units_per_block, plane);
         if let Some(shadow) = &mut self.shadow {
             if op.class == Class::GcWrite {
                 shadow.moved(op.unit, place, op.stamp)?;
@@ -1025,8 +1027,7 @@ impl Kernel {
     fn invalidate(&mut self, place: Place) {
         let block = place / self.plan.units_per_block;
         self.map.invalidate(place);
-        self.blocks.lose(block);
-        let domain = self.blocks.domain_of_plane(self.blocks.plane_of(block));
+        let domain = self.blocks.lose(block);
         if self.starved[domain as usize] {
             self.feed(domain);
         }

@@ -1,1 +1,181 @@
+//! The binding: texts in, JSON out. All work is done without the interpreter's lock; ten times a second the caller's progress
+//! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
+mod load;
+mod progress;
+mod work;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+use std::path::Path;
+use work::Failure;
+use wordline_drive::{presets, DriveConfig};
+use wordline_settings::{keys as keys_of, KeyDoc};
+use wordline_workload::{detect, LoadFile};
+
+create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
+create_exception!(_core, RunError, PyRuntimeError, "The run could not be carried through.");
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Input(message) => InputError::new_err(message),
+            Failure::Run(message) => RunError::new_err(message),
+            Failure::Python(error) => error,
+        }
+    }
+}
+
+/// The version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The resolved configuration of a drive with its derived figures.
+#[pyfunction]
+fn check(drive: &str, sets: Vec<String>) -> PyResult<String> {
+    let (loaded, parts) = wordline_drive::load(drive, &sets).map_err(Failure::input)?;
+    let origins: serde_json::Map<String, Value> =
+        loaded.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();
+    let document = json!({
+        "name": loaded.value.name,
+        "title": loaded.value.title,
+        "source": loaded.value.source,
+        "config": loaded.resolved,
+        "origins": origins,
+        "derived": parts.derived(),
+    });
+    Ok(document.to_string())
+}
+
+/// The presets.
+#[pyfunction]
+fn drives() -> PyResult<String> {
+    let mut list = Vec::new();
+    for name in presets::names() {
+        let (loaded, parts) = wordline_drive::load(&name, &[]).map_err(Failure::input)?;
+        let figures = parts.derived();
+        list.push(json!({
+            "name": name,
+            "title": loaded.value.title,
+            "source": loaded.value.source,
+            "summary": format!(
+                "{:.0} GiB, {} channels, {} dies",
+                figures.logical_bytes as f64 / (1_u64 << 30) as f64,
+                figures.channels,
+                figures.dies
+            ),
+        }));
+    }
+    Ok(Value::Array(list).to_string())
+}
+
+fn key_json(key: &KeyDoc) -> Value {
+    let choices: Vec<Value> = key.choices.iter().map(|c| json!({"name": c.name, "doc": c.doc})).collect();
+    json!({
+        "key": key.key,
+        "kind": key.kind,
+        "default": key.default,
+        "required": key.required,
+        "doc": key.doc,
+        "choices": choices,
+        "variant": key.variant.as_ref().map(|v| json!({"tag": v.tag, "name": v.name})),
+    })
+}
+
+/// All policies with their options.
+#[pyfunction]
+fn policies() -> String {
+    let keys = keys_of::<DriveConfig>();
+    let list: Vec<Value> = wordline_drive::policy::catalogue()
+        .iter()
+        .map(|member| {
+            let tag = format!("{}.policy", member.family);
+            let belongs = |key: &&KeyDoc| key.variant.as_ref().is_some_and(|v| v.tag == tag && v.name == member.name);
+            let options: Vec<Value> = keys.iter().filter(belongs).map(key_json).collect();
+            let mut value = json!(member);
+            value["options"] = options.into();
+            value
+        })
+        .collect();
+    Value::Array(list).to_string()
+}
+
+/// The keys of a drive file.
+#[pyfunction]
+fn keys() -> String {
+    Value::Array(keys_of::<DriveConfig>().iter().map(key_json).collect()).to_string()
+}
+
+/// The keys of a workload file.
+#[pyfunction]
+fn load_keys() -> String {
+    Value::Array(keys_of::<LoadFile>().iter().map(key_json).collect()).to_string()
+}
+
+/// Runs a load on a drive.
+#[pyfunction]
+#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress))]
+#[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
+fn run(
+    py: Python<'_>,
+    drive: &str,
+    load: &str,
+    sets: Vec<String>,
+    load_sets: Vec<String>,
+    seed: Option<u64>,
+    snapshot: Option<&str>,
+    progress: Py<PyAny>,
+) -> PyResult<String> {
+    let document = py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress))?;
+    Ok(document.to_string())
+}
+
+/// Preconditions a drive and writes a snapshot.
+#[pyfunction]
+#[pyo3(signature = (drive, sets, seed, out_path, progress))]
+fn precondition(
+    py: Python<'_>,
+    drive: &str,
+    sets: Vec<String>,
+    seed: Option<u64>,
+    out_path: &str,
+    progress: Py<PyAny>,
+) -> PyResult<String> {
+    let document = py.detach(|| work::precondition(drive, &sets, seed, Path::new(out_path), progress))?;
+    Ok(document.to_string())
+}
+
+/// What a trace holds.
+#[pyfunction]
+fn trace_info(py: Python<'_>, path: &str, load_sets: Vec<String>) -> PyResult<String> {
+    py.detach(|| {
+        let file = load::file(path, &load_sets)?;
+        let trace = file.trace.ok_or_else(|| Failure::Input(format!("{path}: a workload file without a [trace]")))?;
+        let found = detect(Path::new(&trace.file)).ok();
+        let info = wordline_workload::info(Path::new(&trace.file), &trace).map_err(Failure::input)?;
+        let mut value = serde_json::to_value(&info).map_err(|e| Failure::Run(e.to_string()))?;
+        value["file"] = json!(trace.file);
+        value["detected"] = json!(found);
+        Ok::<_, Failure>(value.to_string())
+    })
+    .map_err(PyErr::from)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(drives, module)?)?;
+    module.add_function(wrap_pyfunction!(policies, module)?)?;
+    module.add_function(wrap_pyfunction!(keys, module)?)?;
+    module.add_function(wrap_pyfunction!(load_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(precondition, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)
+}

@@ -1,0 +1,48 @@
+//! Telling the caller how far the work is, and hearing whether to stop.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_millis(100);
+
+/// The caller's progress function.
+pub struct Reporter {
+    function: Py<PyAny>,
+    last: Instant,
+    /// Set once the user interrupted.
+    pub interrupted: bool,
+    /// What the function raised, if it was not an interrupt.
+    pub error: Option<PyErr>,
+}
+
+impl Reporter {
+    pub fn new(function: Py<PyAny>) -> Self {
+        Self { function, last: Instant::now(), interrupted: false, error: None }
+    }
+
+    /// Reports, if it is time to; says whether to go on.
+    pub fn report(&mut self, phase: &str, fraction: Option<f64>, requests: u64, seconds: f64) -> bool {
+        if self.interrupted || self.error.is_some() {
+            return false;
+        }
+        if self.last.elapsed() < EVERY {
+            return true;
+        }
+        self.last = Instant::now();
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            self.function.call1(py, (phase, fraction, requests, seconds))?;
+            py.check_signals()
+        });
+        if let Err(error) = told {
+            if Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+                self.interrupted = true;
+            } else {
+                self.error = Some(error);
+            }
+            return false;
+        }
+        true
+    }
+}
