@@ -1,15 +1,16 @@
 //! What every layer of Wordline stands on: simulated time, the event queue, seeded random streams, host requests and
 //! streaming statistics. Nothing here knows flash or drives, and nothing here reads a clock on the wall.
-#![forbid(unsafe_code)]
 
 pub mod event;
 pub mod histogram;
+mod prefetch;
 pub mod random;
 pub mod request;
 pub mod time;
 
 pub use event::EventQueue;
 pub use histogram::Histogram;
+pub use prefetch::prefetch;
 pub use random::Stream;
 pub use request::{Op, Request};
 pub use time::{ps_from_ns, ps_from_us, Time};

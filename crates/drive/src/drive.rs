@@ -276,6 +276,7 @@ impl Drive {
         let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
         self.now = at;
         self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };
+        self.kernel.expect((offset / u64::from(self.plan.unit_bytes)) as u32);
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
         self.queue.push(time, ARRIVE, slot);
         Ok(slot)

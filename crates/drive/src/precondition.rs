@@ -17,6 +17,8 @@ const MOST_ROUNDS: usize = 100;
 const ROUND: f64 = 0.25;
 /// Requests in flight while preconditioning takes time.
 const TIMED_DEPTH: u32 = 64;
+/// Units drawn ahead of their writing.
+const AHEAD: usize = 8;
 /// Units between two reports of progress.
 const REPORT: u64 = 1 << 18;
 
@@ -152,9 +154,18 @@ impl Writer<'_> {
         let units = u64::from(kernel.plan().logical_units);
         // Units are handed over a page at a time, as a host with a queue would have them waiting.
         let together = u64::from(kernel.plan().units_per_page);
-        for nth in from..from + count {
-            let unit = self.unit(units, nth, at_random) as u32;
-            kernel.write(now, u32::MAX, unit, true, false);
+        // Units are drawn some places ahead, so that their map entries are at hand when they are written.
+        let mut ahead = [0_u32; AHEAD];
+        for nth in from..from + count + AHEAD as u64 {
+            let slot = (nth % AHEAD as u64) as usize;
+            let due = ahead[slot];
+            if nth < from + count {
+                let unit = self.unit(units, nth, at_random) as u32;
+                kernel.expect(unit);
+                ahead[slot] = unit;
+            }
+            let Some(nth) = nth.checked_sub(AHEAD as u64).filter(|&nth| nth >= from) else { continue };
+            kernel.write(now, u32::MAX, due, true, false);
             if (nth + 1) % together == 0 || nth + 1 == from + count {
                 kernel.pump(queue)?;
                 kernel.done().clear();

@@ -148,6 +148,8 @@ pub struct Kernel {
     shared_waiting: [u32; 2],
     shared_dirty: bool,
     dies: Vec<Die>,
+    /// The command being put together.
+    command: Command,
     idle_in_channel: Vec<u32>,
     channel_turn: u32,
     die_turn: Vec<u32>,
@@ -231,6 +233,7 @@ impl Kernel {
             shared_waiting: [0; 2],
             shared_dirty: false,
             dies: vec![idle; geometry.dies() as usize],
+            command: Command::new(Kind::Read),
             idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
             channel_turn: 0,
             die_turn: vec![0; geometry.channels as usize],
@@ -295,6 +298,12 @@ impl Kernel {
     #[inline]
     pub fn done(&mut self) -> &mut Vec<HostDone> {
         &mut self.done
+    }
+
+    /// Tells that a unit will soon be read or written, so that its map entry is at hand then.
+    #[inline]
+    pub fn expect(&self, unit: u32) {
+        self.map.expect(unit);
     }
 
     /// Reads `bytes` from byte `skip` of unit `first` on, for a request; gives the units and bytes that wait for flash. The others
@@ -677,14 +686,14 @@ impl Kernel {
             }
             let class = self.arbiter.choose(&waiting);
             let place = places[class as usize];
-            let command = match class {
+            match class {
                 Class::HostRead | Class::GcRead => self.issue_read(die, class, place)?,
                 Class::HostWrite | Class::GcWrite => self.issue_write(die, class, place)?,
                 Class::GcErase => self.issue_erase(die, place),
-            };
-            // Without a command the operations had become void; another look finds what is left.
-            if let Some(command) = command {
-                self.start(die, class, &command, queue)?;
+            }
+            // Without pages the operations had become void; another look finds what is left.
+            if !self.command.pages().is_empty() {
+                self.start(die, class, queue)?;
                 return Ok(true);
             }
         }
@@ -806,16 +815,16 @@ impl Kernel {
 
     /// Binds a read, with partners of other planes, unless its data have moved.
     #[inline]
-    fn issue_read(&mut self, die: u32, class: Class, place: Waits) -> Result<Option<Command>, Fault> {
+    fn issue_read(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        self.command.clear(Kind::Read);
         let Waits::Plane(plane) = place else { unreachable!("reads have a plane") };
         let slot = self.pop(plane, class).expect("the survey saw it");
         let op = *self.slab.get(slot);
         if !self.is_current(&op) {
             self.reroute(slot);
-            return Ok(None);
+            return Ok(());
         }
-        let mut command = Command::new(Kind::Read);
-        self.add_read(die, slot, &mut command)?;
+        self.add_read(die, slot)?;
         let window = self.pack.window();
         let planes = self.flash.geometry().planes_per_die;
         if window > 0 && planes > 1 {
@@ -834,15 +843,15 @@ impl Kernel {
                     self.clear_waiting(partner, class);
                 }
                 if let Some(slot) = joined {
-                    self.add_read(die, slot, &mut command)?;
+                    self.add_read(die, slot)?;
                 }
             }
         }
-        Ok(Some(command))
+        Ok(())
     }
 
     #[inline]
-    fn add_read(&mut self, die: u32, slot: u32, command: &mut Command) -> Result<(), Fault> {
+    fn add_read(&mut self, die: u32, slot: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
         if let (Some(shadow), Class::HostRead) = (&self.shadow, op.class) {
             for unit in op.unit..op.unit + u32::from(op.units) {
@@ -851,7 +860,8 @@ impl Kernel {
             }
         }
         self.slab.get_mut(slot).next = NONE;
-        command.add(self.address(op.source), op.bytes);
+        let address = self.address(op.source);
+        self.command.add(address, op.bytes);
         self.attach(die, slot);
         Ok(())
     }
@@ -888,14 +898,14 @@ impl Kernel {
 
     /// Binds a page for writes that wait, with partners of other planes.
     #[inline]
-    fn issue_write(&mut self, die: u32, class: Class, place: Waits) -> Result<Option<Command>, Fault> {
+    fn issue_write(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        self.command.clear(Kind::Program);
         let stream = stream_of(class);
         let (Waits::Plane(plane) | Waits::Shared(_, plane)) = place;
-        let mut command = Command::new(Kind::Program);
         let page = self.space.next_page(&self.blocks, plane, stream);
-        self.bind_page(die, plane, class, place, &mut command)?;
+        self.bind_page(die, plane, class, place)?;
         let planes = self.flash.geometry().planes_per_die;
-        if self.pack.window() > 0 && planes > 1 && !command.pages().is_empty() {
+        if self.pack.window() > 0 && planes > 1 && !self.command.pages().is_empty() {
             for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
                 if self.space.next_page(&self.blocks, partner, stream) != page
                     || !self.space.has_room(&self.blocks, partner, stream)
@@ -905,16 +915,16 @@ impl Kernel {
                 let own = self.queues[partner as usize * CLASSES + class as usize];
                 let domain = self.blocks.domain_of_plane(partner);
                 if own.head != NONE && self.may_go(&own, class, domain) {
-                    self.bind_page(die, partner, class, Waits::Plane(partner), &mut command)?;
+                    self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
                     if fifo.head != NONE && self.may_go(&fifo, class, domain) {
-                        self.bind_page(die, partner, class, Waits::Shared(index, partner), &mut command)?;
+                        self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }
             }
         }
-        Ok((!command.pages().is_empty()).then_some(command))
+        Ok(())
     }
 
     /// Takes the oldest write from where it waits.
@@ -928,14 +938,7 @@ impl Kernel {
 
     /// Fills the next page of a plane with writes that wait, and gives their units their new places.
     #[inline]
-    fn bind_page(
-        &mut self,
-        die: u32,
-        plane: u32,
-        class: Class,
-        place: Waits,
-        command: &mut Command,
-    ) -> Result<(), Fault> {
+    fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
         let mut page = None;
         while filled < self.plan.units_per_page {
@@ -963,7 +966,7 @@ impl Kernel {
             block: bound.block % geometry.blocks_per_plane,
             page: bound.page,
         };
-        command.add(address, geometry.page_bytes);
+        self.command.add(address, geometry.page_bytes);
         self.attach(die, first);
         let domain = self.blocks.domain_of_plane(plane);
         if bound.closed {
@@ -1041,9 +1044,9 @@ impl Kernel {
     }
 
     /// Binds an erase, with partners of other planes.
-    fn issue_erase(&mut self, die: u32, place: Waits) -> Option<Command> {
+    fn issue_erase(&mut self, die: u32, place: Waits) {
         let Waits::Plane(plane) = place else { unreachable!("erases have a plane") };
-        let mut command = Command::new(Kind::Erase);
+        self.command.clear(Kind::Erase);
         let planes = self.flash.geometry().planes_per_die;
         let partners = if self.pack.window() > 0 { planes } else { 0 };
         let others = (die * planes..die * planes + partners).filter(|&other| other != plane);
@@ -1051,16 +1054,16 @@ impl Kernel {
             let Some(slot) = self.pop(plane, Class::GcErase) else { continue };
             let block = self.slab.get(slot).source;
             self.slab.get_mut(slot).next = NONE;
-            command.add(self.address(block * self.plan.units_per_block), 0);
+            let address = self.address(block * self.plan.units_per_block);
+            self.command.add(address, 0);
             self.attach(die, slot);
         }
-        Some(command)
     }
 
     /// Sends a bound command to its die.
     #[inline]
-    fn start(&mut self, die: u32, class: Class, command: &Command, queue: &mut EventQueue) -> Result<(), Fault> {
-        let pages = command.pages().len() as u64;
+    fn start(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+        let pages = self.command.pages().len() as u64;
         self.counters.commands += 1;
         self.counters.ops[class as usize] += pages;
         if pages > 1 {
@@ -1072,9 +1075,9 @@ impl Kernel {
         state.busy = true;
         state.class = class;
         if self.timed {
-            self.flash.begin(self.now, die, command, queue)?;
+            self.flash.begin(self.now, die, &self.command, queue)?;
         } else {
-            self.flash.commit(self.now, die, command)?;
+            self.flash.commit(self.now, die, &self.command)?;
             self.ended.push_back(die);
         }
         Ok(())
@@ -1099,6 +1102,7 @@ impl Kernel {
             let mut slot = page;
             while slot != NONE {
                 let op = *self.slab.get(slot);
+                // Freed slots are linked by the same field: what follows must be known before.
                 match class {
                     Class::HostRead if op.merge => self.merged(slot),
                     Class::HostRead | Class::HostWrite => self.host_done(slot, &op, op.ready < collector_end),
@@ -1185,6 +1189,8 @@ impl Kernel {
             state.cursor = page + units_per_page;
             state.on_the_way += units;
             self.jobs.read_queued(job.domain);
+            // The units move in a moment.
+            (page..page + units_per_page).for_each(|place| self.map.expect(self.map.unit_at(place)));
             let op = FlashOp {
                 class: Class::GcRead,
                 source: place,

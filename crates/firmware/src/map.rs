@@ -4,6 +4,7 @@
 //! operating system has not even had to clear: a drive of a terabyte opens at once.
 
 use serde::{Deserialize, Serialize};
+use wordline_base::prefetch;
 
 /// A place for a unit: block x units per block + page x units per page + position in the page.
 pub type Place = u32;
@@ -24,6 +25,12 @@ impl Map {
             reverse: vec![0; raw_units as usize],
             valid: vec![0; (raw_units as usize).div_ceil(64)],
         }
+    }
+
+    /// Asks for a unit's entry before it is needed.
+    #[inline]
+    pub fn expect(&self, unit: u32) {
+        prefetch(&self.forward, unit as usize);
     }
 
     /// The place of a logical unit.

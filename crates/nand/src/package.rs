@@ -40,6 +40,22 @@ impl Command {
         Self { kind, ..Self::default() }
     }
 
+    /// Starts anew: a command of `kind` without pages.
+    #[inline]
+    pub fn clear(&mut self, kind: Kind) {
+        self.kind = kind;
+        self.count = 0;
+    }
+
+    /// Becomes a copy of another command; moves only the pages that it has.
+    #[inline]
+    fn assign(&mut self, other: &Self) {
+        self.clear(other.kind);
+        for (&page, &bytes) in other.pages().iter().zip(&other.bytes) {
+            self.add(page, bytes);
+        }
+    }
+
     /// Adds a page (for erase: a block) with `bytes` to move over the bus.
     ///
     /// # Panics
@@ -182,7 +198,7 @@ impl Package {
         if state.phase != Phase::Idle {
             return Err(Violation::Busy { die });
         }
-        state.command = *command;
+        state.command.assign(command);
         state.phase = Phase::Setup;
         state.next = 0;
         match self.step(now, die, timing, bus) {
