@@ -23,11 +23,25 @@ pub struct Case {
     pub run: fn(&Case, f64, bool) -> Value,
 }
 
-const fn rate(name: &'static str, title: &'static str, unit: &'static str, target: f64, mapping_kib: u32, run: fn(&Case, f64, bool) -> Value) -> Case {
+const fn rate(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    target: f64,
+    mapping_kib: u32,
+    run: fn(&Case, f64, bool) -> Value,
+) -> Case {
     Case { name, title, unit, target, lower_is_better: false, counted: true, mapping_kib, run }
 }
 
-const fn cost(name: &'static str, title: &'static str, unit: &'static str, target: f64, mapping_kib: u32, run: fn(&Case, f64, bool) -> Value) -> Case {
+const fn cost(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    target: f64,
+    mapping_kib: u32,
+    run: fn(&Case, f64, bool) -> Value,
+) -> Case {
     Case { name, title, unit, target, lower_is_better: true, counted: false, mapping_kib, run }
 }
 
@@ -42,13 +56,48 @@ pub const ALL: &[Case] = &[
     rate("mix", "70/30 random read/write of 16 KB, steady state, 16 KB mapping", REQUESTS, 1.2e6, 16, mix),
     rate("mix-4k-map", "70/30 random read/write of 4 KB, steady state, 4 KB mapping", REQUESTS, 1.2e6, 4, mix),
     rate("sequential", "128 KB sequential write, 16 KB mapping", "page operations a CPU second", 4e6, 16, sequential),
-    rate("sequential-4k-map", "128 KB sequential write, 4 KB mapping", "page operations a CPU second", 4e6, 4, sequential),
+    rate(
+        "sequential-4k-map",
+        "128 KB sequential write, 4 KB mapping",
+        "page operations a CPU second",
+        4e6,
+        4,
+        sequential,
+    ),
     rate("trace", "replay of an MSR trace from a zst file, reading included, 16 KB mapping", REQUESTS, 1e6, 16, trace),
-    rate("trace-4k-map", "replay of an MSR trace from a zst file, reading included, 4 KB mapping", REQUESTS, 1e6, 4, trace),
-    cost("precondition", "fill, then twice the capacity at random, 16 KB mapping", "CPU seconds", 15.0, 16, preconditioning),
-    cost("precondition-4k-map", "fill, then twice the capacity at random, 4 KB mapping", "CPU seconds", 60.0, 4, preconditioning),
+    rate(
+        "trace-4k-map",
+        "replay of an MSR trace from a zst file, reading included, 4 KB mapping",
+        REQUESTS,
+        1e6,
+        4,
+        trace,
+    ),
+    cost(
+        "precondition",
+        "fill, then twice the capacity at random, 16 KB mapping",
+        "CPU seconds",
+        15.0,
+        16,
+        preconditioning,
+    ),
+    cost(
+        "precondition-4k-map",
+        "fill, then twice the capacity at random, 4 KB mapping",
+        "CPU seconds",
+        60.0,
+        4,
+        preconditioning,
+    ),
     cost("open-1tb", "opening a 1 TB drive with 16 KB pages and mapping", "CPU seconds", 2.0, 16, open_terabyte),
-    cost("open-1tb-4k-map", "bytes of state a logical page, 1 TB drive with 4 KB mapping", "bytes a logical page", 10.0, 4, open_terabyte),
+    cost(
+        "open-1tb-4k-map",
+        "bytes of state a logical page, 1 TB drive with 4 KB mapping",
+        "bytes a logical page",
+        10.0,
+        4,
+        open_terabyte,
+    ),
 ];
 
 /// The case of a name.
@@ -173,7 +222,12 @@ fn trace(case: &Case, share: f64, small: bool) -> Value {
     std::fs::remove_file(&path).expect("it was just read");
     let counters = drive.kernel().counters();
     let ops = (counters.reads() + counters.programs() + counters.erases()) as f64;
-    report(count, seconds, count / seconds, json!({"flash operations a CPU second": (ops / seconds).round(), "a request": round(ops / count)}))
+    report(
+        count,
+        seconds,
+        count / seconds,
+        json!({"flash operations a CPU second": (ops / seconds).round(), "a request": round(ops / count)}),
+    )
 }
 
 fn preconditioning(case: &Case, _: f64, small: bool) -> Value {
@@ -189,6 +243,7 @@ fn open_terabyte(case: &Case, _: f64, _: bool) -> Value {
     let parts = config(case.mapping_kib, 2_622).parts().expect("checked");
     let bytes = parts.derived().state_bytes_per_unit;
     let units = f64::from(drive.kernel().plan().logical_units);
-    let extra = json!({"bytes a logical page": round(bytes), "logical pages": units, "seconds to open": round(seconds)});
+    let extra =
+        json!({"bytes a logical page": round(bytes), "logical pages": units, "seconds to open": round(seconds)});
     report(units, seconds, if case.mapping_kib == 4 { bytes } else { seconds }, extra)
 }

@@ -1,6 +1,7 @@
 //! What every layer of Wordline stands on: simulated time, the event queue, seeded random streams, host requests and
 //! streaming statistics. Nothing here knows flash or drives, and nothing here reads a clock on the wall.
 
+mod divisor;
 pub mod event;
 pub mod histogram;
 mod prefetch;
@@ -8,6 +9,7 @@ pub mod random;
 pub mod request;
 pub mod time;
 
+pub use divisor::Divisor;
 pub use event::EventQueue;
 pub use histogram::Histogram;
 pub use prefetch::prefetch;

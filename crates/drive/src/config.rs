@@ -231,7 +231,8 @@ impl Parts {
         let rate = |bytes: f64, time: Time| bytes / (time as f64 / 1e12) / MIB;
         let planes = f64::from(geometry.planes());
         let units = u64::from(plan.raw_units);
-        let state = 4 * u64::from(plan.logical_units) + 4 * units + units / 8 + u64::from(geometry.blocks()) * (36 + 12 + 16);
+        let state =
+            4 * u64::from(plan.logical_units) + 4 * units + units / 8 + u64::from(geometry.blocks()) * (36 + 12 + 16);
         Derived {
             channels: geometry.channels,
             packages: geometry.channels * geometry.packages,

@@ -289,7 +289,8 @@ mod tests {
     #[test]
     fn a_series_halves_itself_and_loses_nothing() {
         let mut metrics = Metrics::new(0);
-        let request = Measured { op: Op::Read, bytes: 4096, offset: 0, latency: 50_000_000, waiting: 0, gc_affected: false };
+        let request =
+            Measured { op: Op::Read, bytes: 4096, offset: 0, latency: 50_000_000, waiting: 0, gc_affected: false };
         for i in 0..5_000_u64 {
             metrics.record(i * MS, &request, i, i, 10);
         }

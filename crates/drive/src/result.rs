@@ -147,7 +147,8 @@ fn utilisation(drive: &Drive, seconds: f64) -> Value {
     let geometry = flash.geometry();
     let channels: Vec<f64> =
         (0..geometry.channels).map(|c| share(flash.channel_times(c).busy - drive.channel_busy_before(c))).collect();
-    let dies: Vec<f64> = (0..geometry.dies()).map(|d| share(flash.die_times(d).array - drive.die_busy_before(d))).collect();
+    let dies: Vec<f64> =
+        (0..geometry.dies()).map(|d| share(flash.die_times(d).array - drive.die_busy_before(d))).collect();
     let [to_drive, to_host] = drive.wires();
     json!({
         "channels": channels,

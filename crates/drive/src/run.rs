@@ -131,11 +131,8 @@ pub fn run(drive: &mut Drive, load: Load, report: &mut dyn FnMut(Progress) -> bo
         steps += 1;
         if steps == STEPS {
             steps = 0;
-            let progress = Progress {
-                fraction: fraction(&feeds),
-                requests: drive.metrics.requests(),
-                time: drive.now() - start,
-            };
+            let progress =
+                Progress { fraction: fraction(&feeds), requests: drive.metrics.requests(), time: drive.now() - start };
             if !report(progress) {
                 return Ok(Ended { interrupted: true, cut_off: drive.in_flight() });
             }

@@ -110,7 +110,8 @@ pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Dri
     let length = bytes.get(..8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes).ok_or_else(cut)? as usize;
     let body = length.checked_add(8).filter(|&end| end <= bytes.len()).ok_or_else(cut)?;
     let header: Header = serde_json::from_slice(&bytes[8..body]).map_err(|e| damaged(e.to_string()))?;
-    let saved: Drive = postcard::from_bytes(&bytes[body..]).map_err(|e| damaged(format!("damaged: {e}; make it anew")))?;
+    let saved: Drive =
+        postcard::from_bytes(&bytes[body..]).map_err(|e| damaged(format!("damaged: {e}; make it anew")))?;
     drop(bytes);
     let mut resolved = serde_json::to_value(config).map_err(|e| damaged(e.to_string()))?;
     // What was done before is part of the saved state, not of the drive.

@@ -8,6 +8,7 @@ use crate::policy::free_block::FreeBlockPolicy;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use wordline_base::Divisor;
 
 const NONE: u32 = u32::MAX;
 
@@ -76,8 +77,7 @@ pub struct Blocks {
     domains: Vec<Domain>,
     /// Valid units of each plane.
     valid: Vec<u32>,
-    blocks_per_plane: u32,
-    planes_per_domain: u32,
+    blocks_per_plane: Divisor,
     units_per_block: u32,
     units_per_page: u32,
     pages_per_block: u32,
@@ -134,8 +134,7 @@ impl Blocks {
             free,
             valid: vec![0; sizes.planes as usize],
             domains: vec![domain; (sizes.planes / sizes.planes_per_domain) as usize],
-            blocks_per_plane: sizes.blocks_per_plane,
-            planes_per_domain: sizes.planes_per_domain,
+            blocks_per_plane: Divisor::new(sizes.blocks_per_plane),
             units_per_block,
             units_per_page: sizes.units_per_page,
             pages_per_block: sizes.pages_per_block,
@@ -160,17 +159,18 @@ impl Blocks {
     #[inline]
     #[must_use]
     pub fn plane_of(&self, block: u32) -> u32 {
-        block / self.blocks_per_plane
+        self.blocks_per_plane.quotient(block)
     }
 
     /// The domain of a plane.
     #[inline]
     #[must_use]
     pub fn domain_of_plane(&self, plane: u32) -> u32 {
+        // Either one domain or one a plane.
         if self.domains.len() == 1 {
             0
         } else {
-            plane / self.planes_per_domain
+            plane
         }
     }
 
@@ -179,7 +179,7 @@ impl Blocks {
         if self.domains.len() == 1 {
             0
         } else {
-            self.plane_of(block) / self.planes_per_domain
+            self.plane_of(block)
         }
     }
 
@@ -485,8 +485,8 @@ impl VictimView<'_> {
     /// the ranking.
     pub fn oldest_by_valid(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let list = self.list();
-        (list.least..).zip(list.ranking.iter().skip(list.least as usize)).filter_map(|(valid, ends)| {
-            (ends.first != NONE).then_some((valid, ends.first))
-        })
+        (list.least..)
+            .zip(list.ranking.iter().skip(list.least as usize))
+            .filter_map(|(valid, ends)| (ends.first != NONE).then_some((valid, ends.first)))
     }
 }

@@ -169,7 +169,8 @@ impl FirmwareConfig {
         let ratio = self.capacity.raw_over_logical;
         let key = "capacity.raw_over_logical";
         if !ratio.is_finite() || ratio <= 1.0 {
-            let problem = "must be above 1: the logical capacity cannot reach the raw one, or nothing could be collected";
+            let problem =
+                "must be above 1: the logical capacity cannot reach the raw one, or nothing could be collected";
             return Err(ConfigError::new(key, ratio, problem));
         }
         if ratio > 100.0 {
@@ -238,7 +239,11 @@ mod tests {
     fn logical_above_raw_and_too_little_spare_are_refused() {
         let mut config = FirmwareConfig::default();
         config.capacity.raw_over_logical = 0.9;
-        assert!(config.plan(&geometry()).unwrap_err().to_string().starts_with("capacity.raw_over_logical = 0.9: must be"));
+        assert!(config
+            .plan(&geometry())
+            .unwrap_err()
+            .to_string()
+            .starts_with("capacity.raw_over_logical = 0.9: must be"));
         config.capacity.raw_over_logical = 1.01;
         let error = config.plan(&geometry()).unwrap_err().to_string();
         assert!(error.contains("128 blocks and 1 spare, but 5 are needed"), "{error}");

@@ -25,7 +25,7 @@ use crate::space::{Space, Stream};
 use crate::{ConfigError, FirmwareConfig, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use wordline_base::{EventQueue, Time};
+use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, FlashError, Kind, PageAddress, MAX_PLANES};
 
 /// The run cannot go on: the firmware broke a rule. Always a defect of the model, never a result.
@@ -120,6 +120,10 @@ enum Waits {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kernel {
     plan: Plan,
+    units_per_block: Divisor,
+    units_per_page: Divisor,
+    planes_per_die: Divisor,
+    blocks_per_plane: Divisor,
     flash: Flash,
     timed: bool,
     now: Time,
@@ -211,6 +215,10 @@ impl Kernel {
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         Ok(Self {
             plan,
+            units_per_block: Divisor::new(plan.units_per_block),
+            units_per_page: Divisor::new(plan.units_per_page),
+            planes_per_die: Divisor::new(geometry.planes_per_die),
+            blocks_per_plane: Divisor::new(geometry.blocks_per_plane),
             timed: true,
             now: 0,
             map: Map::new(plan.logical_units, plan.raw_units),
@@ -513,16 +521,16 @@ impl Kernel {
         let constraint = match op.class {
             Class::HostRead | Class::GcRead => Constraint::Plane(self.plane_of(op.source)),
             Class::GcErase => Constraint::Plane(self.blocks.plane_of(op.source)),
-            Class::HostWrite => self.placement.place(op.unit / self.plan.units_per_page),
+            Class::HostWrite => self.placement.place(self.units_per_page.quotient(op.unit)),
             Class::GcWrite if self.plan.domains > 1 => Constraint::Plane(self.plane_of(op.source)),
-            Class::GcWrite => self.placement.place(op.unit / self.plan.units_per_page),
+            Class::GcWrite => self.placement.place(self.units_per_page.quotient(op.unit)),
         };
         let geometry = self.flash.geometry();
         let channels = geometry.channels as usize;
         match constraint {
             Constraint::Plane(plane) => {
-                let die = plane / geometry.planes_per_die;
-                let bit = op.class as u32 * MAX_PLANES as u32 + plane % geometry.planes_per_die;
+                let die = self.planes_per_die.quotient(plane);
+                let bit = op.class as u32 * MAX_PLANES as u32 + self.planes_per_die.remainder(plane);
                 self.queues[plane as usize * CLASSES + op.class as usize].push(&mut self.slab, slot);
                 self.waiting[die as usize] |= 1 << bit;
                 self.mark(die);
@@ -557,7 +565,7 @@ impl Kernel {
             }
             self.buffer.stop_waiting();
             if waits {
-                match self.placement.place(op.unit / self.plan.units_per_page) {
+                match self.placement.place(self.units_per_page.quotient(op.unit)) {
                     Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
                     _ => self.shared_dirty = true,
                 }
@@ -567,7 +575,7 @@ impl Kernel {
 
     #[inline]
     fn plane_of(&self, place: Place) -> u32 {
-        self.blocks.plane_of(place / self.plan.units_per_block)
+        self.blocks.plane_of(self.units_per_block.quotient(place))
     }
 
     /// Notes that a die may find work.
@@ -629,9 +637,9 @@ impl Kernel {
                 continue;
             }
             let turn = self.die_turn[channel as usize];
-            let found = (0..dies).map(|step| channel * dies + (turn + step) % dies).find(|&die| {
-                !self.dies[die as usize].busy && self.best_plane(die, stream).is_some()
-            });
+            let found = (0..dies)
+                .map(|step| channel * dies + (turn + step) % dies)
+                .find(|&die| !self.dies[die as usize].busy && self.best_plane(die, stream).is_some());
             if let Some(die) = found {
                 best = Some((free_at, channel, die));
                 if free_at == self.now {
@@ -651,13 +659,13 @@ impl Kernel {
     #[inline]
     fn best_plane(&self, die: u32, stream: Stream) -> Option<u32> {
         let planes = self.flash.geometry().planes_per_die;
-        (die * planes..(die + 1) * planes)
-            .filter(|&plane| self.space.has_room(&self.blocks, plane, stream))
-            .min_by_key(|&plane| {
+        (die * planes..(die + 1) * planes).filter(|&plane| self.space.has_room(&self.blocks, plane, stream)).min_by_key(
+            |&plane| {
                 let valid = self.blocks.valid_in_plane(plane);
                 let ahead = if self.plan.domains > 1 { valid / self.plan.units_per_block } else { 0 };
                 (ahead, self.space.next_page(&self.blocks, plane, stream), valid)
-            })
+            },
+        )
     }
 
     /// Whether the oldest write of a queue may go now, or waits for company to fill its page.
@@ -777,24 +785,23 @@ impl Kernel {
 
     #[inline]
     fn clear_waiting(&mut self, plane: u32, class: Class) {
-        let planes = self.flash.geometry().planes_per_die;
-        let bit = class as u32 * MAX_PLANES as u32 + plane % planes;
-        self.waiting[(plane / planes) as usize] &= !(1 << bit);
+        let bit = class as u32 * MAX_PLANES as u32 + self.planes_per_die.remainder(plane);
+        self.waiting[self.planes_per_die.quotient(plane) as usize] &= !(1 << bit);
     }
 
     /// Page of a place within its block.
     #[inline]
     fn page_of(&self, place: Place) -> u32 {
-        place % self.plan.units_per_block / self.plan.units_per_page
+        self.units_per_page.quotient(self.units_per_block.remainder(place))
     }
 
     #[inline]
     fn address(&self, place: Place) -> PageAddress {
-        let block = place / self.plan.units_per_block;
-        let geometry = self.flash.geometry();
+        let block = self.units_per_block.quotient(place);
+        let plane = self.blocks_per_plane.quotient(block);
         PageAddress {
-            plane: self.blocks.plane_of(block) % geometry.planes_per_die,
-            block: block % geometry.blocks_per_plane,
+            plane: self.planes_per_die.remainder(plane),
+            block: block - plane * self.blocks_per_plane.get(),
             page: self.page_of(place),
         }
     }
@@ -836,7 +843,8 @@ impl Kernel {
                 }
                 let mut fifo = self.queues[index];
                 let mut slab = std::mem::take(&mut self.slab);
-                let joined = fifo.take_if(&mut slab, window, |op| self.page_of(op.source) == page && self.is_current(op));
+                let joined =
+                    fifo.take_if(&mut slab, window, |op| self.page_of(op.source) == page && self.is_current(op));
                 self.slab = slab;
                 self.queues[index] = fifo;
                 if fifo.head == NONE {
@@ -948,7 +956,7 @@ impl Kernel {
             }
             let bound = *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class)));
             let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_page + filled;
-            self.place_unit(slot, at, plane)?;
+            self.place_unit(slot, at, bound.block, plane)?;
             if first == NONE {
                 first = slot;
             } else {
@@ -960,13 +968,12 @@ impl Kernel {
         }
         let Some(bound) = page else { return Ok(()) };
         self.counters.padded_units += u64::from(self.plan.units_per_page - filled);
-        let geometry = self.flash.geometry();
         let address = PageAddress {
-            plane: plane % geometry.planes_per_die,
-            block: bound.block % geometry.blocks_per_plane,
+            plane: self.planes_per_die.remainder(plane),
+            block: bound.block - plane * self.blocks_per_plane.get(),
             page: bound.page,
         };
-        self.command.add(address, geometry.page_bytes);
+        self.command.add(address, self.flash.geometry().page_bytes);
         self.attach(die, first);
         let domain = self.blocks.domain_of_plane(plane);
         if bound.closed {
@@ -1009,12 +1016,12 @@ impl Kernel {
 
     /// Gives a unit its new place.
     #[inline]
-    fn place_unit(&mut self, slot: u32, place: Place, plane: u32) -> Result<(), Fault> {
+    fn place_unit(&mut self, slot: u32, place: Place, block: u32, plane: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
         if let Some(old) = self.map.bind(op.unit, place) {
             self.invalidate(old);
         }
-        self.blocks.gain(place / self.plan.units_per_block, plane);
+        self.blocks.gain(block, plane);
         if let Some(shadow) = &mut self.shadow {
             if op.class == Class::GcWrite {
                 shadow.moved(op.unit, place, op.stamp)?;
@@ -1028,7 +1035,7 @@ impl Kernel {
     /// The data at a place are no longer wanted.
     #[inline]
     fn invalidate(&mut self, place: Place) {
-        let block = place / self.plan.units_per_block;
+        let block = self.units_per_block.quotient(place);
         self.map.invalidate(place);
         let domain = self.blocks.lose(block);
         if self.starved[domain as usize] {
@@ -1183,7 +1190,7 @@ impl Kernel {
                 self.jobs.get_mut(slot).cursor = job.end;
                 break;
             };
-            let page = place - place % units_per_page;
+            let page = place - self.units_per_page.remainder(place);
             let units = if units_per_page == 1 { 1 } else { self.map.count_valid(page, page + units_per_page) };
             let state = self.jobs.get_mut(slot);
             state.cursor = page + units_per_page;
@@ -1216,7 +1223,7 @@ impl Kernel {
     fn moved_out(&mut self, slot: u32, op: &FlashOp) {
         self.slab.remove(slot);
         let units_per_page = self.plan.units_per_page;
-        let page = op.source - op.source % units_per_page;
+        let page = op.source - self.units_per_page.remainder(op.source);
         let mut found = 0;
         let mut at = page;
         while let Some(place) = self.map.next_valid(at, page + units_per_page) {
@@ -1239,7 +1246,7 @@ impl Kernel {
         self.arrived(op.owner, u32::from(op.units) - found);
         if self.jobs.reading(domain) == 0 {
             // Writes that waited for company get none: the dies that hold them look again.
-            let die = self.plane_of(op.source) / self.flash.geometry().planes_per_die;
+            let die = self.planes_per_die.quotient(self.plane_of(op.source));
             self.mark(die);
             self.shared_dirty |= self.shared_waiting[1] > 0;
         }
@@ -1300,7 +1307,10 @@ impl Kernel {
             }
             for place in start..start + units {
                 if self.map.is_valid(place) && !self.map.lies_at(self.map.unit_at(place), place) {
-                    return wrong(format!("place {place} is valid but unit {} lies elsewhere", self.map.unit_at(place)));
+                    return wrong(format!(
+                        "place {place} is valid but unit {} lies elsewhere",
+                        self.map.unit_at(place)
+                    ));
                 }
             }
         }

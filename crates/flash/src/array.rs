@@ -5,7 +5,7 @@
 
 use crate::geometry::Geometry;
 use serde::{Deserialize, Serialize};
-use wordline_base::{EventQueue, Time};
+use wordline_base::{Divisor, EventQueue, Time};
 use wordline_nand::package::DieTimes;
 use wordline_nand::{Command, OwnBus, Package, Step, Timing, Violation};
 
@@ -38,6 +38,9 @@ pub struct Flash {
     packages: Vec<Package>,
     channels: Vec<OwnBus>,
     event_kind: u8,
+    dies_per_package: Divisor,
+    packages_per_channel: Divisor,
+    dies_per_channel: Divisor,
 }
 
 impl Flash {
@@ -51,6 +54,9 @@ impl Flash {
             packages: vec![Package::new(geometry.package()); packages],
             channels: vec![OwnBus::default(); geometry.channels as usize],
             event_kind,
+            dies_per_package: Divisor::new(geometry.dies_per_package),
+            packages_per_channel: Divisor::new(geometry.packages),
+            dies_per_channel: Divisor::new(geometry.dies_per_channel()),
         }
     }
 
@@ -69,15 +75,14 @@ impl Flash {
 
     #[inline]
     fn locate(&self, die: u32) -> (usize, u32) {
-        let per_package = self.geometry.dies_per_package;
-        ((die / per_package) as usize, die % per_package)
+        (self.dies_per_package.quotient(die) as usize, self.dies_per_package.remainder(die))
     }
 
     /// The channel of a die.
     #[inline]
     #[must_use]
     pub fn channel_of(&self, die: u32) -> u32 {
-        die / self.geometry.dies_per_channel()
+        self.dies_per_channel.quotient(die)
     }
 
     /// When the bus of a channel is free.
@@ -89,7 +94,12 @@ impl Flash {
 
     fn story(&self, time: Time, package: usize, violation: Violation) -> FlashError {
         let package = package as u32;
-        FlashError { time, channel: package / self.geometry.packages, package: package % self.geometry.packages, violation }
+        FlashError {
+            time,
+            channel: package / self.geometry.packages,
+            package: package % self.geometry.packages,
+            violation,
+        }
     }
 
     /// Starts a command on an idle die.
@@ -99,7 +109,7 @@ impl Flash {
     #[inline]
     pub fn begin(&mut self, now: Time, die: u32, command: &Command, queue: &mut EventQueue) -> Result<(), FlashError> {
         let (at, die_in_package) = self.locate(die);
-        let bus = &mut self.channels[at / self.geometry.packages as usize];
+        let bus = &mut self.channels[self.packages_per_channel.quotient(at as u32) as usize];
         match self.packages[at].begin(now, die_in_package, command, &self.timing, bus) {
             Ok(time) => {
                 queue.push(time, self.event_kind, die);
@@ -123,7 +133,7 @@ impl Flash {
     #[inline]
     pub fn step(&mut self, now: Time, die: u32, queue: &mut EventQueue) -> bool {
         let (at, die_in_package) = self.locate(die);
-        let bus = &mut self.channels[at / self.geometry.packages as usize];
+        let bus = &mut self.channels[self.packages_per_channel.quotient(at as u32) as usize];
         match self.packages[at].step(now, die_in_package, &self.timing, bus) {
             Step::At(time) => {
                 queue.push(time, self.event_kind, die);

@@ -105,7 +105,8 @@ impl Geometry {
             pages_per_block: config.pages_per_block,
             page_bytes: config.page_kib * 1024,
         };
-        let dies = u64::from(config.channels) * u64::from(config.packages_per_channel) * u64::from(config.dies_per_package);
+        let dies =
+            u64::from(config.channels) * u64::from(config.packages_per_channel) * u64::from(config.dies_per_package);
         let most_dies = u64::from(wordline_base::event::MAX_INDEX);
         if dies > most_dies {
             let problem = format!("channels x packages x dies makes {dies} dies; at most {most_dies} are possible");

@@ -22,7 +22,9 @@ pub enum Violation {
         page: u32,
     },
     /// A page was programmed before (NOP limit of one).
-    #[error("page {page} of block {block}, plane {plane}, die {die} is programmed twice; the next free page is {next}")]
+    #[error(
+        "page {page} of block {block}, plane {plane}, die {die} is programmed twice; the next free page is {next}"
+    )]
     ProgrammedTwice {
         /// Die within the package.
         die: u32,
@@ -50,7 +52,9 @@ pub enum Violation {
         next: u32,
     },
     /// A page was read that holds nothing.
-    #[error("page {page} of block {block}, plane {plane}, die {die} is read but not written; the block has {written} pages")]
+    #[error(
+        "page {page} of block {block}, plane {plane}, die {die} is read but not written; the block has {written} pages"
+    )]
     ReadUnwritten {
         /// Die within the package.
         die: u32,
@@ -64,7 +68,9 @@ pub enum Violation {
         written: u32,
     },
     /// A multi-plane command broke the plane addressing rule (same die, same page offset, different planes).
-    #[error("multi-plane command on die {die} joins plane {plane}, page {page} with plane {other_plane}, page {other_page}")]
+    #[error(
+        "multi-plane command on die {die} joins plane {plane}, page {page} with plane {other_plane}, page {other_page}"
+    )]
     PlaneAddressing {
         /// Die within the package.
         die: u32,

@@ -60,8 +60,11 @@ use Cycle::{BlockAddress, Command, DataIn, DataOut, PageAddress, Tadl, Tccs, Trr
 pub const READ: Segment =
     Segment { name: "READ PAGE", cycles: &[Command(0x00), PageAddress, Command(0x30), Twb], busy: Busy::Read };
 /// READ PAGE MULTI-PLANE: the address of a plane that is not the last.
-pub const READ_QUEUE: Segment =
-    Segment { name: "READ PAGE MULTI-PLANE", cycles: &[Command(0x00), PageAddress, Command(0x32), Twb], busy: Busy::Dummy };
+pub const READ_QUEUE: Segment = Segment {
+    name: "READ PAGE MULTI-PLANE",
+    cycles: &[Command(0x00), PageAddress, Command(0x32), Twb],
+    busy: Busy::Dummy,
+};
 /// Data out after a single-plane read: the column was in the address already.
 pub const READ_OUT: Segment = Segment { name: "data out", cycles: &[Trr, DataOut], busy: Busy::Idle };
 /// CHANGE READ COLUMN ENHANCED: selects the plane before its data come out.
@@ -93,5 +96,4 @@ pub const ERASE_QUEUE: Segment = Segment {
 };
 
 /// All segments, for reference pages and tests.
-pub const ALL: [Segment; 8] =
-    [READ, READ_QUEUE, READ_OUT, READ_OUT_PLANE, PROGRAM, PROGRAM_QUEUE, ERASE, ERASE_QUEUE];
+pub const ALL: [Segment; 8] = [READ, READ_QUEUE, READ_OUT, READ_OUT_PLANE, PROGRAM, PROGRAM_QUEUE, ERASE, ERASE_QUEUE];

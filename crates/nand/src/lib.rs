@@ -13,6 +13,6 @@ pub mod timing;
 
 pub use cells::{Cells, Violation};
 pub use config::NandConfig;
-pub use geometry::{PageAddress, PackageGeometry, MAX_PLANES};
+pub use geometry::{PackageGeometry, PageAddress, MAX_PLANES};
 pub use package::{Bus, Command, Kind, OwnBus, Package, Step};
 pub use timing::Timing;

@@ -377,7 +377,10 @@ mod tests {
         let on_bus = timing.program.with(2048);
         assert_eq!(second - first, on_bus, "the second waits for one transfer and no more");
         assert_eq!(package.times(1).contention, on_bus);
-        assert!(matches!(package.begin(5, 0, &command(Kind::Read, &[(0, 0, 0)], 1), &timing, &mut bus), Err(Violation::Busy { die: 0 })));
+        assert!(matches!(
+            package.begin(5, 0, &command(Kind::Read, &[(0, 0, 0)], 1), &timing, &mut bus),
+            Err(Violation::Busy { die: 0 })
+        ));
     }
 
     #[test]

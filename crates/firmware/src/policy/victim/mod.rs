@@ -1,7 +1,7 @@
 //! Family `victim`: which block to collect.
 
-use crate::policies;
 use crate::blocks::VictimView;
+use crate::policies;
 
 /// Decides which closed block is collected next.
 pub trait Victim {
