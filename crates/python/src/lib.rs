@@ -10,10 +10,10 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::Path;
-use work::Failure;
 use wordline_drive::{presets, DriveConfig};
 use wordline_settings::{keys as keys_of, KeyDoc};
 use wordline_workload::{detect, LoadFile};
+use work::Failure;
 
 create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
 create_exception!(_core, RunError, PyRuntimeError, "The run could not be carried through.");

@@ -71,9 +71,8 @@ pub fn run(
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = reporter.interrupted;
     if !partial {
-        let ended = feed(&mut drive, load, &mut |at| {
-            reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12)
-        })?;
+        let ended =
+            feed(&mut drive, load, &mut |at| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12))?;
         partial = ended.interrupted;
     }
     if let Some(error) = reporter.error {

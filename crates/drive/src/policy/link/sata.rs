@@ -50,9 +50,9 @@ impl Sata {
     pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
         // 8b/10b: ten bits on the wire for a byte, so 10 ns at 1 Gb/s.
         let picoseconds = match options.rate_gb_s {
-            rate if rate == 1.5 => 20_000,
-            rate if rate == 3.0 => 10_000,
-            rate if rate == 6.0 => 5_000,
+            1.5 => 20_000,
+            3.0 => 10_000,
+            6.0 => 5_000,
             rate => return Err(ConfigError::new("link.rate_gb_s", rate, "must be 1.5, 3 or 6")),
         };
         let per = 3;
