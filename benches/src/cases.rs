@@ -64,7 +64,22 @@ pub const ALL: &[Case] = &[
         4,
         sequential,
     ),
-    rate("trace", "replay of an MSR trace from a zst file, reading included, 16 KB mapping", REQUESTS, 1e6, 16, trace),
+    rate(
+        "trace",
+        "replay of an MSR trace from a zst file, reading included, filled drive, 16 KB mapping",
+        REQUESTS,
+        1e6,
+        16,
+        trace,
+    ),
+    rate(
+        "trace-aged",
+        "the same on a drive in steady state: every write makes the collector move pages",
+        REQUESTS,
+        1e6,
+        16,
+        trace_aged,
+    ),
     rate(
         "trace-4k-map",
         "replay of an MSR trace from a zst file, reading included, 4 KB mapping",
@@ -213,9 +228,17 @@ fn write_trace(path: &Path, lines: u64) -> std::io::Result<()> {
 }
 
 fn trace(case: &Case, share: f64, small: bool) -> Value {
+    replay(case, share, small, 0.0)
+}
+
+fn trace_aged(case: &Case, share: f64, small: bool) -> Value {
+    replay(case, share, small, 2.0)
+}
+
+fn replay(case: &Case, share: f64, small: bool, overwrites: f64) -> Value {
     let path = std::env::temp_dir().join(format!("wordline-bench-{}.csv.zst", std::process::id()));
     write_trace(&path, requests(share, small, 2e6)).expect("the temporary directory can be written");
-    let mut drive = aged(case, small, if small { 0.0 } else { 1.0 });
+    let mut drive = aged(case, small, overwrites);
     let options = json!({"file": path, "format": "msr", "past_end": "wrap"});
     let trace: TraceOptions = serde_json::from_value(options).expect("a trace of the benchmark");
     let (seconds, count) = measured(&mut drive, &LoadFile { trace: Some(trace), ..LoadFile::default() });
