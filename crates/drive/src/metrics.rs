@@ -58,14 +58,13 @@ impl Default for Interval {
 }
 
 fn latency_bucket(latency: Time) -> usize {
-    let us = latency >> 20;
-    if us == 0 {
+    // In quarters of the smallest octave, so that the two bits below the leading one choose the quarter.
+    let quarters = latency >> 18;
+    if quarters < 4 {
         return 0;
     }
-    let octave = us.ilog2();
-    // Two bits below the leading one choose the quarter.
-    let quarter = if octave >= 2 { us >> (octave - 2) & 3 } else { us << (2 - octave) & 3 };
-    ((octave as usize) * 4 + quarter as usize + 1).min(LATENCY_BUCKETS - 1)
+    let octave = quarters.ilog2() - 2;
+    ((octave as usize) * 4 + (quarters >> octave & 3) as usize + 1).min(LATENCY_BUCKETS - 1)
 }
 
 /// Upper end of a bucket, in picoseconds.

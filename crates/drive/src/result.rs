@@ -107,6 +107,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "multi_plane_pages": counters.multi_plane.iter().sum::<u64>(),
             "merge_reads": counters.merge_reads,
             "padded_units": counters.padded_units,
+            "absorbed_units": counters.absorbed_units,
         },
         "gc": {
             "collections": counters.collections,

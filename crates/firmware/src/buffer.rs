@@ -20,8 +20,17 @@ pub struct Buffer {
     waiting: VecDeque<(u32, u64)>,
     /// From the oldest unit that is not in flash on: whether each is.
     in_flash: VecDeque<bool>,
-    /// How many versions of a unit there are. Looked up, never walked.
-    held: FxHashMap<u32, u32>,
+    /// The units that it holds. Looked up, never walked.
+    held: FxHashMap<u32, Held>,
+}
+
+/// A unit in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Held {
+    /// Versions of it that are not in flash.
+    versions: u32,
+    /// The operation that still waits for its page; none if all are on their way.
+    pending: Option<u32>,
 }
 
 impl Buffer {
@@ -72,11 +81,35 @@ impl Buffer {
         self.used += 1;
         self.newest += 1;
         self.in_flash.push_back(false);
-        *self.held.entry(unit).or_insert(0) += 1;
+        self.held.entry(unit).or_insert(Held { versions: 0, pending: None }).versions += 1;
         self.newest
     }
 
-    /// A unit is in flash.
+    /// The newest version of a unit waits for its page as this operation.
+    #[inline]
+    pub(crate) fn pend(&mut self, unit: u32, operation: u32) {
+        self.held.get_mut(&unit).expect("buffered units are counted").pending = Some(operation);
+    }
+
+    /// The operation that waits for its page with a unit.
+    #[inline]
+    pub(crate) fn pending(&self, unit: u32) -> Option<u32> {
+        if self.used == 0 {
+            return None;
+        }
+        self.held.get(&unit).and_then(|held| held.pending)
+    }
+
+    /// A waiting unit got its page.
+    #[inline]
+    pub(crate) fn bound(&mut self, unit: u32, operation: u32) {
+        let held = self.held.get_mut(&unit).expect("buffered units are counted");
+        if held.pending == Some(operation) {
+            held.pending = None;
+        }
+    }
+
+    /// A unit is in flash, or was given back; it waits no more.
     #[inline]
     pub(crate) fn leave(&mut self, unit: u32, ordinal: u64) {
         self.used -= 1;
@@ -85,9 +118,9 @@ impl Buffer {
         while self.in_flash.front() == Some(&true) {
             self.in_flash.pop_front();
         }
-        let versions = self.held.get_mut(&unit).expect("buffered units are counted");
-        *versions -= 1;
-        if *versions == 0 {
+        let held = self.held.get_mut(&unit).expect("buffered units are counted");
+        held.versions -= 1;
+        if held.versions == 0 {
             self.held.remove(&unit);
         }
     }

@@ -187,19 +187,19 @@ impl FirmwareConfig {
     /// Refuses a drive that could come to a stop: one whose spare space does not hold the blocks that are open, reserved, free
     /// at the end of a collection, and the garbage too scattered to be worth collecting.
     fn check_space(&self, geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Result<(), ConfigError> {
-        let planes = geometry.planes() / plan.domains;
+        let planes = u64::from(geometry.planes() / plan.domains);
         let open = 2 * planes;
         // A block yields nothing unless a whole page of it can be gained.
-        let scattered = (plan.blocks_per_domain * (plan.units_per_page - 1)).div_ceil(plan.units_per_block);
-        let need = open + collect.stop().max(collect.reserve() + 1) + 1 + scattered;
-        if plan.spare_blocks >= need {
+        let blocks = u64::from(plan.blocks_per_domain);
+        let scattered = (blocks * u64::from(plan.units_per_page - 1)).div_ceil(u64::from(plan.units_per_block));
+        let need = open + u64::from(collect.stop()).max(u64::from(collect.reserve()) + 1) + 1 + scattered;
+        if u64::from(plan.spare_blocks) >= need {
             return Ok(());
         }
         let where_ = if plan.domains == 1 { "the drive" } else { "a plane" };
         let ratio = self.capacity.raw_over_logical;
-        let blocks = plan.blocks_per_domain;
-        let enough = if need < blocks {
-            format!("raw_over_logical of {:.4} or more", f64::from(blocks) / f64::from(blocks - need - 1))
+        let enough = if need + 1 < blocks {
+            format!("raw_over_logical of {:.4} or more", blocks as f64 / (blocks - need - 1) as f64)
         } else {
             format!("more than {need} blocks in {where_}")
         };

@@ -70,6 +70,8 @@ pub struct Counters {
     pub moved_units: u64,
     /// Units of programmed pages that stayed empty.
     pub padded_units: u64,
+    /// Units written by the host that never reached flash: replaced or given back while they waited in the write buffer.
+    pub absorbed_units: u64,
     /// Blocks collected.
     pub collections: u64,
     /// Flash commands.
@@ -383,6 +385,9 @@ impl Kernel {
             op.stamp = shadow.version();
         }
         let buffered = self.buffer.is_used();
+        if buffered && self.absorb(unit, request, op.stamp, through) {
+            return !through;
+        }
         if buffered {
             op.ordinal = self.buffer.take(unit);
             op.buffered = true;
@@ -400,8 +405,34 @@ impl Kernel {
             op.bytes = self.plan.unit_bytes;
         }
         let slot = self.slab.insert(op);
+        if buffered {
+            self.buffer.pend(unit, slot);
+        }
         self.enqueue(slot);
         buffered && !through
+    }
+
+    /// A write of a unit that still waits in the buffer replaces what waits there; false if nothing does.
+    fn absorb(&mut self, unit: u32, request: u32, stamp: u32, through: bool) -> bool {
+        let Some(slot) = self.buffer.pending(unit) else { return false };
+        let op = self.slab.get_mut(slot);
+        if through && op.owner != NONE {
+            // Two FUA writes of one unit at a time: each answers for itself.
+            return false;
+        }
+        op.stamp = stamp;
+        // What was given back is wanted again, and its leaving was counted already.
+        if op.units == 1 {
+            self.counters.absorbed_units += 1;
+        }
+        op.units = 1;
+        if through {
+            op.owner = request;
+            let ordinal = op.ordinal;
+            self.buffer.hurry(ordinal);
+            self.push_out();
+        }
+        true
     }
 
     /// Takes the units `first..first + count` from the host.
@@ -411,6 +442,12 @@ impl Kernel {
             return;
         }
         for unit in first..first + count {
+            if let Some(slot) = self.buffer.pending(unit) {
+                // It still waits in the buffer: it leaves without being written.
+                let op = self.slab.get_mut(slot);
+                self.counters.absorbed_units += u64::from(op.units);
+                op.units = 0;
+            }
             if let Some(place) = self.map.unbind(unit) {
                 self.invalidate(place);
             }
@@ -487,6 +524,18 @@ impl Kernel {
                 let problem = format!("the saved state was made with {theirs}; give it the same");
                 return Err(ConfigError::new(key, mine, problem));
             }
+        }
+        if self.plan.domains != other.plan.domains {
+            let scope = |domains: u32| if domains == 1 { "drive" } else { "plane" };
+            let problem = format!("the saved state was made with \"{}\"; give it the same", scope(other.plan.domains));
+            return Err(ConfigError::new("collect.scope", scope(self.plan.domains), problem));
+        }
+        let planes = self.flash.geometry().planes();
+        let same_planes = |page| self.placement.place(page) == other.placement.place(page);
+        if self.placement.fixed() && !(0..planes).all(same_planes) {
+            // Pages that lie elsewhere than they are written could fill a plane beyond its share.
+            let problem = "a fixed plane for every page needs a saved state that was made with the same order";
+            return Err(ConfigError::new("placement.policy", "static", problem));
         }
         self.flash.adopt_cells(&other.flash);
         self.map = other.map.clone();
@@ -677,8 +726,16 @@ impl Kernel {
         if class == Class::GcWrite {
             return self.jobs.reading(domain) == 0;
         }
-        let head = self.slab.get(fifo.head);
-        !head.buffered || self.buffer.must_go(head.ordinal)
+        // A partial write whose old data had to be read stands behind newer ones, so the head alone does not tell.
+        let mut slot = fifo.head;
+        while slot != NONE {
+            let op = self.slab.get(slot);
+            if !op.buffered || self.buffer.must_go(op.ordinal) {
+                return true;
+            }
+            slot = op.next;
+        }
+        false
     }
 
     /// Gives an idle die a command, if something waits for it that can go.
@@ -812,7 +869,7 @@ impl Kernel {
         if op.class == Class::GcRead {
             return true;
         }
-        if op.units == 1 {
+        if op.units <= 1 {
             return self.map.lies_at(op.unit, op.source);
         }
         let page = op.source / self.plan.units_per_page;
@@ -886,6 +943,20 @@ impl Kernel {
     #[cold]
     fn reroute(&mut self, slot: u32) {
         let op = *self.slab.get(slot);
+        if op.merge {
+            // The slot stays the same: the write buffer knows the write by it.
+            let moved = self.slab.get_mut(slot);
+            match self.map.place(op.unit) {
+                Some(place) => moved.source = place,
+                // Given back meanwhile: the write goes on without old data.
+                None => {
+                    moved.class = Class::HostWrite;
+                    moved.merge = false;
+                }
+            }
+            self.enqueue(slot);
+            return;
+        }
         let share = op.bytes / u32::from(op.units);
         self.slab.remove(slot);
         for unit in op.unit..op.unit + u32::from(op.units) {
@@ -894,11 +965,7 @@ impl Kernel {
                     let slot = self.slab.insert(FlashOp { unit, units: 1, source: place, bytes: share.max(1), ..op });
                     self.enqueue(slot);
                 }
-                // Given back meanwhile: a merge goes on without old data, a read finds nothing.
-                None if op.merge => {
-                    let slot = self.slab.insert(FlashOp { class: Class::HostWrite, merge: false, source: NONE, ..op });
-                    self.enqueue(slot);
-                }
+                // Given back meanwhile: the read finds nothing.
                 None => self.done.push(HostDone { request: op.owner, units: 1, bytes: 0, gc_affected: false }),
             }
         }
@@ -999,6 +1066,12 @@ impl Kernel {
             }
             return wanted;
         }
+        if op.units == 0 {
+            // Given back while it waited in the buffer.
+            self.buffer.bound(op.unit, slot);
+            self.host_done(slot, &FlashOp { units: 1, ..op }, false);
+            return false;
+        }
         if op.merge && !self.map.lies_at(op.unit, op.source) {
             match self.map.place(op.unit) {
                 Some(place) => {
@@ -1022,6 +1095,9 @@ impl Kernel {
             self.invalidate(old);
         }
         self.blocks.gain(block, plane);
+        if op.buffered {
+            self.buffer.bound(op.unit, slot);
+        }
         if let Some(shadow) = &mut self.shadow {
             if op.class == Class::GcWrite {
                 shadow.moved(op.unit, place, op.stamp)?;

@@ -1,13 +1,16 @@
 //! Packages on channels, and the time that commands take there.
 //!
-//! A channel's bus serves in the order in which it is asked (first come, first served; at one instant in the order of the
-//! events). A transfer therefore gets its place the moment it is ready, and no event is spent on waiting.
+//! A channel's bus serves data in the order in which it is asked (first come, first served; at one instant in the order of the
+//! events), and lets commands and addresses pass before data that wait: were they to queue behind the data of all other dies,
+//! the dies would all start reading together and the bus would idle for tR in every round. A transfer gets its place the moment
+//! it is ready, and no event is spent on waiting; data that a command passes are only told later that they end later.
 
 use crate::geometry::Geometry;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_nand::package::DieTimes;
-use wordline_nand::{Command, OwnBus, Package, Step, Timing, Violation};
+use wordline_nand::{Bus, Command, Package, Step, Timing, Violation};
 
 /// An illegal use of the flash, with where and when.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,13 +33,62 @@ pub struct ChannelTimes {
     pub busy: Time,
 }
 
+/// The bus of a channel.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Channel {
+    free_at: Time,
+    busy: Time,
+    /// Data that wait, in their order: start and die.
+    waiting: VecDeque<(Time, u32)>,
+}
+
+/// A die's end of its channel.
+struct Port<'a> {
+    channel: &'a mut Channel,
+    due: &'a mut [Time],
+    passed: &'a mut [Time],
+    die: u32,
+}
+
+impl Bus for Port<'_> {
+    #[inline]
+    fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
+        let Channel { free_at, busy, waiting } = &mut *self.channel;
+        *busy += duration;
+        while waiting.front().is_some_and(|&(start, _)| start <= ready) {
+            waiting.pop_front();
+        }
+        let start = match waiting.front() {
+            Some(&(first, _)) if short => {
+                for (start, die) in waiting.iter_mut() {
+                    *start += duration;
+                    self.due[*die as usize] += duration;
+                    self.passed[*die as usize] += duration;
+                }
+                *free_at += duration;
+                return first;
+            }
+            _ => (*free_at).max(ready),
+        };
+        *free_at = start + duration;
+        if start > ready && !short {
+            waiting.push_back((start, self.die));
+        }
+        start
+    }
+}
+
 /// All packages and channels of a drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flash {
     geometry: Geometry,
     timing: Timing,
     packages: Vec<Package>,
-    channels: Vec<OwnBus>,
+    channels: Vec<Channel>,
+    /// When each die needs attention; its event may come earlier, if a command has passed its data since.
+    due: Vec<Time>,
+    /// How long commands have held up the data of each die.
+    passed: Vec<Time>,
     event_kind: u8,
     dies_per_package: Divisor,
     packages_per_channel: Divisor,
@@ -52,7 +104,9 @@ impl Flash {
             geometry,
             timing,
             packages: vec![Package::new(geometry.package()); packages],
-            channels: vec![OwnBus::default(); geometry.channels as usize],
+            channels: vec![Channel::default(); geometry.channels as usize],
+            due: vec![0; geometry.dies() as usize],
+            passed: vec![0; geometry.dies() as usize],
             event_kind,
             dies_per_package: Divisor::new(geometry.dies_per_package),
             packages_per_channel: Divisor::new(geometry.packages),
@@ -102,16 +156,25 @@ impl Flash {
         }
     }
 
+    /// The package of a die, the die in it, and its end of the channel.
+    #[inline]
+    fn parts(&mut self, die: u32) -> (usize, &mut Package, u32, Port<'_>, &Timing) {
+        let (at, die_in_package) = self.locate(die);
+        let channel = &mut self.channels[self.packages_per_channel.quotient(at as u32) as usize];
+        let port = Port { channel, due: &mut self.due, passed: &mut self.passed, die };
+        (at, &mut self.packages[at], die_in_package, port, &self.timing)
+    }
+
     /// Starts a command on an idle die.
     ///
     /// # Errors
     /// When the command is illegal.
     #[inline]
     pub fn begin(&mut self, now: Time, die: u32, command: &Command, queue: &mut EventQueue) -> Result<(), FlashError> {
-        let (at, die_in_package) = self.locate(die);
-        let bus = &mut self.channels[self.packages_per_channel.quotient(at as u32) as usize];
-        match self.packages[at].begin(now, die_in_package, command, &self.timing, bus) {
+        let (at, package, die_in_package, mut port, timing) = self.parts(die);
+        match package.begin(now, die_in_package, command, timing, &mut port) {
             Ok(time) => {
+                self.due[die as usize] = time;
                 queue.push(time, self.event_kind, die);
                 Ok(())
             }
@@ -132,10 +195,15 @@ impl Flash {
     /// Handles an event of a die; true when its command has ended.
     #[inline]
     pub fn step(&mut self, now: Time, die: u32, queue: &mut EventQueue) -> bool {
-        let (at, die_in_package) = self.locate(die);
-        let bus = &mut self.channels[self.packages_per_channel.quotient(at as u32) as usize];
-        match self.packages[at].step(now, die_in_package, &self.timing, bus) {
+        let due = self.due[die as usize];
+        if due > now {
+            queue.push(due, self.event_kind, die);
+            return false;
+        }
+        let (_, package, die_in_package, mut port, timing) = self.parts(die);
+        match package.step(now, die_in_package, timing, &mut port) {
             Step::At(time) => {
+                self.due[die as usize] = time;
                 queue.push(time, self.event_kind, die);
                 false
             }
@@ -154,7 +222,8 @@ impl Flash {
     #[must_use]
     pub fn die_times(&self, die: u32) -> DieTimes {
         let (at, die_in_package) = self.locate(die);
-        self.packages[at].times(die_in_package)
+        let times = self.packages[at].times(die_in_package);
+        DieTimes { contention: times.contention + self.passed[die as usize], ..times }
     }
 
     /// How a channel was used.

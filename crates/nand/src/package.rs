@@ -76,10 +76,11 @@ impl Command {
     }
 }
 
-/// A bus, asked in the order of time: the first to come is the first served.
+/// A bus, asked in the order of time.
 pub trait Bus {
-    /// Takes the bus for `duration` as soon after `ready` as it is free, and says when that is.
-    fn reserve(&mut self, ready: Time, duration: Time) -> Time;
+    /// Takes the bus for `duration` as soon after `ready` as it is free, and says when that is. `short` tells that only commands
+    /// and addresses are carried, which a bus may let pass before data that wait.
+    fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time;
 }
 
 /// The I/O bus of a package that is alone on its channel.
@@ -93,7 +94,7 @@ pub struct OwnBus {
 
 impl Bus for OwnBus {
     #[inline]
-    fn reserve(&mut self, ready: Time, duration: Time) -> Time {
+    fn reserve(&mut self, ready: Time, duration: Time, _: bool) -> Time {
         let start = self.free_at.max(ready);
         self.free_at = start + duration;
         self.busy += duration;
@@ -255,11 +256,12 @@ impl Package {
                 } else {
                     state.next += 1;
                 }
-                Step::At(state.times.pass(now, bus, segment.with(bytes), busy))
+                let short = command.kind != Kind::Program;
+                Step::At(state.times.pass(now, bus, segment.with(bytes), busy, short))
             }
             Phase::Out => {
                 let segment = if count == 1 { timing.read_out } else { timing.read_out_plane };
-                let end = state.times.pass(now, bus, segment.with(bytes), 0);
+                let end = state.times.pass(now, bus, segment.with(bytes), 0, false);
                 if last {
                     // The end of the transfer is the end of the command: the phase only waits for the time to come.
                     state.phase = Phase::Array;
@@ -280,8 +282,8 @@ impl Package {
 impl DieTimes {
     /// Books a use of the bus and what follows; gives the time of the end.
     #[inline]
-    fn pass(&mut self, now: Time, bus: &mut impl Bus, on_bus: Time, busy: Time) -> Time {
-        let start = bus.reserve(now, on_bus);
+    fn pass(&mut self, now: Time, bus: &mut impl Bus, on_bus: Time, busy: Time, short: bool) -> Time {
+        let start = bus.reserve(now, on_bus, short);
         self.contention += start - now;
         self.bus += on_bus;
         self.array += busy;

@@ -3,8 +3,8 @@
 //! Source: dirik09 (section 4, the drive's write buffer); kim18 (4.2), where small writes are gathered until they fill a page.
 //! Faithful: a write is acknowledged once its data are in the buffer; reads of buffered units are served from it; flush drains
 //! it and a FUA write waits for flash. Units leave in the order of arrival at their die; a page that is not full waits until its
-//! oldest unit is among the oldest quarter of the buffer. Simplified: a unit written again while buffered is written to flash
-//! twice; the DRAM itself takes no time.
+//! oldest unit is among the oldest quarter of the buffer; a unit written again before it leaves takes the place of the older
+//! version. Simplified: the DRAM itself takes no time.
 
 use super::Buffer;
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use wordline_firmware::ConfigError;
 pub(crate) const ABOUT: About = About {
     summary: "a write is acknowledged once it is in the buffer; units are gathered into full pages and leave in order",
     source: "dirik09 4; kim18 4.2",
-    note: "rewrites of buffered units are not merged; DRAM takes no time",
+    note: "a rewrite of a buffered unit replaces it; DRAM takes no time",
 };
 
 /// Options of the buffer.

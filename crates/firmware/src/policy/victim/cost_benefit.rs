@@ -43,6 +43,10 @@ impl Victim for CostBenefit {
             if valid == 0 {
                 return Some(block);
             }
+            // However old, a block without a page to gain is not worth its work.
+            if !view.gains(block) {
+                break;
+            }
             let gain = (full - u128::from(valid)) * (u128::from(view.age(block)) + 1);
             let work = 2 * u128::from(valid);
             if best.is_none_or(|(_, best_gain, best_work)| gain * best_work > best_gain * work) {

@@ -1,0 +1,106 @@
+//! What the tests of the assembled drive share: drives from text, seeds that can be repeated, and loops that feed a drive.
+#![allow(dead_code, reason = "every test file uses its own part")]
+
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use wordline_base::{Op, Request, Stream, Time};
+use wordline_drive::config::from_text;
+use wordline_drive::{Completion, Drive, DriveConfig};
+
+/// Picoseconds in a nanosecond, a microsecond.
+pub const NS: Time = 1_000;
+pub const US: Time = 1_000_000;
+
+/// Whether the long loops are asked for.
+pub fn long() -> bool {
+    std::env::var_os("WORDLINE_LONG").is_some()
+}
+
+/// A configuration that must be accepted.
+pub fn config(text: &str) -> DriveConfig {
+    from_text("test", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// A drive that must be accepted.
+pub fn drive(text: &str, seed: u64) -> Drive {
+    Drive::new(&config(text), seed).expect("it was checked")
+}
+
+/// Runs `test` for the seeds `0..count`, or for that of WORDLINE_SEED alone; says on failure how to repeat it.
+pub fn for_seeds(file: &str, name: &str, count: u64, mut test: impl FnMut(u64)) {
+    let only: Option<u64> =
+        std::env::var("WORDLINE_SEED").ok().map(|text| text.parse().expect("WORDLINE_SEED is a number"));
+    let seeds = only.map_or(0..count, |seed| seed..seed + 1);
+    for seed in seeds {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(seed))) {
+            eprintln!("repeat with: WORDLINE_SEED={seed} cargo test -p wordline-drive --test {file} {name}");
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// One of a list.
+pub fn pick<'a, T>(random: &mut Stream, list: &'a [T]) -> &'a T {
+    &list[random.below(list.len() as u64) as usize]
+}
+
+/// A number from `low` to `high`, both included.
+pub fn between(random: &mut Stream, low: u64, high: u64) -> u64 {
+    low + random.below(high - low + 1)
+}
+
+/// True in `percent` of all cases.
+pub fn chance(random: &mut Stream, percent: u64) -> bool {
+    random.below(100) < percent
+}
+
+/// A list in random order.
+pub fn shuffled<T: Clone>(random: &mut Stream, list: &[T]) -> Vec<T> {
+    let mut list = list.to_vec();
+    for at in (1..list.len()).rev() {
+        list.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    list
+}
+
+/// A request without its time.
+pub fn request(op: Op, offset: u64, bytes: u32) -> Request {
+    Request { op, offset, bytes, ..Request::default() }
+}
+
+/// Does one request alone and gives its completion.
+pub fn one(drive: &mut Drive, request: Request) -> Completion {
+    let now = drive.now();
+    drive.submit(now, Request { arrival: now, ..request }).expect("it fits the drive");
+    loop {
+        assert!(drive.step().expect("no rule is broken"), "the drive stalled on {request:?}");
+        if let Some(done) = drive.completions().pop() {
+            assert!(drive.completions().is_empty() && done.request == Request { arrival: now, ..request });
+            return done;
+        }
+    }
+}
+
+/// Latency of one request alone, after all that came before has ended.
+pub fn latency(drive: &mut Drive, request: Request) -> Time {
+    drive.drain().expect("the drive comes to rest");
+    let done = one(drive, request);
+    done.time - done.request.arrival
+}
+
+/// Keeps `depth` requests in flight until `count` are done. `next` gives the request of a number.
+pub fn closed_loop(drive: &mut Drive, depth: u64, count: u64, mut next: impl FnMut(u64) -> Request) {
+    let (mut submitted, mut completed) = (0, 0);
+    while completed < count {
+        while submitted < count && submitted - completed < depth {
+            let request = next(submitted);
+            if !drive.has_slot(request.stream) {
+                break;
+            }
+            let now = drive.now();
+            drive.submit(now, Request { arrival: now, ..request }).expect("it fits the drive");
+            submitted += 1;
+        }
+        assert!(drive.step().expect("no rule is broken"), "the drive stalled after {completed} of {count} requests");
+        completed += drive.completions().drain(..).count() as u64;
+    }
+}

@@ -1,0 +1,661 @@
+//! Nothing is lost: random drives under random loads keep their books, answer every request once, and hold exactly what
+//! was written and not given back.
+
+mod common;
+
+use common::{between, chance, config, for_seeds, long, one, pick, request, shuffled, NS, US};
+use std::collections::HashMap;
+use wordline_base::{Op, Request, Stream, Time};
+use wordline_drive::config::from_text;
+use wordline_drive::{Completion, Drive, DriveConfig};
+use wordline_firmware::blocks::Status;
+
+const SECTOR: u64 = 512;
+const LEAST_READ: Time = 20 * US;
+const LEAST_PROGRAM: Time = 200 * US;
+const ERASE: Time = 1_500 * US;
+
+// -------------------------------------------------------------------------------------------------------- random drives
+
+fn order(random: &mut Stream) -> String {
+    shuffled(random, &['C', 'W', 'D', 'P']).into_iter().collect()
+}
+
+/// A drive file with everything but its spare space drawn at random, and whether TRIM invalidates.
+fn random_text(random: &mut Stream) -> String {
+    let page_kib = *pick(random, &[4, 8, 16]);
+    let units: Vec<u64> = [1, 2, 4, 8, 16].into_iter().filter(|&unit| unit <= page_kib).collect();
+    let unit_kib = *pick(random, &units);
+    let fixed = chance(random, 50);
+    let placement = match fixed {
+        true => format!("policy = \"static\", order = \"{}\"", order(random)),
+        false => "policy = \"least-busy\"".into(),
+    };
+    let scope = if fixed || chance(random, 50) { "plane" } else { "drive" };
+    let mut collect = format!("policy = \"on-demand\", scope = \"{scope}\"");
+    if chance(random, 30) {
+        let reserve = between(random, 1, 3);
+        let start = reserve + between(random, 1, 3);
+        collect += &format!(", reserve_blocks = {reserve}, start_blocks = {start}");
+        collect += &format!(", stop_blocks = {}", start + between(random, 0, 2));
+    }
+    if chance(random, 50) {
+        collect += &format!(", window_pages = {}", between(random, 1, 12));
+    }
+    if chance(random, 50) {
+        collect += &format!(", blocks_at_a_time = {}", between(random, 1, 4));
+    }
+    let victim = match random.below(5) {
+        0 => "policy = \"greedy\"".into(),
+        1 => "policy = \"cost-benefit\"".into(),
+        2 => "policy = \"fifo\"".into(),
+        3 => "policy = \"random\"".into(),
+        _ => format!("policy = \"best-of\", d = {}", between(random, 1, 12)),
+    };
+    let pack = match chance(random, 60) {
+        true => format!("policy = \"planes\", window = {}", between(random, 1, 16)),
+        false => "policy = \"none\"".into(),
+    };
+    let arbiter = match chance(random, 60) {
+        true => {
+            let classes = ["gc-erase", "gc-write", "gc-read", "host-read", "host-write"];
+            format!("policy = \"priority\", order = {:?}", shuffled(random, &classes))
+        }
+        false => "policy = \"first-come\"".into(),
+    };
+    let buffer = match chance(random, 50) {
+        true => format!("policy = \"fifo\", capacity_kib = {}", 4 * page_kib + between(random, 0, 20 * page_kib)),
+        false => "policy = \"none\"".into(),
+    };
+    let (link, queues, depth) = match chance(random, 50) {
+        true => (format!("policy = \"sata\", rate_gb_s = {}", pick(random, &["1.5", "3.0", "6.0"])), 1, 32),
+        false => {
+            let generation = between(random, 1, 6);
+            let lanes = *pick(random, &[1, 2, 4, 8, 16]);
+            let rest = format!(
+                "pcie_generation = {generation}, pcie_lanes = {lanes}, latency_us = {}",
+                pick(random, &["0.0", "0.5"])
+            );
+            (format!("policy = \"nvme\", {rest}"), between(random, 1, 4), 64)
+        }
+    };
+    let dispatch = match chance(random, 30) {
+        true => format!("policy = \"fifo\", window = {}", between(random, 1, 8)),
+        false => "policy = \"fifo\"".into(),
+    };
+    let (interface, rate) =
+        *pick(random, &[("sdr", 50), ("nv-ddr", 200), ("nv-ddr2", 400), ("nv-ddr3", 800), ("nv-lpddr4", 3600)]);
+    let program = *pick(random, &["200.0", "[200.0, 800.0]", "[200.0, 400.0, 900.0]"]);
+    format!(
+        r#"
+        geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
+                      blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib} }}
+        nand = {{ interface = "{interface}", rate_mt_s = {rate}, read_us = 20.0, program_us = {program}, erase_us = 1500.0 }}
+        mapping = {{ policy = "page", unit_kib = {unit_kib} }}
+        placement = {{ {placement} }}
+        victim = {{ {victim} }}
+        collect = {{ {collect} }}
+        free_block = {{ policy = "{}" }}
+        pack = {{ {pack} }}
+        arbiter = {{ {arbiter} }}
+        trim = {{ policy = "{}" }}
+        link = {{ {link} }}
+        queue = {{ queues = {queues}, depth = {} }}
+        dispatch = {{ {dispatch} }}
+        buffer = {{ {buffer} }}
+        verify = {{ shadow = true }}
+        "#,
+        between(random, 1, 4),
+        between(random, 1, 2),
+        between(random, 1, 2),
+        between(random, 1, 4),
+        between(random, 7, 24),
+        between(random, 2, 24),
+        pick(random, &["least-erased", "fifo"]),
+        pick(random, &["invalidate", "invalidate", "ignore"]),
+        between(random, 1, depth),
+    )
+}
+
+/// The least spare space that is accepted, from a ladder of ratios; none if even the last is refused.
+fn just_accepted(config: &mut DriveConfig) -> bool {
+    (0..400).any(|step| {
+        config.firmware.capacity.raw_over_logical = 1.005 * 1.01_f64.powi(step);
+        config.parts().is_ok()
+    })
+}
+
+fn random_config(random: &mut Stream) -> Option<DriveConfig> {
+    let text = random_text(random);
+    // Parsed apart from its check, so that the spare space can be chosen.
+    let ample = format!("capacity = {{ raw_over_logical = 100.0 }}\n{text}");
+    let mut config = match from_text("random", &ample) {
+        Ok(config) => config,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return None;
+        }
+    };
+    if chance(random, 50) {
+        return just_accepted(&mut config).then_some(config);
+    }
+    config.firmware.capacity.raw_over_logical = 1.05 + random.unit();
+    match config.parts() {
+        Ok(_) => Some(config),
+        Err(error) => {
+            assert_eq!(error.key, "capacity.raw_over_logical");
+            assert!(Drive::new(&config, 1).is_err(), "what is refused once is refused always");
+            None
+        }
+    }
+}
+
+// --------------------------------------------------------------------------------------------------------- random loads
+
+/// How a load looks, drawn once a run.
+struct Shape {
+    writes: u64,
+    trims: u64,
+    flushes: u64,
+    fua: u64,
+    largest: u64,
+    aligned: bool,
+    hot: bool,
+    streams: u64,
+    depth: u64,
+    /// Mean time between arrivals; none for a closed loop.
+    gap: Option<Time>,
+}
+
+impl Shape {
+    fn new(random: &mut Stream) -> Self {
+        Self {
+            writes: *pick(random, &[30, 60, 90, 100]),
+            trims: *pick(random, &[0, 0, 3, 10]),
+            flushes: *pick(random, &[0, 0, 2]),
+            fua: *pick(random, &[0, 5, 100]),
+            largest: *pick(random, &[8, 32, 64, 512]),
+            aligned: chance(random, 30),
+            hot: chance(random, 40),
+            streams: between(random, 1, 5),
+            depth: between(random, 1, 64),
+            gap: (!chance(random, 60)).then(|| between(random, 1, 600) * US),
+        }
+    }
+
+    fn draw(&self, random: &mut Stream, sectors: u64, unit: u64) -> Request {
+        let op = match random.below(100) {
+            x if x < self.flushes => Op::Flush,
+            x if x < self.flushes + self.trims => Op::Trim,
+            _ if chance(random, self.writes) => Op::Write,
+            _ => Op::Read,
+        };
+        let stream = random.below(self.streams) as u16;
+        if op == Op::Flush {
+            return Request { op, stream, ..Request::default() };
+        }
+        let range = if self.hot && chance(random, 80) { (sectors / 5).max(1) } else { sectors };
+        let most = self.largest.min(sectors);
+        let (mut offset, mut length) = (random.below(range), between(random, 1, most));
+        if self.aligned {
+            offset -= offset % unit;
+            length = length.next_multiple_of(unit);
+        }
+        length = length.min(sectors - offset);
+        let fua = op == Op::Write && chance(random, self.fua);
+        Request { op, stream, fua, offset: offset * SECTOR, bytes: (length * SECTOR) as u32, ..Request::default() }
+    }
+}
+
+/// What the test knows of a unit, from requests and completions alone.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Unit {
+    /// Writes and trims in flight.
+    writing: u32,
+    trimming: u32,
+    /// What the last of both left, if they did not overlap.
+    written: Option<bool>,
+    /// Whether it was ever given back.
+    trimmed: bool,
+}
+
+struct Shadow {
+    units: Vec<Unit>,
+    unit_bytes: u64,
+    invalidates: bool,
+}
+
+impl Shadow {
+    /// The units that a request writes or reads, or those that a trim covers whole.
+    fn range(&self, request: &Request) -> std::ops::Range<usize> {
+        let (start, end) = (request.offset, request.offset + u64::from(request.bytes));
+        let (first, last) = match request.op {
+            Op::Flush => (0, 0),
+            Op::Trim => (start.div_ceil(self.unit_bytes), end / self.unit_bytes),
+            _ => (start / self.unit_bytes, end.div_ceil(self.unit_bytes)),
+        };
+        first as usize..last.max(first) as usize
+    }
+
+    fn submitted(&mut self, request: &Request) {
+        let range = self.range(request);
+        for unit in &mut self.units[range] {
+            match request.op {
+                Op::Write => {
+                    unit.writing += 1;
+                    unit.written = (unit.trimming == 0).then_some(true);
+                }
+                Op::Trim if self.invalidates => {
+                    unit.trimming += 1;
+                    unit.trimmed = true;
+                    unit.written = (unit.writing == 0).then_some(false);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn completed(&mut self, request: &Request) {
+        let range = self.range(request);
+        for unit in &mut self.units[range] {
+            match request.op {
+                Op::Write => unit.writing -= 1,
+                Op::Trim if self.invalidates => unit.trimming -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether some unit of a read is in flash for certain when there is no write buffer.
+    fn in_flash(&self, request: &Request) -> bool {
+        self.units[self.range(request)]
+            .iter()
+            .any(|unit| unit.written == Some(true) && unit.writing == 0 && !unit.trimmed)
+    }
+}
+
+type Key = (Time, u64, u32, u8, bool, u16);
+
+fn key(request: &Request) -> Key {
+    (request.arrival, request.offset, request.bytes, request.op as u8, request.fua, request.stream)
+}
+
+/// A drive with all that is known of what is in it.
+struct Watched {
+    drive: Drive,
+    buffered: bool,
+    shadow: Shadow,
+    /// Requests in flight, with the least time that each has to take.
+    in_flight: HashMap<Key, (u32, Time)>,
+    last: Time,
+    host_units: u64,
+    completed: [u64; 4],
+}
+
+impl Watched {
+    /// The least time that a request takes, whatever the link: what the cells need.
+    fn least(&self, request: &Request) -> Time {
+        match request.op {
+            Op::Write if !self.buffered || request.fua => LEAST_PROGRAM,
+            Op::Read if !self.buffered && self.shadow.in_flash(request) => LEAST_READ,
+            _ => NS,
+        }
+    }
+
+    fn submit(&mut self, at: Time, request: Request) {
+        let least = self.least(&request);
+        self.drive.submit(at, request).expect("it fits the drive");
+        self.shadow.submitted(&request);
+        let entry = self.in_flight.entry(key(&request)).or_insert((0, least));
+        entry.0 += 1;
+        entry.1 = entry.1.min(least);
+        if request.op == Op::Write {
+            self.host_units += self.shadow.range(&request).len() as u64;
+        }
+    }
+
+    fn take(&mut self) {
+        let done: Vec<Completion> = self.drive.completions().drain(..).collect();
+        for Completion { request, time, submitted } in done {
+            let entry = self.in_flight.get_mut(&key(&request)).expect("only what was submitted completes");
+            assert!(entry.0 > 0, "{request:?} completes twice");
+            entry.0 -= 1;
+            let least = entry.1;
+            if entry.0 == 0 {
+                self.in_flight.remove(&key(&request));
+            }
+            assert!(
+                submitted >= request.arrival && time >= submitted + least,
+                "{request:?} took {} ps",
+                time - submitted
+            );
+            assert!(time >= self.last, "completions come in the order of time");
+            self.last = time;
+            self.completed[request.op as usize] += 1;
+            self.shadow.completed(&request);
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        let went_on = self.drive.step().expect("no rule is broken");
+        self.take();
+        went_on
+    }
+}
+
+/// Feeds requests until `volume` bytes are written; gives how many requests that took.
+fn feed(watched: &mut Watched, random: &mut Stream, shape: &Shape, volume: u64) -> u64 {
+    let sectors = watched.drive.logical_bytes() / SECTOR;
+    let unit = u64::from(watched.drive.kernel().plan().unit_bytes) / SECTOR;
+    let (mut count, mut written, mut arrival) = (0, 0, watched.drive.now());
+    while written < volume && count < 6_000 {
+        let mut request = shape.draw(random, sectors, unit);
+        if let Some(gap) = shape.gap {
+            // Bursts: most requests follow at once, some after a long time.
+            arrival += if chance(random, 70) { gap / 20 } else { 2 * gap };
+            while watched.drive.next_event().is_some_and(|next| next <= arrival) {
+                watched.step();
+            }
+            request.arrival = arrival;
+        }
+        while !watched.drive.has_slot(request.stream)
+            || (shape.gap.is_none() && u64::from(watched.drive.in_flight()) >= shape.depth)
+        {
+            assert!(watched.step(), "the drive stalled with {} requests in flight", watched.drive.in_flight());
+        }
+        let now = watched.drive.now();
+        if shape.gap.is_none() {
+            request.arrival = now;
+        }
+        watched.submit(now.max(request.arrival), request);
+        count += 1;
+        if request.op == Op::Write {
+            written += u64::from(request.bytes);
+        }
+    }
+    count
+}
+
+/// Counters, block records and the NAND's own records tell one story.
+fn books_balance(watched: &Watched, config: &DriveConfig) {
+    let kernel = watched.drive.kernel();
+    let (plan, counters) = (kernel.plan(), kernel.counters());
+    let upp = u64::from(plan.units_per_page);
+    assert_eq!(counters.host_units, watched.host_units, "units written by the host");
+    assert_eq!(
+        counters.programs() * upp,
+        counters.host_units - counters.absorbed_units + counters.moved_units + counters.padded_units,
+        "every unit of every programmed page is one of the host, a moved one, or empty"
+    );
+    assert_eq!(counters.erases(), counters.collections, "every collection ends with its erase");
+    assert!(counters.moved_units <= counters.ops[1..].iter().sum::<u64>() * upp);
+    let geometry = *kernel.flash().geometry();
+    let records = kernel.blocks().records();
+    let nand: Vec<_> = (0..geometry.blocks()).map(|block| kernel.flash().block_record(block)).collect();
+    assert_eq!(nand.iter().map(|block| u64::from(block.erases)).sum::<u64>(), counters.erases(), "erases in the NAND");
+    let pages: u64 = nand
+        .iter()
+        .map(|block| u64::from(block.erases) * u64::from(geometry.pages_per_block) + u64::from(block.next_page))
+        .sum();
+    assert_eq!(pages, counters.programs(), "pages programmed in the NAND: blocks are erased only when they were full");
+    assert!(records.iter().all(|block| block.status != Status::Victim), "no collection is left half done");
+    assert!(kernel.blocks().free_blocks() >= plan.reserve_blocks * plan.domains, "the reserve is whole at rest");
+    for domain in 0..plan.domains {
+        assert!(kernel.blocks().free_in_domain(domain) >= plan.reserve_blocks, "the reserve of domain {domain}");
+    }
+    // Of the commands, the array time of each kind is known where planes do not share it and all pages are alike.
+    let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
+    if text.contains("None") && text.contains("One(") {
+        let array: Time = (0..geometry.dies()).map(|die| kernel.flash().die_times(die).array).sum();
+        let expected = counters.reads() * LEAST_READ + counters.programs() * LEAST_PROGRAM + counters.erases() * ERASE;
+        assert_eq!(array, expected, "time of the cells");
+        assert_eq!(counters.commands, counters.reads() + counters.programs() + counters.erases());
+    }
+    for channel in 0..geometry.channels {
+        assert!(kernel.flash().channel_times(channel).busy <= watched.drive.now());
+    }
+}
+
+/// Each unit is read alone: it costs one flash read if it holds data, none if not.
+fn holds_what_was_written(watched: &mut Watched) {
+    let unit_bytes = watched.shadow.unit_bytes;
+    let mut mapped = 0_u64;
+    for at in 0..watched.shadow.units.len() {
+        let before = watched.drive.kernel().counters().reads();
+        one(&mut watched.drive, request(Op::Read, at as u64 * unit_bytes, unit_bytes as u32));
+        let reads = watched.drive.kernel().counters().reads() - before;
+        mapped += reads;
+        match watched.shadow.units[at].written {
+            // A trim and a write were under way together: either may have come last.
+            None if watched.shadow.units[at].trimmed => assert!(reads <= 1),
+            None => assert_eq!(reads, 0, "unit {at} was never written"),
+            Some(written) => {
+                assert_eq!(reads, u64::from(written), "unit {at}, trimmed {}", watched.shadow.units[at].trimmed)
+            }
+        }
+    }
+    let valid: u64 = watched.drive.kernel().blocks().records().iter().map(|block| u64::from(block.valid)).sum();
+    assert_eq!(valid, mapped, "valid units are those that can be read");
+}
+
+fn watch(config: &DriveConfig, seed: u64) -> Watched {
+    let drive = Drive::new(config, seed).expect("it was accepted");
+    let plan = *drive.kernel().plan();
+    let buffered = config.buffer.name() != "none";
+    let shadow = Shadow {
+        units: vec![Unit::default(); plan.logical_units as usize],
+        unit_bytes: u64::from(plan.unit_bytes),
+        invalidates: config.firmware.trim.name() == "invalidate",
+    };
+    Watched { drive, buffered, shadow, in_flight: HashMap::new(), last: 0, host_units: 0, completed: [0; 4] }
+}
+
+/// Tells of which drive a test failed.
+struct Story<'a>(&'a DriveConfig);
+
+impl Drop for Story<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{:?}", self.0);
+        }
+    }
+}
+
+#[test]
+fn random_drives() {
+    let (mut accepted, mut refused, mut collected, count) = (0, 0, 0, if long() { 10_000 } else { 1_500 });
+    for_seeds("conservation", "random_drives", count, |seed| {
+        let random = &mut Stream::new(seed, "test", 0);
+        let Some(config) = random_config(random) else {
+            refused += 1;
+            return;
+        };
+        accepted += 1;
+        let _story = Story(&config);
+        let mut watched = watch(&config, seed);
+        let mut sent = 0;
+        let phases = between(random, 1, 3);
+        for _ in 0..phases {
+            let shape = Shape::new(random);
+            let volume = watched.drive.logical_bytes() * between(random, 5, 30) / 10 / phases;
+            sent += feed(&mut watched, random, &shape, volume);
+            if chance(random, 50) {
+                while watched.step() {}
+                assert_eq!(watched.drive.in_flight(), 0, "all requests are done when nothing moves");
+                watched.drive.drain().expect("the drive comes to rest");
+            }
+        }
+        while watched.step() {}
+        assert!(watched.in_flight.is_empty(), "{} requests never completed", watched.in_flight.len());
+        assert_eq!(watched.completed.iter().sum::<u64>(), sent);
+        assert_eq!(watched.drive.metrics.requests(), sent);
+        watched.drive.drain().expect("the drive comes to rest");
+        watched.take();
+        assert_eq!(watched.drive.kernel().operations(), 0);
+        watched.drive.kernel().audit().expect("the books balance");
+        books_balance(&watched, &config);
+        collected += watched.drive.kernel().counters().collections;
+        holds_what_was_written(&mut watched);
+        watched.drive.kernel().audit().expect("the books balance");
+    });
+    println!("{accepted} drives, {refused} refused, {collected} collections");
+    if std::env::var_os("WORDLINE_SEED").is_none() {
+        assert!(accepted * 2 > count, "most configurations are accepted, but only {accepted} were");
+        assert!(collected > accepted * 20, "drives are driven into collection");
+    }
+}
+
+/// Figures far outside of what makes sense, between ones that do, are refused with the key they belong to, or accepted; they
+/// never bring the check down.
+#[test]
+fn nonsense_is_refused() {
+    let (mut refused, count) = (0, if long() { 40_000 } else { 4_000 });
+    for_seeds("conservation", "nonsense_is_refused", count, |seed| {
+        let random = &mut Stream::new(seed, "nonsense", 0);
+        let sizes = [0, 1, 2, 3, 7, 255, 256, 1_024, 65_535, 65_536, 1 << 24, u64::from(u32::MAX)];
+        let ratios = ["-1.0", "0.0", "1.0", "1.0000001", "1.07", "2.0", "100.0", "1e300", "inf", "nan"];
+        let times = ["-1.0", "0.0", "1e-9", "50.0", "1e6", "1e7", "1e300", "nan", "inf"];
+        let mut size = |usual: u64| if chance(random, 15) { *pick(random, &sizes) } else { usual };
+        let geometry = format!(
+            "channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {}, blocks_per_plane = {}, \
+             pages_per_block = {}, page_kib = {}",
+            size(2), size(1), size(2), size(2), size(64), size(64), size(16)
+        );
+        let collect = format!(
+            "policy = \"on-demand\", scope = \"plane\", reserve_blocks = {}, start_blocks = {}, stop_blocks = {}, \
+             window_pages = {}, blocks_at_a_time = {}",
+            size(1),
+            size(2),
+            size(2),
+            size(8),
+            size(1)
+        );
+        let rest = format!(
+            "mapping = {{ policy = \"page\", unit_kib = {} }}\n queue = {{ queues = {}, depth = {} }}\n\
+             buffer = {{ policy = \"fifo\", capacity_kib = {} }}\n pack = {{ policy = \"planes\", window = {} }}\n\
+             victim = {{ policy = \"best-of\", d = {} }}",
+            size(4),
+            size(1),
+            size(64),
+            size(1_024),
+            size(8),
+            size(10)
+        );
+        let mut figure = |list: &[&'static str], usual| if chance(random, 10) { *pick(random, list) } else { usual };
+        let text = format!(
+            "geometry = {{ {geometry} }}\n collect = {{ {collect} }}\n {rest}\n capacity = {{ raw_over_logical = {} }}\n\
+             nand = {{ read_us = {}, program_us = [{}, {}], erase_us = {}, dummy_busy_us = {} }}\n\
+             link = {{ policy = \"nvme\", latency_us = {} }}\n precondition = {{ overwrites = {} }}",
+            figure(&ratios, "1.28"), figure(&times, "50.0"), figure(&times, "300.0"), figure(&times, "900.0"),
+            figure(&times, "3000.0"), figure(&times, "0.5"), figure(&times, "0.5"), figure(&ratios, "2.0")
+        );
+        match from_text("nonsense", &text) {
+            Ok(config) => {
+                let derived = config.parts().expect("checked").derived();
+                assert!(derived.logical_bytes > 0 && derived.logical_bytes < derived.raw_bytes, "{text}");
+                assert!(derived.spare_blocks_per_domain > derived.reserve_blocks, "{text}");
+            }
+            Err(error) => {
+                refused += 1;
+                let words = error.to_string();
+                assert!(words.contains('=') || words.contains(':'), "an error names its key: {words}");
+            }
+        }
+    });
+    if std::env::var_os("WORDLINE_SEED").is_none() {
+        assert!(refused > count / 4 && refused < count, "{refused} of {count} refused");
+    }
+}
+
+const SMALL: &str = r#"
+    geometry = { channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1, blocks_per_plane = 16,
+                 pages_per_block = 8, page_kib = 16 }
+    capacity = { raw_over_logical = 2.0 }
+    placement = { policy = "static" }
+    collect = { policy = "on-demand", scope = "plane" }
+    buffer = { policy = "none" }
+    link = { policy = "nvme" }
+    queue = { queues = 2, depth = 2 }
+    verify = { shadow = true }
+"#;
+
+/// A request that does not fit is refused, and the drive is as it was.
+#[test]
+fn misfits_are_refused() {
+    use wordline_drive::SubmitError;
+    let mut drive = Drive::new(&config(SMALL), 1).expect("accepted");
+    let end = drive.logical_bytes();
+    for (bad, past) in [
+        (request(Op::Read, 0, 0), false),
+        (request(Op::Read, 1, 512), false),
+        (request(Op::Write, 0, 513), false),
+        (request(Op::Read, end, 512), true),
+        (request(Op::Write, end - 512, 1024), true),
+        (request(Op::Trim, u64::MAX - 511, 512), true),
+        (request(Op::Read, 0, u32::MAX - 511), true),
+    ] {
+        let error = drive.submit(0, bad).expect_err("it does not fit");
+        assert_eq!(matches!(error, SubmitError::PastEnd { .. }), past, "{error}");
+        assert_eq!(matches!(error, SubmitError::Unaligned { .. }), !past, "{error}");
+    }
+    let late = Request { arrival: 5, ..request(Op::Read, 0, 512) };
+    assert!(matches!(drive.submit(4, late), Err(SubmitError::OutOfTime { .. })));
+    assert_eq!((drive.in_flight(), drive.next_event()), (0, None));
+    // Two slots in each of two queues; streams go round the queues.
+    for stream in [0, 1, 2, 3] {
+        assert!(drive.has_slot(stream));
+        drive.submit(10, Request { stream, ..request(Op::Write, 0, 512) }).expect("there is a slot");
+    }
+    assert!(!drive.has_slot(0) && !drive.has_slot(1));
+    assert_eq!(drive.submit(10, request(Op::Flush, 0, 0)), Err(SubmitError::QueueFull));
+    assert!(matches!(drive.submit(9, request(Op::Flush, 0, 0)), Err(SubmitError::OutOfTime { .. })));
+    drive.drain().expect("the drive comes to rest");
+    assert_eq!(drive.completions().len(), 4);
+}
+
+/// What was acknowledged from the write buffer and then given back does not come back.
+#[test]
+fn trim_reaches_the_write_buffer() {
+    let buffer = "policy = \"fifo\", capacity_kib = 256 }\n mapping = { policy = \"page\", unit_kib = 4";
+    let mut drive = Drive::new(&config(&SMALL.replace("policy = \"none\"", buffer)), 1).expect("accepted");
+    // A quarter of a page waits in the buffer for company.
+    one(&mut drive, request(Op::Write, 0, 4_096));
+    one(&mut drive, request(Op::Trim, 0, 4_096));
+    drive.drain().expect("the drive comes to rest");
+    one(&mut drive, request(Op::Read, 0, 4_096));
+    assert_eq!(drive.kernel().counters().reads(), 0, "the unit was given back");
+}
+
+/// Two acknowledged writes of a unit, the first of a part of it: the second is the one that stays.
+#[test]
+fn acknowledged_writes_keep_their_order() {
+    let text = SMALL.replace("policy = \"none\"", "policy = \"fifo\", capacity_kib = 256");
+    let mut drive = Drive::new(&config(&text), 1).expect("accepted");
+    one(&mut drive, request(Op::Write, 0, 16_384));
+    drive.drain().expect("the drive comes to rest");
+    drive.start_measuring();
+    one(&mut drive, request(Op::Write, 0, 4_096));
+    one(&mut drive, request(Op::Write, 0, 16_384));
+    drive.drain().expect("the drive comes to rest");
+    // In order: old data are read once, merged and programmed; then the whole unit. Out of order: the part is merged twice,
+    // the second time over the newer data.
+    assert_eq!(drive.kernel().counters().merge_reads, 1);
+    let version =
+        serde_json::to_value(&drive).expect("a drive can be written out")["kernel"]["shadow"]["expected"][0].clone();
+    assert_eq!(version, 3, "the third write is the last");
+}
+
+/// A FUA write of a part of a unit, and a newer write that waits for company at the same die: the FUA write is not held up.
+#[test]
+fn a_hurried_write_passes_one_that_waits() {
+    let buffer = "policy = \"fifo\", capacity_kib = 256 }\n mapping = { policy = \"page\", unit_kib = 4";
+    let mut drive = Drive::new(&config(&SMALL.replace("policy = \"none\"", buffer)), 1).expect("accepted");
+    one(&mut drive, request(Op::Write, 0, 4_096));
+    one(&mut drive, request(Op::Flush, 0, 0));
+    let now = drive.now();
+    // Its old data are read first; meanwhile the other one comes to wait.
+    drive.submit(now, Request { arrival: now, fua: true, ..request(Op::Write, 0, 512) }).expect("there is a slot");
+    drive.submit(now, Request { arrival: now, ..request(Op::Write, 65_536, 4_096) }).expect("there is a slot");
+    while drive.step().expect("no rule is broken") {}
+    assert_eq!(drive.completions().len(), 2, "both are done, or the drive has stalled");
+}

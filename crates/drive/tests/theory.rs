@@ -1,0 +1,137 @@
+//! Write amplification under uniform random writes against the closed forms.
+//!
+//! The drive writes single units at random until it is in steady state, untimed, and collects over the whole drive. Its
+//! geometry keeps small what the formulas leave out: thousands of blocks, and one plane, so that two blocks are open (the
+//! host's and the collector's). A victim is chosen when the host opens a block and fewer than two are free then, that is
+//! with one block free: together three blocks that cannot be victims.
+
+mod common;
+
+use common::{config, long};
+use wordline_drive::config::PreconditionConfig;
+use wordline_drive::precondition::precondition;
+use wordline_drive::{Drive, DriveConfig};
+use wordline_theory as theory;
+
+const PAGES: u32 = 64;
+const RATIOS: [f64; 4] = [1.075, 1.15, 1.28, 1.5];
+
+fn text(shape: &str, placement: &str, scope: &str, victim: &str, ratio: f64) -> DriveConfig {
+    config(&format!(
+        r#"
+        geometry = {{ {shape}, pages_per_block = {PAGES}, page_kib = 16 }}
+        nand = {{ read_us = 20.0, program_us = 100.0, erase_us = 1000.0 }}
+        capacity = {{ raw_over_logical = {ratio} }}
+        placement = {{ policy = "{placement}" }}
+        collect = {{ policy = "on-demand", scope = "{scope}", reserve_blocks = 1, start_blocks = 2 }}
+        victim = {{ {victim} }}
+        arbiter = {{ policy = "priority" }}
+        buffer = {{ policy = "none" }}
+        link = {{ policy = "nvme" }}
+        queue = {{ queues = 1, depth = 64 }}
+        "#
+    ))
+}
+
+/// Write amplification in steady state: of `measured` times the capacity, after the fill and `before` times.
+fn measure(config: &DriveConfig, seed: u64, before: f64, measured: f64, timed: bool) -> f64 {
+    let mut drive = Drive::new(config, seed).expect("accepted");
+    let age = PreconditionConfig { fill: true, overwrites: before, ..PreconditionConfig::default() };
+    precondition(&mut drive, &age, seed, &mut |_| true).expect("no rule is broken");
+    let go_on = PreconditionConfig { overwrites: measured, timed, ..PreconditionConfig::default() };
+    let done = precondition(&mut drive, &go_on, seed + 1, &mut |_| true).expect("no rule is broken");
+    drive.kernel().audit().expect("the books balance");
+    done.write_amplification.expect("there were writes")
+}
+
+/// Raw over logical as the formulas count it, with `reserved` blocks that cannot be victims.
+fn alpha(config: &DriveConfig, reserved: u64) -> f64 {
+    let plan = *Drive::new(config, 1).expect("accepted").kernel().plan();
+    let blocks = u64::from(plan.raw_units / plan.units_per_block);
+    theory::spare_ratio(blocks, reserved, plan.units_per_block, u64::from(plan.logical_units))
+        .expect("there is spare space")
+}
+
+/// A block drawn blind among those that are not full, as the simulated policy has it: a draw without gain is repeated.
+/// [`theory::random`] draws full blocks too, and moves them for nothing.
+///
+/// Let a page be overwritten at rate 1, and a block that is not full be drawn at rate `r`. From one draw to the next a block
+/// is full for `1 / b` on average, loses a page, and then lives on for `1 / r`; its valid pages add up to
+/// `b / b + (b - 1) / (1 + r)` over that time. Their mean over time is `b / alpha`:
+///
+/// ```text
+/// (1 + (b - 1) / (1 + r)) / (1 / b + 1 / r) = b / alpha    =>    r = 1 / (alpha - 1)
+/// ```
+///
+/// A block is rewritten once in `1 / b + 1 / r` with `b` pages, while the host writes `b / alpha` pages a unit of time:
+/// write amplification is `alpha / (alpha - 1 + 1 / b)`, and without repeated draws `alpha / (alpha - 1)`.
+fn random_with_gain(alpha: f64, b: f64) -> f64 {
+    let found = alpha / (alpha - 1.0 + 1.0 / b);
+    assert!(found < theory::random(alpha).unwrap());
+    found
+}
+
+type Formula = fn(f64) -> f64;
+
+const VICTIMS: [(&str, &str, Formula); 4] = [
+    ("greedy", "policy = \"greedy\"", |alpha| theory::greedy(alpha, PAGES).unwrap()),
+    ("fifo", "policy = \"fifo\"", |alpha| theory::fifo(alpha).unwrap()),
+    ("best of 10", "policy = \"best-of\", d = 10", |alpha| theory::best_of_d(alpha, PAGES, 10).unwrap()),
+    ("random", "policy = \"random\"", |alpha| random_with_gain(alpha, f64::from(PAGES))),
+];
+
+#[test]
+fn write_amplification_follows_the_closed_forms() {
+    let blocks = if long() { 16_384 } else { 2_048 };
+    let shape = format!(
+        "channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1, blocks_per_plane = {blocks}"
+    );
+    println!("{:<12}{:>12}{:>12}{:>12}{:>12}", "victim", "raw/logical", "formula", "simulated", "difference");
+    let mut worst: f64 = 0.0;
+    for (name, victim, formula) in VICTIMS {
+        for ratio in RATIOS {
+            let config = text(&shape, "least-busy", "drive", victim, ratio);
+            let expected = formula(alpha(&config, 3));
+            let found = measure(&config, 1, 1.5, 1.0, false);
+            let difference = found / expected - 1.0;
+            println!("{name:<12}{ratio:>12.3}{expected:>12.4}{found:>12.4}{:>11.2}%", 100.0 * difference);
+            worst = worst.max(difference.abs());
+        }
+    }
+    assert!(worst < 0.03, "the formulas are missed by up to {:.1} %", 100.0 * worst);
+}
+
+/// Collecting each plane for itself costs more than collecting the drive as one: a plane has fewer blocks to choose from,
+/// the planes do not fill evenly, and each keeps a block free where the drive needs one in all. Open blocks are the same.
+#[test]
+fn plane_local_collection_costs_more() {
+    let shape =
+        "channels = 2, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 2, blocks_per_plane = 256";
+    println!("{:<12}{:>12}{:>14}{:>20}{:>20}", "victim", "raw/logical", "drive", "plane, least-busy", "plane, static");
+    let best_of = VICTIMS[2];
+    for (name, victim, _) in [VICTIMS[0], VICTIMS[1], best_of] {
+        for ratio in RATIOS {
+            let [drive, plane, fixed] = [("least-busy", "drive"), ("least-busy", "plane"), ("static", "plane")]
+                .map(|(placement, scope)| measure(&text(shape, placement, scope, victim, ratio), 1, 1.5, 1.0, false));
+            let more = |value: f64| format!("{value:.3} ({:+.1} %)", 100.0 * (value / drive - 1.0));
+            println!("{name:<12}{ratio:>12.3}{drive:>14.3}{:>20}{:>20}", more(plane), more(fixed));
+            assert!(plane > 0.99 * drive, "{name} {ratio}: plane by plane {plane}, over the drive {drive}");
+            assert!(fixed > 0.99 * drive, "{name} {ratio}: plane by plane {fixed}, over the drive {drive}");
+        }
+    }
+}
+
+/// Time changes nothing about it: 64 writes in flight, collection at its own pace.
+#[test]
+fn timed_runs_agree() {
+    let shape =
+        "channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1, blocks_per_plane = 2048";
+    for (name, victim, formula) in [VICTIMS[0], VICTIMS[1]] {
+        let config = text(shape, "least-busy", "drive", victim, 1.28);
+        let (untimed, timed) = (measure(&config, 1, 1.5, 0.7, false), measure(&config, 1, 1.5, 0.7, true));
+        let expected = formula(alpha(&config, 3));
+        println!("{name}: formula {expected:.4}, untimed {untimed:.4}, timed {timed:.4}");
+        assert!((timed / untimed - 1.0).abs() < 0.03, "{name}: timed {timed}, untimed {untimed}");
+        assert!((timed / expected - 1.0).abs() < 0.03, "{name}: timed {timed}, formula {expected}");
+    }
+}
