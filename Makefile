@@ -12,7 +12,7 @@ REPORT := out/run.html
 SOURCES := $(shell find crates python drives -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*')
 PYTHON_FILES := python tests tools
 
-.PHONY: build run test test-long bench lint format clean
+.PHONY: build run test test-long bench docs lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -49,6 +49,9 @@ test-long: test ## the same with many more random configurations and loads
 
 bench: ## speed: a table, and bench.json
 	$(CARGO) run --release -p wordline-bench
+
+docs: build ## the reference of keys and policies, from the code
+	$(BIN)/python -m wordline.reference > docs/reference.md
 
 lint: $(VENV)/.tools ## form, warnings, and the rules of the house
 	$(CARGO) fmt --all --check

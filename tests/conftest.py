@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("WORDLINE", str(Path(sys.executable).parent / "wordline"))
 LONG = os.environ.get("WORDLINE_LONG") == "1"
 
+BUNDLED = ROOT / "traces" / "pgbench-ext4.csv.zst"
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 SMALL_DRIVE = """\

@@ -134,6 +134,7 @@ def result(partial: bool = False, seed: int = 1, channels: int = 8, dies: int = 
             "multi_plane_pages": 38_000,
             "merge_reads": 120,
             "padded_units": 4_100,
+            "absorbed_units": 310,
         },
         "gc": {"collections": 412, "moved_pages": 9_870},
         "gc_affected_requests": 1_204,
@@ -160,5 +161,14 @@ def result(partial: bool = False, seed: int = 1, channels: int = 8, dies: int = 
             "write_amplification": [None if t < 5 else 1 + 0.2 * t / steps + 0.02 * rng.random() for t in range(steps)],
         },
         "cdf": {"read": distribution(read), "write": distribution(write)},
-        "precondition": {"fill": "sequential", "overwrite": 1.0, "rounds": 5, "steady": True},
+        "precondition": {
+            "timed": False,
+            "filled_units": 1_000_000,
+            "random_units": 2_000_000,
+            "rounds": [2.1, 2.0, 2.0, 2.0, 2.0],
+            "steady": True,
+            "write_amplification": 2.0,
+            "interrupted": False,
+        },
+        "snapshot": None,
     }

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import gzip
 import os
+import resource
+import signal
+import stat
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from conftest import SMALL_DRIVE, TRACE_ROWS, Run, refused, trace_text
+from conftest import BUNDLED, PROGRAM, SMALL_DRIVE, TRACE_ROWS, Run, done, parsed, refused, trace_text
 
 
 @pytest.mark.parametrize(
@@ -29,11 +34,32 @@ from conftest import SMALL_DRIVE, TRACE_ROWS, Run, refused, trace_text
         ("capacity.raw_over_logical=nan", ["capacity.raw_over_logical"]),
         ("placement.order=CWDD", ["order", "CWDD"]),
         ("noequals", ["noequals", "KEY=VALUE"]),
+        ("nand.read_ns=50", ["read_ns", "read_us", "microseconds", "nanoseconds"]),
+        ("nand.read_us=50us", ["nand.read_us", "50us", "write 50"]),
+        ("nand.read_us=-5", ["nand.read_us", "-5"]),
+        ("nand.read_us=inf", ["nand.read_us", "inf"]),
+        ("geometry=4", ["geometry", "4", "table"]),
+        ("geometry.channels=", ["geometry.channels", "empty"]),
+        ("victim.d=4", ["victim.d", "4", "greedy", "best-of"]),
+        ("collect.scope=drive", ["placement.policy", "static", "collect.scope"]),
+        ("queue.queues=0", ["queue.queues", "0"]),
+        ("precondition.overwrites=-1", ["precondition.overwrites", "-1", "1000"]),
     ],
 )
 def test_settings(wordline: Run, drive: Path, setting: str, words: list[str]) -> None:
     extra = ["--set", "placement.policy=static"] if setting.startswith("placement") else []
     refused(wordline("check", drive, *extra, "--set", setting), *words)
+
+
+def test_a_drive_that_no_memory_holds(wordline: Run, drive: Path, load: Path) -> None:
+    huge = ("--set", "geometry.blocks_per_plane=60000", "--set", "geometry.channels=64")
+    limit = 2 << 30  # a machine with enough for this drive has to be made small
+
+    def small() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    refused(wordline("run", drive, load, *huge, preexec_fn=small), "GiB of memory", "[geometry]")
+    refused(wordline("precondition", drive, "-o", "s", *huge, preexec_fn=small), "GiB of memory")
 
 
 def test_crossed_thresholds(wordline: Run, drive: Path) -> None:
@@ -49,7 +75,9 @@ def test_a_mistake_in_a_file_has_line_and_column(wordline: Run, tmp_path: Path) 
 
 def test_a_file_that_is_no_toml(wordline: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("[geometry\nchannels = 4\n")
-    refused(wordline("check", "bad.toml"), "bad.toml:1")
+    refused(wordline("check", "bad.toml"), "bad.toml:1", "[geometry")
+    (tmp_path / "twice.toml").write_text("[geometry]\nchannels = 4\nchannels = 5\n")
+    refused(wordline("check", "twice.toml"), "twice.toml:3:1", "channels = 5")
     (tmp_path / "bytes.toml").write_bytes(bytes(range(256)))
     refused(wordline("check", "bytes.toml"), "bytes.toml")
 
@@ -60,7 +88,7 @@ def test_an_unknown_preset(wordline: Run) -> None:
 
 def test_missing_files(wordline: Run, drive: Path) -> None:
     refused(wordline("check", "missing.toml"), "missing.toml")
-    refused(wordline("run", drive, "missing.csv"), "missing.csv")
+    assert "os error" not in refused(wordline("run", drive, "missing.csv"), "missing.csv: no such file")
     refused(wordline("trace", "info", "missing.csv"), "missing.csv")
 
 
@@ -74,14 +102,39 @@ def test_an_unknown_key_of_the_load(wordline: Run, drive: Path, tmp_path: Path) 
     (tmp_path / "load.toml").write_text('[[job]]\nrw = "randread"\niodpeth = 4\n')
     refused(wordline("run", drive, "load.toml"), "load.toml:3:1", "iodpeth", "iodepth")
     (tmp_path / "empty.toml").write_text("")
-    refused(wordline("run", drive, "empty.toml"), "[[job]]")
+    refused(wordline("run", drive, "empty.toml"), "empty.toml", "[[job]]")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[[job]]\nrw = "randrw"\nbs = "4kk"\n', ["load.toml:3:1", "4kk", "4096"]),
+        ('[[job]]\nrw = "read"\n[[job]]\nname = "b"\nsize = "10t"\n', ["load.toml:5:1", "10t", "the drive"]),
+        ('[[job]]\nrw = "randomread"\n', ["load.toml:2", "randomread", "randread"]),
+        ("[[job]]\niodepth = 0\n", ["load.toml:2:1", "iodepth", "0"]),
+        ('[job]\nrw = "read"\n', ["load.toml:1:1", "[[job]]"]),
+        ("[trace]\n", ["load.toml", "trace.file"]),
+        ('[trace]\nfile = "nothing.csv"\n', ["load.toml:2:1", "nothing.csv", "no such file"]),
+    ],
+)
+def test_mistakes_in_a_load_have_their_line(
+    wordline: Run, drive: Path, tmp_path: Path, text: str, words: list[str]
+) -> None:
+    (tmp_path / "load.toml").write_text(text)
+    refused(wordline("run", drive, "load.toml"), *words)
+
+
+def test_options_for_traces_need_a_trace(wordline: Run, drive: Path, load: Path) -> None:
+    refused(wordline("run", drive, load, "--past-end", "wrap"), "--past-end wrap", "load.toml", "[trace]")
 
 
 def test_unknown_words_for_traces(wordline: Run, drive: Path, trace: Path) -> None:
-    refused(wordline("run", drive, trace, "--format", "disksmi"), "disksmi", "disksim")
-    refused(wordline("run", drive, trace, "--past-end", "wrp"), "wrp", "wrap")
-    refused(wordline("run", drive, trace, "--pace", "fast"), "fast", "asap")
-    refused(wordline("run", drive, trace, "--speed", "0"), "speed", "0")
+    refused(wordline("run", drive, trace, "--format", "disksmi"), "--format disksmi", "disksim")
+    refused(wordline("trace", "info", trace, "--format", "disksmi"), "--format disksmi", "disksim")
+    refused(wordline("run", drive, trace, "--past-end", "wrp"), "--past-end wrp", "wrap")
+    refused(wordline("run", drive, trace, "--pace", "fast"), "--pace fast", "asap")
+    refused(wordline("run", drive, trace, "--speed", "0"), "--speed 0:", "above 0")
+    refused(wordline("run", drive, trace, "--load-set", "trace.speed=0"), "--load-set trace.speed=0")
     refused(wordline("run", drive, trace, "--loops", "0"), "--loops")
 
 
@@ -95,12 +148,15 @@ def test_a_binary_file_is_no_trace(wordline: Run, drive: Path, tmp_path: Path) -
 def test_a_truncated_archive(wordline: Run, drive: Path, tmp_path: Path) -> None:
     whole = gzip.compress(trace_text(TRACE_ROWS * 5_000).encode())
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
-    refused(wordline("run", drive, "cut.csv.gz"), "cut.csv.gz", "cut off")
+    refused(wordline("run", drive, "cut.csv.gz"), "cut.csv.gz", "cut off", "line")
+    (tmp_path / "cut.csv.zst").write_bytes(BUNDLED.read_bytes()[:600_000])
+    refused(wordline("trace", "info", "cut.csv.zst"), "cut.csv.zst", "cut off", "line")
     refused(wordline("trace", "info", "cut.csv.gz"), "cut.csv.gz", "cut off")
 
 
 def test_an_empty_trace(wordline: Run, drive: Path, tmp_path: Path) -> None:
-    for name, text in (("empty.csv", ""), ("header.csv", "time_us,op,offset_bytes,size_bytes\n")):
+    header = "time_us,op,offset_bytes,size_bytes\n"
+    for name, text in (("empty.csv", ""), ("header.csv", header), ("comments.csv", "# nothing\n\n# at all\n")):
         (tmp_path / name).write_text(text)
         refused(wordline("run", drive, name), name)
         refused(wordline("trace", "info", name), name)
@@ -110,13 +166,19 @@ def test_time_that_runs_backwards(wordline: Run, drive: Path, tmp_path: Path) ->
     lines = trace_text(TRACE_ROWS).splitlines()
     lines[3], lines[5] = lines[5], lines[3]
     (tmp_path / "back.csv").write_text("\n".join(lines) + "\n")
-    refused(wordline("run", drive, "back.csv"), "back.csv", "line 5")
+    refused(wordline("run", drive, "back.csv"), "back.csv", "line 5", "--load-set trace.backwards=clamp")
+    done(wordline("run", drive, "back.csv", "--load-set", "trace.backwards=clamp"))
 
 
 def test_mixed_lines(wordline: Run, drive: Path, tmp_path: Path) -> None:
     text = trace_text(TRACE_ROWS) + "9000 0 128 8 1\n"
     (tmp_path / "mixed.csv").write_text(text)
-    refused(wordline("run", drive, "mixed.csv"), "mixed.csv", f"line {len(TRACE_ROWS) + 2}")
+    refused(wordline("run", drive, "mixed.csv"), "mixed.csv", f"line {len(TRACE_ROWS) + 2}", "9000 0 128 8 1")
+
+
+def test_a_line_without_end(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("x" * 20_000_000)
+    refused(wordline("trace", "info", "long.csv"), "long.csv", "longer than 64 KiB")
 
 
 def test_places_that_cannot_be_written_are_found_before_the_run(wordline: Run, drive: Path, load: Path) -> None:
@@ -139,3 +201,139 @@ def test_numbers_out_of_range(wordline: Run, drive: Path, load: Path) -> None:
     refused(wordline("run", drive, load, "--seed", "-1"), "--seed")
     refused(wordline("run", drive, load, "--seed", str(2**64)), "--seed")
     refused(wordline("run", drive, load, "--json", "-", "--report", "-"), "standard output")
+    refused(wordline("run", drive, load, "--seed", "one"), "--seed", "one")
+
+
+def test_empty_names(wordline: Run, drive: Path, load: Path) -> None:
+    refused(wordline("check", ""), "drive", "empty")
+    refused(wordline("run", drive, ""), "load", "empty")
+    refused(wordline("run", drive, load, "--json", ""), "file to write", "empty")
+
+
+def test_nothing_that_is_read_is_written_over(wordline: Run, drive: Path, load: Path, trace: Path) -> None:
+    before = [path.read_text() for path in (drive, load, trace)]
+    refused(wordline("run", drive, trace, "--json", trace), "small.csv", "read by the same command")
+    refused(wordline("run", drive, load, "--report", f"./{load.name}"), "load.toml", "read by the same command")
+    refused(wordline("precondition", drive, "-o", drive), "small.toml", "read by the same command")
+    refused(wordline("run", drive, load, "--json", "x", "--report", "./x"), "--json", "--report", "same file")
+    assert [path.read_text() for path in (drive, load, trace)] == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no device that is always full")
+def test_a_full_disk(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
+    outcome = wordline("run", drive, load, "--json", "/dev/full", "--report", "r.html")
+    assert "Throughput" in outcome.stdout, "what was computed is not lost with the file"
+    assert "</html>" in (tmp_path / "r.html").read_text()
+    assert outcome.returncode == 1
+    assert outcome.stderr == "wordline: /dev/full: cannot write: No space left on device\n"
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        command = [PROGRAM, "run", drive, load]
+        printed = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (printed.returncode, printed.stderr) == (1, "wordline: standard output: No space left on device\n")
+
+
+def test_a_device_is_never_replaced_by_a_file(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused(wordline("run", drive, "pipe"), "pipe", "a trace is a file")
+    refused(wordline("precondition", drive, "-o", "pipe"), "pipe", "device")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_link_is_followed(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "latest.json").symlink_to("results/r.json")
+    done(wordline("run", drive, load, "--json", "latest.json"))
+    assert (tmp_path / "latest.json").is_symlink()
+    assert parsed((tmp_path / "results" / "r.json").read_text())["requests"] == 20_000
+
+
+def test_two_runs_that_write_the_same_file(drive: Path, load: Path, tmp_path: Path) -> None:
+    command = [PROGRAM, "run", drive, load, "--quiet", "--json", "same.json", "--seed"]
+    runs = [subprocess.Popen([*command, str(seed)], cwd=tmp_path) for seed in range(3)]
+    assert [run.wait(timeout=60) for run in runs] == [0, 0, 0]
+    assert parsed((tmp_path / "same.json").read_text())["seed"] in range(3)
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_snapshots_that_cannot_be_used(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
+    done(wordline("precondition", drive, "-o", "aged.snap"))
+    whole = (tmp_path / "aged.snap").read_bytes()
+    broken = {
+        "cut.snap": whole[: len(whole) // 2],
+        "short.snap": whole[:5],
+        "longer.snap": whole + b"more",
+        "flipped.snap": whole[:5_000] + bytes(b ^ 0x55 for b in whole[5_000:5_020]) + whole[5_020:],
+        "random.snap": os.urandom(10_000),
+        "empty.snap": b"",
+    }
+    for name, data in broken.items():
+        (tmp_path / name).write_bytes(data)
+        refused(wordline("run", drive, load, "--from", name), name)
+    refused(wordline("run", drive, load, "--from", "."), "directory")
+    refused(wordline("run", drive, load, "--from", "nothing"), "nothing: no such file")
+    other = ("--set", "geometry.blocks_per_plane=44")
+    refused(wordline("run", drive, load, "--from", "aged.snap", *other), "aged.snap", "geometry", "44", "40")
+    refused(
+        wordline("run", drive, load, "--from", "aged.snap", "--set", "mapping.unit_kib=4"), "mapping.unit_kib", "16"
+    )
+    # Other policies are what a snapshot is for.
+    policies = [
+        "victim.policy=fifo",
+        "placement.policy=least-busy",
+        "arbiter.policy=priority",
+        "free_block.policy=fifo",
+    ]
+    sets = [word for policy in policies for word in ("--set", policy)]
+    assert done(wordline("run", drive, load, "--from", "aged.snap", *sets))
+
+
+def wait_for_engine(pid: int) -> None:
+    """Waits until a process has loaded the engine: before that there is nothing to interrupt."""
+    maps = Path(f"/proc/{pid}/maps")
+    for _ in range(1_000 if maps.exists() else 50):
+        if maps.exists() and "_core" in maps.read_text():
+            return
+        time.sleep(0.02)
+
+
+def interrupted(*arguments: str | Path, cwd: Path, after: float) -> subprocess.CompletedProcess[str]:
+    """A command that gets Ctrl-C when it has run for a while."""
+    # A shell that runs the tests in the background makes its children deaf to the signal.
+    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([PROGRAM, *arguments], cwd=cwd, preexec_fn=listen, **pipes) as process:
+        wait_for_engine(process.pid)
+        time.sleep(after)
+        assert process.poll() is None, "it has ended before it could be interrupted"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+ENDLESS = ("--set", "precondition.overwrites=1000")
+
+
+def test_an_interrupt_while_the_drive_is_aged(drive: Path, load: Path, tmp_path: Path) -> None:
+    outcome = interrupted("run", "demo", load, *ENDLESS, "--json", "part.json", cwd=tmp_path, after=1)
+    assert "PARTIAL" in outcome.stdout and "aged" in outcome.stdout
+    result = parsed((tmp_path / "part.json").read_text())
+    assert result["partial"] is True
+    assert result["precondition"]["interrupted"] is True
+    assert result["requests"] == result["flash"]["programs"] == 0
+
+
+def test_an_interrupted_precondition_leaves_no_snapshot(tmp_path: Path) -> None:
+    outcome = interrupted("precondition", "demo", *ENDLESS, "-o", "aged.snap", cwd=tmp_path, after=1)
+    assert "interrupted; no snapshot was written" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_a_trace_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    header = "time_us,op,offset_bytes,size_bytes\n"
+    rows = "".join(f"{{n}}{k:04d},R,{4096 * k},4096\n" for k in range(10_000))
+    path.write_text(header + "".join(rows.replace("{n}", str(n)) for n in range(1, 400)))
+    outcome = interrupted("trace", "info", path, cwd=tmp_path, after=0.2)
+    assert outcome.stderr.strip().endswith("wordline: interrupted")

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import synthetic
 from rich.console import Console
-from wordline import api, figures, jsontext, report, story, summary, units
+from wordline import api, figures, jsontext, listing, report, story, summary, units
 from wordline.errors import nearest
 
 
@@ -60,6 +60,25 @@ def test_overrides_of_python_become_toml() -> None:
         api.set_texts("a=1")
 
 
+def test_lists_fit_a_terminal() -> None:
+    policy = {
+        "family": "victim",
+        "decides": "which block to collect",
+        "name": "greedy",
+        "default": True,
+        "summary": "the block with the fewest valid units; of equals, the one that has had that count longest of all",
+        "source": "somebody " * 20,
+        "note": None,
+        "options": [{"key": "victim.d", "default": None, "kind": "integer", "doc": "Blocks drawn. Absent: ten. More."}],
+    }
+    out = io.StringIO()
+    listing.show_policies(Console(file=out, width=80, highlight=False, markup=False), [policy])
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.startswith("  ") for line in lines[1:]), "what goes on below stays indented"
+    assert "victim.d = absent  Blocks drawn. Absent: ten" in lines[-1]
+
+
 def test_json_text_keeps_lists_on_a_line() -> None:
     text = jsontext.dumps({"a": [1, 2], "b": {}, "c": [{"d": None}], "e": "µ"})
     assert text == '{\n  "a": [1, 2],\n  "b": {},\n  "c": [\n    {\n      "d": null\n    }\n  ],\n  "e": "µ"\n}'
@@ -80,6 +99,8 @@ def test_the_summary_of_a_partial_run() -> None:
 def test_the_verdict() -> None:
     result = synthetic.result()
     result["utilisation"]["dies"] = [0.97] * 64
+    assert story.verdict(story.parts(result)) == "the dies set the pace"
+    result["utilisation"]["dies"] = [0.89, 0.91] * 32
     assert story.verdict(story.parts(result)) == "the dies set the pace"
     result["utilisation"]["dies"] = [0.97] + [0.1] * 63
     assert "some of the dies" in story.verdict(story.parts(result))

@@ -121,9 +121,13 @@ pub fn find(name: &str) -> Option<&'static Case> {
 }
 
 fn config(mapping_kib: u32, blocks_per_plane: u32) -> DriveConfig {
+    shaped(mapping_kib, blocks_per_plane, (8, 4))
+}
+
+fn shaped(mapping_kib: u32, blocks_per_plane: u32, (channels, packages): (u32, u32)) -> DriveConfig {
     let text = format!(
         r#"
-        geometry = {{ channels = 8, packages_per_channel = 4, dies_per_package = 2, planes_per_die = 2,
+        geometry = {{ channels = {channels}, packages_per_channel = {packages}, dies_per_package = 2, planes_per_die = 2,
                       blocks_per_plane = {blocks_per_plane}, pages_per_block = 256, page_kib = 16 }}
         capacity = {{ raw_over_logical = 1.28 }}
         mapping = {{ policy = "page", unit_kib = {mapping_kib} }}
@@ -137,9 +141,10 @@ fn config(mapping_kib: u32, blocks_per_plane: u32) -> DriveConfig {
     wordline_drive::config::from_text("bench", &text).expect("the drive of the benchmark is sound")
 }
 
-/// 128 GiB logical need 328 blocks of 4 MiB in each of 128 planes at 1.28; the small drive has 32.
+/// 128 GiB logical need 328 blocks of 4 MiB in each of 128 planes at 1.28; the small drive has 32 in each of 16.
 fn drive(case: &Case, small: bool) -> Drive {
-    Drive::new(&config(case.mapping_kib, if small { 32 } else { 328 }), 1).expect("checked")
+    let config = if small { shaped(case.mapping_kib, 32, (2, 2)) } else { config(case.mapping_kib, 328) };
+    Drive::new(&config, 1).expect("checked")
 }
 
 fn aged(case: &Case, small: bool, overwrites: f64) -> Drive {

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.text import Text
 
 from wordline import units
-from wordline.checking import flat, value_text
 from wordline.console import facts
 
 
@@ -22,9 +21,22 @@ def show(console: Console, snapshot: Path, done: dict[str, Any]) -> None:
 
 def rows(done: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What is known of the aging, each figure with its name."""
-    if done.get("write_amplification") is not None:
-        yield "write amplification", units.three(done["write_amplification"])
-    for key, value in flat(done.get("precondition") or {}):
-        # Lists, such as a figure for each round, are for the JSON.
-        if not isinstance(value, list):
-            yield key.replace("_", " "), value_text(value).strip('"')
+    yield from figures(done["precondition"])
+    yield "Free blocks", units.count(done["free_blocks"])
+    yield "Seed", str(done["seed"])
+
+
+def figures(did: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What preconditioning did to a drive."""
+    timed = ", in simulated time" if did["timed"] else ""
+    if did["filled_units"]:
+        yield "Filled", f"{units.count(did['filled_units'])} mapping units in order{timed}"
+    if did["random_units"]:
+        yield "Overwritten", f"{units.count(did['random_units'])} mapping units at random{timed}"
+    if did["rounds"]:
+        steady = "steady" if did["steady"] else "NOT STEADY; the drive is as the last round left it"
+        yield "Rounds", f"{units.count(len(did['rounds']))} of a quarter of the capacity: {steady}"
+    if did.get("write_amplification") is not None:
+        yield "Write amplification", units.three(did["write_amplification"])
+    if did.get("interrupted"):
+        yield "Interrupted", "before it was done"

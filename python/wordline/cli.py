@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from wordline.errors import INTERRUPTED, Trouble, nearest, status_of
-from wordline.files import OutputFile
+from wordline.errors import FAILED, INTERRUPTED, Trouble, nearest, status_of
+from wordline.files import OutputFile, same_file
 
-SEEDS = click.IntRange(0, 2**64 - 1)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Seed(click.ParamType):
+    """A seed: 64 bits without a sign."""
+
+    name = "integer"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """:raises click.BadParameter: if it is no such number."""
+        try:
+            seed = int(str(value))
+        except ValueError:
+            seed = -1
+        if not 0 <= seed < 2**64:
+            self.fail(f"'{value}' is no seed; a seed is a whole number from 0 to {2**64 - 1}", param, ctx)
+        return seed
 
 
 class Commands(click.Group):
@@ -47,7 +62,7 @@ def load_set_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def seed_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--seed``."""
-    return click.option("--seed", type=SEEDS, metavar="N", help="Seed of all random numbers.")(function)
+    return click.option("--seed", type=Seed(), metavar="N", help="Seed of all random numbers.")(function)
 
 
 def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,37 +133,66 @@ def run(
     from wordline import _core
     from wordline.progress import Progress
 
-    all_load_sets = [*load_sets, *trace_sets(format=format_name, **shortcuts)]
-    if json_name == report_name == "-":
-        raise Trouble("--json and --report cannot both go to standard output")
+    shortcuts["format"] = format_name
+    all_load_sets = [*load_sets, *trace_sets(shortcuts)]
+    names = {kind: name for kind, name in (("json", json_name), ("report", report_name)) if name is not None}
+    if json_name is not None and report_name is not None and same_file(json_name, report_name):
+        where = "standard output" if json_name == "-" else f"the same file, {report_name}"
+        raise Trouble(f"--json and --report cannot both go to {where}")
+    inputs = [drive, load, *([snapshot] if snapshot else [])]
     with ExitStack() as open_files:
-        outputs = {
-            kind: open_files.enter_context(OutputFile(name))
-            for kind, name in (("json", json_name), ("report", report_name))
-            if name is not None
-        }
-        with Progress(quiet) as progress:
+        outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
+        with Progress(quiet) as progress, as_typed(shortcuts):
             result = json.loads(_core.run(drive, load, list(sets), all_load_sets, seed, snapshot, progress))
         finish(result, outputs, quiet)
     if result.get("partial"):
         sys.exit(INTERRUPTED)
 
 
-def trace_sets(**shortcuts: object) -> list[str]:
+def trace_sets(shortcuts: dict[str, object]) -> list[str]:
     """The options for traces as settings of the load."""
-    return [f"trace.{key}={value}" for key, value in shortcuts.items() if value is not None]
+    return [f"trace.{key}={plain(value)}" for key, value in shortcuts.items() if value is not None]
+
+
+def plain(value: object) -> str:
+    """The value of an option as the user would type it: 2 for 2.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+@contextmanager
+def as_typed(shortcuts: dict[str, object]) -> Iterator[None]:
+    """Messages on a setting name the option that the user typed: ``--speed 0`` for ``--load-set trace.speed=0``."""
+    from wordline import _core
+
+    try:
+        yield
+    except _core.InputError as error:
+        message = str(error)
+        for key, value in shortcuts.items():
+            typed = plain(value)
+            message = message.replace(f"--load-set trace.{key}={typed}:", f"--{key.replace('_', '-')} {typed}:")
+        raise Trouble(message) from None
 
 
 def finish(result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool) -> None:
-    """Writes and prints a result. Files first: they must not depend on anybody reading the summary."""
-    if "json" in outputs:
-        from wordline import jsontext
+    """Writes and prints a result. Files first: they must not depend on anybody reading the summary.
 
-        outputs["json"].write(jsontext.dumps(result) + "\n")
-    if "report" in outputs:
+    :raises Trouble: if a file could not be written; the others and the summary are there all the same.
+    """
+    from wordline import jsontext
+
+    def report_text() -> str:
         from wordline import report
 
-        outputs["report"].write(report.html(result))
+        return report.html(result)
+
+    texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": report_text}
+    failures = []
+    for kind, output in outputs.items():
+        try:
+            output.write(texts[kind]())
+        except Trouble as trouble:
+            failures.append(trouble)
     if not quiet:
         from wordline import summary
         from wordline.console import console
@@ -156,6 +200,8 @@ def finish(result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool) 
         # Standard output belongs to the file that was sent there.
         taken = any(output.standard for output in outputs.values())
         summary.show(console(stderr=taken), result)
+    if failures:
+        raise Trouble("\nwordline: ".join(failure.message for failure in failures), FAILED)
 
 
 @wordline.command(short_help="Check a drive; show its figures and settings.")
@@ -215,6 +261,13 @@ def explain(key: str | None) -> None:
     drive_keys, load_keys = json.loads(_core.keys()), json.loads(_core.load_keys())
     if key is None:
         return explaining.show_sections(console(), drive_keys, load_keys)
+    # The names of policies are no keys, and yet what one would ask for.
+    if not any(explaining.find(keys, key) for keys in (drive_keys, load_keys)):
+        homes = [policy["family"] for policy in json.loads(_core.policies()) if policy["name"] == key]
+        if homes:
+            raise Trouble(
+                f"'{key}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {homes[0]}'"
+            )
     # One after the other: a short name is the drive's before it is the load's.
     keys = next((keys for keys in (drive_keys, load_keys) if explaining.find(keys, key)), None)
     if keys is None:
@@ -235,9 +288,13 @@ def precondition(drive: str, output: str, sets: tuple[str, ...], seed: int | Non
 
     if output == "-":
         raise Trouble("a snapshot cannot go to standard output; give the name of a file")
-    with OutputFile(output) as file:
+    with OutputFile(output, [drive]) as file:
+        if file.special:
+            raise Trouble(f"{output}: a snapshot cannot go to a device or a pipe; give the name of a file")
         with Progress(quiet) as progress:
             done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), progress))
+        if done.get("partial"):
+            raise Trouble("interrupted; no snapshot was written", INTERRUPTED)
         file.commit()
     if not quiet:
         from wordline import aged
@@ -260,7 +317,9 @@ def info(file: str, format_name: str | None, load_sets: tuple[str, ...], as_json
     """Show what is in the trace FILE: counts, sizes, randomness, footprint."""
     from wordline import _core
 
-    found = json.loads(_core.trace_info(file, [*load_sets, *trace_sets(format=format_name)]))
+    shortcuts = {"format": format_name}
+    with as_typed(shortcuts):
+        found = json.loads(_core.trace_info(file, [*load_sets, *trace_sets(shortcuts)]))
     if as_json:
         return print_json(found)
     from wordline import traceinfo

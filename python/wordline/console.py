@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 
 def console(stderr: bool = False) -> Console:
@@ -26,6 +27,15 @@ def facts(console: Console, rows: Iterable[tuple[str, str]], width: int = 12) ->
         lines = textwrap.wrap(text, max(20, console.width - width - 2), break_on_hyphens=False) or [""]
         for n, line in enumerate(lines):
             console.print(Text.assemble((f"{'' if n else name:<{width}}  ", "cyan"), line), soft_wrap=True)
+
+
+def hanging(console: Console, text: Text, indent: int, hang: int) -> None:
+    """Prints a paragraph, its first line indented by ``indent`` and the others by ``hang``."""
+    from rich.text import Text
+
+    for n, line in enumerate(text.wrap(console, max(20, console.width - hang))):
+        line.rstrip()
+        console.print(Text(" " * (hang if n else indent)) + line, soft_wrap=True)
 
 
 def grid(*widths: int | None) -> Table:

@@ -83,7 +83,8 @@ def status_of(action: Callable[[], object]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        tell(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        # Without a name it is what was printed that found no place.
+        tell(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return FAILED
     except Exception as error:
         return _status_of_core(error)

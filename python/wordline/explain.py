@@ -10,7 +10,7 @@ from rich.text import Text
 
 from wordline.console import grid
 from wordline.errors import Trouble, nearest
-from wordline.listing import default_text, first_sentence
+from wordline.listing import default_text, first_sentence, option_doc
 
 Key = dict[str, Any]
 
@@ -95,5 +95,5 @@ def _list(console: Console, keys: list[Key]) -> None:
         value.append("\n  " + ("required" if key["required"] else f"= {default_text(key['default'])}"), style="dim")
         if key.get("variant"):
             value.append(f"\n  with {key['variant']['name']}", style="dim")
-        table.add_row(value, first_sentence(key["doc"]) or key["kind"])
+        table.add_row(value, option_doc(key) or key["kind"])
     console.print(Padding(table, (0, 0, 0, 2)))

@@ -6,10 +6,23 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 from wordline.errors import Trouble
+
+
+def is_regular(name: str) -> bool:
+    """Whether a name is that of a plain file, or of a link to one."""
+    return stat.S_ISREG(Path(name).stat().st_mode)
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two names mean one regular file, now or once it is written. Devices may be read and written at will."""
+    if Path(one).exists() and not is_regular(one):
+        return False
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 class OutputFile:
@@ -19,11 +32,20 @@ class OutputFile:
     and takes the target's place when it is written. As a context, it leaves nothing behind if it was never written.
     """
 
-    def __init__(self, name: str) -> None:
-        """:raises Trouble: if the directory is missing or refuses a new file, or the name is that of a directory."""
+    def __init__(self, name: str, inputs: Sequence[str] = ()) -> None:
+        """:param inputs: what the work reads, and must not be written over.
+
+        :raises Trouble: if the directory is missing or refuses a new file, or the name is that of a directory.
+        """
+        if not name:
+            raise Trouble("the name of a file to write is empty; give one, or - for standard output")
         self.name = name
-        self.target = Path(name)
         self.standard = name == "-"
+        # A link stays, and what it leads to is written; but /dev/stdout is no link to anything that has a name.
+        self.device = name.startswith(("/dev/", "/proc/")) or (Path(name).exists() and not is_regular(name))
+        self.target = Path(name if self.device else os.path.realpath(name))
+        if not self.standard and any(same_file(name, other) for other in inputs):
+            raise Trouble(f"{name}: this file is read by the same command; give another name to write to")
         self.temporary: Path | None = None
         if not self.standard:
             self._open()
@@ -34,10 +56,11 @@ class OutputFile:
             raise Trouble(f"{self.name}: this is a directory; give the name of a file in it")
         if not directory.is_dir():
             what = "is no directory" if directory.exists() else "does not exist; create it first"
-            raise Trouble(f"{self.name}: cannot write there: the directory '{directory}' {what}")
+            shown = directory if self.target.name != Path(self.name).name else Path(self.name).parent
+            raise Trouble(f"{self.name}: cannot write there: the directory '{shown}' {what}")
         if self.target.exists() and not os.access(self.target, os.W_OK):
             raise Trouble(f"{self.name}: cannot write there: the file is read-only")
-        if self.target.exists() and not stat.S_ISREG(self.target.stat().st_mode):
+        if self.device and self.target.exists():
             return  # a device or a pipe is written to directly: it must not be replaced by a file
         try:
             handle, path = tempfile.mkstemp(prefix=f".{self.target.name}.", suffix=".part", dir=directory)
@@ -45,6 +68,11 @@ class OutputFile:
             raise Trouble(f"{self.name}: cannot write there: {error.strerror}") from None
         os.close(handle)
         self.temporary = Path(path)
+
+    @property
+    def special(self) -> bool:
+        """Whether this is standard output, a device or a pipe: written to directly, and never replaced by a file."""
+        return self.temporary is None
 
     @property
     def path(self) -> Path:

@@ -7,10 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
-from wordline.console import grid
+from wordline.console import grid, hanging
 from wordline.errors import Trouble, or_nearest
 
 
@@ -54,24 +53,28 @@ def show_policies(console: Console, policies: list[dict[str, Any]]) -> None:
         listed = list(members)
         console.print(Text.assemble((family, "bold"), (f"  decides {listed[0]['decides']}", "dim")))
         for policy in listed:
-            console.print(Padding(_policy(policy), (0, 0, 0, 2)))
+            _policy(console, policy)
 
 
-def _policy(policy: dict[str, Any]) -> Text:
-    text = Text()
-    text.append(policy["name"], style="bold cyan")
+def _policy(console: Console, policy: dict[str, Any]) -> None:
+    name = Text(policy["name"], style="bold cyan")
     if policy.get("default"):
-        text.append(" (default)", style="green")
-    text.append(f"  {policy['summary']}\n")
-    text.append(f"    source: {policy['source']}\n", style="dim")
-    if policy.get("note"):
-        text.append(f"    note: {policy['note']}\n", style="dim")
+        name.append(" (default)", style="not bold green")
+    hanging(console, Text.assemble(name, f"  {policy['summary']}"), 2, 6)
+    for word in ("source", "note"):
+        if policy.get(word):
+            hanging(console, Text(f"{word}: {policy[word]}", style="dim"), 6, 8)
     for option in policy.get("options") or []:
-        text.append(f"    {option['key']}", style="cyan")
-        text.append(f" = {default_text(option.get('default'))}")
-        text.append(f"  ({option['kind']}) {first_sentence(option['doc'])}\n", style="dim")
-    text.rstrip()
-    return text
+        text = Text.assemble((option["key"], "cyan"), f" = {default_text(option.get('default'))}  ")
+        text.append(option_doc(option), style="dim")
+        hanging(console, text, 6, 8)
+
+
+def option_doc(option: dict[str, Any]) -> str:
+    """An option in a sentence; with what happens without it, if it has no default to show."""
+    sentences = option["doc"].replace("\n\n", " ").split(". ")
+    absent = next((s for s in sentences[1:] if s.startswith("Absent")), None) if option.get("default") is None else None
+    return ". ".join([sentences[0], absent] if absent else [sentences[0]]).rstrip(".")
 
 
 def default_text(default: object) -> str:

@@ -44,9 +44,9 @@ class Progress:
             self._show()
         elapsed = now - self.phase_started
         rate = (requests - self.phase_requests) / elapsed if elapsed > 0.2 else 0.0
-        figures = (
-            f"{units.short(requests)} requests, {units.short(round(rate))}/s, {units.duration(simulated_s)} simulated"
-        )
+        figures = f"{units.short(requests)} requests, {units.short(round(rate))}/s" if requests else ""
+        if simulated_s:
+            figures += f", {units.duration(simulated_s)} simulated"
         total = None if fraction is None else 1.0
         assert self.bar is not None and self.task is not None
         self.bar.update(self.task, description=phase, completed=fraction or 0.0, total=total, figures=figures)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from wordline import checking, figures, story, units
+from wordline import aged, checking, figures, story, units
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -41,7 +41,7 @@ def html(result: dict[str, Any]) -> str:
     environment.filters.update(tight=tight, breakable=breakable)
     page = environment.get_template("report.html.j2").render(
         title=f"{story.load_name(result)} on {story.drive_name(result)}",
-        partial=bool(result.get("partial")),
+        partial=story.partial(result),
         paragraph=story.paragraph(result),
         tiles=list(tiles(result)),
         latency=latency_table(result),
@@ -50,8 +50,8 @@ def html(result: dict[str, Any]) -> str:
         work=list(work(result)),
         drive=list(checking.figures(result["drive"])),
         config=list(config_rows(result)),
-        workload=list(checking.flat(result.get("workload") or {})),
-        precondition=list(checking.flat(result.get("precondition") or {})),
+        workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
+        start=list(start(result)),
         value_text=checking.value_text,
         provenance=list(provenance(result)),
     )
@@ -134,6 +134,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         ("multi_plane_pages", "Pages in multi-plane commands"),
         ("merge_reads", "Reads to complete partly written pages"),
         ("padded_units", "Units padded to fill a page"),
+        ("absorbed_units", "Units absorbed by the write buffer"),
     ):
         if flash.get(key) is not None:
             yield name, units.count(flash[key])
@@ -153,6 +154,14 @@ def config_rows(result: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     origins = {change["key"]: change.get("origin") or "changed" for change in result.get("changes") or []}
     for key, value in checking.flat(result["config"]):
         yield key, checking.value_text(value), origins.get(key, "")
+
+
+def start(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How the drive was when the run began."""
+    if result.get("snapshot"):
+        yield "Snapshot", str(result["snapshot"])
+    if result.get("precondition"):
+        yield from aged.figures(result["precondition"])
 
 
 def provenance(result: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,10 @@ SATURATED = 0.9
 """A part that is busy for more of the time than this sets the pace."""
 
 
+EVEN = 0.05
+"""Parts whose mean is as near as this to the busiest of them share the load evenly."""
+
+
 def load_name(result: Result) -> str:
     """What was run: the trace's file name, or the names of the jobs."""
     workload = result.get("workload") or {}
@@ -30,6 +34,15 @@ def load_name(result: Result) -> str:
 def drive_name(result: Result) -> str:
     """The name of the drive."""
     return (result.get("drive") or {}).get("name") or "the drive"
+
+
+def partial(result: Result) -> str:
+    """Why the result is not whole; nothing if it is."""
+    if not result.get("partial"):
+        return ""
+    if (result.get("precondition") or {}).get("interrupted"):
+        return "the run was interrupted while the drive was being aged, before its first request"
+    return "the run was interrupted; the figures cover what was done until then"
 
 
 NAMES = {"dies": "dies", "channels": "channels", "link_in": "inbound link", "link_out": "outbound link"}
@@ -76,6 +89,8 @@ def verdict(busy: list[Part]) -> str:
         return f"the {busy[0].name} set the pace"
     uneven = max(busy, key=lambda part: part.most)
     if uneven.most >= SATURATED:
+        if uneven.mean >= SATURATED - EVEN:
+            return f"the {uneven.name} set the pace"
         return f"some of the {uneven.name} set the pace, unevenly loaded"
     return "no part was saturated"
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wordline import story, units
-from wordline.console import facts
+from wordline.console import facts, hanging
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -29,8 +29,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     """Prints the summary of ``result``."""
     console.print(Text(story.headline(result), style="bold"))
     if result.get("partial"):
-        told = "PARTIAL: the run was interrupted; the figures cover what was done until then."
-        console.print(Text(told, style="bold red"))
+        hanging(console, Text(f"PARTIAL: {story.partial(result)}.", style="bold red"), 0, 0)
     console.print()
     facts(console, throughput(result))
     console.print()
@@ -66,7 +65,7 @@ def latency_table(result: dict[str, Any]) -> Table:
     # One kind of request alone says the same as all of them.
     for op in present if len(present) == 1 else [*present, "all"]:
         of_op = result["latency_us"].get(op) or {}
-        number = units.short(of_op["count"]) if of_op.get("count", 0) >= 1e8 else units.count(of_op.get("count") or 0)
+        number = units.short(of_op["count"]) if of_op.get("count", 0) >= 1e6 else units.count(of_op.get("count") or 0)
         table.add_row(
             op, number, *(units.latency(of_op.get(key)) for key in COLUMNS), style="bold" if op == "all" else None
         )

@@ -51,7 +51,9 @@ def rows(info: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"{units.size(info['distinct_4k_pages'] * 4096)} in {units.count(info['distinct_4k_pages'])} pages of 4 KiB",
     )
     yield "Extent", f"{capacity(info['extent_bytes'])}: a drive must be as large to hold it as it is"
-    for device in info.get("devices") or []:
+    devices = info.get("devices") or []
+    # One device alone says the same as the whole.
+    for device in devices if len(devices) > 1 else []:
         number = units.some(device["requests"], "request")
         yield "Device", f"{device['name']}: {number}, up to {units.size(device['extent_bytes'])}"
     if info.get("skipped"):

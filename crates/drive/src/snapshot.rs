@@ -1,7 +1,7 @@
 //! Snapshots: a drive's state in a file, to start runs from.
 //!
 //! A file is `WORDLINE` and a format number, then a zstd stream of a JSON header (version, configuration, seed, how it was made)
-//! and the state. A run with the same configuration goes on exactly where the snapshot was taken; a run with other policies
+//! and the state, with zstd's checksum over all of it. A run with the same configuration goes on exactly where the snapshot was taken; a run with other policies
 //! takes over data, maps and wear.
 
 use crate::config::DriveConfig;
@@ -13,7 +13,8 @@ use std::path::Path;
 use wordline_firmware::ConfigError;
 
 const MAGIC: &[u8; 8] = b"WORDLINE";
-const FORMAT: u32 = 1;
+/// Goes up whenever the layout of the state changes.
+const FORMAT: u32 = 2;
 
 /// What a snapshot says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,6 +65,10 @@ pub enum SnapshotError {
 pub fn save(path: &Path, header: &Header, drive: &Drive) -> Result<u64, SnapshotError> {
     let name = path.display().to_string();
     let failed = |error| SnapshotError::Io { path: name.clone(), error };
+    if path.exists() && !path.is_file() {
+        // A rename would replace a device or pipe by a file.
+        return Err(failed(std::io::Error::other("not a regular file; name a file for the snapshot")));
+    }
     let temporary = path.with_extension("part");
     let written = write(&temporary, header, drive).and_then(|()| std::fs::rename(&temporary, path));
     if let Err(error) = written {
@@ -79,6 +84,7 @@ fn write(path: &Path, header: &Header, drive: &Drive) -> std::io::Result<()> {
     file.write_all(MAGIC)?;
     file.write_all(&FORMAT.to_le_bytes())?;
     let mut stream = zstd::Encoder::new(file, 1)?;
+    stream.include_checksum(true)?;
     let header = serde_json::to_vec(header)?;
     stream.write_all(&(header.len() as u64).to_le_bytes())?;
     stream.write_all(&header)?;

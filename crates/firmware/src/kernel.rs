@@ -513,17 +513,31 @@ impl Kernel {
     pub fn adopt(&mut self, other: &Kernel) -> Result<(), ConfigError> {
         assert!(self.slab.live() == 0 && other.slab.live() == 0, "state is taken over while operations run");
         if self.flash.geometry() != other.flash.geometry() {
-            let problem = format!("the saved state has the geometry {:?}", other.flash.geometry());
-            return Err(ConfigError::new("geometry", format!("{:?}", self.flash.geometry()), problem));
+            let shape = |kernel: &Self| {
+                let g = kernel.flash.geometry();
+                format!(
+                    "{} x {} x {} x {} planes of {} blocks of {} pages of {} KiB",
+                    g.channels,
+                    g.packages,
+                    g.dies_per_package,
+                    g.planes_per_die,
+                    g.blocks_per_plane,
+                    g.pages_per_block,
+                    g.page_bytes / 1024
+                )
+            };
+            let problem = format!("the saved state has {}; give the drive the same", shape(other));
+            return Err(ConfigError::new("geometry", shape(self), problem));
         }
-        for (key, mine, theirs) in [
-            ("mapping.unit_kib", self.plan.unit_bytes / 1024, other.plan.unit_bytes / 1024),
-            ("capacity.raw_over_logical", self.plan.logical_units, other.plan.logical_units),
-        ] {
-            if mine != theirs {
-                let problem = format!("the saved state was made with {theirs}; give it the same");
-                return Err(ConfigError::new(key, mine, problem));
-            }
+        let unit_kib = |kernel: &Self| kernel.plan.unit_bytes / 1024;
+        if unit_kib(self) != unit_kib(other) {
+            let problem = format!("the saved state was made with {}; give the drive the same", unit_kib(other));
+            return Err(ConfigError::new("mapping.unit_kib", unit_kib(self), problem));
+        }
+        if self.plan.logical_units != other.plan.logical_units {
+            let ratio = |plan: &Plan| format!("{:.6}", f64::from(plan.raw_units) / f64::from(plan.logical_units));
+            let problem = format!("the saved state was made with {}; give the drive the same", ratio(&other.plan));
+            return Err(ConfigError::new("capacity.raw_over_logical", ratio(&self.plan), problem));
         }
         if self.plan.domains != other.plan.domains {
             let scope = |domains: u32| if domains == 1 { "drive" } else { "plane" };

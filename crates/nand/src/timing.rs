@@ -101,8 +101,16 @@ fn classes(order: PageOrder, pages: u32, count: usize) -> Vec<u8> {
     }
 }
 
+/// Values as the user wrote them: a lone one without brackets.
+fn shown(values: &[f64]) -> String {
+    match values {
+        [value] => value.to_string(),
+        _ => format!("{values:?}"),
+    }
+}
+
 fn class_times(key: &'static str, values: &[f64]) -> Result<[Time; MAX_CLASSES], TimingError> {
-    let wrong = |problem: &str| TimingError { key, value: format!("{values:?}"), problem: problem.into() };
+    let wrong = |problem: &str| TimingError { key, value: shown(values), problem: problem.into() };
     if values.is_empty() || values.len() > MAX_CLASSES {
         return Err(wrong("give one value, or one for each page class (2 for MLC, 3 for TLC, 4 for QLC)"));
     }

@@ -12,7 +12,7 @@ use serde_json::{json, Value};
 use std::path::Path;
 use wordline_drive::{presets, DriveConfig};
 use wordline_settings::{keys as keys_of, KeyDoc};
-use wordline_workload::{detect, LoadFile};
+use wordline_workload::{LoadFile, TraceReader};
 use work::Failure;
 
 create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
@@ -37,7 +37,7 @@ fn version() -> &'static str {
 /// The resolved configuration of a drive with its derived figures.
 #[pyfunction]
 fn check(drive: &str, sets: Vec<String>) -> PyResult<String> {
-    let (loaded, parts) = wordline_drive::load(drive, &sets).map_err(Failure::input)?;
+    let (loaded, parts) = work::read_drive(drive, &sets)?;
     let origins: serde_json::Map<String, Value> =
         loaded.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();
     let document = json!({
@@ -153,10 +153,16 @@ fn precondition(
 #[pyfunction]
 fn trace_info(py: Python<'_>, path: &str, load_sets: Vec<String>) -> PyResult<String> {
     py.detach(|| {
-        let file = load::file(path, &load_sets)?;
-        let trace = file.trace.ok_or_else(|| Failure::Input(format!("{path}: a workload file without a [trace]")))?;
-        let found = detect(Path::new(&trace.file)).ok();
-        let info = wordline_workload::info(Path::new(&trace.file), &trace).map_err(Failure::input)?;
+        let spec = load::Spec::read(path, &load_sets)?;
+        let Some(trace) = spec.file.trace.clone() else {
+            return Err(Failure::Input(format!("{path}: a workload file without a [trace]")));
+        };
+        let (file, options) = (spec.base().join(&trace.file), trace.clone());
+        let (found, info) = progress::interruptible(move || {
+            let found = TraceReader::open(&file, &options).map(|reader| reader.detected().clone()).ok();
+            (found, wordline_workload::info(&file, &options))
+        })?;
+        let info = info.map_err(|error| spec.failure(&error))?;
         let mut value = serde_json::to_value(&info).map_err(|e| Failure::Run(e.to_string()))?;
         value["file"] = json!(trace.file);
         value["detected"] = json!(found);

@@ -1,24 +1,97 @@
 //! A LOAD of the command line: a workload file, or a trace with options.
 
 use crate::work::Failure;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use wordline_workload::LoadFile;
+use wordline_settings::Origin;
+use wordline_workload::{LoadFile, WorkloadError};
 
-/// Reads a LOAD.
-pub fn file(load: &str, sets: &[String]) -> Result<LoadFile, Failure> {
-    let no_presets = |_: &str| None;
-    let loaded = if load.ends_with(".toml") {
-        wordline_settings::load_file::<LoadFile>(Path::new(load), sets, &no_presets, &[])
-    } else {
-        let text = format!("[trace]\nfile = {}\n", toml::Value::String(load.to_owned()));
-        wordline_settings::load_text::<LoadFile>("the command line", &text, None, sets, &no_presets, &[])
-    };
-    // Overrides of the load have an option of their own.
-    loaded.map(|loaded| loaded.value).map_err(|e| Failure::Input(e.to_string().replace("--set ", "--load-set ")))
+/// A load and where its parts were written.
+pub struct Spec {
+    pub file: LoadFile,
+    /// What the user gave.
+    name: String,
+    origins: BTreeMap<String, Origin>,
 }
 
-/// The folder from which a workload file names its traces.
-pub fn base(load: &str) -> PathBuf {
-    let parent = if load.ends_with(".toml") { Path::new(load).parent() } else { None };
-    parent.map_or_else(PathBuf::new, Path::to_path_buf)
+/// Whether a LOAD is a workload file; anything else is a trace.
+fn is_workload(load: &str) -> bool {
+    load.ends_with(".toml")
+}
+
+impl Spec {
+    /// Reads a LOAD.
+    pub fn read(load: &str, sets: &[String]) -> Result<Self, Failure> {
+        if load.is_empty() {
+            return Err(Failure::Input("the name of the load is empty; give a trace or a workload file".into()));
+        }
+        let no_presets = |_: &str| None;
+        let loaded = if is_workload(load) {
+            wordline_settings::load_file::<LoadFile>(Path::new(load), sets, &no_presets, &[])
+        } else {
+            let text = format!("[trace]\nfile = {}\n", toml::Value::String(load.to_owned()));
+            wordline_settings::load_text::<LoadFile>("the command line", &text, None, sets, &no_presets, &[])
+        };
+        let loaded = loaded.map_err(|e| Failure::Input(as_load_set(&e.to_string())))?;
+        let spec = Self { file: loaded.value, name: load.to_owned(), origins: loaded.origins };
+        spec.has_trace_for(sets)?;
+        Ok(spec)
+    }
+
+    /// Options for a trace need a trace.
+    fn has_trace_for(&self, sets: &[String]) -> Result<(), Failure> {
+        let mut written = self.origins.iter().filter(|(key, _)| key.starts_with("trace."));
+        if self.file.trace.is_none() || written.any(|(_, origin)| matches!(origin, Origin::File { .. })) {
+            return Ok(());
+        }
+        match sets.iter().find(|set| set.trim_start().starts_with("trace")) {
+            Some(set) if !self.origins.contains_key("trace.file") => Err(Failure::Input(format!(
+                "--load-set {set}: this is for a trace, and {} has no [trace]; trace.file would have to name one",
+                self.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The folder from which a workload file names its traces.
+    pub fn base(&self) -> PathBuf {
+        let parent = if is_workload(&self.name) { Path::new(&self.name).parent() } else { None };
+        parent.map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// What is wrong with the load, with the place where it was written.
+    pub fn failure(&self, error: &WorkloadError) -> Failure {
+        let place = match error {
+            WorkloadError::Option { key, .. } => self.place(&self.written(key)),
+            // A trace that the user typed needs no place beside its name.
+            WorkloadError::Io { .. } if is_workload(&self.name) => self.place("trace.file"),
+            _ => None,
+        };
+        match place {
+            Some(place) => Failure::Input(format!("{place}: {error}")),
+            None => Failure::input(error),
+        }
+    }
+
+    /// A key as it was written: jobs are known by their names and written by their numbers.
+    fn written(&self, key: &str) -> String {
+        let named = |(index, job): (usize, &wordline_workload::JobOptions)| {
+            let name = job.name.clone().unwrap_or_else(|| format!("job{index}"));
+            let option = key.strip_prefix("job.")?.strip_prefix(&*name)?.strip_prefix('.')?;
+            Some(format!("job.{index}.{option}"))
+        };
+        self.file.job.iter().enumerate().find_map(named).unwrap_or_else(|| key.to_owned())
+    }
+
+    fn place(&self, key: &str) -> Option<String> {
+        match self.origins.get(key) {
+            Some(origin) => Some(as_load_set(&origin.to_string())),
+            None => is_workload(&self.name).then(|| self.name.clone()),
+        }
+    }
+}
+
+/// Overrides of the load have an option of their own.
+fn as_load_set(text: &str) -> String {
+    text.replace("--set ", "--load-set ")
 }

@@ -1,8 +1,30 @@
 //! Telling the caller how far the work is, and hearing whether to stop.
 
+use crate::work::Failure;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
+
+/// Does work on a thread of its own and looks for interrupts meanwhile. After one the thread is left to itself: what it
+/// does is only reading.
+pub fn interruptible<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let (sender, receiver) = channel();
+    let worker = thread::spawn(move || drop(sender.send(work())));
+    loop {
+        match receiver.recv_timeout(EVERY) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals()).map_err(Failure::Python)?,
+            // It ended without an answer, so it panicked.
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => return Err(Failure::Run("a thread gave no answer".into())),
+            },
+        }
+    }
+}
 
 const EVERY: Duration = Duration::from_millis(100);
 

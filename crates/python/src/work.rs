@@ -1,7 +1,7 @@
 //! Runs and preconditioning, from texts to documents.
 
-use crate::load;
-use crate::progress::Reporter;
+use crate::load::Spec;
+use crate::progress::{interruptible, Reporter};
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -10,10 +10,10 @@ use wordline_drive::config::Parts;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
 use wordline_drive::run::{run as feed, RunError};
-use wordline_drive::snapshot::{self, Header};
+use wordline_drive::snapshot::{self, Header, SnapshotError};
 use wordline_drive::{Drive, DriveConfig, Fault};
 use wordline_settings::Loaded;
-use wordline_workload::Load;
+use wordline_workload::{system_words, Load};
 
 /// Seed of a run that names none.
 const SEED: u64 = 42;
@@ -49,6 +49,25 @@ impl From<Fault> for Failure {
     }
 }
 
+/// Reads and checks a drive.
+pub fn read_drive(drive: &str, sets: &[String]) -> Result<(Loaded<DriveConfig>, Parts), Failure> {
+    if drive.is_empty() {
+        return Err(Failure::Input("the name of the drive is empty; give a preset or a TOML file".into()));
+    }
+    wordline_drive::load(drive, sets).map_err(Failure::input)
+}
+
+/// Reads a snapshot for a drive.
+fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), Failure> {
+    if path.is_dir() {
+        return Err(Failure::Input(format!("{}: this is a directory; a snapshot is one file", path.display())));
+    }
+    snapshot::load(path, config, seed).map_err(|error| match error {
+        SnapshotError::Io { path, error } => Failure::Input(format!("{path}: {}", system_words(&error))),
+        other => Failure::input(other),
+    })
+}
+
 /// Runs a load on a drive and gives the result document.
 pub fn run(
     drive: &str,
@@ -60,10 +79,14 @@ pub fn run(
     progress: Py<PyAny>,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
-    let (loaded, parts) = wordline_drive::load(drive, sets).map_err(Failure::input)?;
-    let spec = load::file(load, load_sets)?;
-    // Opened before the drive is aged, so that a wrong load is told at once.
-    let load = Load::open(&spec, &load::base(load), parts.logical_bytes(), seed).map_err(Failure::input)?;
+    let (loaded, parts) = read_drive(drive, sets)?;
+    let spec = Spec::read(load, load_sets)?;
+    fits_memory(&parts)?;
+    // Opened before the drive is aged, so that a wrong load is told at once. That may mean to read a trace once.
+    let (file, base, bytes) = (spec.file.clone(), spec.base(), parts.logical_bytes());
+    let opened = interruptible(move || Load::open(&file, &base, bytes, seed))?;
+    let load = opened.map_err(|error| spec.failure(&error))?;
+    let path = spec.file.trace.as_ref().map(|trace| spec.base().join(&trace.file));
     let workload = load.description.clone();
     let mut reporter = Reporter::new(progress);
     let start = ThreadTime::now();
@@ -74,6 +97,9 @@ pub fn run(
         let ended =
             feed(&mut drive, load, &mut |at| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12))?;
         partial = ended.interrupted;
+    } else {
+        // What was done before the run is none of its figures.
+        drive.start_measuring();
     }
     if let Some(error) = reporter.error {
         return Err(Failure::Python(error));
@@ -84,8 +110,36 @@ pub fn run(
     result["cpu_s"] = (start.elapsed().as_secs_f64() - prepared).into();
     result["precondition_cpu_s"] = prepared.into();
     result["snapshot"] = json!(snapshot);
+    // Where the trace lies is told, and is no part of what was run.
+    if let Some(trace) = result["workload"].get_mut("trace") {
+        trace["path"] = json!(path);
+    }
     result["changes"] = changes(&loaded);
     Ok(result)
+}
+
+/// Refuses a drive that this machine cannot hold: running out of memory would end the program without a word.
+fn fits_memory(parts: &Parts) -> Result<(), Failure> {
+    let needed = parts.derived().state_bytes;
+    let free = free_memory();
+    let granted = usize::try_from(needed).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if granted && free.is_none_or(|free| needed <= free) {
+        return Ok(());
+    }
+    let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
+    let has = free.map_or(String::new(), |free| format!(", and this machine has {:.1} GiB free", gib(free)));
+    Err(Failure::Input(format!(
+        "the drive's state would take {:.1} GiB of memory{has}: give fewer or larger pages in [geometry], or larger mapping \
+         units by mapping.unit_kib",
+        gib(needed)
+    )))
+}
+
+/// Bytes of memory that programs can still get, if the system says so.
+fn free_memory() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// The drive at the start of the run.
@@ -96,7 +150,7 @@ fn prepare(
     reporter: &mut Reporter,
 ) -> Result<(Drive, Option<Preconditioned>), Failure> {
     if let Some(path) = snapshot {
-        let (_, drive) = snapshot::load(Path::new(path), config, seed).map_err(Failure::input)?;
+        let (_, drive) = read_snapshot(Path::new(path), config, seed)?;
         return Ok((drive, None));
     }
     let mut drive = Drive::new(config, seed).map_err(Failure::input)?;
@@ -129,14 +183,17 @@ pub fn precondition(
     progress: Py<PyAny>,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
-    let (loaded, parts): (Loaded<DriveConfig>, Parts) = wordline_drive::load(drive, sets).map_err(Failure::input)?;
+    let (loaded, parts) = read_drive(drive, sets)?;
+    fits_memory(&parts)?;
     let mut reporter = Reporter::new(progress);
-    let (drive, done) = prepare(&loaded.value, seed, None, &mut reporter)?;
+    let (aged, done) = prepare(&loaded.value, seed, None, &mut reporter)?;
     if let Some(error) = reporter.error {
         return Err(Failure::Python(error));
     }
     let done = done.ok_or_else(|| {
-        Failure::Input("the drive has no [precondition]; say what to do, as in --set precondition.fill=true".into())
+        Failure::Input(format!(
+            "{drive}: nothing is asked for in [precondition]; say what to do, as in --set precondition.fill=true"
+        ))
     })?;
     let header = Header {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -147,13 +204,18 @@ pub fn precondition(
     if done.interrupted {
         return Ok(json!({"precondition": done, "state_bytes": 0, "partial": true}));
     }
-    let bytes = snapshot::save(out, &header, &drive).map_err(Failure::input)?;
+    let bytes = snapshot::save(out, &header, &aged).map_err(|error| match error {
+        SnapshotError::Io { error, .. } => {
+            Failure::Run(format!("the snapshot cannot be written: {}", system_words(&error)))
+        }
+        other => Failure::input(other),
+    })?;
     Ok(json!({
         "precondition": done,
         "state_bytes": parts.derived().state_bytes,
         "file_bytes": bytes,
         "write_amplification": done.write_amplification,
-        "free_blocks": drive.kernel().blocks().free_blocks(),
+        "free_blocks": aged.kernel().blocks().free_blocks(),
         "seed": seed,
         "partial": false,
     }))

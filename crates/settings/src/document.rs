@@ -160,6 +160,18 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
+    /// The line in which a span begins, to be shown below a message; nothing for a text without a name, which is one line.
+    fn line_of(&self, span: Option<Range<usize>>, name: &str) -> String {
+        let Some(Range { start, .. }) = span.filter(|_| !name.is_empty()) else { return String::new() };
+        let line = self.line_starts.partition_point(|&from| from <= start);
+        let text = self.text.lines().nth(line - 1).unwrap_or("").trim();
+        if text.is_empty() {
+            return String::new();
+        }
+        let shown: String = text.chars().take(100).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        format!("\n  line {line}: {shown}")
+    }
+
     fn new(name: &'a str, text: &'a str) -> Self {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Places { name, text, line_starts }
@@ -205,7 +217,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Node, SettingsError> {
     let place = |span: Range<usize>| places.at(span.start);
     let table = DeTable::parse(text).map_err(|error| SettingsError::Syntax {
         at: place(error.span().unwrap_or(0..0)),
-        message: format!("not valid TOML: {}", error.message()),
+        message: format!("not valid TOML: {}{}", error.message(), places.line_of(error.span(), name)),
     })?;
     Ok(Node { at: Some(Origin::start_of(name)), data: table_data(table.get_ref(), &place)? })
 }

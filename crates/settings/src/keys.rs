@@ -177,7 +177,10 @@ fn tidy(doc: &str) -> String {
 }
 
 fn one_of(words: &[&str]) -> String {
-    format!("one of {}", words.join(", "))
+    match words {
+        [only] => format!("\"{only}\""),
+        _ => format!("one of {}", words.join(", ")),
+    }
 }
 
 /// The kind of value, in words.

@@ -109,7 +109,7 @@ pub(crate) fn wrong_type(path: &[String], node: &Node, at: Origin, view: &View<'
 /// What probably went wrong when a value has the wrong type.
 fn type_hint(key: &str, node: &Node, view: &View<'_>, at: &Origin) -> Option<String> {
     let types = view.types();
-    let numeric = types.iter().any(|t| matches!(*t, "integer" | "number"));
+    let numeric = is_numeric(view);
     match &node.data {
         Data::Text(text) if numeric => number_in_text(key, text),
         Data::Text(text) if types.contains(&"boolean") => {
@@ -125,6 +125,9 @@ fn type_hint(key: &str, node: &Node, view: &View<'_>, at: &Origin) -> Option<Str
         Data::Table(_) if matches!((view.shape(), at), (Shape::Array, Origin::Set(_))) => {
             Some(format!("address an element by its number, as in '{key}.0'"))
         }
+        Data::Table(_) if matches!(view.shape(), Shape::Array) && holds_tables(view) => {
+            Some(format!("write [[{key}]], in two pairs of brackets"))
+        }
         Data::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => Some(format!("write {x:.0}")),
         Data::Integer(_) | Data::Boolean(_) | Data::Date(_) if types.contains(&"string") => {
             let value = node.describe();
@@ -135,6 +138,18 @@ fn type_hint(key: &str, node: &Node, view: &View<'_>, at: &Origin) -> Option<Str
         }
         _ => None,
     }
+}
+
+/// True if a number may stand here, alone or as one of several forms.
+fn is_numeric(view: &View<'_>) -> bool {
+    match view.shape() {
+        Shape::Either(branches) => branches.iter().any(is_numeric),
+        _ => view.types().iter().any(|t| matches!(*t, "integer" | "number")),
+    }
+}
+
+fn holds_tables(view: &View<'_>) -> bool {
+    matches!(view.element(0).shape(), Shape::Table)
 }
 
 /// Advice on `"50us"` or `"50"` where a number belongs.
@@ -166,7 +181,11 @@ pub(crate) fn expected(view: &View<'_>) -> String {
         Shape::Any => "a value".to_string(),
         Shape::Choice(words) => one_of(&words.iter().map(|w| w.name).collect::<Vec<_>>()),
         Shape::Scalar(types) => types.iter().map(|t| article(t)).collect::<Vec<_>>().join(" or "),
-        Shape::Array => article("array").to_string(),
+        Shape::Array => match view.element(0) {
+            tables if matches!(tables.shape(), Shape::Table) => "an array of tables".to_string(),
+            numbers if is_numeric(&numbers) => "an array of numbers".to_string(),
+            _ => article("array").to_string(),
+        },
         Shape::Table => article("object").to_string(),
         Shape::Either(branches) => {
             let mut kinds: Vec<String> = Vec::new();

@@ -133,7 +133,11 @@ fn wrong_types() {
         ("geometry = 3", "my.toml:1:12: 'geometry' is 3; expected a table"),
         ("name = 3", "my.toml:1:8: 'name' is 3; expected a string; write \"3\""),
         ("name = 2020-01-01", "my.toml:1:8: 'name' is 2020-01-01; expected a string; write \"2020-01-01\""),
-        ("job = 3", "my.toml:1:7: 'job' is 3; expected an array"),
+        ("job = 3", "my.toml:1:7: 'job' is 3; expected an array of tables"),
+        (
+            "[job]\nrw = 'read'",
+            "my.toml:1:1: 'job' is a table; expected an array of tables; write [[job]], in two pairs of brackets",
+        ),
         (
             "geometry.paired = 'true'",
             "my.toml:1:19: 'geometry.paired' is \"true\"; expected true or false; write true without quotes",
@@ -209,7 +213,7 @@ fn missing_keys() {
 #[test]
 fn untagged_and_externally_tagged_enums() {
     all(&[
-        ("start = 'now'", "my.toml:1:9: 'start' is \"now\"; expected an integer or a table or an array"),
+        ("start = 'now'", "my.toml:1:9: 'start' is \"now\"; expected an integer or a table or an array of numbers"),
         ("start = -3", "my.toml:1:9: 'start' is -3; it cannot be negative: the smallest is 0"),
         ("start.queue = 300", "my.toml:1:15: 'start.queue' is 300; the largest is 255"),
         ("start.que = 3", "my.toml:1:7: unknown key 'start.que' (value 3); did you mean 'start.queue'?"),
@@ -230,8 +234,11 @@ fn what_only_the_section_itself_refuses() {
 #[test]
 fn toml_syntax() {
     all(&[
-        ("name = 'a'\nname = 'b'", "my.toml:2:1: not valid TOML: duplicate key"),
-        ("\u{feff}name = 'a'\r\n[geometry", "my.toml:2:10: not valid TOML: unclosed table, expected `]`"),
+        ("name = 'a'\nname = 'b'", "my.toml:2:1: not valid TOML: duplicate key\n  line 2: name = 'b'"),
+        (
+            "\u{feff}name = 'a'\r\n[geometry",
+            "my.toml:2:10: not valid TOML: unclosed table, expected `]`\n  line 2: [geometry",
+        ),
     ]);
     let error = common::try_load("name = zzz", &[]).expect_err("a bare word is no TOML");
     assert!(error.to_string().starts_with("my.toml:1:8: not valid TOML: "), "{error}");
@@ -255,7 +262,10 @@ fn set_overrides() {
         ("victim=best_of", "'victim' is \"best_of\"; expected a table; write 'victim.policy = \"best_of\"'"),
         ("job.2.rw=read", "'job' is addressed at 2; 'job' has 2 elements, numbered 0 to 1"),
         ("job.1.rv=read", "unknown key 'job.1.rv' (value \"read\"); the keys of 'job.1' are: rw, depth"),
-        ("job.x=read", "'job' is a table; expected an array; address an element by its number, as in 'job.0'"),
+        (
+            "job.x=read",
+            "'job' is a table; expected an array of tables; address an element by its number, as in 'job.0'",
+        ),
     ] {
         assert_eq!(message("extends = 'jobs'", &[set]), format!("--set {set}: {expected}"));
     }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -68,11 +69,16 @@ impl Read for Counting {
 impl Input {
     pub fn open(path: &Path) -> Result<Self, WorkloadError> {
         let io = |source| WorkloadError::Io { file: path.to_owned(), source };
-        let mut file = File::open(path).map_err(io)?;
-        let meta = file.metadata().map_err(io)?;
+        // Looked at before it is opened: opening a pipe would wait for its writer.
+        let meta = std::fs::metadata(path).map_err(io)?;
         if meta.is_dir() {
             return Err(io(io::Error::other("this is a directory; a trace is one file")));
         }
+        if meta.file_type().is_fifo() {
+            let what = "this is a pipe; a trace is a file, as it may have to be read more than once";
+            return Err(io(io::Error::other(what)));
+        }
+        let mut file = File::open(path).map_err(io)?;
         let mut magic = Vec::with_capacity(8);
         (&mut file).take(8).read_to_end(&mut magic).map_err(io)?;
         file.seek(SeekFrom::Start(0)).map_err(io)?;

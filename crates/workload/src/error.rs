@@ -14,7 +14,7 @@ const SHOWN: usize = 120;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// The file could not be opened or read.
-    #[error("{}: {source}", file.display())]
+    #[error("{}: {}", file.display(), system_words(source))]
     Io {
         /// The file.
         file: PathBuf,
@@ -125,6 +125,22 @@ impl Problem {
     #[cold]
     pub fn new(field: &'static str, value: &[u8], problem: impl Into<String>) -> Box<Self> {
         Box::new(Self { field, value: shown(value), problem: problem.into() })
+    }
+}
+
+/// What the operating system said, in a user's words.
+#[must_use]
+pub fn system_words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "no permission to read this file".to_owned(),
+        _ => match error.to_string() {
+            // The number helps nobody.
+            text if error.raw_os_error().is_some() => {
+                text.split(" (os error").next().unwrap_or_default().to_lowercase()
+            }
+            text => text,
+        },
     }
 }
 

@@ -29,7 +29,7 @@ mod synth;
 mod testing;
 
 pub use compress::Compression;
-pub use error::{LineError, WorkloadError};
+pub use error::{system_words, LineError, WorkloadError};
 pub use info::{info, DeviceInfo, TraceInfo};
 pub use job::{Bytes, JobOptions, RateProcess, Rw};
 pub use load::{Load, LoadFile, LoadStream, Pacing};

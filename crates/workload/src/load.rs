@@ -106,7 +106,8 @@ pub struct Load {
     /// The trace first, then the jobs in order, each as many times as it has `numjobs`. A request's `stream` is its
     /// stream's index here.
     pub streams: Vec<LoadStream>,
-    /// What was opened, resolved: file, format and why it was taken, regions and sizes in bytes. Part of a run's results.
+    /// What was opened, resolved: file name, format and why it was taken, regions and sizes in bytes. Part of a run's
+    /// results and of their digest, so it says nothing of the machine.
     pub description: Value,
 }
 
@@ -145,9 +146,18 @@ impl Load {
         for stream in &mut streams {
             stream.end = stream.end.into_iter().chain(total_end).min();
         }
-        description.insert("options".to_owned(), serde_json::to_value(spec).unwrap_or(Value::Null));
+        let mut options = serde_json::to_value(spec).unwrap_or(Value::Null);
+        if let (Some(trace), Some(told)) = (&spec.trace, options.get_mut("trace")) {
+            told["file"] = file_name(trace).into();
+        }
+        description.insert("options".to_owned(), options);
         Ok(Load { streams, description: Value::Object(description) })
     }
+}
+
+/// The trace's name without its folder: the same on every machine.
+fn file_name(options: &TraceOptions) -> String {
+    options.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadStream, Value), WorkloadError> {
@@ -158,14 +168,14 @@ fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadSt
     let trace = TraceStream::open(&path, options, drive, 0)?;
     let detected = trace.detected().clone();
     let text = json!({
-        "file": options.file.display().to_string(),
+        "file": file_name(options),
         "format": detected.format.name(),
         "compression": detected.compression.name(),
         "reason": detected.reason,
         "scaled_from_bytes": trace.extent(),
     });
     let stream = LoadStream {
-        name: options.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        name: file_name(options),
         pacing: match options.pace {
             Pace::Timestamps => Pacing::Timestamps,
             Pace::Asap => Pacing::AsFast { iodepth: options.iodepth },

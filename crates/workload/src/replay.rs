@@ -148,8 +148,9 @@ impl TraceStream {
                 self.map.extent()
             ),
             NoPlace::PastEnd { end } => format!(
-                "{} + {} bytes ends at byte {end} and the drive has {drive} bytes; `past_end = \"wrap\"` takes addresses \
-                 modulo the drive's size, `past_end = \"scale\"` shrinks them in proportion",
+                "{} + {} bytes ends at byte {end} and the drive has {drive} bytes. There are three ways to take this, given as \
+                 --past-end or as `past_end` in [trace] of a workload file:\n  error  refuse it (the default)\n  wrap   take \
+                 addresses modulo the drive's size\n  scale  shrink or stretch all addresses by drive size / trace size",
                 record.offset, record.bytes
             ),
             NoPlace::TooLarge => format!("a request of {} bytes is larger than the drive of {drive} bytes", record.bytes),

@@ -156,7 +156,7 @@ fn five_columns_are_never_guessed() {
         "\"disksim-4k\"                  2000 s in ms        32.0 KiB in blocks of 4096",
         "\"mqsim\"                      0.002 s in ns",
         "\"ssdsim\"                     0.002 s in ns",
-        "`format` in [trace]",
+        "--format",
     ] {
         assert!(error.contains(part), "`{part}` is missing in: {error}");
     }

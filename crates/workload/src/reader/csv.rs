@@ -97,8 +97,10 @@ impl Finder<'_> {
 
     #[cold]
     fn missing(&self, what: &str, names: &str, keys: &str) -> Box<Problem> {
+        let first = keys.split('`').nth(1).unwrap_or(keys);
         let problem = format!(
-            "no column with {what}: it is looked for as {names}; name the right one of [{}] by {keys}",
+            "no column with {what}: it is looked for as {names}; name the right one of [{}] by {keys} in [trace], or on the \
+             command line by --load-set trace.{first}=NAME",
             self.names.join(", ")
         );
         Problem::new("header", b"", problem)

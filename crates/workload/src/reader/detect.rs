@@ -85,7 +85,11 @@ fn unknown(first: &[u8]) -> String {
         }
     }
     let names: Vec<_> = TraceFormat::ALL.iter().map(|format| format.name()).collect();
-    message + &format!("  formats that can be given as `format` in [trace]: {}", names.join(", "))
+    message
+        + &format!(
+            "  formats that can be given by --format, or as `format` in [trace] of a workload file: {}",
+            names.join(", ")
+        )
 }
 
 /// What the first lines of a five-column file would mean in each format of that family.
@@ -105,8 +109,9 @@ fn five_columns(lines: &mut Lines) -> String {
         message += &sample.row(format);
     }
     message
-        + "  give the right one as `format` in [trace]; where a write is 1 and a read 0, also `read_is = \"0\"`; other units \
-           by `time_unit`, `address_block_bytes`, `size_block_bytes`"
+        + "  give the right one by --format, as in --format disksim, or as `format` in [trace] of a workload file;\n  where a \
+           write is 1 and a read 0, also `read_is = \"0\"` (--load-set 'trace.read_is=\"0\"'); other units by `time_unit`,\n  \
+           `address_block_bytes`, `size_block_bytes` (--load-set trace.time_unit=us)"
 }
 
 /// Sums over the first lines, without units.

@@ -170,7 +170,10 @@ impl TraceReader {
                 self.skipped += 1;
                 return Ok(None);
             }
-            return Err(self.bad("size", "is zero; `zero_size = \"skip\"` leaves such requests out".to_owned()));
+            return Err(self.bad(
+                "size",
+                "is zero; `zero_size = \"skip\"` (--load-set trace.zero_size=skip) leaves such requests out".to_owned(),
+            ));
         }
         // The last 512 bytes stay free, so that rounding outwards to sectors cannot overflow either.
         if parsed.offset > u64::MAX - parsed.bytes - 512 {
@@ -201,8 +204,8 @@ impl TraceReader {
     fn runs_backwards(&self, time: u128) -> WorkloadError {
         let back = self.last - time;
         let problem = format!(
-            "runs backwards: {} s before the request above; sort the trace, or `backwards = \"clamp\"` lets such requests \
-             arrive together with the one before",
+            "runs backwards: {} s before the request above; sort the trace, or `backwards = \"clamp\"` (--load-set \
+             trace.backwards=clamp) lets such requests arrive together with the one before",
             seconds(back)
         );
         self.bad("time", problem)
