@@ -63,6 +63,29 @@ fn instructions(name: &str) -> Option<f64> {
     Some((long.0 - short.0) / (long.1 - short.1))
 }
 
+/// Where the instructions of a case go, by callgrind; nothing without valgrind.
+fn profile(name: &str) -> Vec<String> {
+    let Ok(program) = std::env::current_exe() else { return Vec::new() };
+    let file = std::env::temp_dir().join(format!("wordline-bench-{}.callgrind", std::process::id()));
+    let ran = Command::new("valgrind")
+        .arg("--tool=callgrind")
+        .arg(format!("--callgrind-out-file={}", file.display()))
+        .arg(program)
+        .args(["--case", name, "--small", "1.0"])
+        .output();
+    let annotated = ran.and_then(|_| Command::new("callgrind_annotate").arg(&file).output());
+    // Without the file there was nothing to annotate either.
+    let _ = std::fs::remove_file(&file);
+    let Ok(output) = annotated else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let short = |line: &str| {
+        let line = line.split(" [").next().unwrap_or(line).trim();
+        let (figures, place) = line.split_once(')').unwrap_or((line, ""));
+        format!("{}){}", figures, place.rsplit('/').next().map(|p| format!(" {p}")).unwrap_or_default())
+    };
+    text.lines().filter(|line| line.contains("%)") && !line.contains("TOTALS")).take(10).map(short).collect()
+}
+
 fn all(names: &[&str]) -> ExitCode {
     let mut rows = Vec::new();
     println!(
@@ -99,7 +122,17 @@ fn all(names: &[&str]) -> ExitCode {
         result["instructions"] = json!(counted);
         rows.push(result);
     }
-    let document = json!({"schema": 1, "version": env!("CARGO_PKG_VERSION"), "cases": rows});
+    let hottest = rows.iter().max_by(|a, b| {
+        let count = |row: &Value| row["instructions"].as_f64().unwrap_or(0.0);
+        count(a).total_cmp(&count(b))
+    });
+    let hottest = hottest.and_then(|row| Some((row["name"].as_str()?.to_owned(), row["instructions"].as_f64()?)));
+    let lines = hottest.as_ref().map_or_else(Vec::new, |(name, _)| profile(name));
+    if let Some((name, _)) = hottest.as_ref().filter(|_| !lines.is_empty()) {
+        println!("instructions of '{name}', ageing of the drive included, by function:");
+        lines.iter().for_each(|line| println!("    {line}"));
+    }
+    let document = json!({"profile": {"case": hottest.map(|h| h.0), "functions": lines}, "schema": 1, "version": env!("CARGO_PKG_VERSION"), "cases": rows});
     if let Err(error) = std::fs::write("bench.json", format!("{document:#}\n")) {
         eprintln!("bench.json: {error}");
         return ExitCode::FAILURE;
