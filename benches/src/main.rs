@@ -122,6 +122,9 @@ fn all(names: &[&str]) -> ExitCode {
         result["instructions"] = json!(counted);
         rows.push(result);
     }
+    println!(
+        "instructions are counted on 16 planes of 32 blocks, whose collector moves more than that of the full drive"
+    );
     let hottest = rows.iter().max_by(|a, b| {
         let count = |row: &Value| row["instructions"].as_f64().unwrap_or(0.0);
         count(a).total_cmp(&count(b))

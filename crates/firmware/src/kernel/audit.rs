@@ -1,0 +1,137 @@
+//! Looking at the whole: taking over the state of another drive, counting everything again, hashing it.
+
+use super::{Fault, Kernel};
+use crate::blocks::Status;
+use crate::{ConfigError, Plan};
+use wordline_base::Time;
+
+impl Kernel {
+    /// Takes over the data, maps and wear of another drive of the same geometry and unit size, keeping its own policies.
+    ///
+    /// # Errors
+    /// Names the first figure in which the drives differ.
+    ///
+    /// # Panics
+    /// While operations of either are queued or run.
+    pub fn adopt(&mut self, other: &Kernel) -> Result<(), ConfigError> {
+        assert!(self.slab.live() == 0 && other.slab.live() == 0, "state is taken over while operations run");
+        if self.flash.geometry() != other.flash.geometry() {
+            let shape = |kernel: &Self| {
+                let g = kernel.flash.geometry();
+                format!(
+                    "{} x {} x {} x {} planes of {} blocks of {} pages of {} KiB",
+                    g.channels,
+                    g.packages,
+                    g.dies_per_package,
+                    g.planes_per_die,
+                    g.blocks_per_plane,
+                    g.pages_per_block,
+                    g.page_bytes / 1024
+                )
+            };
+            let problem = format!("the saved state has {}; give the drive the same", shape(other));
+            return Err(ConfigError::new("geometry", shape(self), problem));
+        }
+        let unit_kib = |kernel: &Self| kernel.plan.unit_bytes / 1024;
+        if unit_kib(self) != unit_kib(other) {
+            let problem = format!("the saved state was made with {}; give the drive the same", unit_kib(other));
+            return Err(ConfigError::new("mapping.unit_kib", unit_kib(self), problem));
+        }
+        if self.plan.logical_units != other.plan.logical_units {
+            let ratio = |plan: &Plan| format!("{:.6}", f64::from(plan.raw_units) / f64::from(plan.logical_units));
+            let problem = format!("the saved state was made with {}; give the drive the same", ratio(&other.plan));
+            return Err(ConfigError::new("capacity.raw_over_logical", ratio(&self.plan), problem));
+        }
+        if self.plan.domains != other.plan.domains {
+            let scope = |domains: u32| if domains == 1 { "drive" } else { "plane" };
+            let problem = format!("the saved state was made with \"{}\"; give it the same", scope(other.plan.domains));
+            return Err(ConfigError::new("collect.scope", scope(self.plan.domains), problem));
+        }
+        let planes = self.flash.geometry().planes();
+        let same_planes = |page| self.placement.place(page) == other.placement.place(page);
+        if self.placement.fixed() && !(0..planes).all(same_planes) {
+            // Pages that lie elsewhere than they are written could fill a plane beyond its share.
+            let problem = "a fixed plane for every page needs a saved state that was made with the same order";
+            return Err(ConfigError::new("placement.policy", "static", problem));
+        }
+        self.flash.adopt_cells(&other.flash);
+        self.map = other.map.clone();
+        self.space = self.space.with_open_blocks_of(&other.space);
+        self.blocks = self.blocks.with_records_of(&other.blocks, &self.free_block);
+        for domain in 0..self.blocks.domains() {
+            let view = self.blocks.view(domain);
+            (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));
+        }
+        if self.shadow.is_some() {
+            self.shadow = other.shadow.clone();
+        }
+        Ok(())
+    }
+
+    /// Collects what the thresholds ask for, as after taking over another drive's state.
+    pub fn collect_all(&mut self, now: Time) {
+        self.now = now;
+        (0..self.blocks.domains()).for_each(|domain| self.collect(domain));
+    }
+
+    /// Counts everything again and compares: blocks, pages, valid units, and the NAND's own books.
+    ///
+    /// # Errors
+    /// Says what does not balance.
+    pub fn audit(&self) -> Result<(), Fault> {
+        let wrong = |what: String| Err(Fault::Books(what));
+        let units = self.plan.units_per_block;
+        let mut valid_in_all = 0_u64;
+        for (block, record) in self.blocks.records().iter().enumerate() {
+            let start = block as u32 * units;
+            let valid = self.map.count_valid(start, start + units);
+            valid_in_all += u64::from(valid);
+            if valid != record.valid {
+                return wrong(format!("block {block} counts {} valid units but holds {valid}", record.valid));
+            }
+            let nand = self.flash.block_record(block as u32);
+            if (nand.next_page, nand.erases) != (record.write_point, record.erases) {
+                return wrong(format!("block {block} is {record:?} here and {nand:?} in the NAND"));
+            }
+            for place in start..start + units {
+                if self.map.is_valid(place) && !self.map.lies_at(self.map.unit_at(place), place) {
+                    return wrong(format!(
+                        "place {place} is valid but unit {} lies elsewhere",
+                        self.map.unit_at(place)
+                    ));
+                }
+            }
+        }
+        let mapped = (0..self.map.logical_units()).filter(|&unit| self.map.place(unit).is_some()).count() as u64;
+        if mapped != valid_in_all {
+            return wrong(format!("{mapped} units have a place but {valid_in_all} places are valid"));
+        }
+        let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
+        let (free, open) = (count(Status::Free), count(Status::Open));
+        if free as u32 != self.blocks.free_blocks() || open != self.space.open_blocks().count() {
+            return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));
+        }
+        if let Some(shadow) = &self.shadow {
+            for unit in 0..self.map.logical_units() {
+                match self.map.place(unit) {
+                    Some(place) => drop(shadow.check(unit, place)?),
+                    None if shadow.expected(unit) != 0 => return wrong(format!("unit {unit} is lost")),
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A hash of all state that outlives a request: map, blocks, wear.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let mut mix = |value: u32| hash = (hash.rotate_left(23) ^ u64::from(value)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (0..self.map.logical_units()).for_each(|unit| mix(self.map.place(unit).map_or(0, |place| place + 1)));
+        for block in self.blocks.records() {
+            [block.valid, block.write_point, block.erases, block.status as u32].into_iter().for_each(&mut mix);
+        }
+        hash
+    }
+}

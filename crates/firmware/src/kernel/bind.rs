@@ -1,0 +1,323 @@
+//! Binding: the chosen operation gets its page and its partners, and its units their new places.
+
+use super::{stream_of, Fault, HostDone, Kernel, Waits};
+use crate::map::Place;
+use crate::ops::{FlashOp, NONE};
+use crate::policy::arbiter::{Class, CLASSES};
+use wordline_flash::{Kind, PageAddress, MAX_PLANES};
+
+impl Kernel {
+    /// Takes the oldest operation of a plane's queue.
+    #[inline]
+    pub(super) fn pop(&mut self, plane: u32, class: Class) -> Option<u32> {
+        let fifo = &mut self.queues[plane as usize * CLASSES + class as usize];
+        let slot = fifo.pop(&self.slab)?;
+        if fifo.head == NONE {
+            self.clear_waiting(plane, class);
+        }
+        Some(slot)
+    }
+
+    #[inline]
+    pub(super) fn clear_waiting(&mut self, plane: u32, class: Class) {
+        let bit = class as u32 * MAX_PLANES as u32 + self.planes_per_die.remainder(plane);
+        self.waiting[self.planes_per_die.quotient(plane) as usize] &= !(1 << bit);
+    }
+
+    /// Page of a place within its block.
+    #[inline]
+    pub(super) fn page_of(&self, place: Place) -> u32 {
+        self.units_per_page.quotient(self.units_per_block.remainder(place))
+    }
+
+    #[inline]
+    pub(super) fn address(&self, place: Place) -> PageAddress {
+        let block = self.units_per_block.quotient(place);
+        let plane = self.blocks_per_plane.quotient(block);
+        PageAddress {
+            plane: self.planes_per_die.remainder(plane),
+            block: block - plane * self.blocks_per_plane.get(),
+            page: self.page_of(place),
+        }
+    }
+
+    /// Whether the units of a read still lie where it expects them.
+    #[inline]
+    pub(super) fn is_current(&self, op: &FlashOp) -> bool {
+        if op.class == Class::GcRead {
+            return true;
+        }
+        if op.units <= 1 {
+            return self.map.lies_at(op.unit, op.source);
+        }
+        let page = op.source / self.plan.units_per_page;
+        (op.unit..op.unit + u32::from(op.units))
+            .all(|unit| self.map.place(unit).is_some_and(|place| place / self.plan.units_per_page == page))
+    }
+
+    /// Binds a read, with partners of other planes, unless its data have moved.
+    #[inline]
+    pub(super) fn issue_read(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        self.command.clear(Kind::Read);
+        let Waits::Plane(plane) = place else { unreachable!("reads have a plane") };
+        let slot = self.pop(plane, class).expect("the survey saw it");
+        let op = *self.slab.get(slot);
+        if !self.is_current(&op) {
+            self.reroute(slot);
+            return Ok(());
+        }
+        self.add_read(die, slot)?;
+        let window = self.pack.window();
+        let planes = self.flash.geometry().planes_per_die;
+        if window > 0 && planes > 1 {
+            let page = self.page_of(op.source);
+            for partner in die * planes..(die + 1) * planes {
+                let index = partner as usize * CLASSES + class as usize;
+                if partner == plane || self.queues[index].head == NONE {
+                    continue;
+                }
+                let mut fifo = self.queues[index];
+                let mut slab = std::mem::take(&mut self.slab);
+                let joined =
+                    fifo.take_if(&mut slab, window, |op| self.page_of(op.source) == page && self.is_current(op));
+                self.slab = slab;
+                self.queues[index] = fifo;
+                if fifo.head == NONE {
+                    self.clear_waiting(partner, class);
+                }
+                if let Some(slot) = joined {
+                    self.add_read(die, slot)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn add_read(&mut self, die: u32, slot: u32) -> Result<(), Fault> {
+        let op = *self.slab.get(slot);
+        if let (Some(shadow), Class::HostRead) = (&self.shadow, op.class) {
+            for unit in op.unit..op.unit + u32::from(op.units) {
+                let place = self.map.place(unit).ok_or_else(|| Fault::Books(format!("unit {unit} has no place")))?;
+                shadow.check(unit, place)?;
+            }
+        }
+        self.slab.get_mut(slot).next = NONE;
+        let address = self.address(op.source);
+        self.command.add(address, op.bytes);
+        self.attach(die, slot);
+        Ok(())
+    }
+
+    /// Notes that an operation (or a chain of them) is the next page of a die's command.
+    #[inline]
+    pub(super) fn attach(&mut self, die: u32, slot: u32) {
+        let state = &mut self.dies[die as usize];
+        state.pages[usize::from(state.count)] = slot;
+        state.count += 1;
+    }
+
+    /// Sends a read whose data have moved after them.
+    #[cold]
+    pub(super) fn reroute(&mut self, slot: u32) {
+        let op = *self.slab.get(slot);
+        if op.merge {
+            // The slot stays the same: the write buffer knows the write by it.
+            let moved = self.slab.get_mut(slot);
+            match self.map.place(op.unit) {
+                Some(place) => moved.source = place,
+                // Given back meanwhile: the write goes on without old data.
+                None => {
+                    moved.class = Class::HostWrite;
+                    moved.merge = false;
+                }
+            }
+            self.enqueue(slot);
+            return;
+        }
+        let share = op.bytes / u32::from(op.units);
+        self.slab.remove(slot);
+        for unit in op.unit..op.unit + u32::from(op.units) {
+            match self.map.place(unit) {
+                Some(place) => {
+                    let slot = self.slab.insert(FlashOp { unit, units: 1, source: place, bytes: share.max(1), ..op });
+                    self.enqueue(slot);
+                }
+                // Given back meanwhile: the read finds nothing.
+                None => self.done.push(HostDone { request: op.owner, units: 1, bytes: 0, gc_affected: false }),
+            }
+        }
+    }
+
+    /// Binds a page for writes that wait, with partners of other planes.
+    #[inline]
+    pub(super) fn issue_write(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        self.command.clear(Kind::Program);
+        let stream = stream_of(class);
+        let (Waits::Plane(plane) | Waits::Shared(_, plane)) = place;
+        let page = self.space.next_page(&self.blocks, plane, stream);
+        self.bind_page(die, plane, class, place)?;
+        let planes = self.flash.geometry().planes_per_die;
+        if self.pack.window() > 0 && planes > 1 && !self.command.pages().is_empty() {
+            for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
+                if self.space.next_page(&self.blocks, partner, stream) != page
+                    || !self.space.has_room(&self.blocks, partner, stream)
+                {
+                    continue;
+                }
+                let own = self.queues[partner as usize * CLASSES + class as usize];
+                let domain = self.blocks.domain_of_plane(partner);
+                if own.head != NONE && self.may_go(&own, class, domain) {
+                    self.bind_page(die, partner, class, Waits::Plane(partner))?;
+                } else if let Waits::Shared(index, _) = place {
+                    let fifo = self.shared[index];
+                    if fifo.head != NONE && self.may_go(&fifo, class, domain) {
+                        self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the oldest write from where it waits.
+    #[inline]
+    pub(super) fn pop_write(&mut self, plane: u32, class: Class, place: Waits) -> Option<u32> {
+        let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
+        let slot = self.shared[index].pop(&self.slab)?;
+        self.shared_waiting[usize::from(class == Class::GcWrite)] -= 1;
+        Some(slot)
+    }
+
+    /// Fills the next page of a plane with writes that wait, and gives their units their new places.
+    #[inline]
+    pub(super) fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        let (mut first, mut last, mut filled) = (NONE, NONE, 0);
+        let mut page = None;
+        while filled < self.plan.units_per_page {
+            let Some(slot) = self.pop_write(plane, class, place) else { break };
+            if !self.still_wanted(slot) {
+                continue;
+            }
+            let bound = *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class)));
+            let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_page + filled;
+            self.place_unit(slot, at, bound.block, plane)?;
+            if first == NONE {
+                first = slot;
+            } else {
+                self.slab.get_mut(last).next = slot;
+            }
+            self.slab.get_mut(slot).next = NONE;
+            last = slot;
+            filled += 1;
+        }
+        let Some(bound) = page else { return Ok(()) };
+        self.counters.padded_units += u64::from(self.plan.units_per_page - filled);
+        let address = PageAddress {
+            plane: self.planes_per_die.remainder(plane),
+            block: bound.block - plane * self.blocks_per_plane.get(),
+            page: bound.page,
+        };
+        self.command.add(address, self.flash.geometry().page_bytes);
+        self.attach(die, first);
+        let domain = self.blocks.domain_of_plane(plane);
+        if bound.closed {
+            self.blocks.close(bound.block);
+            self.victim.closed(&self.blocks.view(domain), bound.block);
+        }
+        if bound.opened || (bound.closed && self.starved[domain as usize]) {
+            self.collect(domain);
+        }
+        Ok(())
+    }
+
+    /// Whether a write still has to be done. A moved unit that was overwritten is dropped; a merge whose old data have moved
+    /// or changed reads them again.
+    #[inline]
+    pub(super) fn still_wanted(&mut self, slot: u32) -> bool {
+        let op = *self.slab.get(slot);
+        if op.class == Class::GcWrite {
+            let wanted = self.map.is_valid(op.source);
+            if !wanted {
+                self.slab.remove(slot);
+                self.arrived(op.owner, 1);
+            }
+            return wanted;
+        }
+        if op.units == 0 {
+            // Given back while it waited in the buffer.
+            self.buffer.bound(op.unit, slot);
+            self.host_done(slot, &FlashOp { units: 1, ..op }, false);
+            return false;
+        }
+        if op.merge && !self.map.lies_at(op.unit, op.source) {
+            match self.map.place(op.unit) {
+                Some(place) => {
+                    let read = self.slab.get_mut(slot);
+                    read.class = Class::HostRead;
+                    read.source = place;
+                    self.enqueue(slot);
+                    return false;
+                }
+                None => self.slab.get_mut(slot).merge = false,
+            }
+        }
+        true
+    }
+
+    /// Gives a unit its new place.
+    #[inline]
+    pub(super) fn place_unit(&mut self, slot: u32, place: Place, block: u32, plane: u32) -> Result<(), Fault> {
+        let op = *self.slab.get(slot);
+        if let Some(old) = self.map.bind(op.unit, place) {
+            self.invalidate(old);
+        }
+        self.blocks.gain(block, plane);
+        if op.buffered {
+            self.buffer.bound(op.unit, slot);
+        }
+        if let Some(shadow) = &mut self.shadow {
+            if op.class == Class::GcWrite {
+                shadow.moved(op.unit, place, op.stamp)?;
+            } else {
+                shadow.write(op.unit, place, op.stamp);
+            }
+        }
+        Ok(())
+    }
+
+    /// The data at a place are no longer wanted.
+    #[inline]
+    pub(super) fn invalidate(&mut self, place: Place) {
+        let block = self.units_per_block.quotient(place);
+        self.map.invalidate(place);
+        let domain = self.blocks.lose(block);
+        if self.starved[domain as usize] {
+            self.feed(domain);
+        }
+    }
+
+    /// There may be something to gain in a domain that found nothing before.
+    #[cold]
+    pub(super) fn feed(&mut self, domain: u32) {
+        self.starved[domain as usize] = false;
+        self.collect(domain);
+    }
+
+    /// Binds an erase, with partners of other planes.
+    pub(super) fn issue_erase(&mut self, die: u32, place: Waits) {
+        let Waits::Plane(plane) = place else { unreachable!("erases have a plane") };
+        self.command.clear(Kind::Erase);
+        let planes = self.flash.geometry().planes_per_die;
+        let partners = if self.pack.window() > 0 { planes } else { 0 };
+        let others = (die * planes..die * planes + partners).filter(|&other| other != plane);
+        for plane in std::iter::once(plane).chain(others) {
+            let Some(slot) = self.pop(plane, Class::GcErase) else { continue };
+            let block = self.slab.get(slot).source;
+            self.slab.get_mut(slot).next = NONE;
+            let address = self.address(block * self.plan.units_per_block);
+            self.command.add(address, 0);
+            self.attach(die, slot);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Completion: the command of a die has ended, and its operations go back to their tasks.
+
+use super::{Fault, HostDone, Kernel};
+use crate::ops::{FlashOp, NONE};
+use crate::policy::arbiter::Class;
+
+impl Kernel {
+    /// The command of a die has ended: its operations go back to their tasks.
+    #[inline]
+    pub(super) fn complete(&mut self, die: u32) -> Result<(), Fault> {
+        let channel = self.flash.channel_of(die);
+        self.idle_in_channel[channel as usize] += 1;
+        let state = &mut self.dies[die as usize];
+        let (class, count, pages) = (state.class, usize::from(state.count), state.pages);
+        let collector_end = state.collector_end;
+        state.busy = false;
+        state.count = 0;
+        if !class.is_host() {
+            state.collector_end = self.now;
+        }
+        for &page in &pages[..count] {
+            let mut slot = page;
+            while slot != NONE {
+                let op = *self.slab.get(slot);
+                // Freed slots are linked by the same field: what follows must be known before.
+                match class {
+                    Class::HostRead if op.merge => self.merged(slot),
+                    Class::HostRead | Class::HostWrite => self.host_done(slot, &op, op.ready < collector_end),
+                    Class::GcRead => self.moved_out(slot, &op),
+                    Class::GcWrite => {
+                        self.slab.remove(slot);
+                        self.counters.moved_units += 1;
+                        self.arrived(op.owner, 1);
+                    }
+                    Class::GcErase => self.emptied(slot, &op)?,
+                }
+                slot = op.next;
+            }
+        }
+        self.mark(die);
+        // A shared write may have waited for any die.
+        self.shared_dirty |= self.shared_waiting != [0; 2] && !self.dies[die as usize].queued;
+        Ok(())
+    }
+
+    /// Old data of a partial write are there: the whole unit can be written.
+    pub(super) fn merged(&mut self, slot: u32) {
+        self.counters.merge_reads += 1;
+        self.slab.get_mut(slot).class = Class::HostWrite;
+        self.enqueue(slot);
+    }
+
+    #[inline]
+    pub(super) fn host_done(&mut self, slot: u32, op: &FlashOp, gc_affected: bool) {
+        self.slab.remove(slot);
+        if op.buffered {
+            self.buffer.leave(op.unit, op.ordinal);
+        }
+        let bytes = if op.class == Class::HostRead { op.bytes } else { 0 };
+        self.done.push(HostDone { request: op.owner, units: u32::from(op.units), bytes, gc_affected });
+    }
+}

@@ -1,0 +1,87 @@
+//! Queueing: an operation goes into the queue of its class, where its constraint says.
+
+use super::Kernel;
+use crate::map::Place;
+use crate::policy::arbiter::{Class, CLASSES};
+use crate::policy::placement::Constraint;
+use wordline_flash::MAX_PLANES;
+
+impl Kernel {
+    /// Puts an operation into the queue of its class, where its constraint says.
+    #[inline]
+    pub(super) fn enqueue(&mut self, slot: u32) {
+        self.sequence += 1;
+        let op = self.slab.get_mut(slot);
+        op.sequence = self.sequence;
+        op.ready = self.now;
+        let op = *op;
+        let constraint = match op.class {
+            Class::HostRead | Class::GcRead => Constraint::Plane(self.plane_of(op.source)),
+            Class::GcErase => Constraint::Plane(self.blocks.plane_of(op.source)),
+            Class::HostWrite => self.placement.place(self.units_per_page.quotient(op.unit)),
+            Class::GcWrite if self.plan.domains > 1 => Constraint::Plane(self.plane_of(op.source)),
+            Class::GcWrite => self.placement.place(self.units_per_page.quotient(op.unit)),
+        };
+        let geometry = self.flash.geometry();
+        let channels = geometry.channels as usize;
+        match constraint {
+            Constraint::Plane(plane) => {
+                let die = self.planes_per_die.quotient(plane);
+                let bit = op.class as u32 * MAX_PLANES as u32 + self.planes_per_die.remainder(plane);
+                self.queues[plane as usize * CLASSES + op.class as usize].push(&mut self.slab, slot);
+                self.waiting[die as usize] |= 1 << bit;
+                self.mark(die);
+            }
+            Constraint::Any => self.enqueue_shared(op.class, 0, slot),
+            Constraint::Channel(channel) => self.enqueue_shared(op.class, 1 + channel as usize, slot),
+            Constraint::Die(die) => self.enqueue_shared(op.class, 1 + channels + die as usize, slot),
+        }
+        if op.buffered && op.class == Class::HostWrite {
+            self.buffer.wait(slot, op.ordinal);
+            self.push_out();
+        }
+    }
+
+    #[inline]
+    pub(super) fn enqueue_shared(&mut self, class: Class, at: usize, slot: u32) {
+        let row = usize::from(class == Class::GcWrite);
+        let index = row * (self.shared.len() / 2) + at;
+        self.shared[index].push(&mut self.slab, slot);
+        self.shared_waiting[row] += 1;
+        self.shared_dirty = true;
+    }
+
+    /// Wakes the die of the oldest buffered unit if it has waited long enough.
+    pub(super) fn push_out(&mut self) {
+        while let Some((slot, ordinal)) = self.buffer.oldest_waiting() {
+            let op = self.slab.get(slot);
+            // The slot may have been used again since its write left the buffer.
+            let waits = op.ordinal == ordinal && op.class == Class::HostWrite && op.buffered;
+            if waits && !self.buffer.must_go(ordinal) {
+                return;
+            }
+            self.buffer.stop_waiting();
+            if waits {
+                match self.placement.place(self.units_per_page.quotient(op.unit)) {
+                    Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
+                    _ => self.shared_dirty = true,
+                }
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn plane_of(&self, place: Place) -> u32 {
+        self.blocks.plane_of(self.units_per_block.quotient(place))
+    }
+
+    /// Notes that a die may find work.
+    #[inline]
+    pub(super) fn mark(&mut self, die: u32) {
+        let state = &mut self.dies[die as usize];
+        if !state.busy && !state.queued {
+            state.queued = true;
+            self.dirty.push_back(die);
+        }
+    }
+}

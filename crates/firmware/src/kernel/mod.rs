@@ -1,0 +1,510 @@
+//! The kernel: a request's way through the firmware, as named steps in their order.
+//!
+//! [`Kernel::read`], [`Kernel::write`] and [`Kernel::trim`] take what the drive has split into units; `enqueue` puts operations into
+//! the queues of their task; `dispatch` fills an idle die: it surveys what waits, lets the arbiter choose, has pages bound (`bind`)
+//! and starts the command; `complete` takes the command's end back up. Collection runs through the same queues as a task of its
+//! own (`collect`). Each step is a file of that name.
+//!
+//! The host's and the collector's state changes when an operation is *issued*; a die works on its commands one after the
+//! other, so whoever looks a place up later finds its data there by the time the die serves it.
+
+mod audit;
+mod bind;
+mod collect;
+mod complete;
+mod dispatch;
+mod enqueue;
+
+use crate::blocks::{Blocks, Sizes};
+use crate::buffer::Buffer;
+use crate::map::{Map, Place};
+use crate::mover::Jobs;
+use crate::ops::{Fifo, FlashOp, Slab, NONE};
+use crate::policy::arbiter::{ArbiterPolicy, Class, CLASSES};
+use crate::policy::collect::CollectPolicy;
+use crate::policy::free_block::FreeBlockPolicy;
+use crate::policy::pack::PackPolicy;
+use crate::policy::placement::PlacementPolicy;
+use crate::policy::trim::TrimPolicy;
+use crate::policy::victim::VictimPolicy;
+use crate::shadow::{Misplaced, Shadow};
+use crate::space::{Space, Stream};
+use crate::{ConfigError, FirmwareConfig, Plan};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use wordline_base::{Divisor, EventQueue, Time};
+use wordline_flash::{Command, Flash, FlashError, Kind, MAX_PLANES};
+
+/// The run cannot go on: the firmware broke a rule. Always a defect of the model, never a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The flash refused a command.
+    #[error(transparent)]
+    Flash(#[from] FlashError),
+    /// Data were lost or misplaced.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
+    /// The books do not balance.
+    #[error("block accounting: {0}")]
+    Books(String),
+}
+
+/// Units of a host request that are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostDone {
+    /// The request, as the drive numbered it.
+    pub request: u32,
+    /// How many units.
+    pub units: u32,
+    /// Bytes that the flash delivered for it.
+    pub bytes: u32,
+    /// Whether the operation waited for a die that the collector held.
+    pub gc_affected: bool,
+}
+
+/// What the flash did for whom. Units and pages, not bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Pages read, programmed or blocks erased, by class of operation.
+    pub ops: [u64; CLASSES],
+    /// Of these, the ones in a command for several planes.
+    pub multi_plane: [u64; CLASSES],
+    /// Page reads for writes of less than a unit.
+    pub merge_reads: u64,
+    /// Units written by the host.
+    pub host_units: u64,
+    /// Units moved by the collector.
+    pub moved_units: u64,
+    /// Units of programmed pages that stayed empty.
+    pub padded_units: u64,
+    /// Units written by the host that never reached flash: replaced or given back while they waited in the write buffer.
+    pub absorbed_units: u64,
+    /// Blocks collected.
+    pub collections: u64,
+    /// Flash commands.
+    pub commands: u64,
+}
+
+impl Counters {
+    /// Pages read for any reason.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.ops[Class::HostRead as usize] + self.ops[Class::GcRead as usize]
+    }
+
+    /// Pages programmed for any reason.
+    #[must_use]
+    pub fn programs(&self) -> u64 {
+        self.ops[Class::HostWrite as usize] + self.ops[Class::GcWrite as usize]
+    }
+
+    /// Blocks erased.
+    #[must_use]
+    pub fn erases(&self) -> u64 {
+        self.ops[Class::GcErase as usize]
+    }
+}
+
+/// What a die does now.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Die {
+    busy: bool,
+    queued: bool,
+    class: Class,
+    count: u8,
+    pages: [u32; MAX_PLANES],
+    /// When the collector last let go of it.
+    collector_end: Time,
+}
+
+/// Where the chosen operation waits.
+#[derive(Clone, Copy, Debug)]
+enum Waits {
+    Plane(u32),
+    /// In a shared queue, to be bound in the plane given.
+    Shared(usize, u32),
+}
+
+/// The firmware of one drive with its flash.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kernel {
+    plan: Plan,
+    units_per_block: Divisor,
+    units_per_page: Divisor,
+    planes_per_die: Divisor,
+    blocks_per_plane: Divisor,
+    flash: Flash,
+    timed: bool,
+    now: Time,
+    map: Map,
+    blocks: Blocks,
+    space: Space,
+    jobs: Jobs,
+    shadow: Option<Shadow>,
+
+    placement: PlacementPolicy,
+    victim: VictimPolicy,
+    collect: CollectPolicy,
+    free_block: FreeBlockPolicy,
+    pack: PackPolicy,
+    arbiter: ArbiterPolicy,
+    trim: TrimPolicy,
+
+    slab: Slab,
+    sequence: u64,
+    /// By plane, then class.
+    queues: Vec<Fifo>,
+    /// By die: bit `class * MAX_PLANES + plane` tells that a queue is not empty.
+    waiting: Vec<u64>,
+    /// Writes without a plane yet: by write class, then any, each channel, each die.
+    shared: Vec<Fifo>,
+    shared_waiting: [u32; 2],
+    shared_dirty: bool,
+    dies: Vec<Die>,
+    /// The command being put together.
+    command: Command,
+    idle_in_channel: Vec<u32>,
+    channel_turn: u32,
+    die_turn: Vec<u32>,
+    /// Idle dies that may find work.
+    dirty: VecDeque<u32>,
+    /// Untimed commands that have ended.
+    ended: VecDeque<u32>,
+    /// Some write found no room.
+    stalled: bool,
+    /// Domains that want to collect but found no block that gains a page: the next invalidation there lets them look again.
+    starved: Vec<bool>,
+
+    buffer: Buffer,
+    done: Vec<HostDone>,
+    counters: Counters,
+}
+
+fn stream_of(class: Class) -> Stream {
+    if class == Class::HostWrite {
+        Stream::Host
+    } else {
+        Stream::Collector
+    }
+}
+
+impl Kernel {
+    /// An empty drive's firmware. `buffer_units` writes are acknowledged before they are in flash; `verify` keeps a shadow disk.
+    ///
+    /// # Errors
+    /// Names the key that cannot be used.
+    pub fn new(
+        config: &FirmwareConfig,
+        flash: Flash,
+        seed: u64,
+        buffer_units: u32,
+        verify: bool,
+    ) -> Result<Self, ConfigError> {
+        let geometry = *flash.geometry();
+        let plan = config.plan(&geometry)?;
+        let build = config.build(&geometry, plan.units_per_page, seed);
+        let victim = config.victim.build(&build)?;
+        let free_block = config.free_block.build(&build)?;
+        let collect = config.collect.build(&build)?;
+        let sizes = Sizes {
+            planes: geometry.planes(),
+            planes_per_domain: geometry.planes() / build.domains,
+            blocks_per_plane: geometry.blocks_per_plane,
+            pages_per_block: geometry.pages_per_block,
+            units_per_page: plan.units_per_page,
+        };
+        let idle = Die {
+            busy: false,
+            queued: false,
+            class: Class::HostRead,
+            count: 0,
+            pages: [NONE; MAX_PLANES],
+            collector_end: 0,
+        };
+        let places = 1 + geometry.channels as usize + geometry.dies() as usize;
+        Ok(Self {
+            plan,
+            units_per_block: Divisor::new(plan.units_per_block),
+            units_per_page: Divisor::new(plan.units_per_page),
+            planes_per_die: Divisor::new(geometry.planes_per_die),
+            blocks_per_plane: Divisor::new(geometry.blocks_per_plane),
+            timed: true,
+            now: 0,
+            map: Map::new(plan.logical_units, plan.raw_units),
+            blocks: Blocks::new(sizes, victim.ranked(), &free_block),
+            space: Space::new(geometry.planes(), build.domains, collect.reserve(), geometry.pages_per_block),
+            jobs: Jobs::new(build.domains, collect.window()),
+            shadow: verify.then(|| Shadow::new(plan.logical_units, plan.raw_units)),
+            placement: config.placement.build(&build)?,
+            victim,
+            free_block,
+            pack: config.pack.build(&build)?,
+            arbiter: config.arbiter.build(&build)?,
+            trim: config.trim.build(&build)?,
+            collect,
+            slab: Slab::new(),
+            sequence: 0,
+            queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
+            waiting: vec![0; geometry.dies() as usize],
+            shared: vec![Fifo::default(); 2 * places],
+            shared_waiting: [0; 2],
+            shared_dirty: false,
+            dies: vec![idle; geometry.dies() as usize],
+            command: Command::new(Kind::Read),
+            idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
+            channel_turn: 0,
+            die_turn: vec![0; geometry.channels as usize],
+            dirty: VecDeque::with_capacity(geometry.dies() as usize),
+            ended: VecDeque::with_capacity(geometry.dies() as usize),
+            stalled: false,
+            starved: vec![false; build.domains as usize],
+            buffer: Buffer::new(buffer_units),
+            done: Vec::new(),
+            counters: Counters::default(),
+            flash,
+        })
+    }
+
+    /// The figures of the drive.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The flash, to look at.
+    #[must_use]
+    pub fn flash(&self) -> &Flash {
+        &self.flash
+    }
+
+    /// Block accounting, to look at.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// What the flash did for whom.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Starts the counters anew.
+    pub fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    /// Operations that are queued or run.
+    #[must_use]
+    pub fn operations(&self) -> u32 {
+        self.slab.live()
+    }
+
+    /// Whether commands take time. Switching is allowed only while nothing runs.
+    ///
+    /// # Panics
+    /// While operations are queued or run.
+    pub fn set_timed(&mut self, timed: bool) {
+        assert_eq!(self.slab.live(), 0, "timing is switched while operations run");
+        self.timed = timed;
+    }
+
+    /// Host units done since the last call; the caller drains them.
+    #[inline]
+    pub fn done(&mut self) -> &mut Vec<HostDone> {
+        &mut self.done
+    }
+
+    /// Tells that a unit will soon be read or written, so that its map entry is at hand then.
+    #[inline]
+    pub fn expect(&self, unit: u32) {
+        self.map.expect(unit);
+    }
+
+    /// Reads `bytes` from byte `skip` of unit `first` on, for a request; gives the units and bytes that wait for flash. The others
+    /// are unwritten or still in the write buffer.
+    #[inline]
+    pub fn read(&mut self, now: Time, request: u32, first: u32, skip: u32, bytes: u32) -> (u32, u32) {
+        self.now = now;
+        let unit_bytes = self.plan.unit_bytes;
+        let end = first + (skip + bytes).div_ceil(unit_bytes);
+        let (mut units_waiting, mut bytes_waiting) = (0, 0);
+        let (mut at, mut skip, mut left) = (first, skip, bytes);
+        while at < end {
+            let place = if self.buffer.holds(at) { None } else { self.map.place(at) };
+            let units = place.map_or(1, |place| self.run_in_page(at, end, place));
+            let share = (units * unit_bytes - skip).min(left);
+            if let Some(place) = place {
+                let op = FlashOp {
+                    class: Class::HostRead,
+                    unit: at,
+                    units: units as u16,
+                    source: place,
+                    owner: request,
+                    bytes: share,
+                    ..FlashOp::default()
+                };
+                let op = self.slab.insert(op);
+                self.enqueue(op);
+                units_waiting += units;
+                bytes_waiting += share;
+            }
+            left -= share;
+            skip = 0;
+            at += units;
+        }
+        (units_waiting, bytes_waiting)
+    }
+
+    /// How many units from `first` on lie in the page of `place`.
+    #[inline]
+    fn run_in_page(&self, first: u32, end: u32, place: Place) -> u32 {
+        let page = place / self.plan.units_per_page;
+        let mut units = 1;
+        if self.plan.units_per_page > 1 {
+            while first + units < end
+                && self.map.place(first + units).is_some_and(|other| other / self.plan.units_per_page == page)
+                && !self.buffer.holds(first + units)
+            {
+                units += 1;
+            }
+        }
+        units
+    }
+
+    /// The write buffer, to look at.
+    #[inline]
+    #[must_use]
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// Writes a unit for a request; `whole` tells whether all its bytes are given. True if the host need not wait for it, because
+    /// it stays in the write buffer; `through` forbids that (FUA).
+    #[inline]
+    pub fn write(&mut self, now: Time, request: u32, unit: u32, whole: bool, through: bool) -> bool {
+        self.now = now;
+        self.counters.host_units += 1;
+        let mut op = FlashOp { class: Class::HostWrite, unit, owner: request, ..FlashOp::default() };
+        if let Some(shadow) = &mut self.shadow {
+            op.stamp = shadow.version();
+        }
+        let buffered = self.buffer.is_used();
+        if buffered && self.absorb(unit, request, op.stamp, through) {
+            return !through;
+        }
+        if buffered {
+            op.ordinal = self.buffer.take(unit);
+            op.buffered = true;
+            if through {
+                self.buffer.hurry(op.ordinal);
+            } else {
+                op.owner = NONE;
+            }
+        }
+        let old = if whole { None } else { self.map.place(unit) };
+        if let Some(place) = old {
+            op.class = Class::HostRead;
+            op.merge = true;
+            op.source = place;
+            op.bytes = self.plan.unit_bytes;
+        }
+        let slot = self.slab.insert(op);
+        if buffered {
+            self.buffer.pend(unit, slot);
+        }
+        self.enqueue(slot);
+        buffered && !through
+    }
+
+    /// A write of a unit that still waits in the buffer replaces what waits there; false if nothing does.
+    fn absorb(&mut self, unit: u32, request: u32, stamp: u32, through: bool) -> bool {
+        let Some(slot) = self.buffer.pending(unit) else { return false };
+        let op = self.slab.get_mut(slot);
+        if through && op.owner != NONE {
+            // Two FUA writes of one unit at a time: each answers for itself.
+            return false;
+        }
+        op.stamp = stamp;
+        // What was given back is wanted again, and its leaving was counted already.
+        if op.units == 1 {
+            self.counters.absorbed_units += 1;
+        }
+        op.units = 1;
+        if through {
+            op.owner = request;
+            let ordinal = op.ordinal;
+            self.buffer.hurry(ordinal);
+            self.push_out();
+        }
+        true
+    }
+
+    /// Takes the units `first..first + count` from the host.
+    pub fn trim(&mut self, now: Time, first: u32, count: u32) {
+        self.now = now;
+        if !self.trim.invalidates() {
+            return;
+        }
+        for unit in first..first + count {
+            if let Some(slot) = self.buffer.pending(unit) {
+                // It still waits in the buffer: it leaves without being written.
+                let op = self.slab.get_mut(slot);
+                self.counters.absorbed_units += u64::from(op.units);
+                op.units = 0;
+            }
+            if let Some(place) = self.map.unbind(unit) {
+                self.invalidate(place);
+            }
+            if let Some(shadow) = &mut self.shadow {
+                shadow.forget(unit);
+            }
+        }
+    }
+
+    /// All units that are buffered now have to go to flash whatever company they have; gives the ordinal of the newest.
+    pub fn flush(&mut self, now: Time) -> u64 {
+        self.now = now;
+        let newest = self.buffer.newest();
+        self.buffer.hurry(newest);
+        self.push_out();
+        newest
+    }
+
+    /// Lets idle dies take work, and untimed commands end, until nothing changes.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn pump(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        loop {
+            while let Some(die) = self.dirty.pop_front() {
+                self.dies[die as usize].queued = false;
+                self.dispatch(die, queue)?;
+            }
+            if self.shared_dirty {
+                self.shared_dirty = false;
+                self.serve_shared(queue)?;
+            }
+            if let Some(die) = self.ended.pop_front() {
+                self.complete(die)?;
+            } else if self.dirty.is_empty() && !self.shared_dirty {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Handles an event of a die.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn on_die(&mut self, now: Time, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.now = now;
+        if self.flash.step(now, die, queue) {
+            self.complete(die)?;
+            self.pump(queue)?;
+        }
+        Ok(())
+    }
+}
