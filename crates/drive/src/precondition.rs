@@ -6,7 +6,7 @@
 use crate::config::PreconditionConfig;
 use crate::drive::Drive;
 use serde::Serialize;
-use wordline_base::{Op, Request, Stream, Time};
+use wordline_base::{Op, Request, Stream};
 use wordline_firmware::Fault;
 
 /// Rounds over which the tracked value has to be steady.
@@ -192,12 +192,6 @@ impl Writer<'_> {
         }
         Ok(())
     }
-}
-
-/// Seconds, for reports.
-#[must_use]
-pub fn seconds(time: Time) -> f64 {
-    time as f64 / 1e12
 }
 
 #[cfg(test)]

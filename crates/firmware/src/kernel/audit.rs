@@ -3,7 +3,6 @@
 use super::{Fault, Kernel};
 use crate::blocks::Status;
 use crate::{ConfigError, Plan};
-use wordline_base::Time;
 
 impl Kernel {
     /// Takes over the data, maps and wear of another drive of the same geometry and unit size, keeping its own policies.
@@ -66,12 +65,6 @@ impl Kernel {
             self.shadow = other.shadow.clone();
         }
         Ok(())
-    }
-
-    /// Collects what the thresholds ask for, as after taking over another drive's state.
-    pub fn collect_all(&mut self, now: Time) {
-        self.now = now;
-        (0..self.blocks.domains()).for_each(|domain| self.collect(domain));
     }
 
     /// Counts everything again and compares: blocks, pages, valid units, and the NAND's own books.
