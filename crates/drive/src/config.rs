@@ -11,7 +11,7 @@ use wordline_base::event::MAX_INDEX;
 use wordline_base::Time;
 use wordline_firmware::policy::Build;
 use wordline_firmware::{ConfigError, FirmwareConfig, Plan};
-use wordline_flash::{Geometry, GeometryConfig, NandConfig, Timing};
+use wordline_flash::{Geometry, GeometryConfig, NandConfig, Segment, Timing};
 use wordline_settings::{Loaded, SettingsError};
 
 /// A drive, as a file describes it.
@@ -255,8 +255,9 @@ impl Parts {
             peak_mib_s: Peaks {
                 link_in: link.data_in.bandwidth() / MIB,
                 link_out: link.data_out.bandwidth() / MIB,
-                channels_read: channels * rate(f64::from(page), timing.read.with(0) + timing.read_out.with(page)),
-                channels_write: channels * rate(f64::from(page), timing.program.with(page)),
+                channels_read: channels
+                    * rate(f64::from(page), timing.on_bus(Segment::Read, 0) + timing.on_bus(Segment::ReadOut, page)),
+                channels_write: channels * rate(f64::from(page), timing.on_bus(Segment::Program, page)),
                 dies_read: planes * f64::from(page) / (timing.mean_t_r() / 1e12) / MIB,
                 dies_program: planes * f64::from(page) / (timing.mean_t_prog() / 1e12) / MIB,
             },

@@ -13,7 +13,7 @@ mod common;
 use common::{drive, latency, one, request, NS, US};
 use wordline_base::{EventQueue, Op, Time};
 use wordline_drive::Drive;
-use wordline_flash::{Command, Flash, Geometry, GeometryConfig, Kind, NandConfig, PageAddress, Timing};
+use wordline_flash::{Command, Flash, Geometry, GeometryConfig, Kind, NandConfig, PageAddress, Progress, Timing};
 
 const KIB: u32 = 1024;
 const T_R: Time = 50 * US;
@@ -336,7 +336,7 @@ fn erases() {
             loop {
                 let event = queue.pop().expect("the command has not ended");
                 now = event.time;
-                if flash.step(now, 0, &mut queue) {
+                if flash.step(now, 0, &mut queue) == Progress::Done {
                     break;
                 }
             }

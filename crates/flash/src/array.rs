@@ -1,16 +1,76 @@
 //! Packages on channels, and the time that commands take there.
 //!
-//! A channel's bus serves data in the order in which it is asked (first come, first served; at one instant in the order of the
-//! events), and lets commands and addresses pass before data that wait: were they to queue behind the data of all other dies,
-//! the dies would all start reading together and the bus would idle for tR in every round. A transfer gets its place the moment
-//! it is ready, and no event is spent on waiting; data that a command passes are only told later that they end later.
+//! Each die has two lanes: its commands, and what it does beside a suspended one. A lane asks for at most one event at a time, by
+//! its number: the die, or behind all dies the die again for the lane beside.
 
 use crate::geometry::Geometry;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
+use wordline_nand::log::{Entry, Log, Silent};
 use wordline_nand::package::DieTimes;
-use wordline_nand::{Bus, Command, Package, Step, Timing, Violation};
+use wordline_nand::{Around, Command, Lane, Package, Port, SharedBus, Step, Timing, Violation};
+
+/// Where the flash leaves word of when a lane wants to be stepped.
+pub trait Agenda {
+    /// Lane `lane` wants to be stepped at `time`; `kind` is that of the flash's events.
+    fn wake(&mut self, time: Time, kind: u8, lane: u32);
+}
+
+impl Agenda for EventQueue {
+    #[inline]
+    fn wake(&mut self, time: Time, kind: u8, lane: u32) {
+        self.push(time, kind, lane);
+    }
+}
+
+/// What became of a lane's event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The die works on.
+    Busy,
+    /// It wants an answer at once, as [`Step::Ready`] says.
+    Ready {
+        /// Whether the command before the current one has ended.
+        ended: bool,
+    },
+    /// Its command has ended.
+    Done,
+}
+
+/// An entry of the log with the place in the drive and the number of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// The die in the drive.
+    pub die: u32,
+    /// The number of its command, in the order of the starts.
+    pub command: u64,
+    /// What happened.
+    pub entry: Entry,
+}
+
+/// The log of a drive's flash.
+#[derive(Clone, Debug, Default)]
+struct Recorder {
+    entries: Vec<Logged>,
+    started: u64,
+    /// By lane: the number of the current command, and of the one before.
+    current: Vec<[u64; 2]>,
+}
+
+/// The recorder as a die's lane sees it.
+struct LaneLog<'a> {
+    entries: &'a mut Vec<Logged>,
+    commands: [u64; 2],
+    die: u32,
+}
+
+impl Log for LaneLog<'_> {
+    fn enter(&mut self, entry: &Entry) {
+        let command = self.commands[usize::from(entry.held)];
+        self.entries.push(Logged { die: self.die, command, entry: *entry });
+    }
+}
 
 /// An illegal use of the flash, with where and when.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,84 +93,98 @@ pub struct ChannelTimes {
     pub busy: Time,
 }
 
-/// The bus of a channel.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Channel {
-    free_at: Time,
-    busy: Time,
-    /// Data that wait, in their order: start and die.
-    waiting: VecDeque<(Time, u32)>,
-}
-
-/// A die's end of its channel.
-struct Port<'a> {
-    channel: &'a mut Channel,
-    due: &'a mut [Time],
-    passed: &'a mut [Time],
-    die: u32,
-}
-
-impl Bus for Port<'_> {
-    #[inline]
-    fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
-        let Channel { free_at, busy, waiting } = &mut *self.channel;
-        *busy += duration;
-        while waiting.front().is_some_and(|&(start, _)| start <= ready) {
-            waiting.pop_front();
-        }
-        let start = match waiting.front() {
-            Some(&(first, _)) if short => {
-                for (start, die) in waiting.iter_mut() {
-                    *start += duration;
-                    self.due[*die as usize] += duration;
-                    self.passed[*die as usize] += duration;
-                }
-                *free_at += duration;
-                return first;
-            }
-            _ => (*free_at).max(ready),
-        };
-        *free_at = start + duration;
-        if start > ready && !short {
-            waiting.push_back((start, self.die));
-        }
-        start
-    }
-}
-
 /// All packages and channels of a drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flash {
     geometry: Geometry,
     timing: Timing,
     packages: Vec<Package>,
-    channels: Vec<Channel>,
-    /// When each die needs attention; its event may come earlier, if a command has passed its data since.
+    channels: Vec<SharedBus>,
+    /// When each lane needs attention; its event may come earlier, if a command has passed its data since.
     due: Vec<Time>,
-    /// How long commands have held up the data of each die.
+    /// How long commands have held up the data of each lane.
     passed: Vec<Time>,
+    /// Whether a die's event came while its command was suspended.
+    parked: Vec<bool>,
+    #[serde(skip)]
+    recorder: Option<Box<Recorder>>,
     event_kind: u8,
+    dies: u32,
     dies_per_package: Divisor,
     packages_per_channel: Divisor,
     dies_per_channel: Divisor,
 }
 
+/// Runs `$call` with the surroundings of a lane, silent or recorded.
+macro_rules! around {
+    ($self:ident, $now:expr, $lane:expr, |$package:ident, $die:ident, $around:ident| $call:expr) => {{
+        let lane = $lane;
+        let die = if lane >= $self.dies { lane - $self.dies } else { lane };
+        let (at, $die) = ($self.dies_per_package.quotient(die), $self.dies_per_package.remainder(die));
+        let bus = &mut $self.channels[$self.packages_per_channel.quotient(at) as usize];
+        let mut port = Port { bus, due: &mut $self.due, passed: &mut $self.passed, lane };
+        let $package = &mut $self.packages[at as usize];
+        match &mut $self.recorder {
+            None => {
+                let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut Silent };
+                $call
+            }
+            Some(recorder) => {
+                let commands = recorder.current[lane as usize];
+                let mut log = LaneLog { entries: &mut recorder.entries, commands, die };
+                let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut log };
+                $call
+            }
+        }
+    }};
+}
+
 impl Flash {
-    /// Erased flash. Its events in the drive's queue are of `event_kind`, with the number of the die as index.
+    /// Erased flash. Its events in the drive's queue are of `event_kind`, with the number of the lane as index.
     #[must_use]
     pub fn new(geometry: Geometry, timing: Timing, event_kind: u8) -> Self {
         let packages = (geometry.channels * geometry.packages) as usize;
+        let lanes = 2 * geometry.dies() as usize;
         Self {
             geometry,
             timing,
             packages: vec![Package::new(geometry.package()); packages],
-            channels: vec![Channel::default(); geometry.channels as usize],
-            due: vec![0; geometry.dies() as usize],
-            passed: vec![0; geometry.dies() as usize],
+            channels: vec![SharedBus::default(); geometry.channels as usize],
+            due: vec![END_OF_TIME; lanes],
+            passed: vec![0; lanes],
+            parked: vec![false; lanes],
+            recorder: None,
             event_kind,
+            dies: geometry.dies(),
             dies_per_package: Divisor::new(geometry.dies_per_package),
             packages_per_channel: Divisor::new(geometry.packages),
             dies_per_channel: Divisor::new(geometry.dies_per_channel()),
+        }
+    }
+
+    /// Starts or ends recording what the dies do.
+    pub fn record(&mut self, on: bool) {
+        let lanes = self.due.len();
+        self.recorder = on.then(|| Box::new(Recorder { current: vec![[0; 2]; lanes], ..Recorder::default() }));
+    }
+
+    /// What was recorded since the last call; the caller drains it.
+    pub fn recorded(&mut self) -> Option<&mut Vec<Logged>> {
+        self.recorder.as_mut().map(|recorder| &mut recorder.entries)
+    }
+
+    /// The number of the command that a die runs beside or as its main one; 0 while nothing is recorded.
+    #[must_use]
+    pub fn command_number(&self, lane: u32) -> u64 {
+        self.recorder.as_ref().map_or(0, |recorder| recorder.current[lane as usize][0])
+    }
+
+    #[inline]
+    fn number(&mut self, lane: u32) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.started += 1;
+            let commands = &mut recorder.current[lane as usize];
+            *commands = [recorder.started, commands[0]];
         }
     }
 
@@ -156,30 +230,156 @@ impl Flash {
         }
     }
 
-    /// The package of a die, the die in it, and its end of the channel.
     #[inline]
-    fn parts(&mut self, die: u32) -> (usize, &mut Package, u32, Port<'_>, &Timing) {
-        let (at, die_in_package) = self.locate(die);
-        let channel = &mut self.channels[self.packages_per_channel.quotient(at as u32) as usize];
-        let port = Port { channel, due: &mut self.due, passed: &mut self.passed, die };
-        (at, &mut self.packages[at], die_in_package, port, &self.timing)
+    fn set_due(&mut self, lane: u32, time: Time, agenda: &mut impl Agenda) {
+        self.due[lane as usize] = time;
+        agenda.wake(time, self.event_kind, lane);
     }
 
-    /// Starts a command on an idle die.
+    /// When a lane needs attention; the end of time if it does not.
+    #[inline]
+    #[must_use]
+    pub fn due(&self, lane: u32) -> Time {
+        self.due[lane as usize]
+    }
+
+    /// The lane of a die beside its suspended command.
+    #[inline]
+    #[must_use]
+    pub fn aside(&self, die: u32) -> u32 {
+        self.dies + die
+    }
+
+    /// The die of a lane, and whether the lane is the one beside a suspended command.
+    #[inline]
+    #[must_use]
+    pub fn die_of(&self, lane: u32) -> (u32, bool) {
+        if lane >= self.dies {
+            (lane - self.dies, true)
+        } else {
+            (lane, false)
+        }
+    }
+
+    /// Starts a command on an idle die, or beside a suspended command with the lane of [`Flash::aside`].
     ///
     /// # Errors
     /// When the command is illegal.
     #[inline]
-    pub fn begin(&mut self, now: Time, die: u32, command: &Command, queue: &mut EventQueue) -> Result<(), FlashError> {
-        let (at, package, die_in_package, mut port, timing) = self.parts(die);
-        match package.begin(now, die_in_package, command, timing, &mut port) {
+    pub fn begin(
+        &mut self,
+        now: Time,
+        lane: u32,
+        command: &Command,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        self.number(lane);
+        let which = if lane >= self.dies { Lane::Aside } else { Lane::Main };
+        let begun = around!(self, now, lane, |package, die, around| package.begin(die, which, command, around));
+        match begun {
             Ok(time) => {
-                self.due[die as usize] = time;
-                queue.push(time, self.event_kind, die);
+                self.set_due(lane, time, agenda);
                 Ok(())
             }
-            Err(violation) => Err(self.story(now, at, violation)),
+            Err(violation) => Err(self.story(now, self.locate(self.die_of(lane).0).0, violation)),
         }
+    }
+
+    /// Gives a die in cache mode the command that follows.
+    ///
+    /// # Errors
+    /// When the die did not ask, or the command is illegal.
+    #[inline]
+    pub fn follow(
+        &mut self,
+        now: Time,
+        die: u32,
+        command: &Command,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        self.number(die);
+        match around!(self, now, die, |package, at, around| package.follow(at, command, around)) {
+            Ok(time) => {
+                self.set_due(die, time, agenda);
+                Ok(())
+            }
+            Err(violation) => Err(self.story(now, self.locate(die).0, violation)),
+        }
+    }
+
+    /// Tells a die in cache mode that nothing follows.
+    ///
+    /// # Errors
+    /// When the die did not ask.
+    #[inline]
+    pub fn finish(&mut self, now: Time, die: u32, agenda: &mut impl Agenda) -> Result<(), FlashError> {
+        match around!(self, now, die, |package, at, around| package.finish(at, around)) {
+            Ok(time) => {
+                self.set_due(die, time, agenda);
+                Ok(())
+            }
+            Err(violation) => Err(self.story(now, self.locate(die).0, violation)),
+        }
+    }
+
+    /// Whether a die runs a program or an erase in its cells that can be suspended now, and how long it would still run.
+    #[inline]
+    #[must_use]
+    pub fn suspendable(&self, now: Time, die: u32) -> Option<Time> {
+        let (at, die_in_package) = self.locate(die);
+        let due = self.due[die as usize];
+        self.packages[at].can_suspend(die_in_package, due, now).then(|| due - now)
+    }
+
+    /// Suspends the command of a die; its aside lane is [`Progress::Ready`] when it takes reads. False if the command is over by the
+    /// time that the bus has carried the suspension.
+    ///
+    /// # Errors
+    /// When the die runs nothing that can be suspended.
+    pub fn suspend(&mut self, now: Time, die: u32, agenda: &mut impl Agenda) -> Result<bool, FlashError> {
+        let (lane, due) = (self.aside(die), self.due[die as usize]);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.current[lane as usize] = recorder.current[die as usize];
+        }
+        match around!(self, now, lane, |package, at, around| package.suspend(at, due, around)) {
+            Ok(Some(time)) => {
+                self.due[die as usize] = END_OF_TIME;
+                self.set_due(lane, time, agenda);
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(violation) => Err(self.story(now, self.locate(die).0, violation)),
+        }
+    }
+
+    /// Lets the suspended command of a die go on.
+    ///
+    /// # Errors
+    /// When nothing is suspended, or a read beside it still runs.
+    pub fn resume(&mut self, now: Time, die: u32, agenda: &mut impl Agenda) -> Result<(), FlashError> {
+        let lane = self.aside(die);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.current[lane as usize] = recorder.current[die as usize];
+        }
+        match around!(self, now, lane, |package, at, around| package.resume(at, around)) {
+            Ok(time) => {
+                self.due[die as usize] = time;
+                // The event of its first end may still be on its way: it finds the new one.
+                if std::mem::take(&mut self.parked[die as usize]) {
+                    agenda.wake(time, self.event_kind, die);
+                }
+                Ok(())
+            }
+            Err(violation) => Err(self.story(now, self.locate(die).0, violation)),
+        }
+    }
+
+    /// Whether the command of a die is suspended.
+    #[inline]
+    #[must_use]
+    pub fn is_suspended(&self, die: u32) -> bool {
+        let (at, die_in_package) = self.locate(die);
+        self.packages[at].is_suspended(die_in_package)
     }
 
     /// Applies a command at once, without time.
@@ -192,22 +392,32 @@ impl Flash {
         self.packages[at].commit(die_in_package, command).map_err(|violation| self.story(now, at, violation))
     }
 
-    /// Handles an event of a die; true when its command has ended.
+    /// Handles an event of a lane.
     #[inline]
-    pub fn step(&mut self, now: Time, die: u32, queue: &mut EventQueue) -> bool {
-        let due = self.due[die as usize];
+    pub fn step(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
+        let due = self.due[lane as usize];
         if due > now {
-            queue.push(due, self.event_kind, die);
-            return false;
-        }
-        let (_, package, die_in_package, mut port, timing) = self.parts(die);
-        match package.step(now, die_in_package, timing, &mut port) {
-            Step::At(time) => {
-                self.due[die as usize] = time;
-                queue.push(time, self.event_kind, die);
-                false
+            if due == END_OF_TIME {
+                self.parked[lane as usize] = true;
+            } else {
+                agenda.wake(due, self.event_kind, lane);
             }
-            Step::Done => true,
+            return Progress::Busy;
+        }
+        let which = if lane >= self.dies { Lane::Aside } else { Lane::Main };
+        match around!(self, now, lane, |package, die, around| package.step(die, which, around)) {
+            Step::At(time) => {
+                self.set_due(lane, time, agenda);
+                Progress::Busy
+            }
+            Step::Ready { ended } => {
+                self.due[lane as usize] = END_OF_TIME;
+                Progress::Ready { ended }
+            }
+            Step::Done => {
+                self.due[lane as usize] = END_OF_TIME;
+                Progress::Done
+            }
         }
     }
 
@@ -222,8 +432,20 @@ impl Flash {
     #[must_use]
     pub fn die_times(&self, die: u32) -> DieTimes {
         let (at, die_in_package) = self.locate(die);
-        let times = self.packages[at].times(die_in_package);
-        DieTimes { contention: times.contention + self.passed[die as usize], ..times }
+        let times = *self.packages[at].times(die_in_package);
+        let passed = self.passed[die as usize] + self.passed[self.aside(die) as usize];
+        DieTimes { contention: times.contention + passed, ..times }
+    }
+
+    /// The packages, to look at.
+    #[must_use]
+    pub fn packages(&self) -> &[Package] {
+        &self.packages
+    }
+
+    /// The packages, to set the rules of their cells or to fill them.
+    pub fn packages_mut(&mut self) -> &mut [Package] {
+        &mut self.packages
     }
 
     /// How a channel was used.

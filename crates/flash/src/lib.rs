@@ -5,6 +5,6 @@
 mod array;
 mod geometry;
 
-pub use array::{ChannelTimes, Flash, FlashError};
+pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
-pub use wordline_nand::{Command, Kind, NandConfig, PageAddress, Timing, Violation, MAX_PLANES};
+pub use wordline_nand::{Command, Kind, NandConfig, PageAddress, Segment, Timing, Violation, MAX_PLANES};

@@ -89,6 +89,56 @@ pub enum Violation {
         /// Die within the package.
         die: u32,
     },
+    /// In cache mode a command of another kind, or for other planes, follows.
+    #[error("die {die} is in cache mode and takes only a command of the same kind for the same planes")]
+    Follower {
+        /// Die within the package.
+        die: u32,
+    },
+    /// An internal data move leads to another plane.
+    #[error("internal data move on die {die} from plane {plane} to plane {other_plane}; both must be one plane")]
+    MoveAcrossPlanes {
+        /// Die within the package.
+        die: u32,
+        /// Plane of the source.
+        plane: u32,
+        /// Plane of the destination.
+        other_plane: u32,
+    },
+    /// A suspension where no single program or erase runs in the cells.
+    #[error("die {die} runs no program or erase that could be suspended")]
+    NotSuspendable {
+        /// Die within the package.
+        die: u32,
+    },
+    /// A resumption where nothing is suspended, or a read beside it still runs.
+    #[error("die {die} has no suspended command that could go on")]
+    NotSuspended {
+        /// Die within the package.
+        die: u32,
+    },
+    /// An erase beyond the endurance.
+    #[error("block {block}, plane {plane}, die {die} is worn out: {erases} erases are its endurance")]
+    WornOut {
+        /// Die within the package.
+        die: u32,
+        /// Plane within the die.
+        plane: u32,
+        /// Block within the plane.
+        block: u32,
+        /// Erases so far.
+        erases: u32,
+    },
+    /// A bad block is used.
+    #[error("block {block}, plane {plane}, die {die} is bad")]
+    BadBlock {
+        /// Die within the package.
+        die: u32,
+        /// Plane within the die.
+        plane: u32,
+        /// Block within the plane.
+        block: u32,
+    },
     /// A command without a page, or with more than the die has planes.
     #[error("a command for {pages} planes on die {die}, which has {planes}")]
     PlaneCount {
@@ -110,20 +160,55 @@ pub struct BlockRecord {
     pub erases: u32,
     /// Page reads since the last erase.
     pub reads: u32,
+    /// Programs of the page before the next one (NOP).
+    pub programs: u8,
+    /// Marked bad, in the factory or since.
+    pub bad: bool,
 }
 
 /// The cells of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cells {
     geometry: PackageGeometry,
+    rules: Rules,
     blocks: Vec<BlockRecord>,
+}
+
+/// What the cells take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Programs of a page before its block must be erased (NOP).
+    pub partial_programs: u8,
+    /// Erases that a block takes; 0 for no limit.
+    pub endurance: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { partial_programs: 1, endurance: 0 }
+    }
 }
 
 impl Cells {
     /// Erased cells of a package.
     #[must_use]
     pub fn new(geometry: PackageGeometry) -> Self {
-        Self { geometry, blocks: vec![BlockRecord::default(); geometry.total_blocks() as usize] }
+        let blocks = vec![BlockRecord::default(); geometry.total_blocks() as usize];
+        Self { geometry, rules: Rules::default(), blocks }
+    }
+
+    /// Sets what the cells take.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
+    /// Marks a block bad: from now on every use of it is refused.
+    ///
+    /// # Panics
+    /// When the address does not exist.
+    pub fn mark_bad(&mut self, die: u32, plane: u32, block: u32) {
+        let index = self.index(die, plane, block);
+        self.blocks[index].bad = true;
     }
 
     /// The record of a block.
@@ -172,8 +257,16 @@ impl Cells {
     /// When the page does not exist, is programmed already, or is not the next one of its block.
     #[inline]
     pub fn program(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
+        let most = self.rules.partial_programs;
         let record = self.block(die, at)?;
-        let (PageAddress { plane, block, page }, next) = (at, record.next_page);
+        let (PageAddress { plane, block, page }, next, bad) = (at, record.next_page, record.bad);
+        if bad {
+            return Err(Violation::BadBlock { die, plane, block });
+        }
+        if page + 1 == next && record.programs < most {
+            record.programs += 1;
+            return Ok(());
+        }
         if page < next {
             return Err(Violation::ProgrammedTwice { die, plane, block, page, next });
         }
@@ -181,17 +274,26 @@ impl Cells {
             return Err(Violation::OutOfOrder { die, plane, block, page, next });
         }
         record.next_page += 1;
+        record.programs = 1;
         Ok(())
     }
 
     /// Takes note of an erase.
     ///
     /// # Errors
-    /// When the block does not exist.
+    /// When the block does not exist, is bad or worn out.
     #[inline]
     pub fn erase(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
+        let endurance = self.rules.endurance;
         let record = self.block(die, PageAddress { page: 0, ..at })?;
-        *record = BlockRecord { next_page: 0, erases: record.erases.saturating_add(1), reads: 0 };
+        let PageAddress { plane, block, .. } = at;
+        if record.bad {
+            return Err(Violation::BadBlock { die, plane, block });
+        }
+        if endurance > 0 && record.erases >= endurance {
+            return Err(Violation::WornOut { die, plane, block, erases: record.erases });
+        }
+        *record = BlockRecord { erases: record.erases.saturating_add(1), ..BlockRecord::default() };
         Ok(())
     }
 }
@@ -225,9 +327,12 @@ mod tests {
         let at = PageAddress { plane: 1, block: 3, page: 0 };
         cells.program(0, at).unwrap();
         cells.read(0, at).unwrap();
-        assert_eq!(cells.record(0, 1, 3), BlockRecord { next_page: 1, erases: 0, reads: 1 });
+        assert_eq!(
+            cells.record(0, 1, 3),
+            BlockRecord { next_page: 1, reads: 1, programs: 1, ..BlockRecord::default() }
+        );
         cells.erase(0, at).unwrap();
-        assert_eq!(cells.record(0, 1, 3), BlockRecord { next_page: 0, erases: 1, reads: 0 });
+        assert_eq!(cells.record(0, 1, 3), BlockRecord { erases: 1, ..BlockRecord::default() });
         cells.program(0, at).unwrap();
     }
 }

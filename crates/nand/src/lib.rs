@@ -3,16 +3,22 @@
 //! written). Knows nothing of channels, drives or logical addresses.
 #![forbid(unsafe_code)]
 
+pub mod bus;
 pub mod cells;
 pub mod chain;
+pub mod command;
 pub mod config;
 pub mod geometry;
 pub mod interface;
+pub mod log;
 pub mod package;
 pub mod timing;
 
+pub use bus::{Bus, OwnBus, Port, SharedBus};
 pub use cells::{Cells, Violation};
+pub use chain::Segment;
+pub use command::{Command, Kind};
 pub use config::NandConfig;
 pub use geometry::{PackageGeometry, PageAddress, MAX_PLANES};
-pub use package::{Bus, Command, Kind, OwnBus, Package, Step};
+pub use package::{Around, Lane, Package, Step};
 pub use timing::Timing;

@@ -1,17 +1,14 @@
 //! The times of a package: the chains of [`crate::chain`] priced with the mode of its interface.
 
-use crate::chain::{self, Cycle, Segment};
-use crate::config::{NandConfig, PageOrder};
+use crate::chain::{self, Cycle, Segment, SEGMENTS};
+use crate::config::{LatencyModel, NandConfig, PageOrder};
+use crate::geometry::PageAddress;
 use crate::interface::Mode;
 use serde::{Deserialize, Serialize};
 use wordline_base::{ps_from_us, Time};
 
 /// Most page classes (bits a cell).
 pub const MAX_CLASSES: usize = 4;
-/// Distance of the page sets of jung13 (section 2.7.2: "typically 2 or 4").
-const LAMBDA_ALPHA: u32 = 2;
-const LAMBDA_BETA: u32 = 4;
-
 /// A use of the bus: a fixed part and a part for each cycle of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusTime {
@@ -30,31 +27,45 @@ impl BusTime {
     }
 }
 
+/// What of a use of the bus is fixed, by stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fixed {
+    /// CLE: command cycles.
+    pub command: Time,
+    /// ALE: address cycles.
+    pub address: Time,
+    /// The waits tADL, tWB, tRR, tCCS and tWHR.
+    pub wait: Time,
+}
+
+/// The moves and rests of a die that are the same for all pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// tDBSY, between the planes of a command.
+    pub dummy: Time,
+    /// tRCBSY at least: data register to cache register.
+    pub cache_read: Time,
+    /// tCBSY at least: cache register to data register.
+    pub cache_program: Time,
+    /// Until a suspended array rests.
+    pub suspend: Time,
+    /// Until it runs again.
+    pub resume: Time,
+}
+
 /// All times of a package, in picoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Address of the only or last plane of a read.
-    pub read: BusTime,
-    /// Address of an earlier plane of a multi-plane read.
-    pub read_queue: BusTime,
-    /// Data out of a single-plane read.
-    pub read_out: BusTime,
-    /// Data out of one plane of a multi-plane read.
-    pub read_out_plane: BusTime,
-    /// Address and data of the only or last plane of a program.
-    pub program: BusTime,
-    /// Address and data of an earlier plane of a multi-plane program.
-    pub program_queue: BusTime,
-    /// Address of the only or last plane of an erase.
-    pub erase: BusTime,
-    /// Address of an earlier plane of a multi-plane erase.
-    pub erase_queue: BusTime,
-    /// tDBSY.
-    pub t_dbsy: Time,
+    bus: [BusTime; SEGMENTS],
+    fixed: [Fixed; SEGMENTS],
+    /// What is the same for all pages.
+    pub pauses: Pauses,
     /// tBERS.
     pub t_bers: Time,
     t_r: [Time; MAX_CLASSES],
     t_prog: [Time; MAX_CLASSES],
+    /// Half the spread of tPROG within a class, in 1/65,536 of it.
+    spread: u32,
     class_of_page: Vec<u8>,
 }
 
@@ -70,35 +81,81 @@ pub struct TimingError {
     pub problem: String,
 }
 
-fn price(segment: &Segment, mode: &Mode, config: &NandConfig) -> BusTime {
-    let mut time = BusTime { fixed: 0, cycle: 0, bytes_per_cycle: mode.bytes_per_cycle };
-    for cycle in segment.cycles {
+fn price(segment: Segment, mode: &Mode, config: &NandConfig) -> (BusTime, Fixed) {
+    let mut fixed = Fixed::default();
+    let mut cycle_time = 0;
+    for cycle in segment.spec().cycles {
         match cycle {
-            Cycle::Command(_) => time.fixed += mode.latch_cycle,
-            Cycle::PageAddress => time.fixed += mode.latch_cycle * Time::from(config.page_address_cycles),
-            Cycle::BlockAddress => time.fixed += mode.latch_cycle * Time::from(config.block_address_cycles),
-            Cycle::DataIn => time.cycle = mode.write_cycle,
-            Cycle::DataOut => time.cycle = mode.read_cycle,
-            Cycle::Tadl => time.fixed += mode.t_adl,
-            Cycle::Twb => time.fixed += mode.t_wb,
-            Cycle::Trr => time.fixed += mode.t_rr,
-            Cycle::Tccs => time.fixed += mode.t_ccs,
+            Cycle::Command(_) => fixed.command += mode.latch_cycle,
+            Cycle::PageAddress => fixed.address += mode.latch_cycle * Time::from(config.page_address_cycles),
+            Cycle::BlockAddress => fixed.address += mode.latch_cycle * Time::from(config.block_address_cycles),
+            Cycle::ByteAddress => fixed.address += mode.latch_cycle,
+            Cycle::DataIn => cycle_time = mode.write_cycle,
+            Cycle::DataOut => cycle_time = mode.read_cycle,
+            Cycle::Tadl => fixed.wait += mode.t_adl,
+            Cycle::Twb => fixed.wait += mode.t_wb,
+            Cycle::Trr => fixed.wait += mode.t_rr,
+            Cycle::Tccs => fixed.wait += mode.t_ccs,
+            Cycle::Twhr => fixed.wait += mode.t_whr,
         }
     }
-    time
+    let whole = fixed.command + fixed.address + fixed.wait;
+    (BusTime { fixed: whole, cycle: cycle_time, bytes_per_cycle: mode.bytes_per_cycle }, fixed)
 }
 
 /// The class of every page of a block.
-fn classes(order: PageOrder, pages: u32, count: usize) -> Vec<u8> {
-    let set = |lambda: u32, ends: u32, run: u32| {
-        // A page is LSB at the ends of the block, or where its distance from the start falls into the run of an LSB pair.
-        (0..pages).map(|n| u8::from(!(n < ends || n >= pages - ends || n % lambda < run))).collect()
+fn classes(config: &NandConfig, pages: u32, count: usize) -> Result<Vec<u8>, TimingError> {
+    let of = |lambda: u32, ends: u32| {
+        let (ends, run) = (ends.min(pages / 2), lambda / count as u32);
+        // The ends of the block are of the fastest class, between them runs of pages take turns.
+        let inner = |n: u32| (n % lambda / run) as u8;
+        (0..pages).map(|n| if n < ends || n >= pages - ends { 0 } else { inner(n) }).collect()
     };
-    match order {
-        PageOrder::Cyclic => (0..pages).map(|n| (n as usize % count) as u8).collect(),
-        PageOrder::Alpha => set(LAMBDA_ALPHA, 2.min(pages / 2), 1),
-        PageOrder::Beta => set(LAMBDA_BETA, LAMBDA_BETA.min(pages / 2), 2),
+    let few = count as u32;
+    let lambda = match (config.page_lambda, config.page_order) {
+        (None, PageOrder::Beta) => 2 * few,
+        (None, _) => few,
+        (Some(lambda), _) => lambda,
+    };
+    if lambda == 0 || !lambda.is_multiple_of(few) {
+        return Err(TimingError {
+            key: "page_lambda",
+            value: lambda.to_string(),
+            problem: format!("must be a multiple of the number of page classes, which is {few}"),
+        });
     }
+    if config.page_lambda.is_some() && config.page_order == PageOrder::Cyclic {
+        return Err(TimingError {
+            key: "page_lambda",
+            value: lambda.to_string(),
+            problem: "has a meaning only with page_order 'alpha' or 'beta'".into(),
+        });
+    }
+    Ok(match config.page_order {
+        PageOrder::Cyclic => (0..pages).map(|n| (n as usize % count) as u8).collect(),
+        PageOrder::Alpha => of(lambda, few),
+        PageOrder::Beta => of(lambda, lambda),
+    })
+}
+
+/// What the latency model makes of the times of the classes; `mean` is over the pages of a block.
+fn modelled(
+    key: &'static str,
+    model: LatencyModel,
+    times: [Time; MAX_CLASSES],
+    typical: Option<f64>,
+    classes: &[u8],
+) -> Result<[Time; MAX_CLASSES], TimingError> {
+    let given = typical.map(|us| class_times(key, &[us])).transpose()?;
+    Ok(match (model, given) {
+        (LatencyModel::Variation, _) => times,
+        (LatencyModel::Worst, _) => [*times.iter().max().expect("there are four"); MAX_CLASSES],
+        (LatencyModel::Typical, Some(given)) => given,
+        (LatencyModel::Typical, None) => {
+            let sum: u128 = classes.iter().map(|&class| u128::from(times[usize::from(class)])).sum();
+            [(sum / classes.len() as u128) as Time; MAX_CLASSES]
+        }
+    })
 }
 
 /// Values as the user wrote them: a lone one without brackets.
@@ -131,6 +188,14 @@ fn one_time(key: &'static str, us: f64) -> Result<Time, TimingError> {
     Err(TimingError { key, value: us.to_string(), problem: "must lie between 0 and 1,000,000 microseconds".into() })
 }
 
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): spreads an address evenly.
+fn splitmix(address: u64) -> u64 {
+    let mut z = address.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 impl Timing {
     /// Prices the chains for a configuration and a block of `pages_per_block` pages.
     ///
@@ -154,11 +219,26 @@ impl Timing {
                 problem: format!("has {} page classes but read_us has {}", programs.len(), reads.len()),
             });
         }
-        if config.page_order != PageOrder::Cyclic && count != 2 {
+        if config.page_order != PageOrder::Cyclic && count < 2 {
             return Err(TimingError {
                 key: "page_order",
                 value: format!("{:?}", config.page_order).to_lowercase(),
-                problem: format!("needs two page classes (LSB, MSB), but {count} are given; write 'cyclic'"),
+                problem: "needs two or more page classes (LSB, MSB), but one time is given for all; write 'cyclic'"
+                    .into(),
+            });
+        }
+        if !(0.0..=50.0).contains(&config.spread_percent) {
+            return Err(TimingError {
+                key: "spread_percent",
+                value: config.spread_percent.to_string(),
+                problem: "must lie between 0 and 50 percent".into(),
+            });
+        }
+        if !(1..=255).contains(&config.partial_programs) {
+            return Err(TimingError {
+                key: "partial_programs",
+                value: config.partial_programs.to_string(),
+                problem: "must lie between 1 and 255".into(),
             });
         }
         for (key, value) in
@@ -168,22 +248,40 @@ impl Timing {
                 return Err(TimingError { key, value: value.to_string(), problem: "must lie between 1 and 8".into() });
             }
         }
-        let price = |segment: &Segment| price(segment, &mode, config);
+        let class_of_page = classes(config, pages_per_block, count)?;
+        let model = |key, times: &[f64], typical_key, typical| {
+            modelled(typical_key, config.latency_model, class_times(key, times)?, typical, &class_of_page)
+        };
+        let priced = chain::ALL.map(|segment| price(segment, &mode, config));
         Ok(Self {
-            read: price(&chain::READ),
-            read_queue: price(&chain::READ_QUEUE),
-            read_out: price(&chain::READ_OUT),
-            read_out_plane: price(&chain::READ_OUT_PLANE),
-            program: price(&chain::PROGRAM),
-            program_queue: price(&chain::PROGRAM_QUEUE),
-            erase: price(&chain::ERASE),
-            erase_queue: price(&chain::ERASE_QUEUE),
-            t_dbsy: one_time("dummy_busy_us", config.dummy_busy_us)?,
+            bus: priced.map(|(bus, _)| bus),
+            fixed: priced.map(|(_, fixed)| fixed),
+            pauses: Pauses {
+                dummy: one_time("dummy_busy_us", config.dummy_busy_us)?,
+                cache_read: one_time("cache_read_busy_us", config.cache_read_busy_us)?,
+                cache_program: one_time("cache_program_busy_us", config.cache_program_busy_us)?,
+                suspend: one_time("suspend_us", config.suspend_us)?,
+                resume: one_time("resume_us", config.resume_us)?,
+            },
             t_bers: one_time("erase_us", config.erase_us)?,
-            t_r: class_times("read_us", &reads)?,
-            t_prog: class_times("program_us", &programs)?,
-            class_of_page: classes(config.page_order, pages_per_block, count),
+            t_r: model("read_us", &reads, "typical_read_us", config.typical_read_us)?,
+            t_prog: model("program_us", &programs, "typical_program_us", config.typical_program_us)?,
+            spread: (config.spread_percent / 100.0 * 65_536.0) as u32,
+            class_of_page,
         })
+    }
+
+    /// Duration of a segment on the bus with `bytes` of data, in picoseconds.
+    #[inline]
+    #[must_use]
+    pub fn on_bus(&self, segment: Segment, bytes: u32) -> Time {
+        self.bus[segment as usize].with(bytes)
+    }
+
+    /// What of a segment does not depend on its data, by stage.
+    #[must_use]
+    pub fn fixed(&self, segment: Segment) -> Fixed {
+        self.fixed[segment as usize]
     }
 
     /// The class of a page offset, 0 the fastest.
@@ -200,11 +298,33 @@ impl Timing {
         self.t_r[self.class(page) & (MAX_CLASSES - 1)]
     }
 
-    /// tPROG of a page offset.
+    /// tPROG of a page offset, without the spread within its class.
     #[inline]
     #[must_use]
     pub fn t_prog(&self, page: u32) -> Time {
         self.t_prog[self.class(page) & (MAX_CLASSES - 1)]
+    }
+
+    /// Whether the pages of a class differ.
+    #[inline]
+    #[must_use]
+    pub fn has_spread(&self) -> bool {
+        self.spread != 0
+    }
+
+    /// tPROG of a page of a die, with the spread within its class.
+    #[inline]
+    #[must_use]
+    pub fn t_prog_at(&self, die: u32, at: PageAddress) -> Time {
+        let time = self.t_prog(at.page);
+        if self.spread == 0 {
+            return time;
+        }
+        // The page's own factor is drawn from its address, so that it is the same at every program.
+        let block = u64::from(die) << 56 ^ u64::from(at.plane) << 48 ^ u64::from(at.block) << 16 ^ u64::from(at.page);
+        let even = u128::from(splitmix(block) >> 47);
+        let low = u128::from(time) * u128::from(65_536 - self.spread);
+        ((low + u128::from(time) * even * u128::from(self.spread) / 65_536) >> 16) as Time
     }
 
     /// Mean tPROG over the pages of a block, for formulas.
@@ -233,24 +353,24 @@ mod tests {
         let config = NandConfig { interface: Interface::Sdr, rate_mt_s: 50, ..NandConfig::default() };
         let timing = Timing::new(&config, 64).unwrap();
         // 00h + 5 address cycles + 30h at tWC = 20 ns, then tWB = 100 ns.
-        assert_eq!(timing.read.with(0), 240_000);
+        assert_eq!(timing.on_bus(Segment::Read, 0), 240_000);
         // tRR = 20 ns, then 2,048 bytes at tRC = 20 ns.
-        assert_eq!(timing.read_out.with(2_048), 20_000 + 40_960_000);
+        assert_eq!(timing.on_bus(Segment::ReadOut, 2_048), 20_000 + 40_960_000);
         // 80h + 5 address cycles, tADL = 70 ns, 2,048 bytes, 10h, tWB.
-        assert_eq!(timing.program.with(2_048), 120_000 + 70_000 + 40_960_000 + 20_000 + 100_000);
+        assert_eq!(timing.on_bus(Segment::Program, 2_048), 120_000 + 70_000 + 40_960_000 + 20_000 + 100_000);
         // 60h + 3 address cycles + D0h, tWB.
-        assert_eq!(timing.erase.with(0), 200_000);
+        assert_eq!(timing.on_bus(Segment::Erase, 0), 200_000);
         // 06h + 5 address cycles + E0h, tCCS = 200 ns, data.
-        assert_eq!(timing.read_out_plane.with(512), 140_000 + 200_000 + 10_240_000);
+        assert_eq!(timing.on_bus(Segment::ReadOutPlane, 512), 140_000 + 200_000 + 10_240_000);
     }
 
     #[test]
     fn double_data_rate_moves_pairs() {
         let timing = Timing::new(&NandConfig::default(), 64).unwrap();
         // NV-DDR3 at 800 MT/s: 2.5 ns a pair; commands and addresses 25 ns each; tADL 150 ns.
-        assert_eq!(timing.read_out.with(16_384), 20_000 + 8_192 * 2_500);
-        assert_eq!(timing.read_out.with(3), timing.read_out.with(4));
-        assert_eq!(timing.program.with(16_384), 6 * 25_000 + 150_000 + 8_192 * 2_500 + 25_000 + 100_000);
+        assert_eq!(timing.on_bus(Segment::ReadOut, 16_384), 20_000 + 8_192 * 2_500);
+        assert_eq!(timing.on_bus(Segment::ReadOut, 3), timing.on_bus(Segment::ReadOut, 4));
+        assert_eq!(timing.on_bus(Segment::Program, 16_384), 6 * 25_000 + 150_000 + 8_192 * 2_500 + 25_000 + 100_000);
     }
 
     #[test]

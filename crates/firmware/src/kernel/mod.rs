@@ -33,7 +33,7 @@ use crate::{ConfigError, FirmwareConfig, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::{Divisor, EventQueue, Time};
-use wordline_flash::{Command, Flash, FlashError, Kind, MAX_PLANES};
+use wordline_flash::{Command, Flash, FlashError, Kind, Progress, MAX_PLANES};
 
 /// The run cannot go on: the firmware broke a rule. Always a defect of the model, never a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -501,7 +501,7 @@ impl Kernel {
     #[inline]
     pub fn on_die(&mut self, now: Time, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
-        if self.flash.step(now, die, queue) {
+        if self.flash.step(now, die, queue) == Progress::Done {
             self.complete(die)?;
             self.pump(queue)?;
         }

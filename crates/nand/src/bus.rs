@@ -1,0 +1,87 @@
+//! The bus between controller and dies: whose turn it is.
+//!
+//! A bus serves data in the order in which it is asked, and lets commands and addresses pass before data that wait: were they
+//! to queue behind the data of all other dies, the dies would all start reading together and the bus would idle for tR in every
+//! round. A transfer gets its place the moment it is ready, and no event is spent on waiting; data that a command passes are
+//! only told later that they end later.
+
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use wordline_base::Time;
+
+/// A bus, asked in the order of time.
+pub trait Bus {
+    /// Takes the bus for `duration` as soon after `ready` as it is free, and says when that is. `short` tells that only commands
+    /// and addresses are carried, which a bus may let pass before data that wait.
+    fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time;
+}
+
+/// The I/O bus of a package that is alone on its channel and works on one command at a time: first come, first served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnBus {
+    /// When it is free again.
+    pub free_at: Time,
+    /// How long it was in use.
+    pub busy: Time,
+}
+
+impl Bus for OwnBus {
+    #[inline]
+    fn reserve(&mut self, ready: Time, duration: Time, _: bool) -> Time {
+        let start = self.free_at.max(ready);
+        self.free_at = start + duration;
+        self.busy += duration;
+        start
+    }
+}
+
+/// A bus that several dies share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedBus {
+    /// When it is free again.
+    pub free_at: Time,
+    /// How long it was in use.
+    pub busy: Time,
+    /// Data that wait, in their order: start and lane.
+    waiting: VecDeque<(Time, u32)>,
+}
+
+/// The end of a shared bus at one lane (a die, or what a die does beside a suspended command).
+pub struct Port<'a> {
+    /// The bus.
+    pub bus: &'a mut SharedBus,
+    /// When each lane needs attention; moves when a command passes its data.
+    pub due: &'a mut [Time],
+    /// How long commands have held up the data of each lane.
+    pub passed: &'a mut [Time],
+    /// Whose end it is.
+    pub lane: u32,
+}
+
+impl Bus for Port<'_> {
+    #[inline]
+    fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
+        let SharedBus { free_at, busy, waiting } = &mut *self.bus;
+        *busy += duration;
+        while waiting.front().is_some_and(|&(start, _)| start <= ready) {
+            waiting.pop_front();
+        }
+        let start = match waiting.front() {
+            Some(&(first, _)) if short => {
+                for (start, lane) in waiting.iter_mut() {
+                    *start += duration;
+                    self.due[*lane as usize] += duration;
+                    self.passed[*lane as usize] += duration;
+                }
+                *free_at += duration;
+                return first;
+            }
+            _ => (*free_at).max(ready),
+        };
+        *free_at = start + duration;
+        if start > ready && !short {
+            waiting.push_back((start, self.lane));
+        }
+        start
+    }
+}

@@ -1,0 +1,82 @@
+//! What a package tells whoever looks on: every use of the bus and of the array, with start and end.
+
+use crate::chain::Segment;
+use crate::command::Kind;
+use crate::geometry::PageAddress;
+use serde::{Deserialize, Serialize};
+use wordline_base::Time;
+
+/// What the array of a die does. The stages CLE, ALE, TIR and TOR are parts of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Stage {
+    /// TON: cells to data register.
+    Ton,
+    /// TIN: data register to cells.
+    Tin,
+    /// BER: the cells of a block are erased.
+    Ber,
+    /// tDBSY: the address of a plane is taken in.
+    Dummy,
+    /// tRCBSY or tCBSY: one register to the other.
+    Register,
+    /// A suspended command comes to rest.
+    Suspend,
+}
+
+/// A use of the bus or of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// On the bus.
+    Bus(Segment),
+    /// In the die.
+    Array(Stage),
+}
+
+/// One entry: what a die did from when to when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The die within the package.
+    pub die: u32,
+    /// The command that it belongs to.
+    pub kind: Kind,
+    /// Whether that is the command before the current one (cache mode).
+    pub held: bool,
+    /// What was done.
+    pub what: What,
+    /// The page, or the first of several planes.
+    pub page: PageAddress,
+    /// How many planes take part.
+    pub planes: u8,
+    /// Data on the bus, in bytes.
+    pub bytes: u32,
+    /// When it was ready; later than that it waited for the bus.
+    pub ready: Time,
+    /// When it started.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+}
+
+/// Takes the entries. An entry comes when it has ended, so those of one die come in the order of their ends.
+pub trait Log {
+    /// Whether entries are wanted at all.
+    const WANTED: bool = true;
+    /// Takes one.
+    fn enter(&mut self, entry: &Entry);
+}
+
+/// Nobody looks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Log for Silent {
+    const WANTED: bool = false;
+    #[inline]
+    fn enter(&mut self, _: &Entry) {}
+}
+
+impl Log for Vec<Entry> {
+    fn enter(&mut self, entry: &Entry) {
+        self.push(*entry);
+    }
+}
