@@ -27,13 +27,14 @@ ALLOWED: dict[str, set[str]] = {
     "base": set(),
     "settings": set(),
     "theory": set(),
+    "timeline": {"base"},
     "nand": {"base"},
     "flash": {"base", "nand"},
     "firmware": {"base", "flash"},
     "workload": {"base", "settings"},
     "drive": {"base", "flash", "nand", "firmware", "workload", "settings"},
-    "python": {"drive", "workload", "settings", "base"},
-    "bench": {"drive", "workload", "base"},
+    "python": {"drive", "flash", "nand", "workload", "settings", "base"},
+    "bench": {"drive", "flash", "workload", "base"},
 }
 """The workspace crates that a crate may depend on."""
 
@@ -176,7 +177,7 @@ def check_machine_paths(path: Path) -> Iterator[Violation]:
     """The text names no absolute directory of a machine."""
     try:
         text = path.read_text()
-    except (UnicodeDecodeError, FileNotFoundError):
+    except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
         return
     for n, line in enumerate(text.splitlines(), 1):
         if MACHINE_PATH.search(line):

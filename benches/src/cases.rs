@@ -8,6 +8,9 @@ use std::path::Path;
 use wordline_drive::precondition::precondition;
 use wordline_drive::run::run;
 use wordline_drive::{Drive, DriveConfig};
+use wordline_flash::config::{ByClass, PageOrder};
+use wordline_flash::unit::{run as run_package, Direction, Experiment, HostConfig, Load as PackageLoad, PackageConfig};
+use wordline_flash::{Interface, NandConfig};
 use wordline_workload::{JobOptions, Load, LoadFile, TraceOptions};
 
 /// A case of the benchmark.
@@ -52,6 +55,8 @@ const fn uncounted(case: Case) -> Case {
 
 const REQUESTS: &str = "requests a CPU second";
 
+const PAGES: &str = "page transactions a CPU second";
+
 /// All cases.
 pub const ALL: &[Case] = &[
     rate("read", "4 KB random read, queue depth 32, 16 KB mapping", REQUESTS, 2e6, 16, random_read),
@@ -92,6 +97,17 @@ pub const ALL: &[Case] = &[
         1e6,
         4,
         trace,
+    )),
+    uncounted(rate("package-ddp", "a dual-die package alone, swr and srd of 2 KB", PAGES, 1e6, 0, package_dual)),
+    uncounted(rate("package-odp", "an eight-die package alone, swr and srd of 2 KB", PAGES, 1e6, 0, package_octal)),
+    uncounted(rate("package-ddp-log", "the same on two dies with the stage log on", PAGES, 2e5, 0, package_dual_log)),
+    uncounted(rate(
+        "package-odp-log",
+        "the same on eight dies with the stage log on",
+        PAGES,
+        2e5,
+        0,
+        package_octal_log,
     )),
     cost(
         "precondition",
@@ -279,4 +295,61 @@ fn open_terabyte(case: &Case, _: f64, _: bool) -> Value {
     let extra =
         json!({"bytes a logical page": round(bytes), "logical pages": units, "seconds to open": round(seconds)});
     report(units, seconds, if case.mapping_kib == 4 { bytes } else { seconds }, extra)
+}
+
+/// Requests of 2 KB a second that the simulator of jung13 ran (section 2.9).
+const NANDFLASHSIM_DUAL: f64 = 824.0;
+const NANDFLASHSIM_OCTAL: f64 = 295.0;
+
+fn package_dual(_: &Case, share: f64, _: bool) -> Value {
+    package(2, share, false, NANDFLASHSIM_DUAL)
+}
+
+fn package_octal(_: &Case, share: f64, _: bool) -> Value {
+    package(8, share, false, NANDFLASHSIM_OCTAL)
+}
+
+fn package_dual_log(_: &Case, share: f64, _: bool) -> Value {
+    package(2, share, true, NANDFLASHSIM_DUAL)
+}
+
+fn package_octal_log(_: &Case, share: f64, _: bool) -> Value {
+    package(8, share, true, NANDFLASHSIM_OCTAL)
+}
+
+/// Streams of 2 KB writes and reads on MLC1 of jung13, table 2.1.
+fn package(dies: u32, share: f64, stage_log: bool, published: f64) -> Value {
+    let requests = (if stage_log { 2e5 } else { 1e6 } * share) as u64;
+    let nand = NandConfig {
+        interface: Interface::Sdr,
+        rate_mt_s: 40,
+        read_us: ByClass::One(50.0),
+        program_us: ByClass::Each(vec![250.0, 2_200.0]),
+        erase_us: 2_500.0,
+        page_order: PageOrder::Alpha,
+        ..NandConfig::default()
+    };
+    let shape = PackageConfig { dies, planes: 2, blocks_per_plane: 8196, pages_per_block: 128, page_bytes: 2048 };
+    let stream = |op| Experiment {
+        package: shape.clone(),
+        nand: nand.clone(),
+        host: HostConfig::default(),
+        load: PackageLoad::Stream { op, request_bytes: 2048, requests },
+        seed: 0,
+        stage_log,
+        latencies: false,
+    };
+    let go = |op| timed(|| run_package(&stream(op), |_| true).expect("the package holds the stream"));
+    let (write_s, writes) = go(Direction::Write);
+    let (read_s, reads) = go(Direction::Read);
+    let pages = (writes.pages + reads.pages) as f64;
+    let rate = pages / (write_s + read_s);
+    let extra = json!({
+        "writes": (writes.pages as f64 / write_s).round(),
+        "reads": (reads.pages as f64 / read_s).round(),
+        "stages": writes.log.len() + reads.log.len(),
+        "NANDFlashSim": published,
+        "times NANDFlashSim": (rate / published).round(),
+    });
+    report(pages, write_s + read_s, rate, extra)
 }

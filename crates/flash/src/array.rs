@@ -7,8 +7,13 @@ use crate::geometry::Geometry;
 use serde::{Deserialize, Serialize};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
+use wordline_nand::bus::Turns;
+use wordline_nand::chain::{self, Cycle};
+use wordline_nand::energy::{Activity, Energy, EnergyConfig};
 use wordline_nand::log::{Entry, Log, Silent};
 use wordline_nand::package::DieTimes;
+use wordline_nand::reliability::{ReliabilityConfig, ReliabilityError};
+use wordline_nand::wear::WearCounts;
 use wordline_nand::{Around, Command, Lane, Package, Port, SharedBus, Step, Timing, Violation};
 
 /// Where the flash leaves word of when a lane wants to be stepped.
@@ -160,6 +165,84 @@ impl Flash {
             packages_per_channel: Divisor::new(geometry.packages),
             dies_per_channel: Divisor::new(geometry.dies_per_channel()),
         }
+    }
+
+    /// Lets the packages wear and fail as configured.
+    ///
+    /// # Errors
+    /// Names the key that cannot be used.
+    pub fn set_reliability(&mut self, config: &ReliabilityConfig, seed: u64) -> Result<(), ReliabilityError> {
+        for (instance, package) in self.packages.iter_mut().enumerate() {
+            package.set_reliability(config, &self.timing, seed, instance as u64)?;
+        }
+        Ok(())
+    }
+
+    /// In which order the buses serve.
+    pub fn set_turns(&mut self, turns: Turns) {
+        self.channels.iter_mut().for_each(|bus| bus.turns = turns);
+    }
+
+    /// What reads, programs and erases came to where the packages wear.
+    #[must_use]
+    pub fn wear_counts(&self) -> WearCounts {
+        let mut sum = WearCounts::default();
+        for counts in self.packages.iter().map(Package::wear_counts) {
+            sum.retries += counts.retries;
+            sum.uncorrectable += counts.uncorrectable;
+            sum.program_fails += counts.program_fails;
+            sum.erase_fails += counts.erase_fails;
+        }
+        sum
+    }
+
+    /// Which planes of the last command of a die failed, as bits.
+    #[inline]
+    #[must_use]
+    pub fn failed(&self, die: u32) -> u8 {
+        let (at, die_in_package) = self.locate(die);
+        self.packages[at].failed(die_in_package)
+    }
+
+    /// What a package did so far, for its energy, up to `now`.
+    #[must_use]
+    pub fn activity(&self, package: u32, now: Time) -> Activity {
+        let mut sum = Activity::default();
+        let package_of = &self.packages[package as usize];
+        for die in 0..package_of.geometry().dies {
+            let times = package_of.times(die);
+            let mut on_bus = 0;
+            for segment in chain::ALL {
+                let (uses, bus) = (times.uses[segment as usize], times.bus[segment as usize]);
+                let fixed = self.timing.fixed(segment);
+                let data = bus - uses * (fixed.command + fixed.address + fixed.wait);
+                sum.command += uses * fixed.command;
+                sum.address += uses * fixed.address;
+                if segment.spec().cycles.contains(&Cycle::DataIn) {
+                    sum.data_in += data;
+                } else {
+                    sum.data_out += data;
+                }
+                on_bus += bus;
+            }
+            sum.read += times.cells[0];
+            sum.program += times.cells[1];
+            sum.erase += times.cells[2];
+            // In cache mode bus and array overlap: a die is busy no longer than there was time.
+            sum.busy += (times.array + on_bus).min(now);
+            sum.die_time += now;
+        }
+        sum
+    }
+
+    /// Energy of all packages up to `now`.
+    #[must_use]
+    pub fn energy(&self, now: Time, config: &EnergyConfig) -> Energy {
+        let mut sum = Energy::default();
+        for package in 0..self.packages.len() as u32 {
+            sum += Energy::of(&self.activity(package, now), config);
+        }
+        sum
     }
 
     /// Starts or ends recording what the dies do.
@@ -389,7 +472,7 @@ impl Flash {
     #[inline]
     pub fn commit(&mut self, now: Time, die: u32, command: &Command) -> Result<(), FlashError> {
         let (at, die_in_package) = self.locate(die);
-        self.packages[at].commit(die_in_package, command).map_err(|violation| self.story(now, at, violation))
+        self.packages[at].commit(now, die_in_package, command).map_err(|violation| self.story(now, at, violation))
     }
 
     /// Handles an event of a lane.

@@ -107,7 +107,8 @@ impl Geometry {
         };
         let dies =
             u64::from(config.channels) * u64::from(config.packages_per_channel) * u64::from(config.dies_per_package);
-        let most_dies = u64::from(wordline_base::event::MAX_INDEX);
+        // Each die has two lanes of events.
+        let most_dies = u64::from(wordline_base::event::MAX_INDEX / 2);
         if dies > most_dies {
             let problem = format!("channels x packages x dies makes {dies} dies; at most {most_dies} are possible");
             return Err(GeometryError { key: "channels", value: u64::from(config.channels), problem });

@@ -4,7 +4,9 @@
 
 mod array;
 mod geometry;
+pub mod unit;
 
 pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
-pub use wordline_nand::{Command, Kind, NandConfig, PageAddress, Segment, Timing, Violation, MAX_PLANES};
+pub use wordline_nand::interface::Interface;
+pub use wordline_nand::{config, Command, Kind, NandConfig, PageAddress, Segment, Timing, Violation, MAX_PLANES};

@@ -1,10 +1,11 @@
 //! The bus between controller and dies: whose turn it is.
 //!
-//! A bus serves data in the order in which it is asked, and lets commands and addresses pass before data that wait: were they
-//! to queue behind the data of all other dies, the dies would all start reading together and the bus would idle for tR in every
-//! round. A transfer gets its place the moment it is ready, and no event is spent on waiting; data that a command passes are
+//! A bus serves data in the order in which it is asked, and lets commands and addresses pass before data that have not started:
+//! were they to queue behind the data of all other dies, the dies would all start reading together and the bus would idle for tR
+//! in every round. [`Turns::FirstCome`] is the bus that does just that. A transfer gets its place the moment it is ready, and no event is spent on waiting; data that a command passes are
 //! only told later that they end later.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::Time;
@@ -35,6 +36,17 @@ impl Bus for OwnBus {
     }
 }
 
+/// In which order a shared bus serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Turns {
+    /// Commands and addresses before data, each in the order of asking.
+    #[default]
+    CommandsFirst,
+    /// Everything in the order of asking.
+    FirstCome,
+}
+
 /// A bus that several dies share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedBus {
@@ -42,7 +54,9 @@ pub struct SharedBus {
     pub free_at: Time,
     /// How long it was in use.
     pub busy: Time,
-    /// Data that wait, in their order: start and lane.
+    /// In which order it serves.
+    pub turns: Turns,
+    /// Data that may not have started, in their order: start and lane.
     waiting: VecDeque<(Time, u32)>,
 }
 
@@ -61,9 +75,14 @@ pub struct Port<'a> {
 impl Bus for Port<'_> {
     #[inline]
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
-        let SharedBus { free_at, busy, waiting } = &mut *self.bus;
+        let SharedBus { free_at, busy, turns, waiting } = &mut *self.bus;
         *busy += duration;
-        while waiting.front().is_some_and(|&(start, _)| start <= ready) {
+        if *turns == Turns::FirstCome {
+            let start = (*free_at).max(ready);
+            *free_at = start + duration;
+            return start;
+        }
+        while waiting.front().is_some_and(|&(start, _)| start < ready) {
             waiting.pop_front();
         }
         let start = match waiting.front() {
@@ -79,7 +98,7 @@ impl Bus for Port<'_> {
             _ => (*free_at).max(ready),
         };
         *free_at = start + duration;
-        if start > ready && !short {
+        if !short {
             waiting.push_back((start, self.lane));
         }
         start

@@ -1,6 +1,8 @@
 //! The `[nand]` section of a drive file.
 
+use crate::energy::EnergyConfig;
 use crate::interface::Interface;
+use crate::reliability::ReliabilityConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,10 +98,10 @@ pub struct NandConfig {
     pub page_address_cycles: u32,
     /// Address cycles of a block address (row only).
     pub block_address_cycles: u32,
-    /// Programs that a page takes before its block must be erased (NOP). More than one means programs of parts of a page.
-    pub partial_programs: u32,
-    /// Erases that a block takes; one more is refused. 0 for no limit.
-    pub endurance: u32,
+    /// Wear, bit errors, their correction and bad blocks.
+    pub reliability: ReliabilityConfig,
+    /// Supplies and currents.
+    pub energy: EnergyConfig,
 }
 
 impl Default for NandConfig {
@@ -123,8 +125,8 @@ impl Default for NandConfig {
             spread_percent: 0.0,
             page_address_cycles: 5,
             block_address_cycles: 3,
-            partial_programs: 1,
-            endurance: 0,
+            reliability: ReliabilityConfig::default(),
+            energy: EnergyConfig::default(),
         }
     }
 }

@@ -8,11 +8,14 @@ pub mod cells;
 pub mod chain;
 pub mod command;
 pub mod config;
+pub mod energy;
 pub mod geometry;
 pub mod interface;
 pub mod log;
 pub mod package;
+pub mod reliability;
 pub mod timing;
+pub mod wear;
 
 pub use bus::{Bus, OwnBus, Port, SharedBus};
 pub use cells::{Cells, Violation};

@@ -19,6 +19,8 @@ pub enum Stage {
     Dummy,
     /// tRCBSY or tCBSY: one register to the other.
     Register,
+    /// tFEAT: a feature is set.
+    Feature,
     /// A suspended command comes to rest.
     Suspend,
 }

@@ -15,9 +15,14 @@ use crate::chain::{Segment, SEGMENTS};
 use crate::command::{Command, Kind};
 use crate::geometry::PackageGeometry;
 use crate::log::{Entry, Log, Stage, What};
+use crate::reliability::{ReliabilityConfig, ReliabilityError};
 use crate::timing::Timing;
+use crate::wear::{Wear, WearCounts};
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
+
+/// Bytes of a feature.
+const FEATURE_BYTES: u32 = 4;
 
 /// What a die needs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +53,9 @@ pub enum Lane {
 pub struct DieTimes {
     /// In the die: TON, TIN, BER, tDBSY, and the moves between registers. In cache mode the bus works at the same time.
     pub array: Time,
-    /// TON, TIN and BER, each times the planes that took part: what the cells consume.
+    /// TON, TIN and BER.
+    pub stages: [Time; 3],
+    /// The same, each times the planes that took part: what the cells consume.
     pub cells: [Time; 3],
     /// tDBSY.
     pub dummy: Time,
@@ -64,7 +71,16 @@ pub struct DieTimes {
 
 impl Default for DieTimes {
     fn default() -> Self {
-        Self { array: 0, cells: [0; 3], dummy: 0, register: 0, bus: [0; SEGMENTS], uses: [0; SEGMENTS], contention: 0 }
+        Self {
+            array: 0,
+            stages: [0; 3],
+            cells: [0; 3],
+            dummy: 0,
+            register: 0,
+            bus: [0; SEGMENTS],
+            uses: [0; SEGMENTS],
+            contention: 0,
+        }
     }
 }
 
@@ -94,6 +110,8 @@ enum Phase {
     Choice,
     /// The array comes to rest.
     Suspend,
+    /// The data had too many errors: the page is read again with other thresholds.
+    Retry,
 }
 
 /// What a lane of a die works on.
@@ -106,6 +124,8 @@ struct Slot {
     next: u8,
     /// Whether a command in cache mode came before this one.
     sequence: bool,
+    /// Read retries still to come.
+    retries: u8,
     /// Cache mode: when the cells are done with the data register.
     array_until: Time,
     /// The last use of the bus: when it was ready for it, what it was, how long, and what the die does after it.
@@ -122,14 +142,19 @@ struct Die {
     aside: Slot,
     /// What is left of the main command while it is suspended.
     suspended: Option<Time>,
+    /// Planes whose program or erase failed, of the last command.
+    failed: u8,
+    /// Read retries that the last command takes.
+    retries: u8,
     times: DieTimes,
 }
 
 /// A NAND package.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Package {
     geometry: PackageGeometry,
     cells: Cells,
+    wear: Option<Box<Wear>>,
     dies: Vec<Die>,
 }
 
@@ -149,7 +174,8 @@ impl Package {
     /// An erased, idle package.
     #[must_use]
     pub fn new(geometry: PackageGeometry) -> Self {
-        Self { geometry, cells: Cells::new(geometry), dies: vec![Die::default(); geometry.dies as usize] }
+        let dies = vec![Die::default(); geometry.dies as usize];
+        Self { geometry, cells: Cells::new(geometry), wear: None, dies }
     }
 
     /// The shape of the package.
@@ -167,6 +193,35 @@ impl Package {
     /// The cells, to set their rules or to fill them without time.
     pub fn cells_mut(&mut self) -> &mut Cells {
         &mut self.cells
+    }
+
+    /// Lets the package wear and fail as configured; `instance` is its number among all packages.
+    ///
+    /// # Errors
+    /// Names the key that cannot be used.
+    pub fn set_reliability(
+        &mut self,
+        config: &ReliabilityConfig,
+        timing: &Timing,
+        seed: u64,
+        instance: u64,
+    ) -> Result<(), ReliabilityError> {
+        let classes = (0..self.geometry.pages).map(|page| timing.class(page) as u8).collect();
+        self.wear = Wear::new(config, &mut self.cells, self.geometry, classes, seed, instance)?.map(Box::new);
+        Ok(())
+    }
+
+    /// What reads, programs and erases came to where the package wears.
+    #[must_use]
+    pub fn wear_counts(&self) -> WearCounts {
+        self.wear.as_ref().map(|wear| wear.counts()).unwrap_or_default()
+    }
+
+    /// Which planes of the last command of a die failed, as bits: their status is FAIL.
+    #[inline]
+    #[must_use]
+    pub fn failed(&self, die: u32) -> u8 {
+        self.dies[die as usize].failed
     }
 
     /// Takes over what the cells of another package of the same geometry hold.
@@ -210,13 +265,15 @@ impl Package {
                 return Err(Violation::Busy { die });
             }
         }
-        self.commit(die, command)?;
+        self.commit(around.now, die, command)?;
         let state = &mut self.dies[die as usize];
+        let retries = std::mem::take(&mut state.retries);
         let slot = state.slot(lane);
         slot.command.assign(command);
         slot.phase = Phase::Setup;
         slot.next = 0;
         slot.sequence = false;
+        slot.retries = retries;
         Ok(state.set_up(die, lane, &mut around))
     }
 
@@ -237,9 +294,10 @@ impl Package {
         if slot.command.kind != command.kind || !slot.command.same_planes(command) {
             return Err(Violation::Follower { die });
         }
-        self.commit(die, command)?;
+        self.commit(around.now, die, command)?;
         let state = &mut self.dies[die as usize];
         let slot = &mut state.main;
+        slot.retries = std::mem::take(&mut state.retries);
         slot.next = 0;
         if command.kind == Kind::Read {
             let continues = command.continues(&slot.command);
@@ -297,7 +355,7 @@ impl Package {
         }
         let erase = state.main.command.kind == Kind::Erase;
         let segment = if erase { Segment::EraseSuspend } else { Segment::ProgramSuspend };
-        let Die { main, aside, suspended, times } = state;
+        let Die { main, aside, suspended, times, .. } = state;
         aside.command.assign(&main.command);
         let end = aside.pass(segment, 0, 0, times, around.now, around.timing, around.bus);
         if L::WANTED {
@@ -329,7 +387,7 @@ impl Package {
     /// # Errors
     /// When nothing is suspended, or a read beside it still runs.
     pub fn resume<B: Bus, L: Log>(&mut self, die: u32, around: Around<'_, B, L>) -> Result<Time, Violation> {
-        let Die { main, aside, suspended, times } = &mut self.dies[die as usize];
+        let Die { main, aside, suspended, times, .. } = &mut self.dies[die as usize];
         let Some(left) = suspended.filter(|_| aside.phase == Phase::Idle) else {
             return Err(Violation::NotSuspended { die });
         };
@@ -352,7 +410,7 @@ impl Package {
     /// # Errors
     /// As [`Package::begin`].
     #[inline]
-    pub fn commit(&mut self, die: u32, command: &Command) -> Result<(), Violation> {
+    pub fn commit(&mut self, now: Time, die: u32, command: &Command) -> Result<(), Violation> {
         let pages = command.pages();
         if pages.is_empty() || pages.len() > self.geometry.planes as usize || die >= self.geometry.dies {
             return Err(Violation::PlaneCount { die, pages: pages.len() as u32, planes: self.geometry.planes });
@@ -375,7 +433,46 @@ impl Package {
                 }
             }
         }
+        if self.wear.is_some() {
+            self.wear_off(now, die, command);
+        }
         Ok(())
+    }
+
+    /// What the pages of a command do to their blocks, and the other way round.
+    #[cold]
+    fn wear_off(&mut self, now: Time, die: u32, command: &Command) {
+        let Some(wear) = &mut self.wear else { return };
+        let (mut failed, mut retries) = (0, 0);
+        for (at, &page) in command.pages().iter().enumerate() {
+            let record = self.cells.record(die, page.plane, page.block);
+            let fails = match command.kind {
+                Kind::Read => {
+                    retries = retries.max(wear.read(now, die, page, record));
+                    false
+                }
+                Kind::Program => wear.program(now, die, page, record),
+                Kind::Erase => wear.erase(record),
+                Kind::Copyback => {
+                    let to = command.targets()[at];
+                    let target = self.cells.record(die, to.plane, to.block);
+                    // Without data out nobody looks for errors: they move along.
+                    if command.bytes()[at] > 0 {
+                        retries = retries.max(wear.read(now, die, page, record));
+                    }
+                    wear.program(now, die, to, target)
+                }
+            };
+            if fails {
+                failed |= 1 << page.plane;
+                if command.kind == Kind::Erase {
+                    self.cells.mark_bad(die, page.plane, page.block);
+                }
+            }
+        }
+        let state = &mut self.dies[die as usize];
+        state.failed = failed;
+        state.retries = retries.min(255) as u8;
     }
 
     /// Carries a die on at the time that it asked for.
@@ -414,6 +511,7 @@ impl Package {
                 slot.phase = Phase::Idle;
                 Step::Ready { ended: false }
             }
+            Phase::Retry => Step::At(state.retry(lane, &mut around)),
             Phase::Idle | Phase::Choice => Step::Done,
         }
     }
@@ -480,6 +578,7 @@ impl Die {
                 slot.phase = if slot.command.cache { Phase::Sense } else { Phase::Out };
                 let busy = timing.t_r(page.page);
                 times.array += busy;
+                times.stages[0] += busy;
                 times.cells[0] += busy * plane_time;
                 let end = slot.pass(Segment::Read, 0, busy, times, *now, timing, *bus);
                 slot.array_until = end;
@@ -489,6 +588,7 @@ impl Die {
                 slot.phase = if bytes > 0 { Phase::Out } else { Phase::Store };
                 let busy = timing.t_r(page.page);
                 times.array += busy;
+                times.stages[0] += busy;
                 times.cells[0] += busy * plane_time;
                 slot.pass(Segment::CopybackRead, 0, busy, times, *now, timing, *bus)
             }
@@ -502,6 +602,7 @@ impl Die {
                 slot.phase = Phase::Array;
                 let busy = slot.program_time(die, timing);
                 times.array += busy;
+                times.stages[1] += busy;
                 times.cells[1] += busy * plane_time;
                 slot.pass(Segment::Program, bytes, busy, times, *now, timing, *bus)
             }
@@ -509,6 +610,7 @@ impl Die {
                 slot.phase = Phase::Array;
                 let busy = timing.t_bers;
                 times.array += busy;
+                times.stages[2] += busy;
                 times.cells[2] += busy * plane_time;
                 slot.pass(Segment::Erase, 0, busy, times, *now, timing, *bus)
             }
@@ -531,9 +633,28 @@ impl Die {
         } else {
             slot.next = 0;
             // The end of the transfer is the end of a read: the phase only waits for the time to come.
-            slot.phase = if slot.command.kind == Kind::Copyback { Phase::Store } else { Phase::Array };
+            slot.phase = match slot.command.kind {
+                _ if slot.retries > 0 => Phase::Retry,
+                Kind::Copyback => Phase::Store,
+                _ => Phase::Array,
+            };
         }
         slot.pass(segment, slot.command.bytes()[at], 0, times, around.now, around.timing, around.bus)
+    }
+
+    /// SET FEATURES moves the read thresholds, then the read starts anew.
+    #[cold]
+    fn retry<B: Bus, L: Log>(&mut self, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
+        let times = &mut self.times;
+        let slot = match lane {
+            Lane::Main => &mut self.main,
+            Lane::Aside => &mut self.aside,
+        };
+        slot.retries -= 1;
+        slot.next = 0;
+        slot.phase = Phase::Setup;
+        let busy = around.timing.pauses.feature;
+        slot.pass(Segment::SetFeatures, FEATURE_BYTES, busy, times, around.now, around.timing, around.bus)
     }
 
     /// The destination of the next plane of a copyback.
@@ -548,6 +669,7 @@ impl Die {
         } else {
             slot.phase = Phase::Array;
             let busy = slot.program_time(die, timing);
+            times.stages[1] += busy;
             times.cells[1] += busy * planes as Time;
             (Segment::CopybackProgram, busy)
         };
@@ -575,8 +697,11 @@ impl Die {
         slot.next = 0;
         slot.busy = 0;
         if more {
-            let busy = timing.t_r(slot.command.pages()[0].page);
+            // In a sequence the die itself looks for better thresholds.
+            let senses = 1 + Time::from(std::mem::take(&mut slot.retries));
+            let busy = timing.t_r(slot.command.pages()[0].page) * senses;
             times.array += busy;
+            times.stages[0] += busy;
             times.cells[0] += busy * slot.command.planes() as Time;
             slot.array_until = moved + busy;
             if L::WANTED {
@@ -620,6 +745,7 @@ impl Die {
         }
         let busy = slot.program_time(die, timing);
         times.array += busy;
+        times.stages[1] += busy;
         times.cells[1] += busy * slot.command.planes() as Time;
         slot.array_until = start + busy;
         slot.busy = 0;
@@ -719,6 +845,7 @@ impl Slot {
         use crate::chain::Busy;
         match (self.phase, self.segment.spec().busy) {
             (Phase::Suspend, _) => Stage::Suspend,
+            (_, Busy::Feature) => Stage::Feature,
             (_, Busy::Read) => Stage::Ton,
             (_, Busy::Program) => Stage::Tin,
             (_, Busy::Erase) => Stage::Ber,

@@ -9,6 +9,9 @@ use wordline_base::{ps_from_us, Time};
 
 /// Most page classes (bits a cell).
 pub const MAX_CLASSES: usize = 4;
+/// tFEAT, the most that ONFI allows.
+const T_FEAT: Time = 1_000_000;
+
 /// A use of the bus: a fixed part and a part for each cycle of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusTime {
@@ -38,6 +41,19 @@ pub struct Fixed {
     pub wait: Time,
 }
 
+/// The times of single cycles and waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Cycles {
+    latch: Time,
+    page_address: u32,
+    block_address: u32,
+    adl: Time,
+    wb: Time,
+    rr: Time,
+    ccs: Time,
+    whr: Time,
+}
+
 /// The moves and rests of a die that are the same for all pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
@@ -51,6 +67,8 @@ pub struct Pauses {
     pub suspend: Time,
     /// Until it runs again.
     pub resume: Time,
+    /// tFEAT: until a feature is set.
+    pub feature: Time,
 }
 
 /// All times of a package, in picoseconds.
@@ -58,6 +76,7 @@ pub struct Pauses {
 pub struct Timing {
     bus: [BusTime; SEGMENTS],
     fixed: [Fixed; SEGMENTS],
+    cycles: Cycles,
     /// What is the same for all pages.
     pub pauses: Pauses,
     /// tBERS.
@@ -234,13 +253,6 @@ impl Timing {
                 problem: "must lie between 0 and 50 percent".into(),
             });
         }
-        if !(1..=255).contains(&config.partial_programs) {
-            return Err(TimingError {
-                key: "partial_programs",
-                value: config.partial_programs.to_string(),
-                problem: "must lie between 1 and 255".into(),
-            });
-        }
         for (key, value) in
             [("page_address_cycles", config.page_address_cycles), ("block_address_cycles", config.block_address_cycles)]
         {
@@ -254,6 +266,16 @@ impl Timing {
         };
         let priced = chain::ALL.map(|segment| price(segment, &mode, config));
         Ok(Self {
+            cycles: Cycles {
+                latch: mode.latch_cycle,
+                page_address: config.page_address_cycles,
+                block_address: config.block_address_cycles,
+                adl: mode.t_adl,
+                wb: mode.t_wb,
+                rr: mode.t_rr,
+                ccs: mode.t_ccs,
+                whr: mode.t_whr,
+            },
             bus: priced.map(|(bus, _)| bus),
             fixed: priced.map(|(_, fixed)| fixed),
             pauses: Pauses {
@@ -262,6 +284,7 @@ impl Timing {
                 cache_program: one_time("cache_program_busy_us", config.cache_program_busy_us)?,
                 suspend: one_time("suspend_us", config.suspend_us)?,
                 resume: one_time("resume_us", config.resume_us)?,
+                feature: T_FEAT,
             },
             t_bers: one_time("erase_us", config.erase_us)?,
             t_r: model("read_us", &reads, "typical_read_us", config.typical_read_us)?,
@@ -276,6 +299,23 @@ impl Timing {
     #[must_use]
     pub fn on_bus(&self, segment: Segment, bytes: u32) -> Time {
         self.bus[segment as usize].with(bytes)
+    }
+
+    /// Duration of an item of a segment; `None` for data, which depend on their bytes.
+    #[must_use]
+    pub fn cycle(&self, cycle: Cycle) -> Option<Time> {
+        let Cycles { latch, page_address, block_address, adl, wb, rr, ccs, whr } = self.cycles;
+        Some(match cycle {
+            Cycle::Command(_) | Cycle::ByteAddress => latch,
+            Cycle::PageAddress => latch * Time::from(page_address),
+            Cycle::BlockAddress => latch * Time::from(block_address),
+            Cycle::Tadl => adl,
+            Cycle::Twb => wb,
+            Cycle::Trr => rr,
+            Cycle::Tccs => ccs,
+            Cycle::Twhr => whr,
+            Cycle::DataIn | Cycle::DataOut => return None,
+        })
     }
 
     /// What of a segment does not depend on its data, by stage.

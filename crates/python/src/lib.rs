@@ -2,6 +2,7 @@
 //! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
 mod load;
+mod package;
 mod progress;
 mod work;
 
@@ -171,6 +172,18 @@ fn trace_info(py: Python<'_>, path: &str, load_sets: Vec<String>) -> PyResult<St
     .map_err(PyErr::from)
 }
 
+/// Runs a load on one package.
+#[pyfunction]
+fn package_run(py: Python<'_>, experiment: &str, progress: Py<PyAny>) -> PyResult<String> {
+    Ok(py.detach(|| package::run(experiment, progress))?)
+}
+
+/// The operation modes of a package, each with its chain of segments.
+#[pyfunction]
+fn package_chains() -> String {
+    package::chains().to_string()
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
@@ -183,5 +196,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_keys, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(precondition, module)?)?;
+    module.add_function(wrap_pyfunction!(package_run, module)?)?;
+    module.add_function(wrap_pyfunction!(package_chains, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)
 }

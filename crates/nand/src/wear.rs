@@ -1,0 +1,123 @@
+//! The reliability model at work in one package: which blocks came bad, what each read costs, and what fails.
+
+use crate::cells::{BlockRecord, Cells, Rules};
+use crate::geometry::{PackageGeometry, PageAddress};
+use crate::reliability::{Outlook, ReadOutcome, Reliability, ReliabilityConfig, ReliabilityError, Stress};
+use serde::{Deserialize, Serialize};
+use wordline_base::{Stream, Time};
+
+const PS_PER_HOUR: f64 = 3_600.0 * 1e12;
+
+/// What reads, programs and erases of a package came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WearCounts {
+    /// Read retries.
+    pub retries: u64,
+    /// Pages that no retry could read.
+    pub uncorrectable: u64,
+    /// Programs that failed.
+    pub program_fails: u64,
+    /// Erases that failed; their blocks are bad.
+    pub erase_fails: u64,
+}
+
+/// The reliability of one package.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wear {
+    model: Reliability,
+    stream: Stream,
+    geometry: PackageGeometry,
+    /// Class of each page of a block.
+    classes: Vec<u8>,
+    outlooks: Vec<Outlook>,
+    /// When each block got its first page; data from before the run have the retention of the configuration besides.
+    written: Vec<Option<Time>>,
+    counts: WearCounts,
+}
+
+impl Wear {
+    /// The wear of package `instance`, with the class of each page of a block; marks the blocks that came bad. `None` if the configuration leaves nothing to watch but the
+    /// rules of the cells, which it sets.
+    ///
+    /// # Errors
+    /// Names the key that cannot be used.
+    pub fn new(
+        config: &ReliabilityConfig,
+        cells: &mut Cells,
+        geometry: PackageGeometry,
+        classes: Vec<u8>,
+        seed: u64,
+        instance: u64,
+    ) -> Result<Option<Self>, ReliabilityError> {
+        let model = Reliability::new(config, &geometry, geometry.pages, seed, instance)?;
+        cells.set_rules(Rules { partial_programs: config.nop as u8, endurance: config.endurance });
+        for die in 0..geometry.dies {
+            for plane in 0..geometry.planes {
+                for block in 0..geometry.blocks {
+                    if config.factory_bad_percent > 0.0 && model.factory_bad(die, plane, block) {
+                        cells.mark_bad(die, plane, block);
+                    }
+                }
+            }
+        }
+        if !model.has_errors() && config.program_fail <= 0.0 && config.erase_fail <= 0.0 {
+            return Ok(None);
+        }
+        let blocks = geometry.total_blocks() as usize;
+        Ok(Some(Self {
+            stream: model.stream(),
+            model,
+            geometry,
+            classes,
+            outlooks: vec![Outlook::default(); blocks],
+            written: vec![None; blocks],
+            counts: WearCounts::default(),
+        }))
+    }
+
+    /// What it came to so far.
+    #[must_use]
+    pub fn counts(&self) -> WearCounts {
+        self.counts
+    }
+
+    fn index(&self, die: u32, at: PageAddress) -> usize {
+        ((die * self.geometry.planes + at.plane) * self.geometry.blocks + at.block) as usize
+    }
+
+    /// A page is read: how many retries that takes.
+    pub(crate) fn read(&mut self, now: Time, die: u32, at: PageAddress, record: BlockRecord) -> u32 {
+        if !self.model.has_errors() {
+            return 0;
+        }
+        let index = self.index(die, at);
+        let hours = match self.written[index] {
+            Some(since) => now.saturating_sub(since) as f64 / PS_PER_HOUR,
+            None => self.model.retention_hours() + now as f64 / PS_PER_HOUR,
+        };
+        let stress = Stress { cycles: record.erases, hours, reads: u64::from(record.reads) };
+        let class = usize::from(self.classes[at.page as usize]);
+        let outcome = self.model.read(&mut self.stream, &mut self.outlooks[index], &stress, class);
+        self.counts.retries += u64::from(outcome.retries());
+        self.counts.uncorrectable += u64::from(matches!(outcome, ReadOutcome::Uncorrectable { .. }));
+        outcome.retries()
+    }
+
+    /// A page is programmed: whether that fails.
+    pub(crate) fn program(&mut self, now: Time, die: u32, at: PageAddress, record: BlockRecord) -> bool {
+        if at.page == 0 {
+            let index = self.index(die, at);
+            self.written[index] = Some(now);
+        }
+        let fails = self.model.program_fails(&mut self.stream, record.erases);
+        self.counts.program_fails += u64::from(fails);
+        fails
+    }
+
+    /// A block is erased: whether that fails.
+    pub(crate) fn erase(&mut self, record: BlockRecord) -> bool {
+        let fails = self.model.erase_fails(&mut self.stream, record.erases);
+        self.counts.erase_fails += u64::from(fails);
+        fails
+    }
+}

@@ -1,0 +1,93 @@
+//! A package by itself.
+
+use crate::progress::Reporter;
+use crate::work::Failure;
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+use wordline_flash::unit::{self, Experiment, UnitError};
+use wordline_nand::chain::{self, Cycle, Times, OPERATIONS};
+
+/// Carries out an experiment given as JSON.
+pub fn run(experiment: &str, progress: Py<PyAny>) -> Result<String, Failure> {
+    let reader = &mut serde_json::Deserializer::from_str(experiment);
+    let experiment: Experiment = serde_path_to_error::deserialize(reader)
+        .map_err(|error| Failure::Input(format!("{}: {}", error.path(), error.inner())))?;
+    let mut reporter = Reporter::new(progress);
+    let outcome = unit::run(&experiment, |share| reporter.report("package", Some(share), 0, 0.0));
+    if let Some(error) = reporter.error {
+        return Err(Failure::Python(error));
+    }
+    match outcome {
+        Ok(outcome) => serde_json::to_string(&outcome).map_err(|error| Failure::Run(error.to_string())),
+        Err(UnitError::Interrupted) => Err(Failure::Python(pyo3::exceptions::PyKeyboardInterrupt::new_err(()))),
+        Err(error @ UnitError::Illegal(_)) => Err(Failure::Run(error.to_string())),
+        Err(error) => Err(Failure::input(error)),
+    }
+}
+
+/// The table of chains, for the reference.
+pub fn chains() -> Value {
+    let segments: Vec<Value> = chain::ALL
+        .iter()
+        .map(|segment| {
+            let spec = segment.spec();
+            let cycles: Vec<String> = spec.cycles.iter().map(|&cycle| cycle_name(cycle)).collect();
+            json!({ "id": format!("{segment:?}"), "name": spec.name, "cycles": cycles, "busy": busy_name(spec.busy) })
+        })
+        .collect();
+    let operations: Vec<Value> = OPERATIONS
+        .iter()
+        .map(|operation| {
+            let chain: Vec<Value> = operation
+                .chain
+                .iter()
+                .map(|&(segment, times)| json!({ "segment": segment.spec().name, "times": times_name(times) }))
+                .collect();
+            json!({ "name": operation.name, "chain": chain })
+        })
+        .collect();
+    json!({ "segments": segments, "operations": operations })
+}
+
+fn cycle_name(cycle: Cycle) -> String {
+    match cycle {
+        Cycle::Command(byte) => format!("{byte:02X}h"),
+        Cycle::PageAddress => "page address".into(),
+        Cycle::BlockAddress => "row address".into(),
+        Cycle::ByteAddress => "address byte".into(),
+        Cycle::DataIn => "data in".into(),
+        Cycle::DataOut => "data out".into(),
+        Cycle::Tadl => "tADL".into(),
+        Cycle::Twb => "tWB".into(),
+        Cycle::Trr => "tRR".into(),
+        Cycle::Tccs => "tCCS".into(),
+        Cycle::Twhr => "tWHR".into(),
+    }
+}
+
+fn busy_name(busy: chain::Busy) -> &'static str {
+    use chain::Busy;
+    match busy {
+        Busy::Dummy => "tDBSY",
+        Busy::Read => "tR",
+        Busy::ReadCache => "tRCBSY",
+        Busy::Program => "tPROG",
+        Busy::ProgramCache => "tCBSY",
+        Busy::Erase => "tBERS",
+        Busy::Suspend => "time to suspend",
+        Busy::Resume => "time to resume, and the rest of the operation",
+        Busy::Reset => "tRST",
+        Busy::Feature => "tFEAT",
+        Busy::Idle => "",
+    }
+}
+
+fn times_name(times: Times) -> &'static str {
+    match times {
+        Times::Once => "once",
+        Times::EachPlane => "for each plane",
+        Times::EachPlaneButLast => "for each plane but the last",
+        Times::EachFurtherPage => "for each further page",
+        Times::EachPageButLast => "for each page but the last",
+    }
+}
