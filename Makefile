@@ -9,10 +9,11 @@ WHEELS := target/wheels
 REPORT := out/run.html
 
 # What the installed command is made from: a change in any of these builds it anew.
-SOURCES := $(shell find crates python drives -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*')
-PYTHON_FILES := python tests tools
+SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*' \
+	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
+PYTHON_FILES := python studies tests tools
 
-.PHONY: build run test test-long bench docs lint format clean
+.PHONY: build run test test-long bench docs studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -24,7 +25,7 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.created
-	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8'
+	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50'
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.tools pyproject.toml Cargo.toml Cargo.lock $(SOURCES)
@@ -53,6 +54,9 @@ bench: ## speed: a table, and bench.json
 docs: build ## the reference of keys and policies, from the code
 	$(BIN)/python -m wordline.reference > docs/reference.md
 
+studies: build ## the experiments of the papers: their pages in studies/
+	$(BIN)/wordline study --all --out studies
+
 lint: $(VENV)/.tools ## form, warnings, and the rules of the house
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
@@ -68,4 +72,4 @@ format: $(VENV)/.tools ## rewrites the sources in the form that lint wants
 clean: ## removes all that was built
 	$(CARGO) clean
 	rm -rf $(VENV) out bench.json .pytest_cache .ruff_cache
-	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python studies tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

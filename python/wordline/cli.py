@@ -328,6 +328,43 @@ def info(file: str, format_name: str | None, load_sets: tuple[str, ...], as_json
     return traceinfo.show(console(), file, found)
 
 
+@wordline.command(short_help="Rerun the experiments of the source papers.")
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Run all studies.")
+@click.option("--scorecard", is_flag=True, help="Run all studies and print how each claim fared; writes no pages.")
+@click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
+@click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")
+@json_flag
+def study(name: str | None, everything: bool, scorecard: bool, full: bool, out: str | None, as_json: bool) -> None:
+    """Rerun the experiment NAME of a paper: published values beside measured ones; without NAME, list what there is."""
+    from wordline import _core
+    from wordline.console import console
+    from wordline.studies import catalogue, command, show
+
+    if bool(name) + everything + scorecard > 1:
+        raise click.UsageError("give the name of one study, or --all, or --scorecard")
+    if not (name or everything or scorecard):
+        if full or out is not None:
+            raise click.UsageError("--full and --out are for a study to run; give its name, or --all")
+        listed = catalogue.every()
+        return print_json(command.list_json(listed)) if as_json else show.listing(console(), listed)
+    if scorecard and out is not None:
+        raise click.UsageError("--scorecard writes no pages, so that --out has no use with it; did you mean --all?")
+    version, folder = _core.version(), command.OUT if out is None else Path(out)
+    if name:
+        done, page = command.run_one(name, folder, full=full, version=version)
+        return print_json(done.json(version)) if as_json else show.report(console(), done, page)
+    reports, partial = command.run_all(None if scorecard else folder, full=full, version=version)
+    if as_json:
+        to_json = command.scorecard_json if scorecard else command.all_json
+        print_json(to_json(reports, version, partial))
+    else:
+        show.scorecard(console(), reports, partial)
+    if partial:
+        sys.exit(INTERRUPTED)
+    return None
+
+
 def print_json(value: object) -> None:
     """Prints ``value`` as JSON."""
     from wordline import jsontext

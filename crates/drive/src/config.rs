@@ -11,7 +11,9 @@ use wordline_base::event::MAX_INDEX;
 use wordline_base::Time;
 use wordline_firmware::policy::Build;
 use wordline_firmware::{ConfigError, FirmwareConfig, Plan};
-use wordline_flash::{Geometry, GeometryConfig, NandConfig, Segment, Timing};
+use wordline_flash::{
+    EnergyConfig, Geometry, GeometryConfig, NandConfig, Reliability, ReliabilityConfig, Segment, Timing,
+};
 use wordline_settings::{Loaded, SettingsError};
 
 /// A drive, as a file describes it.
@@ -92,6 +94,8 @@ pub struct VerifyConfig {
 pub struct Parts {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
+    pub(crate) reliability: ReliabilityConfig,
+    pub(crate) energy: EnergyConfig,
     pub(crate) plan: Plan,
     pub(crate) link: LinkCosts,
     pub(crate) queues: u32,
@@ -109,6 +113,10 @@ impl DriveConfig {
             .map_err(|e| ConfigError::new(format!("geometry.{}", e.key), e.value, e.problem))?;
         let timing = Timing::new(&self.nand, geometry.pages_per_block)
             .map_err(|e| ConfigError::new(format!("nand.{}", e.key), e.value, e.problem))?;
+        let (reliability, energy) = (self.nand.reliability.clone(), self.nand.energy.clone());
+        Reliability::new(&reliability, &geometry.package(), geometry.pages_per_block, 0, 0)
+            .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
+        energy.check().map_err(|e| ConfigError::new(format!("nand.energy.{}", e.key), e.value, e.problem))?;
         let plan = self.firmware.plan(&geometry)?;
         let build = self.build(&geometry, &plan, 0);
         let link = self.link.build(&build)?.costs();
@@ -116,7 +124,7 @@ impl DriveConfig {
         let buffer_units = self.buffer.build(&build)?.units(plan.unit_bytes);
         let (queues, depth) = self.queues(&link)?;
         self.check_precondition()?;
-        Ok(Parts { geometry, timing, plan, link, queues, depth, buffer_units })
+        Ok(Parts { geometry, timing, reliability, energy, plan, link, queues, depth, buffer_units })
     }
 
     pub(crate) fn build<'a>(&self, geometry: &'a Geometry, plan: &Plan, seed: u64) -> Build<'a> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::{EventQueue, Op, Request, Time};
 use wordline_firmware::{ConfigError, Fault, Kernel, Plan};
-use wordline_flash::Flash;
+use wordline_flash::{Energy, EnergyConfig, Flash, WearCounts};
 
 const DIE: u8 = 0;
 const ARRIVE: u8 = 1;
@@ -131,6 +131,10 @@ pub struct Drive {
     verify: bool,
     /// Busy times of channels and dies when measuring began.
     busy_before: (Vec<Time>, Vec<Time>),
+    currents: EnergyConfig,
+    /// Energy, and what wore, when measuring began.
+    energy_before: Energy,
+    wear_before: WearCounts,
 }
 
 impl Drive {
@@ -139,9 +143,13 @@ impl Drive {
     /// # Errors
     /// Names the key that cannot be used.
     pub fn new(config: &DriveConfig, seed: u64) -> Result<Self, ConfigError> {
-        let Parts { geometry, timing, plan, link, queues, depth, buffer_units } = config.parts()?;
+        let Parts { geometry, timing, reliability, energy, plan, link, queues, depth, buffer_units } =
+            config.parts()?;
         let build = config.build(&geometry, &plan, seed);
-        let flash = Flash::new(geometry, timing, DIE);
+        let mut flash = Flash::new(geometry, timing, DIE);
+        flash
+            .set_reliability(&reliability, seed)
+            .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
         let slots = queues * depth;
         Ok(Self {
             plan,
@@ -161,6 +169,9 @@ impl Drive {
             metrics: Metrics::new(0),
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
+            currents: energy,
+            energy_before: Energy::default(),
+            wear_before: WearCounts::default(),
         })
     }
 
@@ -230,8 +241,22 @@ impl Drive {
         self.wires.iter_mut().for_each(|wire| wire.busy = 0);
         let flash = self.kernel.flash();
         let channels = (0..flash.geometry().channels).map(|channel| flash.channel_times(channel).busy).collect();
-        let dies = (0..flash.geometry().dies()).map(|die| flash.die_times(die).array).collect();
+        let dies = (0..flash.geometry().dies()).map(|die| flash.die_times(die).array()).collect();
         self.busy_before = (channels, dies);
+        self.energy_before = flash.energy(self.now, &self.currents);
+        self.wear_before = flash.wear_counts();
+    }
+
+    /// Energy of the flash since measuring began.
+    #[must_use]
+    pub fn energy(&self) -> Energy {
+        self.kernel.flash().energy(self.now, &self.currents).since(&self.energy_before)
+    }
+
+    /// Retries and failures since measuring began.
+    #[must_use]
+    pub fn wear_counts(&self) -> WearCounts {
+        self.kernel.flash().wear_counts().since(&self.wear_before)
     }
 
     /// How long a channel had been in use when measuring began.

@@ -76,6 +76,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let host_bytes = metrics.bytes[Op::Write as usize];
     let nand_bytes = counters.programs() * u64::from(about.parts.geometry.page_bytes);
     let wear = wear(drive);
+    let energy = drive.energy();
     let config = serde_json::to_value(about.config).unwrap_or(Value::Null);
     let digest = digest(drive, about, &config);
     json!({
@@ -116,7 +117,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         },
         "gc_affected_requests": metrics.gc_affected,
         "wear": wear,
-        "energy_j": null,
+        "energy_j": energy.total(),
+        "energy": energy,
+        "reliability": reliability(drive),
         "free_blocks": drive.kernel().blocks().free_blocks(),
         "utilisation": utilisation(drive, seconds),
         "series": series(&metrics.series, metrics.start, metrics.end, plan.units_per_page),
@@ -142,6 +145,19 @@ fn wear(drive: &Drive) -> Value {
     json!({"mean": mean, "max": blocks.iter().map(|b| b.erases).max(), "stddev": variance.sqrt()})
 }
 
+fn reliability(drive: &Drive) -> Value {
+    let counts = drive.wear_counts();
+    let flash = drive.kernel().flash();
+    let bad = (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count();
+    json!({
+        "read_retries": counts.retries,
+        "uncorrectable_pages": counts.uncorrectable,
+        "program_fails": counts.program_fails,
+        "erase_fails": counts.erase_fails,
+        "bad_blocks": bad,
+    })
+}
+
 fn utilisation(drive: &Drive, seconds: f64) -> Value {
     let flash = drive.kernel().flash();
     let share = |time: u64| if seconds > 0.0 { (time as f64 / 1e12 / seconds).min(1.0) } else { 0.0 };
@@ -149,7 +165,7 @@ fn utilisation(drive: &Drive, seconds: f64) -> Value {
     let channels: Vec<f64> =
         (0..geometry.channels).map(|c| share(flash.channel_times(c).busy - drive.channel_busy_before(c))).collect();
     let dies: Vec<f64> =
-        (0..geometry.dies()).map(|d| share(flash.die_times(d).array - drive.die_busy_before(d))).collect();
+        (0..geometry.dies()).map(|d| share(flash.die_times(d).array() - drive.die_busy_before(d))).collect();
     let [to_drive, to_host] = drive.wires();
     json!({
         "channels": channels,

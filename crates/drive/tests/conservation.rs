@@ -406,7 +406,7 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     // Of the commands, the array time of each kind is known where planes do not share it and all pages are alike.
     let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
     if text.contains("None") && text.contains("One(") {
-        let array: Time = (0..geometry.dies()).map(|die| kernel.flash().die_times(die).array).sum();
+        let array: Time = (0..geometry.dies()).map(|die| kernel.flash().die_times(die).array()).sum();
         let expected = counters.reads() * LEAST_READ + counters.programs() * LEAST_PROGRAM + counters.erases() * ERASE;
         assert_eq!(array, expected, "time of the cells");
         assert_eq!(counters.commands, counters.reads() + counters.programs() + counters.erases());

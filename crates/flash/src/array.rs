@@ -225,11 +225,12 @@ impl Flash {
                 }
                 on_bus += bus;
             }
-            sum.read += times.cells[0];
-            sum.program += times.cells[1];
-            sum.erase += times.cells[2];
+            let cells = times.plane_stages();
+            sum.read += cells[0];
+            sum.program += cells[1];
+            sum.erase += cells[2];
             // In cache mode bus and array overlap: a die is busy no longer than there was time.
-            sum.busy += (times.array + on_bus).min(now);
+            sum.busy += (times.array() + on_bus).min(now);
             sum.die_time += now;
         }
         sum

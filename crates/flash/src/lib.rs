@@ -8,5 +8,8 @@ pub mod unit;
 
 pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
+pub use wordline_nand::energy::{Energy, EnergyConfig};
 pub use wordline_nand::interface::Interface;
+pub use wordline_nand::reliability::{Reliability, ReliabilityConfig};
+pub use wordline_nand::wear::WearCounts;
 pub use wordline_nand::{config, Command, Kind, NandConfig, PageAddress, Segment, Timing, Violation, MAX_PLANES};

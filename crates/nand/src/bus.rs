@@ -56,8 +56,10 @@ pub struct SharedBus {
     pub busy: Time,
     /// In which order it serves.
     pub turns: Turns,
-    /// Data that may not have started, in their order: start and lane.
+    /// Data that wait, in their order: start and lane.
     waiting: VecDeque<(Time, u32)>,
+    /// The last data that did not wait: a command of the same instant still passes them.
+    latest: (Time, u32),
 }
 
 /// The end of a shared bus at one lane (a die, or what a die does beside a suspended command).
@@ -75,7 +77,7 @@ pub struct Port<'a> {
 impl Bus for Port<'_> {
     #[inline]
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
-        let SharedBus { free_at, busy, turns, waiting } = &mut *self.bus;
+        let SharedBus { free_at, busy, turns, waiting, latest } = &mut *self.bus;
         *busy += duration;
         if *turns == Turns::FirstCome {
             let start = (*free_at).max(ready);
@@ -84,6 +86,10 @@ impl Bus for Port<'_> {
         }
         while waiting.front().is_some_and(|&(start, _)| start < ready) {
             waiting.pop_front();
+        }
+        if short && latest.0 == ready && ready > 0 {
+            waiting.push_front(*latest);
+            latest.0 = 0;
         }
         let start = match waiting.front() {
             Some(&(first, _)) if short => {
@@ -99,7 +105,11 @@ impl Bus for Port<'_> {
         };
         *free_at = start + duration;
         if !short {
-            waiting.push_back((start, self.lane));
+            if start > ready {
+                waiting.push_back((start, self.lane));
+            } else {
+                *latest = (start, self.lane);
+            }
         }
         start
     }

@@ -148,6 +148,21 @@ pub struct Energy {
 }
 
 impl Energy {
+    /// What came since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            read_j: self.read_j - before.read_j,
+            program_j: self.program_j - before.program_j,
+            erase_j: self.erase_j - before.erase_j,
+            command_j: self.command_j - before.command_j,
+            address_j: self.address_j - before.address_j,
+            data_in_j: self.data_in_j - before.data_in_j,
+            data_out_j: self.data_out_j - before.data_out_j,
+            standby_j: self.standby_j - before.standby_j,
+        }
+    }
+
     /// The energy of an activity. The configuration is taken as checked.
     #[must_use]
     pub fn of(activity: &Activity, config: &EnergyConfig) -> Self {

@@ -13,7 +13,7 @@ use crate::bus::Bus;
 use crate::cells::{Cells, Violation};
 use crate::chain::{Segment, SEGMENTS};
 use crate::command::{Command, Kind};
-use crate::geometry::PackageGeometry;
+use crate::geometry::{PackageGeometry, MAX_PLANES};
 use crate::log::{Entry, Log, Stage, What};
 use crate::reliability::{ReliabilityConfig, ReliabilityError};
 use crate::timing::Timing;
@@ -51,15 +51,11 @@ pub enum Lane {
 /// Where the time of a die went, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DieTimes {
-    /// In the die: TON, TIN, BER, tDBSY, and the moves between registers. In cache mode the bus works at the same time.
-    pub array: Time,
-    /// TON, TIN and BER.
-    pub stages: [Time; 3],
-    /// The same, each times the planes that took part: what the cells consume.
-    pub cells: [Time; 3],
+    /// TON, TIN and BER, by the number of planes that took part, less one.
+    pub cells: [[Time; MAX_PLANES]; 3],
     /// tDBSY.
     pub dummy: Time,
-    /// Moves between the registers (tRCBSY and tCBSY without waiting for the cells).
+    /// Moves between the registers (tRCBSY and tCBSY without waiting for the cells), and of a suspended array.
     pub register: Time,
     /// On the bus, by segment.
     pub bus: [Time; SEGMENTS],
@@ -72,15 +68,33 @@ pub struct DieTimes {
 impl Default for DieTimes {
     fn default() -> Self {
         Self {
-            array: 0,
-            stages: [0; 3],
-            cells: [0; 3],
+            cells: [[0; MAX_PLANES]; 3],
             dummy: 0,
             register: 0,
             bus: [0; SEGMENTS],
             uses: [0; SEGMENTS],
             contention: 0,
         }
+    }
+}
+
+impl DieTimes {
+    /// TON, TIN and BER.
+    #[must_use]
+    pub fn stages(&self) -> [Time; 3] {
+        self.cells.map(|by_planes| by_planes.iter().sum())
+    }
+
+    /// TON, TIN and BER, each times the planes that took part: what the cells consume.
+    #[must_use]
+    pub fn plane_stages(&self) -> [Time; 3] {
+        self.cells.map(|by_planes| by_planes.iter().zip(1..).map(|(time, planes): (_, Time)| time * planes).sum())
+    }
+
+    /// In the die: TON, TIN, BER, tDBSY, and the moves between registers. In cache mode the bus works at the same time.
+    #[must_use]
+    pub fn array(&self) -> Time {
+        self.stages().iter().sum::<Time>() + self.dummy + self.register
     }
 }
 
@@ -357,7 +371,7 @@ impl Package {
         let segment = if erase { Segment::EraseSuspend } else { Segment::ProgramSuspend };
         let Die { main, aside, suspended, times, .. } = state;
         aside.command.assign(&main.command);
-        let end = aside.pass(segment, 0, 0, times, around.now, around.timing, around.bus);
+        let end = aside.pass::<L>(segment, 0, 0, times, around.now, around.timing, around.bus);
         if L::WANTED {
             aside.tell_bus(die, end, around.log);
         }
@@ -394,14 +408,14 @@ impl Package {
         let erase = main.command.kind == Kind::Erase;
         let segment = if erase { Segment::EraseResume } else { Segment::ProgramResume };
         aside.command.assign(&main.command);
-        let end = aside.pass(segment, 0, 0, times, around.now, around.timing, around.bus);
+        let end = aside.pass::<L>(segment, 0, 0, times, around.now, around.timing, around.bus);
         if L::WANTED {
             aside.tell_bus(die, end, around.log);
         }
         aside.on_bus = 0;
         *suspended = None;
         main.busy = around.timing.pauses.resume + left;
-        times.array += around.timing.pauses.resume;
+        times.register += around.timing.pauses.resume;
         Ok(end + main.busy)
     }
 
@@ -557,7 +571,6 @@ impl Die {
         let at = usize::from(slot.next);
         let (kind, planes) = (slot.command.kind, slot.command.planes());
         let bytes = slot.command.bytes()[at];
-        let plane_time = planes as Time;
         if at + 1 < planes {
             slot.next += 1;
             let segment = match kind {
@@ -567,8 +580,7 @@ impl Die {
             };
             let bytes = if kind == Kind::Program { bytes } else { 0 };
             times.dummy += timing.pauses.dummy;
-            times.array += timing.pauses.dummy;
-            return slot.pass(segment, bytes, timing.pauses.dummy, times, *now, timing, *bus);
+            return slot.pass::<L>(segment, bytes, timing.pauses.dummy, times, *now, timing, *bus);
         }
         slot.next = 0;
         let page = slot.command.pages()[at];
@@ -577,42 +589,34 @@ impl Die {
             Kind::Read => {
                 slot.phase = if slot.command.cache { Phase::Sense } else { Phase::Out };
                 let busy = timing.t_r(page.page);
-                times.array += busy;
-                times.stages[0] += busy;
-                times.cells[0] += busy * plane_time;
-                let end = slot.pass(Segment::Read, 0, busy, times, *now, timing, *bus);
+                times.cells[0][planes - 1] += busy;
+                let end = slot.pass::<L>(Segment::Read, 0, busy, times, *now, timing, *bus);
                 slot.array_until = end;
                 end
             }
             Kind::Copyback => {
                 slot.phase = if bytes > 0 { Phase::Out } else { Phase::Store };
                 let busy = timing.t_r(page.page);
-                times.array += busy;
-                times.stages[0] += busy;
-                times.cells[0] += busy * plane_time;
-                slot.pass(Segment::CopybackRead, 0, busy, times, *now, timing, *bus)
+                times.cells[0][planes - 1] += busy;
+                slot.pass::<L>(Segment::CopybackRead, 0, busy, times, *now, timing, *bus)
             }
             Kind::Program if slot.command.cache || slot.sequence => {
                 // When the data are in is known only when they are: commands may pass them on the bus.
                 slot.phase = Phase::Load;
                 let segment = if slot.command.cache { Segment::ProgramCache } else { Segment::Program };
-                slot.pass(segment, bytes, 0, times, *now, timing, *bus)
+                slot.pass::<L>(segment, bytes, 0, times, *now, timing, *bus)
             }
             Kind::Program => {
                 slot.phase = Phase::Array;
                 let busy = slot.program_time(die, timing);
-                times.array += busy;
-                times.stages[1] += busy;
-                times.cells[1] += busy * plane_time;
-                slot.pass(Segment::Program, bytes, busy, times, *now, timing, *bus)
+                times.cells[1][planes - 1] += busy;
+                slot.pass::<L>(Segment::Program, bytes, busy, times, *now, timing, *bus)
             }
             Kind::Erase => {
                 slot.phase = Phase::Array;
                 let busy = timing.t_bers;
-                times.array += busy;
-                times.stages[2] += busy;
-                times.cells[2] += busy * plane_time;
-                slot.pass(Segment::Erase, 0, busy, times, *now, timing, *bus)
+                times.cells[2][planes - 1] += busy;
+                slot.pass::<L>(Segment::Erase, 0, busy, times, *now, timing, *bus)
             }
         }
     }
@@ -639,7 +643,7 @@ impl Die {
                 _ => Phase::Array,
             };
         }
-        slot.pass(segment, slot.command.bytes()[at], 0, times, around.now, around.timing, around.bus)
+        slot.pass::<L>(segment, slot.command.bytes()[at], 0, times, around.now, around.timing, around.bus)
     }
 
     /// SET FEATURES moves the read thresholds, then the read starts anew.
@@ -654,7 +658,7 @@ impl Die {
         slot.next = 0;
         slot.phase = Phase::Setup;
         let busy = around.timing.pauses.feature;
-        slot.pass(Segment::SetFeatures, FEATURE_BYTES, busy, times, around.now, around.timing, around.bus)
+        slot.pass::<L>(Segment::SetFeatures, FEATURE_BYTES, busy, times, around.now, around.timing, around.bus)
     }
 
     /// The destination of the next plane of a copyback.
@@ -669,12 +673,10 @@ impl Die {
         } else {
             slot.phase = Phase::Array;
             let busy = slot.program_time(die, timing);
-            times.stages[1] += busy;
-            times.cells[1] += busy * planes as Time;
+            times.cells[1][planes - 1] += busy;
             (Segment::CopybackProgram, busy)
         };
-        times.array += busy;
-        slot.pass(segment, 0, busy, times, around.now, timing, around.bus)
+        slot.pass::<L>(segment, 0, busy, times, around.now, timing, around.bus)
     }
 
     /// Cache read: the page in the data register moves to the cache register as soon as it is complete; `more` tells whether the
@@ -682,14 +684,13 @@ impl Die {
     fn turn<B: Bus, L: Log>(&mut self, die: u32, by: Segment, more: bool, around: &mut Around<'_, B, L>) -> Time {
         let Die { main: slot, times, .. } = self;
         let timing = around.timing;
-        let end = slot.pass(by, 0, 0, times, around.now, timing, around.bus);
+        let end = slot.pass::<L>(by, 0, 0, times, around.now, timing, around.bus);
         if L::WANTED {
             slot.tell_bus(die, end, around.log);
         }
         slot.on_bus = 0;
         let moved = end.max(slot.array_until) + timing.pauses.cache_read;
         times.register += timing.pauses.cache_read;
-        times.array += timing.pauses.cache_read;
         if L::WANTED {
             let start = moved - timing.pauses.cache_read;
             slot.tell_array(die, Stage::Register, (start, moved), around.log);
@@ -700,9 +701,7 @@ impl Die {
             // In a sequence the die itself looks for better thresholds.
             let senses = 1 + Time::from(std::mem::take(&mut slot.retries));
             let busy = timing.t_r(slot.command.pages()[0].page) * senses;
-            times.array += busy;
-            times.stages[0] += busy;
-            times.cells[0] += busy * slot.command.planes() as Time;
+            times.cells[0][slot.command.planes() - 1] += busy;
             slot.array_until = moved + busy;
             if L::WANTED {
                 slot.tell_array(die, Stage::Ton, (moved, slot.array_until), around.log);
@@ -726,7 +725,7 @@ impl Die {
             slot.next = 0;
             slot.phase = Phase::OutHeldLast;
         }
-        slot.pass(segment, slot.held.bytes()[at], 0, times, around.now, around.timing, around.bus)
+        slot.pass::<L>(segment, slot.held.bytes()[at], 0, times, around.now, around.timing, around.bus)
     }
 
     /// Cache program: the data are in; they move on as soon as the cells are done with the data before them.
@@ -741,12 +740,9 @@ impl Die {
             }
             start += moves;
             times.register += moves;
-            times.array += moves;
         }
         let busy = slot.program_time(die, timing);
-        times.array += busy;
-        times.stages[1] += busy;
-        times.cells[1] += busy * slot.command.planes() as Time;
+        times.cells[1][slot.command.planes() - 1] += busy;
         slot.array_until = start + busy;
         slot.busy = 0;
         if L::WANTED {
@@ -766,7 +762,7 @@ impl Slot {
     /// Uses the bus and then rests for `busy`; gives the time of the end.
     #[inline]
     #[allow(clippy::too_many_arguments)]
-    fn pass(
+    fn pass<L: Log>(
         &mut self,
         segment: Segment,
         bytes: u32,
@@ -781,11 +777,13 @@ impl Slot {
         times.contention += start - now;
         times.bus[segment as usize] += on_bus;
         times.uses[segment as usize] += 1;
-        self.ready = now;
-        self.segment = segment;
-        self.bytes = bytes;
-        self.on_bus = on_bus;
         self.busy = busy;
+        if L::WANTED {
+            self.ready = now;
+            self.segment = segment;
+            self.bytes = bytes;
+            self.on_bus = on_bus;
+        }
         start + on_bus + busy
     }
 

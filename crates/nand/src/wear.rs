@@ -21,6 +21,19 @@ pub struct WearCounts {
     pub erase_fails: u64,
 }
 
+impl WearCounts {
+    /// What came since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            retries: self.retries - before.retries,
+            uncorrectable: self.uncorrectable - before.uncorrectable,
+            program_fails: self.program_fails - before.program_fails,
+            erase_fails: self.erase_fails - before.erase_fails,
+        }
+    }
+}
+
 /// The reliability of one package.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wear {

@@ -254,9 +254,10 @@ fn sums(dies: &[DieTimes], timing: &Timing) -> StageTimes {
         }
         sum.dummy += times.dummy as f64 / PS_PER_US;
         sum.register += times.register as f64 / PS_PER_US;
-        sum.ton += times.stages[0] as f64 / PS_PER_US;
-        sum.tin += times.stages[1] as f64 / PS_PER_US;
-        sum.ber += times.stages[2] as f64 / PS_PER_US;
+        let stages = times.stages();
+        sum.ton += stages[0] as f64 / PS_PER_US;
+        sum.tin += stages[1] as f64 / PS_PER_US;
+        sum.ber += stages[2] as f64 / PS_PER_US;
     }
     sum
 }

@@ -1,0 +1,125 @@
+"""The studies there are: their folders, read and checked."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wordline.errors import Trouble, or_nearest
+from wordline.studies import claims
+from wordline.studies.claims import Claim
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from wordline.studies.context import Context
+    from wordline.studies.outcome import Outcome
+
+REQUIRED = ("title", "paper", "sections", "runs", "stand_in")
+OPTIONAL = ("open", "claim")
+
+
+@dataclass(frozen=True)
+class Left:
+    """A parameter that the paper leaves open: what was chosen, and why."""
+
+    parameter: str
+    choice: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A reproduction of one experiment of a paper."""
+
+    name: str
+    folder: Path
+    title: str
+    paper: str
+    sections: str
+    runs: str
+    """What is run, in a sentence or two."""
+    stand_in: bool
+    """Whether workloads are synthesised from the paper's statistics, its traces being out of reach."""
+    open: tuple[Left, ...]
+    claims: tuple[Claim, ...]
+
+    def code(self) -> Callable[[Context], Outcome]:
+        """The function ``run`` of the study's ``study.py``."""
+        return runpy.run_path(str(self.folder / "study.py"), run_name=f"study {self.name}")["run"]
+
+    def discussion(self) -> str:
+        """What was found out about deviations; empty if nobody has written it yet."""
+        path = self.folder / "discussion.md"
+        return path.read_text(encoding="utf-8").strip() if path.exists() else ""
+
+
+def collection() -> Path:
+    """The folder of studies: within the installed package, or beside the checkout's.
+
+    :raises Trouble: if there is none.
+    """
+    # The package holds a link to the checkout's folder; where links are not kept, the folder itself is looked for.
+    installed = Path(str(resources.files("wordline.studies"))) / "collection"
+    for place in (installed, Path(__file__).resolve().parents[3] / "studies"):
+        if place.is_dir():
+            return place
+    raise Trouble("this installation has no studies; reinstall Wordline, or run it from its source")
+
+
+def names() -> list[str]:
+    """The names of all studies, sorted."""
+    return sorted(path.parent.name for path in collection().glob("*/study.toml"))
+
+
+def every() -> list[Study]:
+    """All studies, sorted by name."""
+    return [load(name) for name in names()]
+
+
+def load(name: str) -> Study:
+    """The study of that name.
+
+    :raises Trouble: if there is none, with the nearest names; or its definition is wrong.
+    """
+    known = names()
+    if name not in known:
+        raise Trouble(f"no study '{name}'; {or_nearest(name, known, 'studies')}")
+    return read(collection() / name)
+
+
+def read(folder: Path) -> Study:
+    """The study in ``folder``.
+
+    :raises Trouble: if its ``study.toml`` is wrong.
+    """
+    path = folder / "study.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise Trouble(f"{path}: {error}") from None
+    missing, unknown = set(REQUIRED) - table.keys(), table.keys() - {*REQUIRED, *OPTIONAL}
+    if missing or unknown:
+        raise Trouble(f"{path}: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    rows = tuple(claims.parse(row, str(path)) for row in table.get("claim", []))
+    strays = [claim.id for claim in rows if claim.study != folder.name]
+    if strays:
+        raise Trouble(f"{path}: {', '.join(strays)}: of another study")
+    left = tuple(_left(row, path) for row in table.get("open", []))
+    plain = {key: table[key] for key in REQUIRED}
+    return Study(folder.name, folder, **plain, open=left, claims=rows)
+
+
+def _left(row: dict[str, Any], path: Path) -> Left:
+    try:
+        return Left(**row)
+    except TypeError:
+        raise Trouble(f"{path}: [[open]] has the keys parameter, choice and reason, not {sorted(row)}") from None

@@ -1,0 +1,78 @@
+"""Published claims: what a paper measured, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wordline.errors import Trouble
+
+ORDER = "order"
+"""The unit of a claim without a number: a direction or a ranking."""
+
+FACTOR = "x"
+"""The unit of a claim that is a factor, where 1 is no effect."""
+
+KEYS = {"id", "at", "study", "says", "value", "unit", "max"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row: what was published, and where."""
+
+    id: str
+    at: str
+    """Chapter, section, figure."""
+    study: str
+    """The study that settles it."""
+    says: str
+    value: tuple[float, ...]
+    """The published number, or the ends of a range, the lower first; empty for an order."""
+    unit: str
+    max: float | None = None
+    """The published best case beside a mean; shown, not judged."""
+
+    @property
+    def is_order(self) -> bool:
+        """Whether it has no number."""
+        return self.unit == ORDER
+
+    @property
+    def neutral(self) -> float:
+        """The value that would mean no effect."""
+        return 1.0 if self.unit == FACTOR else 0.0
+
+    def row(self) -> dict[str, Any]:
+        """The claim as it was written."""
+        row: dict[str, Any] = {"id": self.id, "at": self.at, "study": self.study, "says": self.says}
+        if self.value:
+            row["value"] = self.value[0] if len(self.value) == 1 else list(self.value)
+        if self.max is not None:
+            row["max"] = self.max
+        return row | {"unit": self.unit}
+
+
+def parse(row: Mapping[str, Any], where: str) -> Claim:
+    """Reads a ``[[claim]]`` row.
+
+    :param where: the file, for messages.
+    :raises Trouble: if a key is missing or unknown, or the published value cannot be judged.
+    """
+    name = f"{where}: claim {row.get('id', 'without id')}"
+    missing = KEYS - {"value", "max"} - row.keys()
+    if missing or row.keys() - KEYS:
+        raise Trouble(f"{name}: missing {sorted(missing)}, unknown {sorted(row.keys() - KEYS)}")
+    value = _numbers(row.get("value"))
+    claim = Claim(row["id"], row["at"], row["study"], row["says"], value, row["unit"], row.get("max"))
+    if claim.is_order == bool(value) or len(value) > 2 or list(value) != sorted(value):
+        raise Trouble(f"{name}: value is one number, or [low, high], or absent if the unit is '{ORDER}'")
+    if len(value) == 2 and (value[0] - claim.neutral) * (value[1] - claim.neutral) <= 0:
+        raise Trouble(f"{name}: a range must not hold {claim.neutral:g}, which is no effect")
+    return claim
+
+
+def _numbers(value: float | list[float] | None) -> tuple[float, ...]:
+    if value is None:
+        return ()
+    return tuple(map(float, value)) if isinstance(value, list) else (float(value),)

@@ -1,0 +1,95 @@
+"""What ``wordline study`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wordline.errors import Trouble
+from wordline.progress import Progress
+from wordline.studies import catalogue, page, runner
+from wordline.studies.catalogue import Study
+from wordline.studies.runner import SCHEMA, Report, totals
+
+OUT = Path("out", "studies")
+"""Where results go if nothing else is said: a folder for each study."""
+
+
+def list_json(studies: Sequence[Study]) -> list[dict[str, Any]]:
+    """The studies there are, for programs."""
+    return [
+        {
+            "study": study.name,
+            "title": study.title,
+            "paper": study.paper,
+            "sections": study.sections,
+            "stand_in": study.stand_in,
+            "claims": [claim.row() for claim in study.claims],
+        }
+        for study in studies
+    ]
+
+
+def run_one(name: str, out: Path, *, full: bool, version: str, quiet: bool = False) -> tuple[Report, Path]:
+    """Runs the study of that name, and writes its page into ``out``.
+
+    :return: the report, and the path of its page.
+    :raises Trouble: if there is no such study or its page cannot be written.
+    """
+    study = catalogue.load(name)
+    ready(out)
+    with Progress(quiet) as progress:
+        done = runner.run(study, progress, name, full=full)
+    return done, page.write(done, out / name, version)
+
+
+def run_all(out: Path | None, *, full: bool, version: str, quiet: bool = False) -> tuple[list[Report], bool]:
+    """Runs all studies; with ``out``, writes their pages there and one that lists them.
+
+    :return: the reports, and whether an interrupt left some out.
+    """
+    studies = catalogue.every()
+    if out is not None:
+        ready(out)
+    reports: list[Report] = []
+    try:
+        with Progress(quiet) as progress:
+            for n, study in enumerate(studies, 1):
+                reports.append(runner.run(study, progress, f"{study.name} ({n} of {len(studies)})", full=full))
+                if out is not None:
+                    page.write(reports[-1], out / study.name, version)
+    except KeyboardInterrupt:
+        return reports, True
+    if out is not None:
+        page.write_index(reports, out)
+    return reports, False
+
+
+def all_json(reports: Sequence[Report], version: str, partial: bool) -> dict[str, Any]:
+    """All reports, for programs."""
+    head = {"schema": SCHEMA, "version": version, "partial": partial, "totals": _totals(reports)}
+    return head | {"studies": [report.json(version) for report in reports]}
+
+
+def scorecard_json(reports: Sequence[Report], version: str, partial: bool) -> dict[str, Any]:
+    """All claims and their totals, for programs."""
+    head = {"schema": SCHEMA, "version": version, "partial": partial, "totals": _totals(reports)}
+    return head | {"claims": [row.json() for report in reports for row in report.rows]}
+
+
+def _totals(reports: Sequence[Report]) -> dict[str, int]:
+    return totals(row for report in reports for row in report.rows)
+
+
+def ready(out: Path) -> None:
+    """Makes the folder for results, before the work starts.
+
+    :raises Trouble: if that cannot be.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise Trouble(f"{out}: this is a file; give the name of a folder") from None
+    except OSError as error:
+        raise Trouble(f"{out}: cannot make this folder: {error.strerror}") from None

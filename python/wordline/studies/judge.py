@@ -1,0 +1,68 @@
+"""The rule by which every claim is judged: the same for all, with no exceptions.
+
+- *reproduced*: the measured effect has the published direction and lies within a factor of 1.5 of the published value
+  or range; a published 0 is reproduced within 5 units either way; an order, when it holds on everything it names.
+- *same direction*: the right direction, and at least a third of the published size.
+- *not reproduced*: anything else.
+
+The direction of an effect is its side of "no effect", which is 1 for a factor (unit ``x``) and 0 for all else. Its size
+is its distance from there; against a range, the nearer end counts. If several values were measured for one claim, each
+is judged and the worst verdict stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+from wordline.studies.claims import FACTOR, Claim
+
+Measured = float | Sequence[float] | Mapping[str, bool]
+"""A number, several numbers, or, for an order, whether it held in each case by the case's name."""
+
+CLOSE = 1.5
+"""Within this factor of the published value an effect is reproduced."""
+
+THIRD = 1 / 3
+"""From this share of the published size an effect counts as one in the same direction."""
+
+AROUND_ZERO = 5.0
+"""A published 0 is reproduced up to here, in the claim's unit."""
+
+
+class Verdict(Enum):
+    """How a claim fared, best first."""
+
+    REPRODUCED = "reproduced"
+    SAME_DIRECTION = "same direction"
+    NOT_REPRODUCED = "not reproduced"
+
+
+def judge(claim: Claim, measured: Measured) -> Verdict:
+    """The verdict on ``claim``.
+
+    :raises ValueError: if nothing was measured, or not what the claim is about.
+    """
+    if isinstance(measured, Mapping):
+        if not claim.is_order or not measured:
+            raise ValueError(f"{claim.id}: an order, and only an order, is measured in named cases that hold or do not")
+        return Verdict.REPRODUCED if all(measured.values()) else Verdict.NOT_REPRODUCED
+    values = list(measured) if isinstance(measured, Sequence) else [measured]
+    if claim.is_order or not values or not all(map(math.isfinite, values)):
+        raise ValueError(f"{claim.id}: cannot be judged by {measured!r}")
+    verdicts = [_of_number(claim, value) for value in values]
+    return max(verdicts, key=list(Verdict).index)
+
+
+def _of_number(claim: Claim, measured: float) -> Verdict:
+    if claim.value == (0.0,) and claim.unit != FACTOR:
+        return Verdict.REPRODUCED if abs(measured) <= AROUND_ZERO else Verdict.NOT_REPRODUCED
+    if (measured - claim.neutral) * (claim.value[0] - claim.neutral) <= 0:
+        return Verdict.NOT_REPRODUCED
+    low, high = min(map(abs, claim.value)), max(map(abs, claim.value))
+    if low / CLOSE <= abs(measured) <= high * CLOSE:
+        return Verdict.REPRODUCED
+    smallest = min(abs(value - claim.neutral) for value in claim.value)
+    enough = abs(measured - claim.neutral) >= THIRD * smallest
+    return Verdict.SAME_DIRECTION if enough else Verdict.NOT_REPRODUCED

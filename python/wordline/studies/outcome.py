@@ -1,0 +1,86 @@
+"""What a study hands back: measured values, tables, and the data of its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wordline.studies.judge import Measured
+
+Cell = str | float | int | None
+"""A cell of a table; None where there is nothing to say."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the result page."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    """A sentence below the title."""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Groups of bars: a value for each series in each group."""
+
+    name: str
+    """Of the file, without its ending."""
+    title: str
+    words: str
+    """What the figure shows, for those who cannot see it."""
+    y: str
+    groups: Sequence[str]
+    series: dict[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Bars of parts: a bar for each group, the series on top of each other."""
+
+    name: str
+    title: str
+    words: str
+    y: str
+    groups: Sequence[str]
+    series: dict[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines over a few steps on the x axis, evenly spaced whatever their values."""
+
+    name: str
+    title: str
+    words: str
+    x: str
+    y: str
+    steps: Sequence[str]
+    series: dict[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Stages over time, a lane for each place where they happen; times in microseconds."""
+
+    name: str
+    title: str
+    words: str
+    lanes: Sequence[str]
+    spans: Sequence[tuple[str, str, float, float]]
+    """Lane, stage, start, end."""
+
+
+Figure = Bars | Stack | Lines | Timeline
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a study's experiments."""
+
+    measured: dict[str, Measured]
+    """By claim id: a value for every claim of the study."""
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)

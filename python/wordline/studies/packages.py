@@ -1,0 +1,127 @@
+"""Experiments on packages alone, put together from the devices and workloads of a chapter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+KIB = 1024
+BUS_STAGES = ("cle", "ale", "tir", "tor")
+"""Stages that hold the package's bus."""
+CELL_STAGES = ("tin", "ton", "ber")
+"""Stages in the cells."""
+STAGES = (*BUS_STAGES, "wait", "dummy", "register", *CELL_STAGES)
+"""All stages of an operation; ``wait`` is what the standard asks for between cycles, and never waiting for the bus."""
+
+MODES = {
+    "legacy": {"planes_per_command": 1, "cache": False},
+    "cache": {"planes_per_command": 1, "cache": True},
+    "2x": {"planes_per_command": 2, "cache": False},
+    "2x cache": {"planes_per_command": 2, "cache": True},
+}
+"""Operation modes of a host, by the paper's names."""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The devices and workloads of a chapter, as its TOML file has them."""
+
+    table: Mapping[str, Any]
+
+    def nand(self, device: str) -> dict[str, Any]:
+        """The timing of a device."""
+        return dict(self.table["device"][device]["nand"])
+
+    def page_bytes(self, device: str) -> int:
+        """The page size of a device."""
+        return self.table["device"][device]["package"]["page_bytes"]
+
+    def experiment(
+        self,
+        load: dict[str, Any],
+        device: str = "MLC1",
+        *,
+        dies: int = 1,
+        planes: int = 2,
+        package: Mapping[str, Any] | None = None,
+        nand: Mapping[str, Any] | None = None,
+        host: Mapping[str, Any] | None = None,
+        stage_log: bool = False,
+    ) -> dict[str, Any]:
+        """An experiment for ``wordline.package.run``.
+
+        :param package: keys of the package to change from the device's.
+        :param nand: keys of its timing to change.
+        :param host: keys of the host to change from: one plane a command, no cache mode, die-first, pages where there
+            is room, one request at a time.
+        """
+        plain = {
+            "planes_per_command": 1,
+            "cache": False,
+            "scheduler": "die-first",
+            "addressing": "log",
+            "queue_depth": 1,
+        }
+        shape = {"dies": dies, "planes": planes, **self.table["device"][device]["package"]}
+        return {
+            "package": shape | dict(package or {}),
+            "nand": self.nand(device) | dict(nand or {}),
+            "host": plain | dict(host or {}),
+            "load": load,
+            "stage_log": stage_log,
+        }
+
+    def workloads(self) -> list[str]:
+        """The names of the application workloads."""
+        return list(self.table["workload"])
+
+    def mix(self, workload: str, requests: int) -> dict[str, Any]:
+        """A load with the means of an application workload, at random addresses."""
+        means = {key: value for key, value in self.table["workload"][workload].items() if key != "title"}
+        return random_mix(requests, self.table["setting"]["footprint_pages"], **means)
+
+    @property
+    def roomy(self) -> dict[str, int]:
+        """The package's keys to change for loads that write at random: nothing is erased, so that they need room."""
+        return {"blocks_per_plane": self.table["setting"]["blocks_per_plane"]}
+
+    @property
+    def application_depth(self) -> int:
+        """Requests outstanding under application workloads."""
+        return self.table["setting"]["application_depth"]
+
+
+def stream(op: str, request_bytes: int, requests: int) -> dict[str, Any]:
+    """A sequential load: swr for ``write``, srd for ``read``."""
+    return {"kind": "stream", "op": op, "request_bytes": request_bytes, "requests": requests}
+
+
+def random_mix(
+    requests: int, footprint_pages: int, *, write_percent: float, write_bytes: int, read_bytes: int
+) -> dict[str, Any]:
+    """A load at random page addresses, with sizes drawn around means."""
+    return {
+        "kind": "mix",
+        "write_percent": write_percent,
+        "write_bytes": write_bytes,
+        "read_bytes": read_bytes,
+        "requests": requests,
+        "footprint_pages": footprint_pages,
+    }
+
+
+def gain(new: float, old: float) -> float:
+    """By how many percent ``new`` is more than ``old``."""
+    return 100 * (new / old - 1)
+
+
+def mean(values: Iterable[float]) -> float:
+    """The arithmetic mean."""
+    listed = list(values)
+    return sum(listed) / len(listed)
+
+
+def share(stages_us: Mapping[str, float], of: Iterable[str]) -> float:
+    """The time in some stages, in percent of the time in all of them."""
+    return 100 * sum(stages_us[stage] for stage in of) / sum(stages_us[stage] for stage in STAGES)

@@ -1,0 +1,99 @@
+"""Runs a study and judges its claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wordline.studies.catalogue import Study
+from wordline.studies.claims import Claim
+from wordline.studies.context import Context
+from wordline.studies.judge import Measured, Verdict, judge
+from wordline.studies.outcome import Outcome
+
+SCHEMA = 1
+"""Of the JSON: a number that grows when a key changes its meaning."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim with what was measured."""
+
+    claim: Claim
+    measured: Measured
+    verdict: Verdict
+    stand_in: bool
+
+    def json(self) -> dict[str, Any]:
+        """For programs."""
+        measured = self.measured if isinstance(self.measured, dict | float | int) else list(self.measured)
+        return self.claim.row() | {
+            "measured": measured,
+            "verdict": self.verdict.value,
+            "stand_in": self.stand_in,
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """A study that has been run."""
+
+    study: Study
+    outcome: Outcome
+    rows: tuple[Row, ...]
+    full: bool
+    seed: int
+
+    def json(self, version: str) -> dict[str, Any]:
+        """For programs: definition, claims, tables and the data of the figures."""
+        study = self.study
+        return {
+            "schema": SCHEMA,
+            "version": version,
+            "study": study.name,
+            "title": study.title,
+            "paper": study.paper,
+            "sections": study.sections,
+            "runs": study.runs,
+            "stand_in": study.stand_in,
+            "full": self.full,
+            "seed": self.seed,
+            "open": [asdict(left) for left in study.open],
+            "claims": [row.json() for row in self.rows],
+            "totals": totals(self.rows),
+            "tables": [asdict(table) for table in self.outcome.tables],
+            "figures": [{"kind": type(it).__name__.lower(), **asdict(it)} for it in self.outcome.figures],
+        }
+
+
+def run(study: Study, report: Callable[..., None], label: str, *, full: bool = False, seed: int = 1) -> Report:
+    """Runs ``study``.
+
+    :param report: told how far it is, as a run's progress.
+    :param label: names it in the progress bar.
+    :raises ValueError: if it did not measure exactly the claims that it settles.
+    """
+    outcome = study.code()(Context(study.folder, label, full, seed, report))
+    return Report(study, outcome, tuple(settle(study, outcome)), full, seed)
+
+
+def settle(study: Study, outcome: Outcome) -> Iterable[Row]:
+    """The study's claims, judged by what was measured.
+
+    :raises ValueError: if a claim was not measured, or something was that is no claim.
+    """
+    known = {claim.id for claim in study.claims}
+    if outcome.measured.keys() != known:
+        raise ValueError(f"study {study.name} has the claims {sorted(known)}, measured were {sorted(outcome.measured)}")
+    for claim in study.claims:
+        measured = outcome.measured[claim.id]
+        yield Row(claim, measured, judge(claim, measured), study.stand_in)
+
+
+def totals(rows: Iterable[Row]) -> dict[str, int]:
+    """How many claims there are, and how many of each verdict."""
+    rows = list(rows)
+    counts = Counter(row.verdict for row in rows)
+    return {"claims": len(rows)} | {verdict.value.replace(" ", "_"): counts[verdict] for verdict in Verdict}

@@ -1,0 +1,85 @@
+"""The share of time that operations wait for the package's bus, SLC against MLC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wordline.studies.context import Context
+from wordline.studies.outcome import Lines, Outcome, Table
+from wordline.studies.packages import STAGES, Chapter, gain, mean
+
+DEVICES = ("SLC", "MLC1")
+COUNTS = (1, 2, 4, 8)
+SHARED = COUNTS[1:]
+"""Numbers of dies that share the bus with others."""
+
+
+def contention(result: dict[str, Any]) -> float:
+    """Time that operations were ready and waited for the bus, in percent of all their time."""
+    waited = result["contention_us"]
+    return 100 * waited / (waited + sum(result["stages_us"][stage] for stage in STAGES))
+
+
+def run(context: Context) -> Outcome:
+    """Contention of every workload on both devices with one to eight dies."""
+    chapter = Chapter(context.shared("jung13-chapter-2"))
+    requests = context.requests(2000)
+    results = context.packages(
+        {
+            (device, workload, dies): chapter.experiment(
+                chapter.mix(workload, requests),
+                device,
+                dies=dies,
+                package=chapter.roomy,
+                host={"addressing": "static", "queue_depth": chapter.application_depth},
+            )
+            for device in DEVICES
+            for workload in chapter.workloads()
+            for dies in COUNTS
+        }
+    )
+    shares = {key: contention(result) for key, result in results.items()}
+    means = {
+        (device, dies): mean(shares[device, workload, dies] for workload in chapter.workloads())
+        for device in DEVICES
+        for dies in COUNTS
+    }
+    slc, mlc = (mean(means[device, dies] for dies in SHARED) for device in DEVICES)
+    return Outcome(
+        measured={"jung13.slc-contention": gain(slc, mlc)},
+        tables=[
+            Table(
+                "Contention, % of all time of operations, mean of the workloads",
+                ("dies", *DEVICES, "SLC over MLC1, %"),
+                [
+                    (
+                        str(dies),
+                        means["SLC", dies],
+                        means["MLC1", dies],
+                        gain(means["SLC", dies], means["MLC1", dies]) if dies > 1 else None,
+                    )
+                    for dies in COUNTS
+                ],
+            ),
+            Table(
+                "Contention by workload, %",
+                ("workload", "device", *(f"{dies} dies" if dies > 1 else "1 die" for dies in COUNTS)),
+                [
+                    (workload, device, *(shares[device, workload, dies] for dies in COUNTS))
+                    for workload in chapter.workloads()
+                    for device in DEVICES
+                ],
+            ),
+        ],
+        figures=[
+            Lines(
+                "contention",
+                "Bus contention by number of dies",
+                "Mean share of contention: it grows with the dies.",
+                "dies",
+                "% of all time of operations",
+                [str(dies) for dies in COUNTS],
+                {device: [means[device, dies] for dies in COUNTS] for device in DEVICES},
+            )
+        ],
+    )

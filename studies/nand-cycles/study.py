@@ -1,0 +1,174 @@
+"""The stages of reads and writes: their shares, and every one of a short run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
+from typing import Any
+
+from wordline.studies.context import Context
+from wordline.studies.outcome import Outcome, Stack, Table, Timeline
+from wordline.studies.packages import BUS_STAGES, MODES, STAGES, Chapter, share, stream
+
+SHORT_MODES = ("legacy", "cache", "2x")
+"""The modes of figures 2.13 and 2.14."""
+PAGES, BLOCKS = 8, 2
+"""Pages in each block of the short run."""
+BUS_NAMES = tuple(map(str.upper, BUS_STAGES))
+"""The stages on the bus, by their names in the log."""
+NS_A_CYCLE = 1
+"""The caption of figure 2.13: one cycle takes a nanosecond."""
+
+Log = Sequence[dict[str, Any]]
+
+
+def bus_between_cells_us(log: Log) -> float:
+    """Time in which the bus works while the cells wait between two consecutive programs, summed, in microseconds."""
+    cells = sorted((entry["start_us"], entry["end_us"]) for entry in log if entry["stage"] == "TIN")
+    bus = [(entry["start_us"], entry["end_us"]) for entry in log if entry["stage"] in BUS_NAMES]
+    gaps = [(end, start) for (_, end), (start, _) in pairwise(cells) if start > end]
+    return sum(max(0.0, min(end, b) - max(start, a)) for start, end in gaps for a, b in bus)
+
+
+def run(context: Context) -> Outcome:
+    """Shares of the stages in long runs, and all stages of sixteen requests."""
+    chapter = Chapter(context.shared("jung13-chapter-2"))
+    page, depth = chapter.page_bytes("MLC1"), chapter.application_depth
+    requests = context.requests(2048)
+    long = context.packages(
+        {
+            (op, mode): chapter.experiment(
+                stream(op, page, requests),
+                planes=host["planes_per_command"],
+                host=host | {"queue_depth": depth},
+            )
+            for op in ("write", "read")
+            for mode, host in MODES.items()
+        }
+    )
+    short = context.packages(
+        {
+            (op, mode): chapter.experiment(
+                stream(op, page, PAGES * BLOCKS),
+                planes=MODES[mode]["planes_per_command"],
+                package={"pages_per_block": PAGES},
+                host=MODES[mode] | {"queue_depth": depth},
+                stage_log=True,
+            )
+            for op in ("write", "read")
+            for mode in SHORT_MODES
+        }
+    )
+    in_cells = {mode: share(long["write", mode]["stages_us"], ["tin"]) for mode in MODES}
+    on_bus = {mode: share(long["read", mode]["stages_us"], BUS_STAGES) for mode in MODES}
+    idle_us = bus_between_cells_us(short["write", "cache"]["log"])
+    return Outcome(
+        measured={
+            "jung13.write-array-share": list(in_cells.values()),
+            "jung13.read-bus-share": min(on_bus.values()),
+            "jung13.cache-write-hides-bus": {
+                "no bus time between programs": idle_us < 0.001,
+                "less of it than in legacy mode": idle_us < bus_between_cells_us(short["write", "legacy"]["log"]),
+            },
+        },
+        tables=[
+            *(_shares(op, {mode: long[op, mode]["stages_us"] for mode in MODES}) for op in ("write", "read")),
+            Table(
+                "Bus time between programs, sixteen writes",
+                ("mode", "programs", "bus time between them, µs", "all, µs"),
+                [
+                    (mode, _count(log, "TIN"), bus_between_cells_us(log), max(entry["end_us"] for entry in log))
+                    for mode in SHORT_MODES
+                    for log in [short["write", mode]["log"]]
+                ],
+            ),
+            Table(
+                "Cycles of each program",
+                ("program", *SHORT_MODES),
+                [
+                    (str(n), *cycles)
+                    for n, cycles in enumerate(
+                        zip_longest(*(_programs(short["write", it]["log"]) for it in SHORT_MODES)), 1
+                    )
+                ],
+                "A cycle is a nanosecond. In 2x mode one program takes a page in each of the two blocks.",
+            ),
+            *(
+                _cycles(f"Cycles of sixteen {op}s, {mode} mode", short[op, mode]["log"])
+                for op in ("write", "read")
+                for mode in SHORT_MODES
+            ),
+        ],
+        figures=[
+            *(
+                Stack(
+                    f"shares-{op}",
+                    f"Shares of the stages of {op}s",
+                    f"Share of each stage in all stages of {op}s, by mode.",
+                    "%",
+                    list(MODES),
+                    {
+                        stage.upper(): [share(long[op, mode]["stages_us"], [stage]) for mode in MODES]
+                        for stage in STAGES
+                        if any(long[op, mode]["stages_us"][stage] for mode in MODES)
+                    },
+                )
+                for op in ("write", "read")
+            ),
+            *(_timeline(op, mode, short[op, mode]["log"]) for op in ("write", "read") for mode in SHORT_MODES),
+        ],
+    )
+
+
+def _programs(log: Log) -> list[int]:
+    """The cycles of every program, in the order of time."""
+    programs = sorted((entry["start_us"], entry["end_us"]) for entry in log if entry["stage"] == "TIN")
+    return [round((end - start) * 1000 / NS_A_CYCLE) for start, end in programs]
+
+
+def _count(log: Log, stage: str) -> int:
+    return sum(entry["stage"] == stage for entry in log)
+
+
+def _shares(op: str, by_mode: dict[str, dict[str, float]]) -> Table:
+    seen = [stage for stage in STAGES if any(stages[stage] for stages in by_mode.values())]
+    rows = [
+        (mode, *(share(stages, [stage]) for stage in seen), share(stages, BUS_STAGES))
+        for mode, stages in by_mode.items()
+    ]
+    return Table(f"Shares of the stages of {op}s, %", ("mode", *map(str.upper, seen), "all of the bus"), rows)
+
+
+def _cycles(title: str, log: Log) -> Table:
+    """How often every stage occurs, and for how long."""
+    by_stage: dict[str, list[float]] = {}
+    for entry in sorted(log, key=lambda entry: entry["start_us"]):
+        by_stage.setdefault(entry["stage"], []).append((entry["end_us"] - entry["start_us"]) * 1000 / NS_A_CYCLE)
+    rows = [
+        (stage, len(cycles), round(min(cycles)), round(max(cycles)), round(sum(cycles)))
+        for stage, cycles in by_stage.items()
+    ]
+    head = ("stage", "times", "shortest", "longest", "all")
+    return Table(title, head, rows, "A cycle is a nanosecond, as in the paper's figure.")
+
+
+def _timeline(op: str, mode: str, log: Log) -> Timeline:
+    first_us = max(entry["end_us"] for entry in log) / 4
+    spans = [
+        (_lane(entry), entry["stage"], entry["start_us"], min(entry["end_us"], first_us))
+        for entry in log
+        if entry["start_us"] < first_us
+    ]
+    return Timeline(
+        f"cycles-{op}-{mode}",
+        f"The first quarter of sixteen {op}s, {mode} mode",
+        f"Stages of {op}s of 2 KB to two blocks in {mode} mode: what the bus does above, the cells below.",
+        [lane for lane in ("bus", "registers", "cells") if any(span[0] == lane for span in spans)],
+        spans,
+    )
+
+
+def _lane(entry: dict[str, Any]) -> str:
+    if entry["stage"] in (*BUS_NAMES, "wait"):
+        return "bus"
+    return "cells" if entry["stage"] in ("TIN", "TON", "BER") else "registers"

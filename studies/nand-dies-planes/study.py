@@ -1,0 +1,112 @@
+"""Packages of many dies against packages of many planes, under application loads."""
+
+from __future__ import annotations
+
+from wordline.studies.context import Context
+from wordline.studies.outcome import Bars, Outcome, Table
+from wordline.studies.packages import Chapter, gain, mean
+
+COUNTS = (2, 4, 8)
+
+
+def run(context: Context) -> Outcome:
+    """Requests a second of every workload on both kinds of package."""
+    chapter = Chapter(context.shared("jung13-chapter-2"))
+    requests = context.requests(2000)
+    results = context.packages(
+        {
+            (workload, what, count, addressing): chapter.experiment(
+                chapter.mix(workload, requests),
+                dies=count if what == "dies" else 1,
+                planes=count if what == "planes" else 1,
+                package=chapter.roomy,
+                host={
+                    "planes_per_command": count if what == "planes" else 1,
+                    "scheduler": "plane-first" if what == "planes" else "die-first",
+                    "addressing": addressing,
+                    "queue_depth": chapter.application_depth,
+                },
+            )
+            for workload in chapter.workloads()
+            for what in ("dies", "planes")
+            for count in (1, *COUNTS)
+            for addressing in ("static", "log")
+        }
+    )
+    iops = {key[:3]: result["iops"] for key, result in results.items() if key[3] == "static"}
+
+    def dies_over_planes(workload: str, count: int, addressing: str) -> float:
+        """By how many percent many dies serve more requests than many planes."""
+        dies, planes = (results[workload, what, count, addressing]["iops"] for what in ("dies", "planes"))
+        return gain(dies, planes)
+
+    over = {
+        (workload, count): dies_over_planes(workload, count, "static")
+        for workload in chapter.workloads()
+        for count in COUNTS
+    }
+
+    def grouped(workload: str, what: str, count: int) -> float:
+        """Pages that went in commands of several planes, in percent."""
+        result = results[workload, what, count, "static"]
+        return 100 * result["multi_plane_pages"] / result["pages"]
+
+    return Outcome(
+        measured={"jung13.dies-over-planes": mean(over.values())},
+        tables=[
+            Table(
+                "Requests a second",
+                (
+                    "workload",
+                    "dies or planes",
+                    "many dies",
+                    "many planes",
+                    "dies over planes, %",
+                    "multi-plane pages, %",
+                ),
+                [
+                    (
+                        workload,
+                        str(count),
+                        iops[workload, "dies", count],
+                        iops[workload, "planes", count],
+                        over[workload, count],
+                        grouped(workload, "planes", count),
+                    )
+                    for workload in chapter.workloads()
+                    for count in COUNTS
+                ],
+            ),
+            Table(
+                "Dies over planes by their number, mean of the workloads, %",
+                ("dies or planes", "static placement", "pages written where there is room"),
+                [
+                    (
+                        str(count),
+                        *(
+                            mean(dies_over_planes(workload, count, addressing) for workload in chapter.workloads())
+                            for addressing in ("static", "log")
+                        ),
+                    )
+                    for count in COUNTS
+                ],
+                "The last column is not judged: pages written one after the other over the planes always fit together.",
+            ),
+        ],
+        figures=[
+            Bars(
+                f"iops-{what}",
+                f"Gain of many {what} under application loads",
+                f"Requests a second with one to eight {what}, relative to one.",
+                f"relative to one {what[:-1]}",
+                chapter.workloads(),
+                {
+                    f"{count} {what}": [
+                        iops[workload, what, count] / iops[workload, what, 1] for workload in chapter.workloads()
+                    ]
+                    for count in COUNTS
+                },
+            )
+            for what in ("dies", "planes")
+        ],
+    )

@@ -1,0 +1,112 @@
+"""Blocks moved within a package, in six modes."""
+
+from __future__ import annotations
+
+from wordline.studies.context import Context
+from wordline.studies.outcome import Lines, Outcome, Stack, Table
+from wordline.studies.packages import STAGES, Chapter, gain, mean
+
+SLOW = ("legacy", "cache", "2x")
+FAST = ("2x-cache", "internal", "2x-internal")
+MODES = (*SLOW, *FAST)
+BLOCKS = (2, 4, 8, 16, 32)
+REGISTER_STAGES = ("tor", "tir")
+ALIKE = 10.0
+"""Energies this close, in percent of the lowest, hardly differ."""
+
+
+def run(context: Context) -> Outcome:
+    """Time, energy and stages of every mode and number of blocks."""
+    chapter = Chapter(context.shared("jung13-chapter-2"))
+    results = context.packages(
+        {
+            (mode, blocks): chapter.experiment(
+                {"kind": "migrate", "mode": mode, "blocks": blocks},
+                host={
+                    "planes_per_command": 2 if mode.startswith("2x") else 1,
+                    "cache": mode.endswith("cache"),
+                    "queue_depth": chapter.application_depth,
+                },
+            )
+            for mode in MODES
+            for blocks in BLOCKS
+        }
+    )
+    most = BLOCKS[-1]
+    took_s = {key: result["simulated_s"] for key, result in results.items()}
+    energy = {key: result["energy_j"]["total"] for key, result in results.items()}
+    stages = {mode: results[mode, most]["stages_us"] for mode in MODES}
+    on_registers = {mode: sum(stages[mode][stage] for stage in REGISTER_STAGES) for mode in MODES}
+    spread = {
+        blocks: gain(max(energy[mode, blocks] for mode in MODES), min(energy[mode, blocks] for mode in MODES))
+        for blocks in BLOCKS
+    }
+    return Outcome(
+        measured={
+            "jung13.migration-speed": gain(
+                mean(took_s[it, most] for it in FAST), mean(took_s[it, most] for it in SLOW)
+            ),
+            "jung13.migration-energy": {f"{blocks} blocks": spread[blocks] <= ALIKE for blocks in BLOCKS},
+            "jung13.migration-no-registers": {
+                mode: (on_registers[mode] == 0) == mode.endswith("internal") for mode in MODES
+            },
+        },
+        tables=[
+            Table(
+                "Time, ms",
+                ("mode", *(f"{blocks} blocks" for blocks in BLOCKS), f"against legacy, {most} blocks, %"),
+                [
+                    (
+                        mode,
+                        *(1000 * took_s[mode, blocks] for blocks in BLOCKS),
+                        gain(took_s[mode, most], took_s["legacy", most]),
+                    )
+                    for mode in MODES
+                ],
+            ),
+            Table(
+                "Energy, mJ",
+                ("mode", *(f"{blocks} blocks" for blocks in BLOCKS)),
+                [
+                    *((mode, *(1000 * energy[mode, blocks] for blocks in BLOCKS)) for mode in MODES),
+                    ("highest over lowest, %", *(spread[blocks] for blocks in BLOCKS)),
+                ],
+            ),
+            Table(
+                f"Energy by part, {most} blocks, mJ",
+                ("mode", "cells", "bus", "standby"),
+                [
+                    (mode, *(1000 * results[mode, most]["energy_j"][part] for part in ("cells", "bus", "standby")))
+                    for mode in MODES
+                ],
+            ),
+            Table(
+                f"Time in each stage, {most} blocks, ms",
+                ("mode", *map(str.upper, STAGES)),
+                [(mode, *(stages[mode][stage] / 1000 for stage in STAGES)) for mode in MODES],
+            ),
+        ],
+        figures=[
+            Lines(
+                "time",
+                "Time of a migration",
+                "Time by number of blocks moved: internal data move over two planes is the fastest.",
+                "blocks",
+                "ms",
+                [str(blocks) for blocks in BLOCKS],
+                {mode: [1000 * took_s[mode, blocks] for blocks in BLOCKS] for mode in MODES},
+            ),
+            Stack(
+                "stages",
+                f"Time in each stage, {most} blocks",
+                "Time in each stage by mode; internal modes have no TOR and no TIR.",
+                "ms",
+                list(MODES),
+                {
+                    stage.upper(): [stages[mode][stage] / 1000 for mode in MODES]
+                    for stage in STAGES
+                    if any(stages[mode][stage] for mode in MODES)
+                },
+            ),
+        ],
+    )
