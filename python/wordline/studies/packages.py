@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 KIB = 1024
@@ -23,6 +24,14 @@ MODES = {
 """Operation modes of a host, by the paper's names."""
 
 
+@cache
+def resolved(preset: str) -> dict[str, Any]:
+    """The configuration of a preset, with every default."""
+    from wordline import api
+
+    return api.check(preset)["config"]
+
+
 @dataclass(frozen=True)
 class Chapter:
     """The devices and workloads of a chapter, as its TOML file has them."""
@@ -31,11 +40,20 @@ class Chapter:
 
     def nand(self, device: str) -> dict[str, Any]:
         """The timing of a device."""
-        return dict(self.table["device"][device]["nand"])
+        return self._config(device)["nand"]
 
     def page_bytes(self, device: str) -> int:
         """The page size of a device."""
-        return self.table["device"][device]["package"]["page_bytes"]
+        return self._config(device)["geometry"]["page_kib"] * KIB
+
+    def shape(self, device: str) -> dict[str, int]:
+        """The shape of a plane of a device, as an experiment's package has it."""
+        geometry = self._config(device)["geometry"]
+        shape = {key: geometry[key] for key in ("blocks_per_plane", "pages_per_block")}
+        return shape | {"page_bytes": self.page_bytes(device)}
+
+    def _config(self, device: str) -> dict[str, Any]:
+        return resolved(self.table["device"][device])
 
     def experiment(
         self,
@@ -54,16 +72,17 @@ class Chapter:
         :param package: keys of the package to change from the device's.
         :param nand: keys of its timing to change.
         :param host: keys of the host to change from: one plane a command, no cache mode, die-first, pages where there
-            is room, one request at a time.
+            is room, the chapter's order on the bus, one request at a time.
         """
         plain = {
             "planes_per_command": 1,
             "cache": False,
             "scheduler": "die-first",
             "addressing": "log",
+            "bus": self.table["setting"]["bus"],
             "queue_depth": 1,
         }
-        shape = {"dies": dies, "planes": planes, **self.table["device"][device]["package"]}
+        shape = {"dies": dies, "planes": planes, **self.shape(device)}
         return {
             "package": shape | dict(package or {}),
             "nand": self.nand(device) | dict(nand or {}),
