@@ -1,4 +1,4 @@
-"""The reference of all configuration keys and policies, as Markdown, from what the engine says of itself.
+"""The reference of all configuration keys, policies and NAND operations, as Markdown, from what the engine says of itself.
 
 ``python -m wordline.reference`` prints the page that the repository keeps as ``docs/reference.md``.
 """
@@ -18,7 +18,7 @@ Key = dict[str, Any]
 HEAD = """\
 # Reference
 
-All keys of drive files and workload files, and all policies. This page is made from the code by `make docs`; a test
+All keys of drive files and workload files, all policies, and the operations of a NAND package. This page is made from the code by `make docs`; a test
 fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` say the same on the terminal.
 
 Both kinds of file are TOML. Units are part of a key's name. An unknown key is an error. `extends = "NAME"` at the top
@@ -28,7 +28,9 @@ the drive, `--load-set KEY=VALUE` one of the load; an element of an array is add
 """
 
 
-def page(drive_keys: list[Key], load_keys: list[Key], policies: list[dict[str, Any]]) -> str:
+def page(
+    drive_keys: list[Key], load_keys: list[Key], policies: list[dict[str, Any]], chains: dict[str, list[dict[str, Any]]]
+) -> str:
     """The whole page."""
     return "\n".join(
         [
@@ -39,6 +41,8 @@ def page(drive_keys: list[Key], load_keys: list[Key], policies: list[dict[str, A
             *families(policies),
             "## Workload file\n",
             *sections(load_keys),
+            "## Operations of a NAND package\n",
+            *operations(chains),
         ]
     )
 
@@ -97,6 +101,34 @@ def families(policies: list[dict[str, Any]]) -> Iterator[str]:
         yield "\n".join(lines) + "\n"
 
 
+def operations(chains: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """The operation modes, their segments and the timing modes of the interfaces."""
+    yield (
+        "An operation is a chain of segments. A segment is what the bus carries without a pause; after it the die may be "
+        "busy. Dies of a package run any of these operations interleaved. Codes and waits are those of ONFI 4.2; suspend "
+        "and resume, which it does not define, have the codes of Micron's data sheets.\n"
+    )
+    lines = ["| operation | chain |", "|---|---|"]
+    for operation in chains["operations"]:
+        steps = (f"{step['segment']} {'' if step['times'] == 'once' else step['times']}" for step in operation["chain"])
+        lines.append(f"| {operation['name']} | {cell('; '.join(step.strip() for step in steps))} |")
+    yield "\n".join(lines) + "\n"
+    lines = ["| segment | on the bus | then busy |", "|---|---|---|"]
+    for segment in chains["segments"]:
+        lines.append(f"| {segment['name']} | {', '.join(segment['cycles'])} | {segment['busy']} |")
+    yield "\n".join(lines) + "\n"
+    yield (
+        "Timing modes of the interfaces, in nanoseconds. A double-data-rate bus moves two bytes in a data cycle; a command "
+        "or address byte takes a latch cycle.\n"
+    )
+    columns = ("latch", "data in", "data out", "tADL", "tWB", "tRR", "tCCS", "tWHR")
+    lines = [f"| interface | MT/s | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
+    for mode in chains["modes"]:
+        figures = " | ".join(f"{mode[column]:g}" for column in columns)
+        lines.append(f"| `{mode['interface']}` | {mode['rate_mt_s']} | {figures} |")
+    yield "\n".join(lines) + "\n"
+
+
 def flat(text: str) -> str:
     """Paragraphs on one line."""
     return text.replace("\n\n", " ").replace("\n", " ")
@@ -111,7 +143,8 @@ def main() -> None:
     """Prints the page."""
     from wordline import _core
 
-    print(page(json.loads(_core.keys()), json.loads(_core.load_keys()), json.loads(_core.policies())), end="")
+    parts = (_core.keys(), _core.load_keys(), _core.policies(), _core.package_chains())
+    print(page(*map(json.loads, parts)), end="")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use serde_json::{json, Value};
 use wordline_flash::unit::{self, Experiment, UnitError};
 use wordline_nand::chain::{self, Cycle, Times, OPERATIONS};
+use wordline_nand::interface::Interface;
 
 /// Carries out an experiment given as JSON.
 pub fn run(experiment: &str, progress: Py<PyAny>) -> Result<String, Failure> {
@@ -46,7 +47,30 @@ pub fn chains() -> Value {
             json!({ "name": operation.name, "chain": chain })
         })
         .collect();
-    json!({ "segments": segments, "operations": operations })
+    json!({ "segments": segments, "operations": operations, "modes": modes() })
+}
+
+/// The timing modes of the interfaces, in nanoseconds.
+fn modes() -> Vec<Value> {
+    let ns = |time: u64| time as f64 / 1e3;
+    let mode = |name: &str, mode: &wordline_nand::interface::Mode| {
+        json!({
+            "interface": name,
+            "rate_mt_s": mode.rate_mt_s,
+            "latch": ns(mode.latch_cycle),
+            "data in": ns(mode.write_cycle),
+            "data out": ns(mode.read_cycle),
+            "tADL": ns(mode.t_adl),
+            "tWB": ns(mode.t_wb),
+            "tRR": ns(mode.t_rr),
+            "tCCS": ns(mode.t_ccs),
+            "tWHR": ns(mode.t_whr),
+        })
+    };
+    Interface::ALL
+        .iter()
+        .flat_map(|(interface, name)| interface.modes().iter().map(|m| mode(name, m)).collect::<Vec<_>>())
+        .collect()
 }
 
 fn cycle_name(cycle: Cycle) -> String {
