@@ -237,7 +237,7 @@ impl Experiment {
             let problem = "must be a power of two of at least 1,024";
             return Err(UnitError::value("package.page_bytes", package.page_bytes, problem));
         }
-        Ok(Geometry::new(&GeometryConfig {
+        let geometry = Geometry::new(&GeometryConfig {
             channels: 1,
             packages_per_channel: 1,
             dies_per_package: package.dies,
@@ -245,7 +245,17 @@ impl Experiment {
             blocks_per_plane: package.blocks_per_plane,
             pages_per_block: package.pages_per_block,
             page_kib: package.page_bytes / 1024,
-        })?)
+        });
+        // The error speaks of a drive's keys.
+        geometry.map_err(|error| {
+            let key = match error.key {
+                "dies_per_package" | "channels" => "dies",
+                "planes_per_die" => "planes",
+                "page_kib" => "page_bytes",
+                key => key,
+            };
+            GeometryError { key, ..error }.into()
+        })
     }
 
     fn check(&self) -> Result<(), UnitError> {
