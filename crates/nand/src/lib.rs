@@ -13,6 +13,7 @@ pub mod geometry;
 pub mod interface;
 pub mod log;
 pub mod package;
+pub mod pins;
 pub mod reliability;
 pub mod timing;
 pub mod wear;

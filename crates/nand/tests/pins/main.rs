@@ -1,0 +1,8 @@
+//! The low-level command interface: every cycle played by hand.
+
+mod agreement;
+mod commands;
+mod fuzz;
+mod illegal;
+mod modes;
+mod player;
