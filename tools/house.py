@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "theory": set(),
     "timeline": {"base"},
     "nand": {"base"},
-    "flash": {"base", "nand"},
+    "flash": {"base", "nand", "timeline"},
     "firmware": {"base", "flash"},
     "workload": {"base", "settings"},
     "drive": {"base", "flash", "nand", "firmware", "workload", "settings"},

@@ -37,6 +37,8 @@ def run(
     seed: int | None = None,
     snapshot: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    timeline: str | os.PathLike[str] | None = None,
+    window: str | None = None,
 ) -> dict[str, Any]:
     """Runs a load on a drive.
 
@@ -47,18 +49,22 @@ def run(
     :param seed: of all random streams; the drive file's, or the engine's own, if absent.
     :param snapshot: a preconditioned drive to start from.
     :param progress: told how far the run is.
+    :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result then tells of it under ``timeline``.
+    :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``; all that it has room for if absent.
     :return: the result, as ``wordline run --json`` writes it. After an interrupt its ``partial`` is true and it holds
         what was done until then.
     :raises wordline.InputError: if drive, load or snapshot are wrong.
-    :raises wordline.RunError: if the run could not be carried through.
+    :raises wordline.RunError: if the run could not be carried through, or the timeline not be written.
     """
     from wordline import _core
+    from wordline.timeline import span, whole
 
     start = None if snapshot is None else os.fspath(snapshot)
     told = progress or (lambda *_: None)
-    return json.loads(
-        _core.run(os.fspath(drive), os.fspath(load), set_texts(sets), set_texts(load_sets), seed, start, told)
-    )
+    texts, load_texts = set_texts(sets), set_texts(load_sets)
+    path = None if timeline is None else os.fspath(timeline)
+    document = _core.run(os.fspath(drive), os.fspath(load), texts, load_texts, seed, start, told, path, span(window))
+    return whole(path, json.loads(document))
 
 
 def set_texts(sets: Sets) -> list[str]:

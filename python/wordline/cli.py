@@ -6,12 +6,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from wordline.errors import FAILED, INTERRUPTED, Trouble, nearest, status_of
+from wordline.errors import FAILED, INTERRUPTED, Trouble, nearest, status_of, tell
 from wordline.files import OutputFile, same_file
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -31,6 +32,21 @@ class Seed(click.ParamType):
         if not 0 <= seed < 2**64:
             self.fail(f"'{value}' is no seed; a seed is a whole number from 0 to {2**64 - 1}", param, ctx)
         return seed
+
+
+class Window(click.ParamType):
+    """A span of simulated time."""
+
+    name = "window"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """:raises click.BadParameter: if it is none."""
+        from wordline import units
+
+        try:
+            return units.window(str(value))
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
 
 
 class Commands(click.Group):
@@ -103,6 +119,19 @@ def wordline(ctx: click.Context) -> None:
 @seed_option
 @click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
+@click.option("--timeline", "timeline_name", metavar="FILE", help="Write a timeline for ui.perfetto.dev.")
+@click.option(
+    "--window",
+    type=Window(),
+    metavar="A..B",
+    help="Timeline: only this part of simulated time, such as 0.5s..600ms; ..1ms starts with the run.",
+)
+@click.option(
+    "--timeline-limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Timeline: cut it where it holds N slices.  [default: 2000000]",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
 @format_option
 @click.option("--pace", metavar="WHEN", help="Trace: by its 'timestamps', or 'asap', as fast as the queue takes it.")
@@ -122,6 +151,9 @@ def run(
     seed: int | None,
     json_name: str | None,
     report_name: str | None,
+    timeline_name: str | None,
+    window: tuple[int, int] | None,
+    timeline_limit: int | None,
     quiet: bool,
     format_name: str | None,
     **shortcuts: object,
@@ -135,18 +167,52 @@ def run(
 
     shortcuts["format"] = format_name
     all_load_sets = [*load_sets, *trace_sets(shortcuts)]
-    names = {kind: name for kind, name in (("json", json_name), ("report", report_name)) if name is not None}
-    if json_name is not None and report_name is not None and same_file(json_name, report_name):
-        where = "standard output" if json_name == "-" else f"the same file, {report_name}"
-        raise Trouble(f"--json and --report cannot both go to {where}")
+    wanted = (("json", json_name), ("report", report_name), ("timeline", timeline_name))
+    names = {kind: name for kind, name in wanted if name is not None}
+    all_apart(names)
+    if timeline_name is None:
+        for option, value in (("--window", window), ("--timeline-limit", timeline_limit)):
+            if value is not None:
+                raise Trouble(f"{option} is for a timeline; say by --timeline where it is to go")
     inputs = [drive, load, *([snapshot] if snapshot else [])]
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
-        with Progress(quiet) as progress, as_typed(shortcuts):
-            result = json.loads(_core.run(drive, load, list(sets), all_load_sets, seed, snapshot, progress))
-        finish(result, outputs, quiet)
+        timeline = outputs.pop("timeline", None)
+        path = None if timeline is None else str(timeline.path)
+        with Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
+            document = _core.run(
+                drive, load, list(sets), all_load_sets, seed, snapshot, progress, path, window, timeline_limit
+            )
+        result = json.loads(document)
+        finish(result, outputs, quiet, timeline)
     if result.get("partial"):
         sys.exit(INTERRUPTED)
+
+
+def all_apart(names: dict[str, str]) -> None:
+    """Outputs go to different places.
+
+    :raises Trouble: if two of them do not.
+    """
+    if names.get("timeline") == "-":
+        raise Trouble("a timeline cannot go to standard output; give the name of a file")
+    for (one, first), (other, second) in combinations(names.items(), 2):
+        if same_file(first, second):
+            where = "standard output" if second == "-" else f"the same file, {second}"
+            raise Trouble(f"--{one} and --{other} cannot both go to {where}")
+
+
+@contextmanager
+def kept(timeline: OutputFile | None) -> Iterator[None]:
+    """Of a run that fails half-way, the timeline remains: it shows how that came."""
+    from wordline import _core
+
+    try:
+        yield
+    except _core.RunError:
+        if timeline is not None and timeline.path.stat().st_size:
+            timeline.commit()
+        raise
 
 
 def trace_sets(shortcuts: dict[str, object]) -> list[str]:
@@ -174,7 +240,9 @@ def as_typed(shortcuts: dict[str, object]) -> Iterator[None]:
         raise Trouble(message) from None
 
 
-def finish(result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool) -> None:
+def finish(
+    result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool, timeline: OutputFile | None = None
+) -> None:
     """Writes and prints a result. Files first: they must not depend on anybody reading the summary.
 
     :raises Trouble: if a file could not be written; the others and the summary are there all the same.
@@ -187,7 +255,7 @@ def finish(result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool) 
         return report.html(result)
 
     texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": report_text}
-    failures = []
+    failures = [] if timeline is None else finish_timeline(result.pop("timeline"), timeline)
     for kind, output in outputs.items():
         try:
             output.write(texts[kind]())
@@ -202,6 +270,22 @@ def finish(result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool) 
         summary.show(console(stderr=taken), result)
     if failures:
         raise Trouble("\nwordline: ".join(failure.message for failure in failures), FAILED)
+
+
+def finish_timeline(told: dict[str, Any], file: OutputFile) -> list[Trouble]:
+    """Puts a timeline in its place, warns if it is not what was asked for, and gives what went wrong."""
+    from wordline import timeline
+
+    if told["error"]:
+        return [Trouble(f"{file.name}: cannot write: {told['error']}", FAILED)]
+    try:
+        file.commit()
+    except OSError as error:
+        return [Trouble(f"{file.name}: cannot write: {error.strerror}", FAILED)]
+    warning = timeline.warning(told)
+    if warning:
+        tell(f"{file.name}: {warning}")
+    return []
 
 
 @wordline.command(short_help="Check a drive; show its figures and settings.")

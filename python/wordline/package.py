@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 
 Progress = Callable[[str, float | None, int, float], None]
 
 
-def run(experiment: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+def run(
+    experiment: dict[str, Any],
+    progress: Progress | None = None,
+    *,
+    timeline: str | os.PathLike[str] | None = None,
+    window: str | None = None,
+) -> dict[str, Any]:
     """Runs one load on one package.
 
     :param experiment: what to run, a dictionary with
@@ -25,13 +32,18 @@ def run(experiment: dict[str, Any], progress: Progress | None = None) -> dict[st
           erase);
         - ``seed`` of all random numbers, ``stage_log`` and ``latencies`` to have those lists in the result.
     :param progress: told how far the run is.
+    :param timeline: a file to write a timeline to, for ui.perfetto.dev.
+    :param window: what part of simulated time it shows, such as ``"0.5ms..2ms"``; all of it if absent.
     :return: ``requests``, ``pages``, ``commands``, ``simulated_s``, ``bandwidth_mib_s``, ``iops``, ``latency_us``,
         ``stages_us`` (time in each stage, summed over dies), ``contention_us``, ``bus_busy_us``, ``idle_us``,
         ``energy_j``, ``multi_plane_pages``, and if asked for ``log`` (``die``, ``plane``, ``operation``, ``stage``,
         ``start_us``, ``end_us``) and ``latencies_us``.
     :raises wordline.InputError: if the experiment is wrong; the message names the key.
+    :raises wordline.RunError: if the timeline cannot be written.
     """
     from wordline import _core
+    from wordline.timeline import span, whole
 
     told = progress or (lambda *_: None)
-    return json.loads(_core.package_run(json.dumps(experiment), told))
+    path = None if timeline is None else os.fspath(timeline)
+    return whole(path, json.loads(_core.package_run(json.dumps(experiment), told, path, span(window))))

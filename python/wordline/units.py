@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from decimal import Decimal
 
 NOTHING = "–"
 """Shown for a figure that does not exist."""
@@ -91,3 +93,37 @@ def percent(share: float | None) -> str:
 def some(n: int, one: str, many: str | None = None) -> str:
     """A number and its noun: ``1 block``, ``2 blocks``."""
     return f"{count(n)} {one if n == 1 else many or one + 's'}"
+
+
+PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12, "min": 60 * 10**12}
+
+END_OF_TIME = 2**63
+"""Later than any simulated time, in picoseconds."""
+
+A_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)")
+
+
+def picoseconds(text: str) -> int:
+    """``0.5s``, ``600 ms`` or ``1.5``, in seconds if without a unit, as whole picoseconds; what is finer is cut off.
+
+    :raises ValueError: if it is no time; the message says what is wrong.
+    """
+    found = A_TIME.fullmatch(text.strip().replace("μ", "µ"))
+    if not found or (found[2] or "s") not in PICOSECONDS:
+        raise ValueError(f"'{text}' is no time; give one such as 0.5s, 600ms or 20us")
+    return min(int(Decimal(found[1]) * PICOSECONDS[found[2] or "s"]), END_OF_TIME)
+
+
+def window(text: str) -> tuple[int, int]:
+    """``0.5s..600ms`` in picoseconds, from and to; either may be missing.
+
+    :raises ValueError: if it is no span of time; the message says what is wrong.
+    """
+    start, dots, end = text.partition("..")
+    if not dots:
+        raise ValueError(f"'{text}' is no window; give one such as 0.5s..600ms, 0.5s.. or ..600ms")
+    first = picoseconds(start) if start.strip() else 0
+    last = picoseconds(end) if end.strip() else END_OF_TIME
+    if first >= last:
+        raise ValueError(f"the window '{text}' ends before it has begun")
+    return first, last

@@ -69,6 +69,8 @@ pub struct Completion {
     pub time: Time,
     /// When it got its queue slot.
     pub submitted: Time,
+    /// The slot.
+    pub slot: u32,
 }
 
 /// A queue slot with the request in it.
@@ -210,6 +212,13 @@ impl Drive {
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
         self.queue.next_time()
+    }
+
+    /// The host's queues and the slots of each. Slot `s` is of queue `s / depth`.
+    #[must_use]
+    pub fn queues(&self) -> (u32, u32) {
+        let queues = self.free_slots.len() as u32;
+        (queues, self.slots.len() as u32 / queues)
     }
 
     /// Requests in the drive.
@@ -538,7 +547,7 @@ impl Drive {
         let counters = self.kernel.counters();
         let (programs, units) = (counters.programs(), counters.host_units);
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
-        self.completions.push(Completion { request, time: self.now, submitted: state.submitted });
+        self.completions.push(Completion { request, time: self.now, submitted: state.submitted, slot });
         if self.queued.is_empty() {
             return Ok(());
         }

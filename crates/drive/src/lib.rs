@@ -11,6 +11,7 @@ pub mod presets;
 pub mod result;
 pub mod run;
 pub mod snapshot;
+pub mod timeline;
 
 pub use config::{load, Derived, DriveConfig};
 pub use drive::{Completion, Drive, SubmitError};

@@ -106,6 +106,8 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "erases": counters.erases(),
             "commands": counters.commands,
             "multi_plane_pages": counters.multi_plane.iter().sum::<u64>(),
+            "copybacks": counters.copybacks,
+            "suspensions": counters.suspensions,
             "merge_reads": counters.merge_reads,
             "padded_units": counters.padded_units,
             "absorbed_units": counters.absorbed_units,

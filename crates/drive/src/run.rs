@@ -4,6 +4,7 @@
 //! whenever it has fewer requests in flight than its depth. Nothing is stored but the next request of each stream.
 
 use crate::drive::{Drive, SubmitError};
+use crate::timeline::Recording;
 use std::fmt;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
@@ -19,8 +20,8 @@ pub enum RunError {
     /// The load cannot be read.
     #[error(transparent)]
     Load(#[from] WorkloadError),
-    /// The firmware broke a rule.
-    #[error("the model broke a rule, which is a defect of it: {0}")]
+    /// The firmware broke a rule, or the flash is worn out.
+    #[error("{}", told(.0))]
     Fault(#[from] Fault),
     /// A request does not fit the drive.
     #[error("{stream}: {error}")]
@@ -30,6 +31,14 @@ pub enum RunError {
         /// What is wrong.
         error: SubmitError,
     },
+}
+
+/// A drive that wears out is no mistake of anybody.
+fn told(fault: &Fault) -> String {
+    match fault {
+        Fault::WornOut { .. } => fault.to_string(),
+        _ => format!("the model broke a rule, which is a defect of it: {fault}"),
+    }
 }
 
 /// How far a run has come.
@@ -111,18 +120,34 @@ pub struct Ended {
 /// # Errors
 /// When the load cannot be read, a request does not fit the drive, or the firmware broke a rule.
 pub fn run(drive: &mut Drive, load: Load, report: &mut dyn FnMut(Progress) -> bool) -> Result<Ended, RunError> {
+    run_recorded(drive, load, report, None)
+}
+
+/// As [`run`], while a timeline is drawn; its caller ends it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_recorded(
+    drive: &mut Drive,
+    load: Load,
+    report: &mut dyn FnMut(Progress) -> bool,
+    mut recording: Option<&mut Recording>,
+) -> Result<Ended, RunError> {
     let start = drive.now();
     drive.start_measuring();
     let mut feeds = load.streams.into_iter().map(|stream| Feed::new(stream, start)).collect::<Result<Vec<_>, _>>()?;
     let mut steps = 0;
     loop {
-        let next = submit(drive, &mut feeds)?;
+        let next = submit(drive, &mut feeds, recording.as_deref_mut())?;
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
         match (event, next) {
             (None, None) => break,
             (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
                 drive.step()?;
+                if let Some(recording) = &mut recording {
+                    recording.observe(drive);
+                }
                 settle(drive, &mut feeds);
             }
             (_, Some(arrival)) => drive.advance_to(arrival)?,
@@ -144,6 +169,9 @@ pub fn run(drive: &mut Drive, load: Load, report: &mut dyn FnMut(Progress) -> bo
         return Err(Fault::Books(format!("stream '{}' can submit nothing more", feed.stream.name)).into());
     }
     drive.drain()?;
+    if let Some(recording) = &mut recording {
+        recording.observe(drive);
+    }
     Ok(Ended { interrupted: false, cut_off: 0 })
 }
 
@@ -164,7 +192,11 @@ fn settle(drive: &mut Drive, feeds: &mut [Feed]) {
 
 /// Submits what can be submitted now; gives the time of the next arrival that has a place.
 #[inline]
-fn submit(drive: &mut Drive, feeds: &mut [Feed]) -> Result<Option<Time>, RunError> {
+fn submit(
+    drive: &mut Drive,
+    feeds: &mut [Feed],
+    mut recording: Option<&mut Recording>,
+) -> Result<Option<Time>, RunError> {
     let mut next: Option<Time> = None;
     for (index, feed) in feeds.iter_mut().enumerate() {
         while let Some(ready) = feed.ready(drive.now()) {
@@ -191,7 +223,10 @@ fn submit(drive: &mut Drive, feeds: &mut [Feed]) -> Result<Option<Time>, RunErro
             if request.arrival >= END_OF_TIME {
                 return Err(wrong(SubmitError::OutOfTime { arrival: request.arrival, at: ready, now: drive.now() }));
             }
-            drive.submit(ready, request).map_err(wrong)?;
+            let slot = drive.submit(ready, request).map_err(wrong)?;
+            if let Some(recording) = &mut recording {
+                recording.submitted(slot, ready, &request);
+            }
             feed.in_flight += 1;
             feed.advance()?;
         }

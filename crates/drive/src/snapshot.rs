@@ -14,7 +14,7 @@ use wordline_firmware::ConfigError;
 
 const MAGIC: &[u8; 8] = b"WORDLINE";
 /// Goes up whenever the layout of the state changes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What a snapshot says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use wordline_base::{Op, Request, Stream, Time};
 use wordline_drive::config::from_text;
 use wordline_drive::{Completion, Drive, DriveConfig};
 use wordline_firmware::blocks::Status;
+use wordline_flash::Segment;
 
 const SECTOR: u64 = 512;
 const LEAST_READ: Time = 20 * US;
@@ -19,6 +20,18 @@ const ERASE: Time = 1_500 * US;
 
 fn order(random: &mut Stream) -> String {
     shuffled(random, &['C', 'W', 'D', 'P']).into_iter().collect()
+}
+
+/// Cache mode of a packer of planes.
+fn cache(random: &mut Stream) -> String {
+    format!("cache = {}, passes = {}", chance(random, 50), between(random, 0, 20))
+}
+
+/// What reads may interrupt, and how often.
+fn suspension(random: &mut Stream) -> String {
+    let (programs, erases) = *pick(random, &[(true, true), (true, false), (false, true)]);
+    let least = pick(random, &["0.0", "1.0", "100.0", "500.0"]);
+    format!("programs = {programs}, erases = {erases}, most = {}, least_left_us = {least}", between(random, 1, 6))
 }
 
 /// A drive file with everything but its spare space drawn at random, and whether TRIM invalidates.
@@ -45,6 +58,7 @@ fn random_text(random: &mut Stream) -> String {
     if chance(random, 50) {
         collect += &format!(", blocks_at_a_time = {}", between(random, 1, 4));
     }
+    collect += &format!(", copyback = \"{}\"", pick(random, &["off", "off", "internal", "checked"]));
     let victim = match random.below(5) {
         0 => "policy = \"greedy\"".into(),
         1 => "policy = \"cost-benefit\"".into(),
@@ -52,8 +66,13 @@ fn random_text(random: &mut Stream) -> String {
         3 => "policy = \"random\"".into(),
         _ => format!("policy = \"best-of\", d = {}", between(random, 1, 12)),
     };
-    let pack = match chance(random, 60) {
-        true => format!("policy = \"planes\", window = {}", between(random, 1, 16)),
+    let pack = match random.below(10) {
+        0..=4 => format!("policy = \"planes\", window = {}, {}", between(random, 1, 16), cache(random)),
+        5 | 6 => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
+        _ => "policy = \"none\"".into(),
+    };
+    let suspend = match chance(random, 50) {
+        true => format!("policy = \"reads\", {}", suspension(random)),
         false => "policy = \"none\"".into(),
     };
     let arbiter = match chance(random, 60) {
@@ -97,6 +116,7 @@ fn random_text(random: &mut Stream) -> String {
         collect = {{ {collect} }}
         free_block = {{ policy = "{}" }}
         pack = {{ {pack} }}
+        suspend = {{ {suspend} }}
         arbiter = {{ {arbiter} }}
         trim = {{ policy = "{}" }}
         link = {{ {link} }}
@@ -306,6 +326,15 @@ impl Watched {
         let least = self.least(&request);
         self.drive.submit(at, request).expect("it fits the drive");
         self.shadow.submitted(&request);
+        if request.op == Op::Trim {
+            // A write that still waits in the buffer leaves it without being written.
+            let end = request.offset + u64::from(request.bytes);
+            for (&(_, offset, bytes, ..), entry) in &mut self.in_flight {
+                if offset < end && request.offset < offset + u64::from(bytes) {
+                    entry.1 = NS;
+                }
+            }
+        }
         let entry = self.in_flight.entry(key(&request)).or_insert((0, least));
         entry.0 += 1;
         entry.1 = entry.1.min(least);
@@ -316,7 +345,7 @@ impl Watched {
 
     fn take(&mut self) {
         let done: Vec<Completion> = self.drive.completions().drain(..).collect();
-        for Completion { request, time, submitted } in done {
+        for Completion { request, time, submitted, .. } in done {
             let entry = self.in_flight.get_mut(&key(&request)).expect("only what was submitted completes");
             assert!(entry.0 > 0, "{request:?} completes twice");
             entry.0 -= 1;
@@ -405,11 +434,12 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     }
     // Of the commands, the array time of each kind is known where planes do not share it and all pages are alike.
     let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
-    if text.contains("None") && text.contains("One(") {
+    if text.contains("None") && text.contains("One(") && counters.suspensions == 0 {
         let array: Time = (0..geometry.dies()).map(|die| kernel.flash().die_times(die).array()).sum();
         let expected = counters.reads() * LEAST_READ + counters.programs() * LEAST_PROGRAM + counters.erases() * ERASE;
         assert_eq!(array, expected, "time of the cells");
-        assert_eq!(counters.commands, counters.reads() + counters.programs() + counters.erases());
+        // A copyback is a read and a program in one command.
+        assert_eq!(counters.commands + counters.copybacks, counters.reads() + counters.programs() + counters.erases());
     }
     for channel in 0..geometry.channels {
         assert!(kernel.flash().channel_times(channel).busy <= watched.drive.now());
@@ -463,7 +493,9 @@ impl Drop for Story<'_> {
 
 #[test]
 fn random_drives() {
-    let (mut accepted, mut refused, mut collected, count) = (0, 0, 0, if long() { 10_000 } else { 1_500 });
+    let (mut accepted, mut refused, mut collected, mut copied, mut suspended) = (0, 0, 0, 0, 0);
+    let (mut read_on, mut programmed_on) = (0, 0);
+    let count = if long() { 10_000 } else { 1_500 };
     for_seeds("conservation", "random_drives", count, |seed| {
         let random = &mut Stream::new(seed, "test", 0);
         let Some(config) = random_config(random) else {
@@ -494,14 +526,31 @@ fn random_drives() {
         assert_eq!(watched.drive.kernel().operations(), 0);
         watched.drive.kernel().audit().expect("the books balance");
         books_balance(&watched, &config);
-        collected += watched.drive.kernel().counters().collections;
+        let counters = watched.drive.kernel().counters();
+        collected += counters.collections;
+        copied += counters.copybacks;
+        suspended += counters.suspensions;
+        let flash = watched.drive.kernel().flash();
+        for die in 0..flash.geometry().dies() {
+            let uses = flash.die_times(die).uses;
+            read_on += uses[Segment::CacheRandom as usize] + uses[Segment::CacheSequential as usize];
+            programmed_on += uses[Segment::ProgramCache as usize];
+        }
         holds_what_was_written(&mut watched);
         watched.drive.kernel().audit().expect("the books balance");
     });
-    println!("{accepted} drives, {refused} refused, {collected} collections");
+    println!(
+        "{accepted} drives, {refused} refused, {collected} collections, {copied} copybacks, {suspended} suspensions"
+    );
+    println!("in cache mode: {read_on} reads, {programmed_on} programs");
     if std::env::var_os("WORDLINE_SEED").is_none() {
         assert!(accepted * 2 > count, "most configurations are accepted, but only {accepted} were");
         assert!(collected > accepted * 20, "drives are driven into collection");
+        assert!(
+            read_on > accepted && programmed_on > accepted,
+            "{read_on} reads and {programmed_on} programs in cache mode"
+        );
+        assert!(copied > accepted && suspended > accepted, "{copied} copybacks, {suspended} suspensions");
     }
 }
 

@@ -29,7 +29,7 @@ fn time_free(random: &mut Stream, victim: &str) -> DriveConfig {
         capacity = {{ raw_over_logical = {} }}
         placement = {{ policy = "static", order = "{order}" }}
         victim = {{ {victim} }}
-        collect = {{ policy = "on-demand", scope = "plane", window_pages = {}, stop_blocks = {} }}
+        collect = {{ policy = "on-demand", scope = "plane", window_pages = {}, stop_blocks = {}, copyback = "{}" }}
         free_block = {{ policy = "{}" }}
         pack = {{ policy = "{pack}" }}
         arbiter = {{ policy = "priority", order = {classes:?} }}
@@ -46,6 +46,7 @@ fn time_free(random: &mut Stream, victim: &str) -> DriveConfig {
         pick(random, &["1.6", "2.0"]),
         between(random, 1, 10),
         between(random, 2, 4),
+        pick(random, &["off", "internal", "checked"]),
         pick(random, &["least-erased", "fifo"]),
         pick(random, &["policy = \"sata\"", "policy = \"nvme\""]),
     ))
@@ -87,8 +88,9 @@ const DYNAMIC: &str = r#"
     mapping = { policy = "page", unit_kib = 4 }
     placement = { policy = "least-busy" }
     victim = { policy = "best-of" }
-    collect = { policy = "on-demand", scope = "drive" }
-    pack = { policy = "planes" }
+    collect = { policy = "on-demand", scope = "drive", copyback = "checked" }
+    pack = { policy = "planes", cache = true }
+    suspend = { policy = "reads" }
     arbiter = { policy = "first-come" }
     buffer = { policy = "fifo", capacity_kib = 512 }
     link = { policy = "nvme" }

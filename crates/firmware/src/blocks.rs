@@ -23,6 +23,10 @@ pub enum Status {
     Closed,
     /// Being collected.
     Victim,
+    /// Bad: never used again.
+    Bad,
+    /// Erased, and held back to replace one that goes bad.
+    Spare,
 }
 
 /// The record of a block.
@@ -43,6 +47,8 @@ pub struct Block {
     position: u32,
     /// Where it is in its life.
     pub status: Status,
+    /// A program failed: it is not used again after its erase.
+    pub doomed: bool,
 }
 
 /// First and last block of a list of the ranking.
@@ -59,6 +65,8 @@ struct Domain {
     /// No list below this one holds a block.
     least: u32,
     free: u32,
+    /// Bad blocks, and doomed ones.
+    bad: u32,
     /// Pages programmed, modulo 2^32.
     clock: u32,
 }
@@ -67,6 +75,8 @@ struct Domain {
 struct FreeList {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
     freed: u32,
+    /// Held back to replace blocks that go bad.
+    spare: Vec<u32>,
 }
 
 /// All blocks of a drive.
@@ -113,6 +123,7 @@ impl Blocks {
             next: NONE,
             position: NONE,
             status: Status::Free,
+            doomed: false,
         };
         let lists = if ranked { units_per_block as usize + 1 } else { 0 };
         let domain = Domain {
@@ -120,13 +131,15 @@ impl Blocks {
             ranking: vec![Ends { first: NONE, last: NONE }; lists],
             least: units_per_block + 1,
             free: sizes.blocks_per_plane * sizes.planes_per_domain,
+            bad: 0,
             clock: 0,
         };
         let free = (0..sizes.planes)
             .map(|plane| {
                 let first = plane * sizes.blocks_per_plane;
                 let entry = |i| Reverse((free_block.rank(0, i), first + i));
-                FreeList { heap: (0..sizes.blocks_per_plane).map(entry).collect(), freed: sizes.blocks_per_plane }
+                let heap = (0..sizes.blocks_per_plane).map(entry).collect();
+                FreeList { heap, freed: sizes.blocks_per_plane, spare: Vec::new() }
             })
             .collect();
         Self {
@@ -312,6 +325,80 @@ impl Blocks {
         self.domains[domain as usize].free += 1;
     }
 
+    /// Bad blocks of a domain, with those that are to become bad.
+    #[must_use]
+    pub fn bad(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].bad
+    }
+
+    /// A free block came bad.
+    pub(crate) fn spoil(&mut self, block: u32) {
+        let (plane, domain) = (self.plane_of(block), self.domain_of(block));
+        let record = &mut self.records[block as usize];
+        assert_eq!(record.status, Status::Free);
+        record.status = Status::Bad;
+        self.free[plane as usize].heap.retain(|Reverse((_, other))| *other != block);
+        self.domains[domain as usize].free -= 1;
+        self.domains[domain as usize].bad += 1;
+    }
+
+    /// Holds back free blocks of a plane, those with the highest numbers, until `count` are.
+    pub(crate) fn set_aside(&mut self, plane: u32, count: u32) {
+        let last = (plane + 1) * self.blocks_per_plane.get();
+        for block in (plane * self.blocks_per_plane.get()..last).rev() {
+            if self.free[plane as usize].spare.len() as u32 >= count {
+                return;
+            }
+            if self.records[block as usize].status == Status::Free {
+                self.records[block as usize].status = Status::Spare;
+                let list = &mut self.free[plane as usize];
+                list.heap.retain(|Reverse((_, other))| *other != block);
+                list.spare.push(block);
+                let domain = self.domain_of_plane(plane);
+                self.domains[domain as usize].free -= 1;
+            }
+        }
+    }
+
+    /// Blocks of a plane that are held back.
+    #[must_use]
+    pub fn spare(&self, plane: u32) -> u32 {
+        self.free[plane as usize].spare.len() as u32
+    }
+
+    /// A block that was held back takes the place of one of its plane that went bad; false if there is none.
+    pub(crate) fn replace(&mut self, plane: u32, free_block: &FreeBlockPolicy) -> bool {
+        let list = &mut self.free[plane as usize];
+        let Some(block) = list.spare.pop() else { return false };
+        let record = &mut self.records[block as usize];
+        record.status = Status::Free;
+        list.heap.push(Reverse((free_block.rank(record.erases, list.freed), block)));
+        list.freed = list.freed.wrapping_add(1);
+        let domain = self.domain_of_plane(plane);
+        self.domains[domain as usize].free += 1;
+        true
+    }
+
+    /// A program of a block failed.
+    pub(crate) fn doom(&mut self, block: u32) {
+        let domain = self.domain_of(block);
+        self.records[block as usize].doomed = true;
+        self.domains[domain as usize].bad += 1;
+    }
+
+    /// A collected block was erased, or could not be, and is not used again.
+    pub(crate) fn retired(&mut self, block: u32) {
+        let domain = self.domain_of(block);
+        let record = &mut self.records[block as usize];
+        assert!(record.status == Status::Victim && record.valid == 0, "block {block} is given up as {record:?}");
+        record.status = Status::Bad;
+        record.write_point = 0;
+        record.erases += 1;
+        if !std::mem::take(&mut record.doomed) {
+            self.domains[domain as usize].bad += 1;
+        }
+    }
+
     #[inline]
     fn link(&mut self, domain: u32, block: u32, valid: u32) {
         let domain = &mut self.domains[domain as usize];
@@ -366,6 +453,7 @@ impl Blocks {
         for domain in &mut blocks.domains {
             domain.closed.clear();
             domain.free = 0;
+            domain.bad = 0;
             domain.clock = 0;
         }
         // The clocks of the other drive's domains go on in the largest of them: ages keep their order.
@@ -374,7 +462,11 @@ impl Blocks {
         let mut order: Vec<u32> = (0..blocks.records.len() as u32).collect();
         order.sort_by_key(|&block| (blocks.records[block as usize].touched, block));
         for block in order {
+            let domain = blocks.domain_of(block);
             let record = &blocks.records[block as usize];
+            if record.doomed || record.status == Status::Bad {
+                blocks.domains[domain as usize].bad += 1;
+            }
             match record.status {
                 Status::Free => {
                     let erases = record.erases;
@@ -390,7 +482,11 @@ impl Blocks {
                     blocks.close(block);
                     blocks.records[block as usize].touched = touched;
                 }
-                Status::Open | Status::Victim => {}
+                Status::Spare => {
+                    let plane = blocks.plane_of(block);
+                    blocks.free[plane as usize].spare.push(block);
+                }
+                Status::Open | Status::Victim | Status::Bad => {}
             }
         }
         blocks

@@ -6,6 +6,7 @@ use crate::policy::free_block::FreeBlockConfig;
 use crate::policy::mapping::MappingConfig;
 use crate::policy::pack::PackConfig;
 use crate::policy::placement::PlacementConfig;
+use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
 use crate::policy::victim::VictimConfig;
 use crate::policy::Build;
@@ -38,11 +39,14 @@ impl ConfigError {
 pub struct CapacityConfig {
     /// Raw capacity (all pages of the geometry) divided by the capacity that the host sees; above 1, at most 100.
     pub raw_over_logical: f64,
+    /// Blocks of each plane that are held back to replace those that go bad; part of the spare space. Without it: half of what the
+    /// firmware can do without where `nand.reliability` lets programs or erases fail, else none.
+    pub replacement_blocks: Option<u32>,
 }
 
 impl Default for CapacityConfig {
     fn default() -> Self {
-        Self { raw_over_logical: 1.28 }
+        Self { raw_over_logical: 1.28, replacement_blocks: None }
     }
 }
 
@@ -66,6 +70,8 @@ pub struct FirmwareConfig {
     pub pack: PackConfig,
     /// Whose operation a die takes next.
     pub arbiter: ArbiterConfig,
+    /// Whether a read may interrupt a program or an erase.
+    pub suspend: SuspendConfig,
     /// What TRIM does.
     pub trim: TrimConfig,
 }
@@ -95,6 +101,8 @@ pub struct Plan {
     pub start_blocks: u32,
     /// Free blocks of a domain at which collection stops.
     pub stop_blocks: u32,
+    /// Spare blocks of a domain that the firmware can do without: so many may go bad.
+    pub expendable_blocks: u32,
 }
 
 impl Plan {
@@ -128,6 +136,7 @@ impl FirmwareConfig {
         self.free_block.build(&build)?;
         self.pack.build(&build)?;
         self.arbiter.build(&build)?;
+        self.suspend.build(&build)?;
         self.trim.build(&build)?;
 
         let raw_units = geometry.pages() * u64::from(units_per_page);
@@ -148,7 +157,7 @@ impl FirmwareConfig {
             logical_units.div_ceil(build.domains)
         };
         let spare_blocks = blocks_per_domain.saturating_sub(share.div_ceil(units_per_block));
-        let plan = Plan {
+        let mut plan = Plan {
             unit_bytes,
             units_per_page,
             units_per_block,
@@ -160,8 +169,9 @@ impl FirmwareConfig {
             reserve_blocks: collect.reserve(),
             start_blocks: collect.start(),
             stop_blocks: collect.stop(),
+            expendable_blocks: 0,
         };
-        self.check_space(geometry, &plan, &collect)?;
+        plan.expendable_blocks = self.check_space(geometry, &plan, &collect)?;
         Ok(plan)
     }
 
@@ -185,8 +195,8 @@ impl FirmwareConfig {
     }
 
     /// Refuses a drive that could come to a stop: one whose spare space does not hold the blocks that are open, reserved, free
-    /// at the end of a collection, and the garbage too scattered to be worth collecting.
-    fn check_space(&self, geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Result<(), ConfigError> {
+    /// at the end of a collection, and the garbage too scattered to be worth collecting. Gives the spare blocks beyond that.
+    fn check_space(&self, geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Result<u32, ConfigError> {
         let planes = u64::from(geometry.planes() / plan.domains);
         let open = 2 * planes;
         // A block yields nothing unless a whole page of it can be gained.
@@ -194,7 +204,7 @@ impl FirmwareConfig {
         let scattered = (blocks * u64::from(plan.units_per_page - 1)).div_ceil(u64::from(plan.units_per_block));
         let need = open + u64::from(collect.stop()).max(u64::from(collect.reserve()) + 1) + 1 + scattered;
         if u64::from(plan.spare_blocks) >= need {
-            return Ok(());
+            return Ok((u64::from(plan.spare_blocks) - need) as u32);
         }
         let where_ = if plan.domains == 1 { "the drive" } else { "a plane" };
         let ratio = self.capacity.raw_over_logical;

@@ -39,6 +39,10 @@ pub struct FlashOp {
     pub merge: bool,
     /// Whether the data wait in the write buffer.
     pub buffered: bool,
+    /// An erase that failed.
+    pub failed: bool,
+    /// A read of the collector that is to move its page inside its plane.
+    pub copy: bool,
 }
 
 impl Default for FlashOp {
@@ -57,6 +61,8 @@ impl Default for FlashOp {
             class: Class::HostRead,
             merge: false,
             buffered: false,
+            failed: false,
+            copy: false,
         }
     }
 }
@@ -160,6 +166,22 @@ impl Fifo {
         Some(op)
     }
 
+    /// The first of the oldest `window` operations that `fits`.
+    pub fn find(&self, slab: &Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
+        let mut op = self.head;
+        for _ in 0..window {
+            if op == NONE {
+                return None;
+            }
+            let candidate = slab.get(op);
+            if fits(candidate) {
+                return Some(op);
+            }
+            op = candidate.next;
+        }
+        None
+    }
+
     /// Takes the first of the oldest `window` operations that `fits`.
     #[inline]
     pub fn take_if(&mut self, slab: &mut Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
@@ -200,6 +222,8 @@ mod tests {
             let op = slab.insert(FlashOp { unit, ..FlashOp::default() });
             queue.push(&mut slab, op);
         }
+        assert_eq!(queue.find(&slab, 4, |op| op.unit == 4), None, "4 lies beyond the window");
+        assert_eq!(queue.find(&slab, 5, |op| op.unit == 4).map(|op| slab.get(op).unit), Some(4));
         let taken = queue.take_if(&mut slab, 4, |op| op.unit == 3).unwrap();
         assert_eq!(slab.get(taken).unit, 3);
         assert_eq!(queue.take_if(&mut slab, 3, |op| op.unit == 5), None, "5 lies beyond the window");

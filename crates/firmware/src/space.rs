@@ -119,6 +119,16 @@ impl Space {
         BoundPage { block, page, opened, closed }
     }
 
+    /// An open block takes no more pages, though it has some left.
+    pub fn close_early(&mut self, blocks: &Blocks, block: u32) {
+        let Some(slot) = self.open.iter().position(|&open| open == block) else { return };
+        self.open[slot] = NONE;
+        if slot % STREAMS == Stream::Collector as usize {
+            let domain = blocks.domain_of_plane(blocks.plane_of(block)) as usize;
+            self.domains[domain].collector_room -= self.pages_per_block - blocks.get(block).write_point;
+        }
+    }
+
     /// Whether a collection that may need `pages` has room in its domain.
     pub fn can_promise(&self, blocks: &Blocks, domain: u32, pages: u32) -> bool {
         let tally = &self.domains[domain as usize];

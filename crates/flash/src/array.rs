@@ -196,6 +196,20 @@ impl Flash {
         sum
     }
 
+    /// Whether programs and erases may fail.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.packages.iter().any(Package::fails)
+    }
+
+    /// Marks a block bad, by its number in the drive: from now on every use of it is refused.
+    pub fn mark_bad(&mut self, block: u32) {
+        let (plane, block) = (block / self.geometry.blocks_per_plane, block % self.geometry.blocks_per_plane);
+        let (die, plane) = (plane / self.geometry.planes_per_die, plane % self.geometry.planes_per_die);
+        let (at, die_in_package) = self.locate(die);
+        self.packages[at].cells_mut().mark_bad(die_in_package, plane, block);
+    }
+
     /// Which planes of the last command of a die failed, as bits.
     #[inline]
     #[must_use]
@@ -456,6 +470,11 @@ impl Flash {
             }
             Err(violation) => Err(self.story(now, self.locate(die).0, violation)),
         }
+    }
+
+    /// Has an event come to a lane that is at rest, at a time: an appointment of the caller with itself.
+    pub fn appoint(&self, time: Time, lane: u32, agenda: &mut impl Agenda) {
+        agenda.wake(time, self.event_kind, lane);
     }
 
     /// Whether the command of a die is suspended.

@@ -4,6 +4,8 @@
 
 mod array;
 mod geometry;
+mod parts;
+pub mod timeline;
 pub mod unit;
 
 pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress};

@@ -59,7 +59,7 @@ pub struct SharedBus {
     /// Data that wait, in their order: start and lane.
     waiting: VecDeque<(Time, u32)>,
     /// The last data that did not wait: a command of the same instant still passes them.
-    latest: (Time, u32),
+    latest: Option<(Time, u32)>,
 }
 
 /// The end of a shared bus at one lane (a die, or what a die does beside a suspended command).
@@ -87,9 +87,8 @@ impl Bus for Port<'_> {
         while waiting.front().is_some_and(|&(start, _)| start < ready) {
             waiting.pop_front();
         }
-        if short && latest.0 == ready && ready > 0 {
-            waiting.push_front(*latest);
-            latest.0 = 0;
+        if let Some(started) = latest.take_if(|(start, _)| short && *start == ready) {
+            waiting.push_front(started);
         }
         let start = match waiting.front() {
             Some(&(first, _)) if short => {
@@ -108,7 +107,7 @@ impl Bus for Port<'_> {
             if start > ready {
                 waiting.push_back((start, self.lane));
             } else {
-                *latest = (start, self.lane);
+                *latest = Some((start, self.lane));
             }
         }
         start

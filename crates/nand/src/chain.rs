@@ -16,6 +16,8 @@ pub enum Cycle {
     PageAddress,
     /// ALE: a block address (row).
     BlockAddress,
+    /// ALE: a column address, two bytes.
+    ColumnAddress,
     /// ALE: one byte, the number of a feature or an identifier.
     ByteAddress,
     /// TIR: data into the register.
@@ -72,7 +74,9 @@ pub struct Spec {
     pub busy: Busy,
 }
 
-use Cycle::{BlockAddress, ByteAddress, Command, DataIn, DataOut, PageAddress, Tadl, Tccs, Trr, Twb, Twhr};
+use Cycle::{
+    BlockAddress, ByteAddress, ColumnAddress, Command, DataIn, DataOut, PageAddress, Tadl, Tccs, Trr, Twb, Twhr,
+};
 
 macro_rules! segments {
     ($($(#[$doc:meta])* $id:ident = $name:literal, [$($cycle:expr),*], $busy:ident;)*) => {
@@ -148,7 +152,7 @@ segments! {
     /// Four bytes set a feature.
     SetFeatures = "SET FEATURES", [Command(0xef), ByteAddress, Tadl, DataIn, Twb], Feature;
     /// Another column of the page in the register.
-    ChangeReadColumn = "CHANGE READ COLUMN", [Command(0x05), PageAddress, Command(0xe0), Tccs, DataOut], Idle;
+    ChangeReadColumn = "CHANGE READ COLUMN", [Command(0x05), ColumnAddress, Command(0xe0), Tccs, DataOut], Idle;
     /// Ends whatever runs and leaves the interface as it is.
     SynchronousReset = "SYNCHRONOUS RESET", [Command(0xfc), Twb], Reset;
 }

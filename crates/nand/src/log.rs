@@ -49,6 +49,8 @@ pub struct Entry {
     pub page: PageAddress,
     /// How many planes take part.
     pub planes: u8,
+    /// Which planes take part, as bits.
+    pub plane_mask: u8,
     /// Data on the bus, in bytes.
     pub bytes: u32,
     /// When it was ready; later than that it waited for the bus.

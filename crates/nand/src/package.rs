@@ -231,6 +231,12 @@ impl Package {
         self.wear.as_ref().map(|wear| wear.counts()).unwrap_or_default()
     }
 
+    /// Whether programs and erases may fail.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.wear.as_ref().is_some_and(|wear| wear.fails())
+    }
+
     /// Which planes of the last command of a die failed, as bits: their status is FAIL.
     #[inline]
     #[must_use]
@@ -386,6 +392,7 @@ impl Package {
         main.on_bus = 0;
         aside.phase = Phase::Suspend;
         aside.busy = around.timing.pauses.suspend;
+        times.register += aside.busy;
         Ok(Some(end + aside.busy))
     }
 
@@ -595,7 +602,9 @@ impl Die {
                 end
             }
             Kind::Copyback => {
-                slot.phase = if bytes > 0 { Phase::Out } else { Phase::Store };
+                let out = slot.plane_to_check(0);
+                slot.phase = if out.is_some() { Phase::Out } else { Phase::Store };
+                slot.next = out.unwrap_or(0);
                 let busy = timing.t_r(page.page);
                 times.cells[0][planes - 1] += busy;
                 slot.pass::<L>(Segment::CopybackRead, 0, busy, times, *now, timing, *bus)
@@ -632,8 +641,10 @@ impl Die {
         let at = usize::from(slot.next);
         let planes = slot.command.planes();
         let segment = if planes == 1 { Segment::ReadOut } else { Segment::ReadOutPlane };
-        if at + 1 < planes {
-            slot.next += 1;
+        let copyback = slot.command.kind == Kind::Copyback;
+        let next = if copyback { slot.plane_to_check(at + 1) } else { (at + 1 < planes).then_some(slot.next + 1) };
+        if let Some(next) = next {
+            slot.next = next;
         } else {
             slot.next = 0;
             // The end of the transfer is the end of a read: the phase only waits for the time to come.
@@ -787,6 +798,12 @@ impl Slot {
         start + on_bus + busy
     }
 
+    /// The first plane of a copyback, from number `from` on, of which data come out.
+    fn plane_to_check(&self, from: usize) -> Option<u8> {
+        let bytes = self.command.bytes();
+        (from..bytes.len()).find(|&at| bytes[at] > 0).map(|at| at as u8)
+    }
+
     /// tPROG of the slowest of the pages that are programmed.
     #[inline]
     fn program_time(&self, die: u32, timing: &Timing) -> Time {
@@ -803,8 +820,9 @@ impl Slot {
         let command = if held { &self.held } else { &self.command };
         let page = command.pages().first().copied().unwrap_or_default();
         let planes = command.planes() as u8;
+        let plane_mask = command.pages().iter().fold(0, |mask, page| mask | 1 << page.plane);
         let bytes = if matches!(what, What::Bus(_)) { self.bytes } else { 0 };
-        Entry { die, kind: command.kind, held, what, page, planes, bytes, ready, start, end }
+        Entry { die, kind: command.kind, held, what, page, planes, plane_mask, bytes, ready, start, end }
     }
 
     /// Tells what ended at `now`: a use of the bus, and what the die did after it.

@@ -108,6 +108,7 @@ fn price(segment: Segment, mode: &Mode, config: &NandConfig) -> (BusTime, Fixed)
             Cycle::Command(_) => fixed.command += mode.latch_cycle,
             Cycle::PageAddress => fixed.address += mode.latch_cycle * Time::from(config.page_address_cycles),
             Cycle::BlockAddress => fixed.address += mode.latch_cycle * Time::from(config.block_address_cycles),
+            Cycle::ColumnAddress => fixed.address += 2 * mode.latch_cycle,
             Cycle::ByteAddress => fixed.address += mode.latch_cycle,
             Cycle::DataIn => cycle_time = mode.write_cycle,
             Cycle::DataOut => cycle_time = mode.read_cycle,
@@ -307,6 +308,7 @@ impl Timing {
         let Cycles { latch, page_address, block_address, adl, wb, rr, ccs, whr } = self.cycles;
         Some(match cycle {
             Cycle::Command(_) | Cycle::ByteAddress => latch,
+            Cycle::ColumnAddress => 2 * latch,
             Cycle::PageAddress => latch * Time::from(page_address),
             Cycle::BlockAddress => latch * Time::from(block_address),
             Cycle::Tadl => adl,

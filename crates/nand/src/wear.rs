@@ -38,6 +38,8 @@ impl WearCounts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wear {
     model: Reliability,
+    /// Whether programs and erases may fail.
+    fails: bool,
     stream: Stream,
     geometry: PackageGeometry,
     /// Class of each page of a block.
@@ -73,19 +75,27 @@ impl Wear {
                 }
             }
         }
-        if !model.has_errors() && config.program_fail <= 0.0 && config.erase_fail <= 0.0 {
+        let fails = config.program_fail > 0.0 || config.erase_fail > 0.0;
+        if !model.has_errors() && !fails {
             return Ok(None);
         }
         let blocks = geometry.total_blocks() as usize;
         Ok(Some(Self {
             stream: model.stream(),
             model,
+            fails,
             geometry,
             classes,
             outlooks: vec![Outlook::default(); blocks],
             written: vec![None; blocks],
             counts: WearCounts::default(),
         }))
+    }
+
+    /// Whether programs and erases may fail.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.fails
     }
 
     /// What it came to so far.

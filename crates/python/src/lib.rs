@@ -1,6 +1,7 @@
 //! The binding: texts in, JSON out. All work is done without the interpreter's lock; ten times a second the caller's progress
 //! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
+mod drawing;
 mod load;
 mod package;
 mod progress;
@@ -119,7 +120,7 @@ fn load_keys() -> String {
 
 /// Runs a load on a drive.
 #[pyfunction]
-#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress))]
+#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -130,8 +131,13 @@ fn run(
     seed: Option<u64>,
     snapshot: Option<&str>,
     progress: Py<PyAny>,
+    timeline: Option<&str>,
+    window: Option<(u64, u64)>,
+    limit: Option<u64>,
 ) -> PyResult<String> {
-    let document = py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress))?;
+    let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
+    let document =
+        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref()))?;
     Ok(document.to_string())
 }
 
@@ -174,8 +180,17 @@ fn trace_info(py: Python<'_>, path: &str, load_sets: Vec<String>) -> PyResult<St
 
 /// Runs a load on one package.
 #[pyfunction]
-fn package_run(py: Python<'_>, experiment: &str, progress: Py<PyAny>) -> PyResult<String> {
-    Ok(py.detach(|| package::run(experiment, progress))?)
+#[pyo3(signature = (experiment, progress, timeline=None, window=None, limit=None))]
+fn package_run(
+    py: Python<'_>,
+    experiment: &str,
+    progress: Py<PyAny>,
+    timeline: Option<&str>,
+    window: Option<(u64, u64)>,
+    limit: Option<u64>,
+) -> PyResult<String> {
+    let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
+    Ok(py.detach(|| package::run(experiment, progress, wanted.as_ref()))?)
 }
 
 /// The operation modes of a package, each with its chain of segments.

@@ -1,5 +1,6 @@
 //! A package by itself.
 
+use crate::drawing::{told, Wanted};
 use crate::progress::Reporter;
 use crate::work::Failure;
 use pyo3::prelude::*;
@@ -9,17 +10,28 @@ use wordline_nand::chain::{self, Cycle, Times, OPERATIONS};
 use wordline_nand::interface::Interface;
 
 /// Carries out an experiment given as JSON.
-pub fn run(experiment: &str, progress: Py<PyAny>) -> Result<String, Failure> {
+pub fn run(experiment: &str, progress: Py<PyAny>, timeline: Option<&Wanted<'_>>) -> Result<String, Failure> {
     let reader = &mut serde_json::Deserializer::from_str(experiment);
     let experiment: Experiment = serde_path_to_error::deserialize(reader)
         .map_err(|error| Failure::Input(format!("{}: {}", error.path(), error.inner())))?;
     let mut reporter = Reporter::new(progress);
-    let outcome = unit::run(&experiment, |share| reporter.report("package", Some(share), 0, 0.0));
+    let opened = timeline.map(Wanted::open).transpose()?;
+    let mut report = |share| reporter.report("package", Some(share), 0, 0.0);
+    let (outcome, drawn) = match opened {
+        Some(opened) => opened.run(&experiment, report),
+        None => (unit::run(&experiment, &mut report), None),
+    };
     if let Some(error) = reporter.error {
         return Err(Failure::Python(error));
     }
     match outcome {
-        Ok(outcome) => serde_json::to_string(&outcome).map_err(|error| Failure::Run(error.to_string())),
+        Ok(outcome) => {
+            let mut document = serde_json::to_value(&outcome).map_err(|error| Failure::Run(error.to_string()))?;
+            if let Some(drawn) = drawn {
+                document["timeline"] = told(&drawn);
+            }
+            Ok(document.to_string())
+        }
         Err(UnitError::Interrupted) => Err(Failure::Python(pyo3::exceptions::PyKeyboardInterrupt::new_err(()))),
         Err(error @ UnitError::Illegal(_)) => Err(Failure::Run(error.to_string())),
         Err(error) => Err(Failure::input(error)),
@@ -78,6 +90,7 @@ fn cycle_name(cycle: Cycle) -> String {
         Cycle::Command(byte) => format!("{byte:02X}h"),
         Cycle::PageAddress => "page address".into(),
         Cycle::BlockAddress => "row address".into(),
+        Cycle::ColumnAddress => "column address".into(),
         Cycle::ByteAddress => "address byte".into(),
         Cycle::DataIn => "data in".into(),
         Cycle::DataOut => "data out".into(),

@@ -1,5 +1,6 @@
 //! Runs and preconditioning, from texts to documents.
 
+use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
 use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
 use cpu_time::ThreadTime;
@@ -9,8 +10,9 @@ use std::path::Path;
 use wordline_drive::config::Parts;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
-use wordline_drive::run::{run as feed, RunError};
+use wordline_drive::run::{run_recorded, Ended, Progress, RunError};
 use wordline_drive::snapshot::{self, Header, SnapshotError};
+use wordline_drive::timeline::Cut;
 use wordline_drive::{Drive, DriveConfig, Fault};
 use wordline_settings::Loaded;
 use wordline_workload::{system_words, Load};
@@ -69,6 +71,7 @@ fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header
 }
 
 /// Runs a load on a drive and gives the result document.
+#[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn run(
     drive: &str,
     load: &str,
@@ -77,6 +80,7 @@ pub fn run(
     seed: Option<u64>,
     snapshot: Option<&str>,
     progress: Py<PyAny>,
+    timeline: Option<&Wanted<'_>>,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets)?;
@@ -88,19 +92,23 @@ pub fn run(
     let load = opened.map_err(|error| spec.failure(&error))?;
     let path = spec.file.trace.as_ref().map(|trace| spec.base().join(&trace.file));
     let workload = load.description.clone();
+    let opened = timeline.map(Wanted::open).transpose()?;
     let mut reporter = Reporter::new(progress);
     let start = ThreadTime::now();
     let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = reporter.interrupted;
-    if !partial {
-        let ended =
-            feed(&mut drive, load, &mut |at| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12))?;
-        partial = ended.interrupted;
+    let title = &loaded.value.name;
+    let drawn = if !partial {
+        let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
+        let (ran, drawn) = feed(&mut drive, load, opened, title, &mut report);
+        partial = ran?.interrupted;
+        drawn
     } else {
         // What was done before the run is none of its figures.
         drive.start_measuring();
-    }
+        opened.map(|opened| opened.start(&mut drive, title)?.finish(&mut drive, Some(Cut::Interrupted)))
+    };
     if let Some(error) = reporter.error {
         return Err(Failure::Python(error));
     }
@@ -115,7 +123,30 @@ pub fn run(
         trace["path"] = json!(path);
     }
     result["changes"] = changes(&loaded);
+    if let Some(drawn) = drawn {
+        result["timeline"] = told(&drawn);
+    }
     Ok(result)
+}
+
+/// Feeds a load to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and a run is carried
+/// through whatever becomes of its timeline.
+fn feed(
+    drive: &mut Drive,
+    load: Load,
+    timeline: Option<Opened>,
+    title: &str,
+    report: &mut dyn FnMut(Progress) -> bool,
+) -> (Result<Ended, RunError>, Option<Drawn>) {
+    match timeline.map(|opened| opened.start(drive, title)) {
+        Some(Ok(mut recording)) => {
+            let ran = run_recorded(drive, load, report, Some(&mut recording));
+            let drawn = recording.finish(drive, cut_of(&ran));
+            (ran, Some(drawn))
+        }
+        Some(Err(error)) => (run_recorded(drive, load, report, None), Some(Err(error))),
+        None => (run_recorded(drive, load, report, None), None),
+    }
 }
 
 /// Refuses a drive that this machine cannot hold: running out of memory would end the program without a word.

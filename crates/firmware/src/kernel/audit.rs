@@ -53,6 +53,10 @@ impl Kernel {
             let problem = "a fixed plane for every page needs a saved state that was made with the same order";
             return Err(ConfigError::new("placement.policy", "static", problem));
         }
+        if self.replacements != other.replacements {
+            let problem = format!("the saved state holds back {}; give the drive the same", other.replacements);
+            return Err(ConfigError::new("capacity.replacement_blocks", self.replacements, problem));
+        }
         self.flash.adopt_cells(&other.flash);
         self.map = other.map.clone();
         self.space = self.space.with_open_blocks_of(&other.space);

@@ -4,6 +4,7 @@ use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::map::Place;
 use crate::ops::{FlashOp, NONE};
 use crate::policy::arbiter::{Class, CLASSES};
+use crate::space::BoundPage;
 use wordline_flash::{Kind, PageAddress, MAX_PLANES};
 
 impl Kernel {
@@ -66,26 +67,19 @@ impl Kernel {
             self.reroute(slot);
             return Ok(());
         }
+        if op.copy && self.issue_copy(die, plane, slot)? {
+            return Ok(());
+        }
         self.add_read(die, slot)?;
         let window = self.pack.window();
         let planes = self.flash.geometry().planes_per_die;
         if window > 0 && planes > 1 {
             let page = self.page_of(op.source);
             for partner in die * planes..(die + 1) * planes {
-                let index = partner as usize * CLASSES + class as usize;
-                if partner == plane || self.queues[index].head == NONE {
+                if partner == plane {
                     continue;
                 }
-                let mut fifo = self.queues[index];
-                let mut slab = std::mem::take(&mut self.slab);
-                let joined =
-                    fifo.take_if(&mut slab, window, |op| self.page_of(op.source) == page && self.is_current(op));
-                self.slab = slab;
-                self.queues[index] = fifo;
-                if fifo.head == NONE {
-                    self.clear_waiting(partner, class);
-                }
-                if let Some(slot) = joined {
+                if let Some(slot) = self.take_read(partner, class, window, |kernel, op| kernel.joins(op, page)) {
                     self.add_read(die, slot)?;
                 }
             }
@@ -93,8 +87,47 @@ impl Kernel {
         Ok(())
     }
 
+    /// Whether a read can join, or follow, a command for pages of this offset.
+    #[inline]
+    pub(super) fn joins(&self, op: &FlashOp, page: u32) -> bool {
+        self.page_of(op.source) == page && !op.copy && self.is_current(op)
+    }
+
+    /// Takes the first of the oldest `window` operations of a plane's queue that `fits`.
+    #[inline]
+    pub(super) fn take_read(
+        &mut self,
+        plane: u32,
+        class: Class,
+        window: u32,
+        fits: impl Fn(&Self, &FlashOp) -> bool,
+    ) -> Option<u32> {
+        let index = plane as usize * CLASSES + class as usize;
+        if self.queues[index].head == NONE {
+            return None;
+        }
+        let mut fifo = self.queues[index];
+        let mut slab = std::mem::take(&mut self.slab);
+        let taken = fifo.take_if(&mut slab, window, |op| fits(self, op));
+        self.slab = slab;
+        self.queues[index] = fifo;
+        if fifo.head == NONE {
+            self.clear_waiting(plane, class);
+        }
+        taken
+    }
+
+    /// Makes a read the next page of a die's command.
     #[inline]
     pub(super) fn add_read(&mut self, die: u32, slot: u32) -> Result<(), Fault> {
+        self.add_page_read(slot)?;
+        self.attach(die, slot);
+        Ok(())
+    }
+
+    /// Adds the page of a read to the command that is put together.
+    #[inline]
+    pub(super) fn add_page_read(&mut self, slot: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
         if let (Some(shadow), Class::HostRead) = (&self.shadow, op.class) {
             for unit in op.unit..op.unit + u32::from(op.units) {
@@ -105,7 +138,6 @@ impl Kernel {
         self.slab.get_mut(slot).next = NONE;
         let address = self.address(op.source);
         self.command.add(address, op.bytes);
-        self.attach(die, slot);
         Ok(())
     }
 
@@ -220,6 +252,13 @@ impl Kernel {
         };
         self.command.add(address, self.flash.geometry().page_bytes);
         self.attach(die, first);
+        self.settle_page(plane, bound);
+        Ok(())
+    }
+
+    /// A page of a plane was bound: its block may be full, and another was opened for it perhaps.
+    #[inline]
+    pub(super) fn settle_page(&mut self, plane: u32, bound: BoundPage) {
         let domain = self.blocks.domain_of_plane(plane);
         if bound.closed {
             self.blocks.close(bound.block);
@@ -228,7 +267,6 @@ impl Kernel {
         if bound.opened || (bound.closed && self.starved[domain as usize]) {
             self.collect(domain);
         }
-        Ok(())
     }
 
     /// Whether a write still has to be done. A moved unit that was overwritten is dropped; a merge whose old data have moved

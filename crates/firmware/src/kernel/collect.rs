@@ -4,11 +4,14 @@ use super::{Fault, Kernel};
 use crate::blocks::Status;
 use crate::ops::FlashOp;
 use crate::policy::arbiter::Class;
-use crate::policy::collect::SpaceView;
+use crate::policy::collect::{Copyback, SpaceView};
 
 impl Kernel {
     /// Starts collections while the policy wants them.
     pub(super) fn collect(&mut self, domain: u32) {
+        if !self.condemned.is_empty() {
+            self.evacuate(domain);
+        }
         loop {
             let (free, running) = (self.blocks.free_in_domain(domain), self.jobs.running(domain));
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
@@ -21,17 +24,25 @@ impl Kernel {
                 return;
             };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
-            let pages = self.blocks.get(block).valid.div_ceil(self.plan.units_per_page) + 1;
-            if !self.space.can_promise(&self.blocks, domain, pages) {
+            if !self.start_job(domain, block) {
                 return;
             }
-            self.space.promise(domain, pages);
-            self.blocks.take(block);
-            self.counters.collections += 1;
-            let start = block * self.plan.units_per_block;
-            let job = self.jobs.start(block, domain, start, start + self.plan.units_per_block);
-            self.advance(job);
         }
+    }
+
+    /// Starts emptying a closed block; false if its domain has no room for its data now.
+    pub(super) fn start_job(&mut self, domain: u32, block: u32) -> bool {
+        let pages = self.blocks.get(block).valid.div_ceil(self.plan.units_per_page) + 1;
+        if !self.space.can_promise(&self.blocks, domain, pages) {
+            return false;
+        }
+        self.space.promise(domain, pages);
+        self.blocks.take(block);
+        self.counters.collections += 1;
+        let start = block * self.plan.units_per_block;
+        let job = self.jobs.start(block, domain, start, start + self.plan.units_per_block);
+        self.advance(job);
+        true
     }
 
     /// Queues the next page reads of a job, up to its window; erases its block when nothing is left.
@@ -62,6 +73,7 @@ impl Kernel {
                 units: units as u16,
                 owner: slot,
                 bytes: units * self.plan.unit_bytes,
+                copy: units == units_per_page && self.collect.copyback() != Copyback::Off,
                 ..FlashOp::default()
             };
             let op = self.slab.insert(op);
@@ -99,9 +111,23 @@ impl Kernel {
             found += 1;
             at = place + 1;
         }
+        self.read_ended(op, u32::from(op.units) - found);
+    }
+
+    /// A page of a job was moved inside its plane.
+    #[cold]
+    pub(super) fn copied(&mut self, slot: u32, op: &FlashOp) {
+        self.slab.remove(slot);
+        self.counters.moved_units += u64::from(op.units);
+        self.read_ended(op, u32::from(op.units));
+    }
+
+    /// The command that read a page of a job has ended; `units` of the page need nothing more.
+    #[inline]
+    fn read_ended(&mut self, op: &FlashOp, units: u32) {
         let domain = self.jobs.get(op.owner).domain;
         self.jobs.read_ended(domain);
-        self.arrived(op.owner, u32::from(op.units) - found);
+        self.arrived(op.owner, units);
         if self.jobs.reading(domain) == 0 {
             // Writes that waited for company get none: the dies that hold them look again.
             let die = self.planes_per_die.quotient(self.plane_of(op.source));
@@ -125,11 +151,21 @@ impl Kernel {
         if self.blocks.get(op.source).valid != 0 {
             return Err(Fault::Books(format!("block {} is erased with valid units", op.source)));
         }
-        self.blocks.erased(op.source, &self.free_block);
+        if op.failed || self.blocks.get(op.source).doomed {
+            self.give_up(op.source)?;
+        } else {
+            self.blocks.erased(op.source, &self.free_block);
+        }
         if self.jobs.running(domain) == 0 {
             self.space.settle(domain);
         }
         self.collect(domain);
+        self.wake_stalled();
+        Ok(())
+    }
+
+    /// There is room again: writes that found none look again.
+    pub(super) fn wake_stalled(&mut self) {
         if self.stalled {
             self.stalled = false;
             self.shared_dirty = true;
@@ -139,6 +175,5 @@ impl Kernel {
                 }
             }
         }
-        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, NONE};
 use crate::policy::arbiter::Class;
+use wordline_base::Time;
 
 impl Kernel {
     /// The command of a die has ended: its operations go back to their tasks.
@@ -18,7 +19,17 @@ impl Kernel {
         if !class.is_host() {
             state.collector_end = self.now;
         }
-        for &page in &pages[..count] {
+        self.hand_back(class, &pages[..count], collector_end)?;
+        self.mark(die);
+        // A shared write may have waited for any die.
+        self.shared_dirty |= self.shared_waiting != [0; 2] && !self.dies[die as usize].queued;
+        Ok(())
+    }
+
+    /// Gives the operations of a command back to their tasks. The collector had let go of the die at `collector_end`.
+    #[inline]
+    pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
+        for &page in pages {
             let mut slot = page;
             while slot != NONE {
                 let op = *self.slab.get(slot);
@@ -26,6 +37,7 @@ impl Kernel {
                 match class {
                     Class::HostRead if op.merge => self.merged(slot),
                     Class::HostRead | Class::HostWrite => self.host_done(slot, &op, op.ready < collector_end),
+                    Class::GcRead if op.copy => self.copied(slot, &op),
                     Class::GcRead => self.moved_out(slot, &op),
                     Class::GcWrite => {
                         self.slab.remove(slot);
@@ -37,9 +49,6 @@ impl Kernel {
                 slot = op.next;
             }
         }
-        self.mark(die);
-        // A shared write may have waited for any die.
-        self.shared_dirty |= self.shared_waiting != [0; 2] && !self.dies[die as usize].queued;
         Ok(())
     }
 

@@ -170,15 +170,11 @@ impl Kernel {
     }
 
     pub(super) fn survey_shared(&mut self, die: u32, waiting: &mut Waiting, places: &mut [Waits; CLASSES]) {
-        let geometry = self.flash.geometry();
-        let row_length = self.shared.len() / 2;
-        let channels = geometry.channels as usize;
-        let at = [0, 1 + self.flash.channel_of(die) as usize, 1 + channels + die as usize];
         for (row, class) in [(0, Class::HostWrite), (1, Class::GcWrite)] {
             if self.shared_waiting[row] == 0 {
                 continue;
             }
-            for index in at.map(|at| row * row_length + at) {
+            for index in self.shared_of(die, row) {
                 let fifo = self.shared[index];
                 if fifo.head == NONE || !self.may_go(&fifo, class, 0) {
                     continue;
@@ -198,25 +194,48 @@ impl Kernel {
         }
     }
 
-    /// Sends a bound command to its die.
+    /// The shared queues that a die serves, for a class's row.
+    pub(super) fn shared_of(&self, die: u32, row: usize) -> [usize; 3] {
+        let channels = self.flash.geometry().channels as usize;
+        let at = [0, 1 + self.flash.channel_of(die) as usize, 1 + channels + die as usize];
+        at.map(|at| row * (self.shared.len() / 2) + at)
+    }
+
+    /// Counts the command that was put together.
     #[inline]
-    pub(super) fn start(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+    pub(super) fn count_command(&mut self, class: Class) {
         let pages = self.command.pages().len() as u64;
         self.counters.commands += 1;
         self.counters.ops[class as usize] += pages;
         if pages > 1 {
             self.counters.multi_plane[class as usize] += pages;
         }
+    }
+
+    /// Sends a bound command to its die.
+    #[inline]
+    pub(super) fn start(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.count_command(class);
         let channel = self.flash.channel_of(die);
         self.idle_in_channel[channel as usize] -= 1;
         let state = &mut self.dies[die as usize];
         state.busy = true;
         state.class = class;
         if self.timed {
+            if self.attentive {
+                self.prepare(die, class);
+            }
             self.flash.begin(self.now, die, &self.command, queue)?;
+            if self.services.is_some() {
+                let state = &self.dies[die as usize];
+                self.witness(die, class, (state.count, state.pages));
+            }
         } else {
             self.flash.commit(self.now, die, &self.command)?;
             self.ended.push_back(die);
+        }
+        if self.fails {
+            self.note_failures(die)?;
         }
         Ok(())
     }

@@ -31,6 +31,9 @@ impl Kernel {
                 self.queues[plane as usize * CLASSES + op.class as usize].push(&mut self.slab, slot);
                 self.waiting[die as usize] |= 1 << bit;
                 self.mark(die);
+                if self.attentive && op.class == Class::HostRead {
+                    self.press(die);
+                }
             }
             Constraint::Any => self.enqueue_shared(op.class, 0, slot),
             Constraint::Channel(channel) => self.enqueue_shared(op.class, 1 + channel as usize, slot),

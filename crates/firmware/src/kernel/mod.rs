@@ -3,17 +3,24 @@
 //! [`Kernel::read`], [`Kernel::write`] and [`Kernel::trim`] take what the drive has split into units; `enqueue` puts operations into
 //! the queues of their task; `dispatch` fills an idle die: it surveys what waits, lets the arbiter choose, has pages bound (`bind`)
 //! and starts the command; `complete` takes the command's end back up. Collection runs through the same queues as a task of its
-//! own (`collect`). Each step is a file of that name.
+//! own (`collect`), and moves pages inside their plane where it may (`copy`). Each step is a file of that name. Where dies work in
+//! cache mode (`sequence`) or are interrupted (`interrupt`), they need attention between start and end (`attend`).
 //!
 //! The host's and the collector's state changes when an operation is *issued*; a die works on its commands one after the
 //! other, so whoever looks a place up later finds its data there by the time the die serves it.
 
+mod attend;
 mod audit;
 mod bind;
 mod collect;
 mod complete;
+mod copy;
 mod dispatch;
 mod enqueue;
+mod interrupt;
+mod retire;
+mod sequence;
+mod witness;
 
 use crate::blocks::{Blocks, Sizes};
 use crate::buffer::Buffer;
@@ -25,28 +32,82 @@ use crate::policy::collect::CollectPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementPolicy;
+use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::victim::VictimPolicy;
 use crate::shadow::{Misplaced, Shadow};
 use crate::space::{Space, Stream};
 use crate::{ConfigError, FirmwareConfig, Plan};
+use interrupt::Interruption;
+use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::{Divisor, EventQueue, Time};
-use wordline_flash::{Command, Flash, FlashError, Kind, Progress, MAX_PLANES};
+use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_PLANES};
 
-/// The run cannot go on: the firmware broke a rule. Always a defect of the model, never a result.
+pub use witness::Service;
+
+/// The run cannot go on: the firmware broke a rule, which is a defect of the model and never a result, or the flash is worn out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The flash refused a command.
     #[error(transparent)]
-    Flash(#[from] FlashError),
+    Flash(FlashError),
+    /// The flash has had all erases that it endures.
+    #[error(
+        "the drive is worn out after {:.6} s: block {block} of plane {plane}, die {die}, on channel {channel}, package {package} \
+         has had the {erases} erases of nand.reliability.endurance",
+        *time as f64 / 1e12
+    )]
+    WornOut {
+        /// When, in picoseconds.
+        time: Time,
+        /// Channel of the package.
+        channel: u32,
+        /// Package on the channel.
+        package: u32,
+        /// Die within the package.
+        die: u32,
+        /// Plane within the die.
+        plane: u32,
+        /// Block within the plane.
+        block: u32,
+        /// Its erases.
+        erases: u32,
+    },
+    /// A plane has no block left to replace one that went bad.
+    #[error(
+        "the drive is at its end after {:.6} s: plane {plane} has used up its replacements ({replacements}), {bad} blocks are bad",
+        *time as f64 / 1e12
+    )]
+    NoSpare {
+        /// When, in picoseconds.
+        time: Time,
+        /// The plane.
+        plane: u32,
+        /// Bad blocks of its domain.
+        bad: u32,
+        /// Replacements that each plane began with.
+        replacements: u32,
+    },
     /// Data were lost or misplaced.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
     /// The books do not balance.
     #[error("block accounting: {0}")]
     Books(String),
+}
+
+impl From<FlashError> for Fault {
+    fn from(error: FlashError) -> Self {
+        let FlashError { time, channel, package, violation } = error;
+        match violation {
+            Violation::WornOut { die, plane, block, erases } => {
+                Self::WornOut { time, channel, package, die, plane, block, erases }
+            }
+            _ => Self::Flash(error),
+        }
+    }
 }
 
 /// Units of a host request that are done.
@@ -83,6 +144,10 @@ pub struct Counters {
     pub collections: u64,
     /// Flash commands.
     pub commands: u64,
+    /// Pages that the collector moved inside their plane; each also counts as a page read and a page programmed.
+    pub copybacks: u64,
+    /// Programs and erases that were suspended for reads, each as often as it was.
+    pub suspensions: u64,
 }
 
 impl Counters {
@@ -148,6 +213,7 @@ pub struct Kernel {
     free_block: FreeBlockPolicy,
     pack: PackPolicy,
     arbiter: ArbiterPolicy,
+    suspend: SuspendPolicy,
     trim: TrimPolicy,
 
     slab: Slab,
@@ -168,8 +234,24 @@ pub struct Kernel {
     die_turn: Vec<u32>,
     /// Idle dies that may find work.
     dirty: VecDeque<u32>,
+    /// Whether dies need attention between start and end of a command; the next three are empty if not.
+    attentive: bool,
+    /// By die: the command that it took last.
+    running: Vec<Command>,
+    /// By die, in cache mode.
+    sequences: Vec<Sequence>,
+    /// By die, where reads interrupt.
+    interruptions: Vec<Interruption>,
+    /// Dies that are busy and for which a read has come to wait.
+    pressed: VecDeque<u32>,
     /// Untimed commands that have ended.
     ended: VecDeque<u32>,
+    /// Whether programs and erases may fail.
+    fails: bool,
+    /// Blocks that each plane holds back at first to replace bad ones.
+    replacements: u32,
+    /// Blocks with a failed program that are to be emptied.
+    condemned: Vec<u32>,
     /// Some write found no room.
     stalled: bool,
     /// Domains that want to collect but found no block that gains a page: the next invalidation there lets them look again.
@@ -178,6 +260,9 @@ pub struct Kernel {
     buffer: Buffer,
     done: Vec<HostDone>,
     counters: Counters,
+    /// Whom the commands serve, while somebody looks on.
+    #[serde(skip)]
+    services: Option<Vec<Service>>,
 }
 
 fn stream_of(class: Class) -> Stream {
@@ -221,8 +306,11 @@ impl Kernel {
             pages: [NONE; MAX_PLANES],
             collector_end: 0,
         };
+        let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
+        let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
+        let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
-        Ok(Self {
+        let mut kernel = Self {
             plan,
             units_per_block: Divisor::new(plan.units_per_block),
             units_per_page: Divisor::new(plan.units_per_page),
@@ -238,8 +326,9 @@ impl Kernel {
             placement: config.placement.build(&build)?,
             victim,
             free_block,
-            pack: config.pack.build(&build)?,
+            pack,
             arbiter: config.arbiter.build(&build)?,
+            suspend,
             trim: config.trim.build(&build)?,
             collect,
             slab: Slab::new(),
@@ -255,14 +344,25 @@ impl Kernel {
             channel_turn: 0,
             die_turn: vec![0; geometry.channels as usize],
             dirty: VecDeque::with_capacity(geometry.dies() as usize),
+            attentive: caches || interrupts,
+            running: vec![Command::new(Kind::Read); dies_if(caches || interrupts)],
+            sequences: vec![Sequence::default(); dies_if(caches)],
+            interruptions: vec![Interruption::default(); dies_if(interrupts)],
+            pressed: VecDeque::new(),
             ended: VecDeque::with_capacity(geometry.dies() as usize),
+            fails: flash.fails(),
+            replacements: 0,
+            condemned: Vec::new(),
             stalled: false,
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units),
             done: Vec::new(),
             counters: Counters::default(),
+            services: None,
             flash,
-        })
+        };
+        kernel.set_blocks_aside(config.capacity.replacement_blocks)?;
+        Ok(kernel)
     }
 
     /// The figures of the drive.
@@ -488,21 +588,28 @@ impl Kernel {
             }
             if let Some(die) = self.ended.pop_front() {
                 self.complete(die)?;
+            } else if let Some(die) = self.pressed.pop_front() {
+                self.look(die, queue)?;
             } else if self.dirty.is_empty() && !self.shared_dirty {
                 return Ok(());
             }
         }
     }
 
-    /// Handles an event of a die.
+    /// Handles an event of a lane of the flash: a die, or what it does beside a suspended command.
     ///
     /// # Errors
     /// When a rule is broken.
     #[inline]
-    pub fn on_die(&mut self, now: Time, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    pub fn on_die(&mut self, now: Time, lane: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
-        if self.flash.step(now, die, queue) == Progress::Done {
-            self.complete(die)?;
+        let progress = self.flash.step(now, lane, queue);
+        if self.attentive {
+            return self.attend(lane, progress, queue);
+        }
+        if progress == Progress::Done {
+            // Without suspension there is no lane but the dies'.
+            self.complete(lane)?;
             self.pump(queue)?;
         }
         Ok(())

@@ -10,6 +10,7 @@ pub mod free_block;
 pub mod mapping;
 pub mod pack;
 pub mod placement;
+pub mod suspend;
 pub mod trim;
 pub mod victim;
 
@@ -154,6 +155,7 @@ pub fn catalogue() -> Vec<Member> {
         free_block::FreeBlockConfig::members(),
         pack::PackConfig::members(),
         arbiter::ArbiterConfig::members(),
+        suspend::SuspendConfig::members(),
         trim::TrimConfig::members(),
     ]
     .concat()

@@ -3,11 +3,11 @@
 
 use super::outcome::{Books, Outcome};
 use super::plant::Plant;
-use super::{Addressing, Direction, Experiment, Load, Scheduler, UnitError};
+use super::{Addressing, Direction, Drawing, Experiment, Load, Scheduler, UnitError};
 use crate::array::Progress;
 use crate::geometry::Geometry;
 use std::collections::VecDeque;
-use wordline_base::{ps_from_us, Stream, Time};
+use wordline_base::{ps_from_us, Op, Request as Asked, Stream, Time};
 use wordline_nand::{Command, Kind, PageAddress, MAX_PLANES};
 
 /// How many waiting transactions of a die are looked at for a partner of another plane.
@@ -76,13 +76,24 @@ struct Host<'a> {
     command: Command,
 }
 
-pub fn serve(experiment: &Experiment, progress: &mut dyn FnMut(f64) -> bool) -> Result<Outcome, UnitError> {
+pub fn serve(
+    experiment: &Experiment,
+    mut drawing: Option<&mut Drawing>,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<Outcome, UnitError> {
     let mut host = Host::new(experiment)?;
     host.prepare()?;
     if experiment.stage_log {
         host.plant.record();
     }
-    host.run(progress)?;
+    if let Some(drawing) = &mut drawing {
+        drawing.begin(&mut host.plant, experiment, Some(experiment.host.queue_depth));
+    }
+    let ran = host.run(progress);
+    if let Some(drawing) = &mut drawing {
+        drawing.end(&mut host.plant, &ran);
+    }
+    ran?;
     let Host { mut plant, geometry, books, pages, .. } = host;
     Ok(books.close(&mut plant, &geometry, experiment, pages, 0))
 }
@@ -261,6 +272,10 @@ impl<'a> Host<'a> {
         let count = bytes.div_ceil(page);
         let slot = self.free.pop().expect("the queue has room");
         self.requests[slot as usize] = Request { arrived, bytes, left: count as u32 };
+        self.plant.arrived(slot, || {
+            let op = if kind == Kind::Read { Op::Read } else { Op::Write };
+            Asked { arrival: arrived, offset: first * page, bytes: bytes as u32, op, ..Asked::default() }
+        });
         self.pages += count;
         for at in 0..count {
             let (die, address) = self.locate(kind, first + at)?;
@@ -312,6 +327,8 @@ impl<'a> Host<'a> {
             state.kind = self.command.kind;
             self.books.issued(&self.command);
             self.plant.begin(die as u32, &self.command)?;
+            let Batch { requests, count } = &self.dies[die].current;
+            self.plant.serve(die as u32, &requests[..*count]);
         }
         Ok(())
     }
@@ -395,6 +412,8 @@ impl<'a> Host<'a> {
                     self.command.cache = more || kind == Kind::Read;
                     self.books.issued(&self.command);
                     self.plant.follow(die, &self.command)?;
+                    let Batch { requests, count } = &self.dies[at].current;
+                    self.plant.serve(die, &requests[..*count]);
                 } else {
                     self.plant.finish(die)?;
                 }
@@ -429,6 +448,7 @@ impl<'a> Host<'a> {
             request.left -= 1;
             if request.left == 0 {
                 self.books.request_done(self.plant.now - request.arrived, request.bytes);
+                self.plant.ended(slot);
                 self.outstanding -= 1;
                 self.free.push(slot);
             }

@@ -3,11 +3,13 @@
 //! Requests become page transactions, a scheduler lays them over dies and planes, and each die forms commands from what waits for
 //! it. There is no firmware: pages are written in order and never moved.
 
+mod drawing;
 mod host;
 mod outcome;
 mod plant;
 mod script;
 
+pub use drawing::Drawing;
 pub use outcome::{Latencies, Outcome, StageTimes};
 
 use crate::geometry::{Geometry, GeometryConfig, GeometryError};
@@ -302,10 +304,22 @@ impl Experiment {
 ///
 /// # Errors
 /// Names the key that cannot be used; or says that the load needs more pages than the package has.
-pub fn run(experiment: &Experiment, mut progress: impl FnMut(f64) -> bool) -> Result<Outcome, UnitError> {
+pub fn run(experiment: &Experiment, progress: impl FnMut(f64) -> bool) -> Result<Outcome, UnitError> {
+    run_drawn(experiment, None, progress)
+}
+
+/// As [`run`], and draws a timeline; the drawing then tells what it came to, whether the experiment was carried through or not.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_drawn(
+    experiment: &Experiment,
+    drawing: Option<&mut Drawing>,
+    mut progress: impl FnMut(f64) -> bool,
+) -> Result<Outcome, UnitError> {
     experiment.check()?;
     match experiment.load {
-        Load::Migrate { mode, blocks } => script::migrate(experiment, mode, blocks, &mut progress),
-        _ => host::serve(experiment, &mut progress),
+        Load::Migrate { mode, blocks } => script::migrate(experiment, mode, blocks, drawing, &mut progress),
+        _ => host::serve(experiment, drawing, &mut progress),
     }
 }

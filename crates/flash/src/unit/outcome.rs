@@ -4,13 +4,14 @@ use super::plant::Plant;
 use super::Experiment;
 use crate::array::Logged;
 use crate::geometry::Geometry;
+use crate::parts::{cut, operation, stage_name};
 use serde::Serialize;
 use wordline_base::{Histogram, Time};
 use wordline_nand::chain::{self, Cycle};
-use wordline_nand::log::{Stage, What};
+use wordline_nand::log::What;
 use wordline_nand::package::DieTimes;
 use wordline_nand::wear::WearCounts;
-use wordline_nand::{Command, Kind, Segment, Timing};
+use wordline_nand::{Command, Timing};
 
 const PS_PER_US: f64 = 1e6;
 const PS_PER_S: f64 = 1e12;
@@ -288,53 +289,4 @@ fn stages(log: &[Logged], timing: &Timing) -> Vec<StageEntry> {
     }
     list.sort_by(|a, b| a.start_us.total_cmp(&b.start_us).then(a.die.cmp(&b.die)).then(a.end_us.total_cmp(&b.end_us)));
     list
-}
-
-/// Cuts a use of the bus into its stages; neighbours of one stage are joined.
-fn cut(segment: Segment, timing: &Timing, data: Time, start: Time, add: &mut impl FnMut(&'static str, Time, Time)) {
-    let mut at = start;
-    let mut open: Option<(&'static str, Time)> = None;
-    for &cycle in segment.spec().cycles {
-        let name = match cycle {
-            Cycle::Command(_) => "CLE",
-            Cycle::PageAddress | Cycle::BlockAddress | Cycle::ByteAddress => "ALE",
-            Cycle::DataIn => "TIR",
-            Cycle::DataOut => "TOR",
-            _ => "wait",
-        };
-        let took = timing.cycle(cycle).unwrap_or(data);
-        match open {
-            Some((last, _)) if last == name => {}
-            Some((last, since)) => {
-                add(last, since, at);
-                open = Some((name, at));
-            }
-            None => open = Some((name, at)),
-        }
-        at += took;
-    }
-    if let Some((last, since)) = open {
-        add(last, since, at);
-    }
-}
-
-fn operation(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Read => "read",
-        Kind::Program => "program",
-        Kind::Erase => "erase",
-        Kind::Copyback => "copyback",
-    }
-}
-
-fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Ton => "TON",
-        Stage::Tin => "TIN",
-        Stage::Ber => "BER",
-        Stage::Dummy => "dummy",
-        Stage::Register => "register",
-        Stage::Feature => "feature",
-        Stage::Suspend => "suspend",
-    }
 }

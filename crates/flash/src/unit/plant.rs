@@ -3,8 +3,9 @@
 use super::{Experiment, UnitError};
 use crate::array::{Agenda, Flash, FlashError, Logged, Progress};
 use crate::geometry::Geometry;
+use crate::timeline::Picture;
 use wordline_base::time::END_OF_TIME;
-use wordline_base::Time;
+use wordline_base::{Request, Time};
 use wordline_nand::{Command, Kind, PageAddress, Timing};
 
 /// The clock looks at the lanes themselves, so nobody needs to be told.
@@ -19,6 +20,9 @@ impl Agenda for Unneeded {
 pub struct Plant {
     flash: Flash,
     dies: u32,
+    /// What was recorded, if it is wanted.
+    log: Option<Vec<Logged>>,
+    picture: Option<Picture>,
     /// The time.
     pub now: Time,
 }
@@ -35,17 +39,32 @@ impl Plant {
         let mut flash = Flash::new(geometry, timing, 0);
         flash.set_turns(experiment.host.bus);
         flash.set_reliability(&experiment.nand.reliability, experiment.seed)?;
-        Ok(Self { flash, dies: geometry.dies(), now: 0 })
+        Ok(Self { flash, dies: geometry.dies(), log: None, picture: None, now: 0 })
     }
 
     /// From now on everything is recorded.
     pub fn record(&mut self) {
         self.flash.record(true);
+        self.log = Some(Vec::new());
+    }
+
+    /// From now on everything is drawn.
+    pub fn draw(&mut self, picture: Picture) {
+        self.flash.record(true);
+        self.picture = Some(picture);
+    }
+
+    /// What was drawn.
+    pub fn drawn(&mut self) -> Option<Picture> {
+        self.observe();
+        self.picture.take()
     }
 
     /// What was recorded.
     pub fn recorded(&mut self) -> Vec<Logged> {
-        self.flash.recorded().map(std::mem::take).unwrap_or_default()
+        let mut log = self.log.take().unwrap_or_default();
+        log.extend(self.flash.recorded().map(std::mem::take).unwrap_or_default());
+        log
     }
 
     pub fn flash(&self) -> &Flash {
@@ -86,6 +105,48 @@ impl Plant {
     #[inline]
     pub fn step(&mut self, time: Time, die: u32) -> Progress {
         self.now = time;
-        self.flash.step(time, die, &mut Unneeded)
+        let progress = self.flash.step(time, die, &mut Unneeded);
+        if self.picture.is_some() {
+            self.observe();
+        }
+        progress
+    }
+
+    /// Draws what was recorded since the last look.
+    #[cold]
+    fn observe(&mut self) {
+        let (Some(picture), Some(entries)) = (&mut self.picture, self.flash.recorded()) else { return };
+        if let Some(log) = &mut self.log {
+            log.extend_from_slice(entries);
+        }
+        picture.take(self.now, entries);
+        if picture.is_over(self.now) && self.log.is_none() {
+            self.flash.record(false);
+        }
+    }
+
+    /// A request got a slot.
+    #[inline]
+    pub fn arrived(&mut self, slot: u32, request: impl FnOnce() -> Request) {
+        if let Some(picture) = &mut self.picture {
+            picture.begin(slot, self.now, &request());
+        }
+    }
+
+    /// The request of a slot is done.
+    #[inline]
+    pub fn ended(&mut self, slot: u32) {
+        if let Some(picture) = &mut self.picture {
+            picture.end(slot, self.now);
+        }
+    }
+
+    /// The command that a die has just begun serves the requests of these slots.
+    #[inline]
+    pub fn serve(&mut self, die: u32, slots: &[u32]) {
+        if let Some(picture) = &mut self.picture {
+            let command = self.flash.command_number(die);
+            slots.iter().filter(|_| command > 0).for_each(|&slot| picture.serve(die, command, "host", Some(slot)));
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::outcome::{Books, Outcome};
 use super::plant::Plant;
-use super::{Experiment, Migration, UnitError};
+use super::{Drawing, Experiment, Migration, UnitError};
 use crate::array::Progress;
 use crate::geometry::Geometry;
 use wordline_nand::{Command, Kind, PageAddress};
@@ -24,6 +24,7 @@ pub fn migrate(
     experiment: &Experiment,
     mode: Migration,
     blocks: u32,
+    mut drawing: Option<&mut Drawing>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Outcome, UnitError> {
     let geometry = experiment.geometry()?;
@@ -60,7 +61,14 @@ pub fn migrate(
         plant.record();
     }
     let mut books = Books::new(experiment);
-    play(&mut plant, &script, geometry.dies(), &mut books, progress)?;
+    if let Some(drawing) = &mut drawing {
+        drawing.begin(&mut plant, experiment, None);
+    }
+    let ran = play(&mut plant, &script, geometry.dies(), &mut books, progress);
+    if let Some(drawing) = &mut drawing {
+        drawing.end(&mut plant, &ran);
+    }
+    ran?;
     let pages = u64::from(blocks) * u64::from(geometry.pages_per_block) * u64::from(geometry.dies());
     Ok(books.close(&mut plant, &geometry, experiment, pages, pages * u64::from(geometry.page_bytes)))
 }

@@ -108,6 +108,7 @@ impl Host {
                     self.row(die, at);
                     Ok(self.now)
                 }
+                Cycle::ColumnAddress => self.pins.address(now, 0).and_then(|now| self.pins.address(now, 0)),
                 Cycle::ByteAddress => self.pins.address(now, 0),
                 Cycle::DataIn => self.pins.data_in(now, bytes),
                 Cycle::DataOut => self.pins.data_out(now, bytes),

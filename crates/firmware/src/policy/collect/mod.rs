@@ -15,6 +15,19 @@ pub enum Scope {
     Plane,
 }
 
+/// Whether pages of a victim move inside their plane, by the copyback commands of the NAND, instead of over the bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Copyback {
+    /// Each page is read out and written back in.
+    #[default]
+    Off,
+    /// The page stays in the register of its plane: bit errors move along.
+    Internal,
+    /// The page comes out to be checked, but does not go back in.
+    Checked,
+}
+
 /// What the collector knows of a domain (the drive or a plane) when it decides.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceView {
@@ -40,6 +53,8 @@ pub trait Collect {
     fn window(&self) -> u32;
     /// Blocks that may be collected at a time in each domain.
     fn most(&self) -> u32;
+    /// How pages move whose units are all valid.
+    fn copyback(&self) -> Copyback;
 }
 
 policies! {
@@ -56,6 +71,7 @@ policies! {
         fn stop(self: &Self) -> u32;
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;
+        fn copyback(self: &Self) -> Copyback;
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Source: kim18 (4.2): "active when the number of free blocks drops below a threshold, and stops once it exceeds another", after
 //! the cleaning of Rosenblum and Ousterhout (SOSP 1991). The reserve follows Agrawal et al. (USENIX ATC 2008).
+//! Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM).
 //! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's own computing time is
 //! zero (kim18 has 1 to 3 us).
 
-use super::{Collect, Scope, SpaceView};
+use super::{Collect, Copyback, Scope, SpaceView};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -35,6 +36,10 @@ pub struct Options {
     pub window_pages: Option<u32>,
     /// Blocks that may be collected at a time in a domain. Absent: 1 in a plane, one for each die in a drive.
     pub blocks_at_a_time: Option<u32>,
+    /// How a page moves whose units are all valid and whose plane has room: read out and written back in ("off"), inside its
+    /// plane by a copyback command ("internal"), or so with its data coming out to be checked ("checked"). Other pages are read
+    /// and written. To the arbiter a copyback is a read of the collector.
+    pub copyback: Copyback,
 }
 
 /// Collection on demand.
@@ -45,6 +50,7 @@ pub struct OnDemand {
     stop: u32,
     window: u32,
     most: u32,
+    copyback: Copyback,
     active: Vec<bool>,
 }
 
@@ -76,7 +82,8 @@ impl OnDemand {
         if most == 0 {
             return Err(ConfigError::new("collect.blocks_at_a_time", most, "must be at least 1"));
         }
-        Ok(Self { reserve, start, stop, window, most, active: vec![false; build.domains as usize] })
+        let active = vec![false; build.domains as usize];
+        Ok(Self { reserve, start, stop, window, most, copyback: options.copyback, active })
     }
 }
 
@@ -110,5 +117,9 @@ impl Collect for OnDemand {
 
     fn most(&self) -> u32 {
         self.most
+    }
+
+    fn copyback(&self) -> Copyback {
+        self.copyback
     }
 }

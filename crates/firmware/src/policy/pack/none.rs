@@ -1,9 +1,9 @@
 //! No packing: every operation is a command of its own.
 //!
 //! Source: the legacy mode of jung13 (2.3).
-//! Faithful: single-plane commands only.
+//! Faithful: single-plane commands only, without cache mode.
 
-use super::Pack;
+use super::{CacheMode, Pack};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const ABOUT: About = About {
     summary: "every operation is a single-plane command of its own",
     source: "jung13 2.3 (legacy mode)",
-    note: "no multi-plane commands at all",
+    note: "no multi-plane commands and no cache mode",
 };
 
 /// No packing has no options.
@@ -34,5 +34,10 @@ impl Pack for None {
     #[inline]
     fn window(&self) -> u32 {
         0
+    }
+
+    #[inline]
+    fn cache(&self) -> Option<CacheMode> {
+        Option::None
     }
 }

@@ -4,7 +4,7 @@
 //! Faithful: same die, same page offset, different planes, block numbers free; reads, programs and erases. Simplified: only
 //! operations of one task and kind are joined.
 
-use super::Pack;
+use super::{checked_passes, CacheMode, Pack};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -22,11 +22,16 @@ pub(crate) const ABOUT: About = About {
 pub struct Options {
     /// Operations of each other plane's queue that are looked at for a partner, 1 to 64.
     pub window: u32,
+    /// Whether such commands follow each other in cache mode: the bus carries the next one while the cells work.
+    pub cache: bool,
+    /// Cache mode: commands in a row that may follow before an older operation of the same task and kind that waits for other
+    /// planes of the die, 0 to 65,535.
+    pub passes: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: 8 }
+        Self { window: 8, cache: false, passes: 16 }
     }
 }
 
@@ -34,6 +39,7 @@ impl Default for Options {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Planes {
     window: u32,
+    cache: Option<CacheMode>,
 }
 
 impl Planes {
@@ -41,7 +47,8 @@ impl Planes {
         if !(1..=64).contains(&options.window) {
             return Err(ConfigError::new("pack.window", options.window, "must lie between 1 and 64"));
         }
-        Ok(Self { window: options.window })
+        let passes = checked_passes(options.passes)?;
+        Ok(Self { window: options.window, cache: options.cache.then_some(CacheMode { passes }) })
     }
 }
 
@@ -49,5 +56,10 @@ impl Pack for Planes {
     #[inline]
     fn window(&self) -> u32 {
         self.window
+    }
+
+    #[inline]
+    fn cache(&self) -> Option<CacheMode> {
+        self.cache
     }
 }

@@ -1,0 +1,97 @@
+//! Copyback: a page of a victim moves inside its plane, without its data going over the bus and back.
+
+use super::{Fault, Kernel};
+use crate::ops::NONE;
+use crate::policy::arbiter::Class;
+use crate::policy::collect::Copyback;
+use crate::policy::placement::Constraint;
+use crate::space::Stream;
+use wordline_flash::{Kind, PageAddress};
+
+impl Kernel {
+    /// Binds a page of a victim as a copyback, with partners of other planes; false if it has to be read and written after all,
+    /// because units of it were overwritten or its plane has no room.
+    #[cold]
+    pub(super) fn issue_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<bool, Fault> {
+        let source = self.slab.get(slot).source;
+        if !self.may_stay(plane, source) || !self.space.has_room(&self.blocks, plane, Stream::Collector) {
+            self.slab.get_mut(slot).copy = false;
+            return Ok(false);
+        }
+        let target = self.space.next_page(&self.blocks, plane, Stream::Collector);
+        self.command.clear(Kind::Copyback);
+        self.add_copy(die, plane, slot)?;
+        let (planes, page, window) = (self.flash.geometry().planes_per_die, self.page_of(source), self.pack.window());
+        for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
+            if self.space.next_page(&self.blocks, partner, Stream::Collector) != target
+                || !self.space.has_room(&self.blocks, partner, Stream::Collector)
+            {
+                continue;
+            }
+            let joined = self.take_read(partner, Class::GcRead, window, |kernel, op| {
+                op.copy && kernel.page_of(op.source) == page && kernel.may_stay(partner, op.source)
+            });
+            if let Some(slot) = joined {
+                self.add_copy(die, partner, slot)?;
+            }
+        }
+        let pages = self.command.pages().len() as u64;
+        self.counters.copybacks += pages;
+        self.counters.ops[Class::GcWrite as usize] += pages;
+        if pages > 1 {
+            self.counters.multi_plane[Class::GcWrite as usize] += pages;
+        }
+        Ok(true)
+    }
+
+    /// Whether all units of a page are valid and may stay in their plane.
+    fn may_stay(&self, plane: u32, place: u32) -> bool {
+        let page = place - self.units_per_page.remainder(place);
+        (page..page + self.plan.units_per_page).all(|place| {
+            self.map.is_valid(place) && (self.plan.domains > 1 || self.permits(plane, self.map.unit_at(place)))
+        })
+    }
+
+    /// Whether the placement lets a unit lie in a plane.
+    fn permits(&self, plane: u32, unit: u32) -> bool {
+        let die = self.planes_per_die.quotient(plane);
+        match self.placement.place(self.units_per_page.quotient(unit)) {
+            Constraint::Any => true,
+            Constraint::Channel(channel) => self.flash.channel_of(die) == channel,
+            Constraint::Die(only) => die == only,
+            Constraint::Plane(only) => plane == only,
+        }
+    }
+
+    /// Adds a page to a copyback and gives its units their new places.
+    fn add_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<(), Fault> {
+        let source = self.slab.get(slot).source;
+        let (units, page) = (self.plan.units_per_page, source - self.units_per_page.remainder(source));
+        let bound = self.space.bind(&mut self.blocks, plane, Stream::Collector);
+        let target = bound.block * self.plan.units_per_block + bound.page * units;
+        for at in 0..units {
+            let (unit, place) = (self.map.unit_at(page + at), target + at);
+            let stamp = self.shadow.as_ref().map_or(0, |shadow| shadow.at(page + at));
+            if let Some(old) = self.map.bind(unit, place) {
+                self.invalidate(old);
+            }
+            self.blocks.gain(bound.block, plane);
+            if let Some(shadow) = &mut self.shadow {
+                shadow.moved(unit, place, stamp)?;
+            }
+        }
+        let checked = self.collect.copyback() == Copyback::Checked;
+        let bytes = if checked { self.flash.geometry().page_bytes } else { 0 };
+        let to = PageAddress {
+            plane: self.planes_per_die.remainder(plane),
+            block: bound.block - plane * self.blocks_per_plane.get(),
+            page: bound.page,
+        };
+        let from = self.address(page);
+        self.slab.get_mut(slot).next = NONE;
+        self.command.add_move(from, to, bytes);
+        self.attach(die, slot);
+        self.settle_page(plane, bound);
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! Bad blocks: those that came bad are never used, those that go bad are replaced and given up.
+//!
+//! Each plane holds blocks back, and one of them takes the place of a block the moment that it goes bad, so that collection always has the
+//! room that it was promised. A failed erase gives its block up at once. A failed program condemns its block: it is closed as it
+//! is, its data move elsewhere like those of any victim, and after its erase it is not used again. Simplified: the data of the
+//! failed page itself are read from there too, in place of the controller's buffer that still has them. The drive ends when a plane has
+//! no replacement left.
+
+use super::{Fault, Kernel};
+use crate::blocks::Status;
+use crate::ConfigError;
+use wordline_flash::Kind;
+
+impl Kernel {
+    /// Takes the blocks that came bad out of use and holds back `wanted` replacements in each plane.
+    pub(super) fn set_blocks_aside(&mut self, wanted: Option<u32>) -> Result<(), ConfigError> {
+        let geometry = *self.flash.geometry();
+        for block in 0..geometry.blocks() {
+            if self.flash.block_record(block).bad {
+                self.blocks.spoil(block);
+            }
+        }
+        let planes = geometry.planes() / self.plan.domains;
+        let expendable = self.plan.expendable_blocks;
+        self.replacements = wanted.unwrap_or(if self.fails { (expendable / planes / 2).max(1) } else { 0 });
+        if self.replacements.saturating_mul(planes) > expendable {
+            let problem = format!(
+                "at most {} blocks of a plane can be held back: the rest is needed to collect; give a larger \
+                 capacity.raw_over_logical",
+                expendable / planes
+            );
+            return Err(ConfigError::new("capacity.replacement_blocks", self.replacements, problem));
+        }
+        let left = expendable - self.replacements * planes;
+        if let Some(domain) = (0..self.blocks.domains()).find(|&domain| self.blocks.bad(domain) > left) {
+            let problem = format!(
+                "{} of {} blocks came bad, and the firmware can do without {left}; give a larger capacity.raw_over_logical \
+                 or fewer bad blocks",
+                self.blocks.bad(domain),
+                self.plan.blocks_per_domain,
+            );
+            return Err(ConfigError::new("nand.reliability.factory_bad_percent", "as given", problem));
+        }
+        (0..geometry.planes()).for_each(|plane| self.blocks.set_aside(plane, self.replacements));
+        Ok(())
+    }
+
+    /// Takes note of what of the command that just started fails.
+    #[cold]
+    pub(super) fn note_failures(&mut self, die: u32) -> Result<(), Fault> {
+        let failed = self.flash.failed(die);
+        let planes = self.flash.geometry().planes_per_die;
+        for at in 0..self.command.pages().len() {
+            let page = match self.command.kind {
+                Kind::Copyback => self.command.targets()[at],
+                _ => self.command.pages()[at],
+            };
+            if failed & (1 << page.plane) == 0 {
+                continue;
+            }
+            if self.command.kind == Kind::Erase {
+                let slot = self.dies[die as usize].pages[at];
+                self.slab.get_mut(slot).failed = true;
+            } else {
+                self.condemn((die * planes + page.plane) * self.blocks_per_plane.get() + page.block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A program of a block failed.
+    fn condemn(&mut self, block: u32) -> Result<(), Fault> {
+        if self.blocks.get(block).doomed {
+            return Ok(());
+        }
+        let plane = self.blocks.plane_of(block);
+        let domain = self.blocks.domain_of_plane(plane);
+        self.blocks.doom(block);
+        self.replace(plane)?;
+        if self.blocks.get(block).status == Status::Open {
+            self.space.close_early(&self.blocks, block);
+            self.blocks.close(block);
+            self.victim.closed(&self.blocks.view(domain), block);
+        }
+        self.condemned.push(block);
+        self.evacuate(domain);
+        Ok(())
+    }
+
+    /// Starts emptying condemned blocks of a domain, as far as there is room.
+    pub(super) fn evacuate(&mut self, domain: u32) {
+        let mut at = 0;
+        while let Some(&block) = self.condemned.get(at) {
+            if self.blocks.domain_of_plane(self.blocks.plane_of(block)) != domain {
+                at += 1;
+            } else if self.blocks.get(block).status != Status::Closed {
+                // The collector has it already.
+                self.condemned.swap_remove(at);
+            } else if self.start_job(domain, block) {
+                self.condemned.retain(|&other| other != block);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A block is given up after its erase; a doomed one has its replacement already.
+    pub(super) fn give_up(&mut self, block: u32) -> Result<(), Fault> {
+        let doomed = self.blocks.get(block).doomed;
+        self.flash.mark_bad(block);
+        self.blocks.retired(block);
+        if doomed {
+            return Ok(());
+        }
+        self.replace(self.blocks.plane_of(block))
+    }
+
+    fn replace(&mut self, plane: u32) -> Result<(), Fault> {
+        if self.blocks.replace(plane, &self.free_block) {
+            self.wake_stalled();
+            return Ok(());
+        }
+        let bad = self.blocks.bad(self.blocks.domain_of_plane(plane));
+        Err(Fault::NoSpare { time: self.now, plane, bad, replacements: self.replacements })
+    }
+}

@@ -1,0 +1,197 @@
+//! The model's side: the flash under the same hosts, stepped in the order of time, at one instant in the order of the
+//! lanes.
+
+use super::host::Host;
+use super::script::BLOCKS;
+use super::table::{Durations, Order, Tick, PAGES, TICK_PS};
+use super::trace::{Line, Seen, Sums, Trace};
+use wordline_base::time::END_OF_TIME;
+use wordline_base::Time;
+use wordline_flash::config::{ByClass, PageOrder};
+use wordline_flash::{Agenda, Flash, Geometry, GeometryConfig, Interface, NandConfig, Progress, Timing};
+use wordline_nand::bus::Turns;
+
+/// The shape of the flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub packages: u32,
+    pub dies: u32,
+    pub planes: u32,
+    /// Whether the bus serves everybody in the order of asking.
+    pub first_come: bool,
+}
+
+/// Nobody is woken: all lanes are looked at.
+struct Scan;
+
+impl Agenda for Scan {
+    fn wake(&mut self, _: Time, _: u8, _: u32) {}
+}
+
+/// Whole ticks, or the model has lost its way.
+fn in_ticks(time: Time) -> Tick {
+    assert!(time.is_multiple_of(TICK_PS), "{time} ps is no whole number of ticks");
+    time / TICK_PS
+}
+
+fn config(durations: &Durations) -> NandConfig {
+    let us = |ticks: Tick| ticks as f64 * 0.01;
+    let by_class = |times: &[Tick]| ByClass::Each(times.iter().map(|&ticks| us(ticks)).collect());
+    NandConfig {
+        interface: Interface::Sdr,
+        rate_mt_s: 50,
+        read_us: by_class(&durations.read),
+        program_us: by_class(&durations.program),
+        page_order: match durations.order {
+            Order::Cyclic => PageOrder::Cyclic,
+            Order::Alpha => PageOrder::Alpha,
+            Order::Beta => PageOrder::Beta,
+        },
+        erase_us: us(durations.erase),
+        dummy_busy_us: us(durations.dummy),
+        cache_read_busy_us: us(durations.cache_read),
+        cache_program_busy_us: us(durations.cache_program),
+        suspend_us: us(durations.suspend),
+        resume_us: us(durations.resume),
+        ..NandConfig::default()
+    }
+}
+
+struct Run<'a> {
+    flash: Flash,
+    hosts: Vec<Host<'a>>,
+    now: Time,
+    seen: Vec<Seen>,
+}
+
+/// Runs the hosts to their ends.
+pub fn run(shape: Shape, durations: &Durations, hosts: Vec<Host<'_>>) -> Trace {
+    let geometry = Geometry::new(&GeometryConfig {
+        channels: 1,
+        packages_per_channel: shape.packages,
+        dies_per_package: shape.dies / shape.packages,
+        planes_per_die: shape.planes,
+        blocks_per_plane: BLOCKS,
+        pages_per_block: PAGES,
+        page_kib: 1,
+    });
+    let timing = Timing::new(&config(durations), PAGES).expect("the configuration is legal");
+    let mut flash = Flash::new(geometry.expect("the geometry is legal"), timing, 0);
+    flash.set_turns(if shape.first_come { Turns::FirstCome } else { Turns::CommandsFirst });
+    flash.record(true);
+    let mut run = Run { flash, hosts, now: 0, seen: Vec::new() };
+    while let Some((time, lane)) = run.next() {
+        assert!(time >= run.now, "lane {lane} is due at {time}, before now");
+        run.now = time;
+        run.handle(lane);
+    }
+    assert!(run.hosts.iter().all(Host::at_rest), "the model has stalled");
+    run.trace()
+}
+
+impl Run<'_> {
+    /// The next lane to look at: the one due first, or whose host acts first.
+    fn next(&self) -> Option<(Time, usize)> {
+        let dies = self.hosts.len();
+        let wants = |lane: usize| {
+            let host = &self.hosts[lane % dies];
+            let acts = if lane < dies { host.starts() } else { host.polls() };
+            // A start whose time is over while the die was busy comes at once.
+            let acts = acts.map(|tick| (tick * TICK_PS).max(self.now));
+            let due = Some(self.flash.due(lane as u32)).filter(|&due| due != END_OF_TIME);
+            acts.into_iter().chain(due).min().map(|time| (time, lane))
+        };
+        (0..2 * dies).filter_map(wants).min()
+    }
+
+    fn handle(&mut self, lane: usize) {
+        let dies = self.hosts.len();
+        if self.flash.due(lane as u32) == self.now {
+            match self.flash.step(self.now, lane as u32, &mut Scan) {
+                Progress::Busy => return,
+                Progress::Ready { ended } => self.tell(lane, false, ended),
+                Progress::Done => self.tell(lane, lane < dies, lane < dies),
+            }
+        }
+        if lane >= dies {
+            self.suspend(lane % dies);
+        } else {
+            self.begin(lane);
+        }
+    }
+
+    /// The host is told, and answers.
+    fn tell(&mut self, lane: usize, done: bool, ended: bool) {
+        let (dies, now, tick) = (self.hosts.len(), self.now, in_ticks(self.now));
+        self.seen.push(Seen { time: tick, lane, done, ended });
+        let (host, flash) = (&mut self.hosts[lane % dies], &mut self.flash);
+        let die = (lane % dies) as u32;
+        if lane >= dies {
+            match host.beside(tick) {
+                Some(read) => flash.begin(now, lane as u32, read, &mut Scan),
+                None => flash.resume(now, die, &mut Scan),
+            }
+        } else if done {
+            host.done();
+            Ok(())
+        } else {
+            match host.answer() {
+                Some(command) => flash.follow(now, die, command, &mut Scan),
+                None => flash.finish(now, die, &mut Scan),
+            }
+        }
+        .expect("the script is legal");
+    }
+
+    fn begin(&mut self, die: usize) {
+        if let Some(command) = self.hosts[die].begin(in_ticks(self.now)) {
+            self.flash.begin(self.now, die as u32, command, &mut Scan).expect("the script is legal");
+        }
+    }
+
+    fn suspend(&mut self, die: usize) {
+        let tick = in_ticks(self.now);
+        if self.hosts[die].polls() != Some(tick) {
+            return;
+        }
+        let possible = self.flash.suspendable(self.now, die as u32).is_some();
+        if self.hosts[die].suspends(tick, possible) {
+            self.flash.suspend(self.now, die as u32, &mut Scan).expect("it was possible");
+        }
+    }
+
+    fn trace(mut self) -> Trace {
+        let dies_per_package = self.flash.geometry().dies_per_package;
+        let logged = self.flash.recorded().map(std::mem::take).expect("it is recorded");
+        let line = |logged: &wordline_flash::Logged| {
+            let entry = &logged.entry;
+            assert_eq!(entry.die, logged.die % dies_per_package, "the die within its package");
+            Line {
+                die: logged.die as usize,
+                command: logged.command,
+                kind: entry.kind,
+                held: entry.held,
+                what: entry.what,
+                page: entry.page,
+                planes: usize::from(entry.planes),
+                bytes: entry.bytes,
+                ready: in_ticks(entry.ready),
+                start: in_ticks(entry.start),
+                end: in_ticks(entry.end),
+            }
+        };
+        let sums = (0..self.hosts.len() as u32).map(|die| {
+            let times = self.flash.die_times(die);
+            Sums {
+                contention: in_ticks(times.contention),
+                dummy: in_ticks(times.dummy),
+                register: in_ticks(times.register),
+                cells: times.cells.map(|stage| stage.map(in_ticks)),
+                bus: times.bus.map(in_ticks),
+                uses: times.uses,
+            }
+        });
+        let (lines, sums) = (logged.iter().map(line).collect(), sums.collect());
+        Trace { lines, seen: self.seen, sums, busy: in_ticks(self.flash.channel_times(0).busy) }
+    }
+}

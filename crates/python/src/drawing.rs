@@ -1,0 +1,103 @@
+//! Timelines: where they go, and what is told of them.
+
+use crate::work::Failure;
+use serde_json::{json, Value};
+use std::fs::File;
+use std::io;
+use wordline_base::time::END_OF_TIME;
+use wordline_base::Time;
+use wordline_drive::run::{Ended, RunError};
+use wordline_drive::timeline::{Cut, Recording, Summary, TimelineError, View, MOST_SLICES};
+use wordline_drive::Drive;
+use wordline_flash::unit::{self, Experiment, Outcome, UnitError};
+
+/// A timeline that the user wants.
+pub struct Wanted<'a> {
+    /// The file to write.
+    pub path: &'a str,
+    /// From when to when, in picoseconds.
+    pub window: Option<(Time, Time)>,
+    /// Most slices, if not the usual number.
+    pub limit: Option<u64>,
+}
+
+/// A timeline with its file open.
+pub struct Opened {
+    file: File,
+    window: (Time, Time),
+    limit: u64,
+}
+
+/// What a timeline came to, or why it could not be written.
+pub type Drawn = Result<Summary, TimelineError>;
+
+impl Wanted<'_> {
+    /// Opens the file.
+    pub fn open(&self) -> Result<Opened, Failure> {
+        let file = File::create(self.path)
+            .map_err(|error| Failure::Input(format!("{}: cannot write there: {}", self.path, plain(&error))))?;
+        Ok(Opened { file, window: self.window.unwrap_or((0, END_OF_TIME)), limit: self.limit.unwrap_or(MOST_SLICES) })
+    }
+}
+
+impl Opened {
+    /// Starts the timeline of a run.
+    pub fn start(self, drive: &mut Drive, title: &str) -> Result<Recording, TimelineError> {
+        let view = View { title: title.to_owned(), window: self.window, most_slices: self.limit };
+        Recording::new(Box::new(self.file), drive, &view)
+    }
+
+    /// Carries out an experiment and draws it.
+    pub fn run(
+        self,
+        experiment: &Experiment,
+        progress: impl FnMut(f64) -> bool,
+    ) -> (Result<Outcome, UnitError>, Option<Drawn>) {
+        let mut drawing = unit::Drawing::new(Box::new(self.file));
+        drawing.window = self.window;
+        drawing.most_slices = self.limit;
+        let outcome = unit::run_drawn(experiment, Some(&mut drawing), progress);
+        (outcome, drawing.came_to)
+    }
+}
+
+/// Why a run did not come to its end, if it did not.
+pub fn cut_of(ran: &Result<Ended, RunError>) -> Option<Cut> {
+    match ran {
+        Ok(ended) => ended.interrupted.then_some(Cut::Interrupted),
+        Err(error) => Some(Cut::Failed(error.to_string())),
+    }
+}
+
+/// What the result says of a timeline.
+pub fn told(drawn: &Drawn) -> Value {
+    match drawn {
+        Ok(Summary { slices, cut }) => json!({
+            "slices": slices,
+            "cut_s": cut.as_ref().map(|(time, _)| *time as f64 / 1e12),
+            "cut": cut.as_ref().map(|(_, cut)| reason(cut)),
+            "error": null,
+        }),
+        Err(error) => json!({"slices": null, "cut_s": null, "cut": null, "error": words(error)}),
+    }
+}
+
+fn reason(cut: &Cut) -> &str {
+    match cut {
+        Cut::Full(_) => "full",
+        Cut::Interrupted => "interrupted",
+        Cut::Failed(_) => "failed",
+    }
+}
+
+fn words(error: &TimelineError) -> String {
+    match error {
+        TimelineError::Io(error) => plain(error),
+        other => format!("the model drew what cannot be, which is a defect of it: {other}"),
+    }
+}
+
+/// What the system says, without its number, which helps nobody.
+fn plain(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+}
