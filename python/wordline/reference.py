@@ -1,4 +1,4 @@
-"""The reference of all configuration keys, policies and NAND operations, as Markdown, from what the engine says of itself.
+"""The reference of keys, policies and NAND operations, as Markdown, from what the engine says of itself.
 
 ``python -m wordline.reference`` prints the page that the repository keeps as ``docs/reference.md``.
 """
@@ -18,8 +18,8 @@ Key = dict[str, Any]
 HEAD = """\
 # Reference
 
-All keys of drive files and workload files, all policies, and the operations of a NAND package. This page is made from the code by `make docs`; a test
-fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` say the same on the terminal.
+All keys of drive files and workload files, all policies, and the operations of a NAND package. This page is made from
+the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` say the same on the terminal.
 
 Both kinds of file are TOML. Units are part of a key's name. An unknown key is an error. `extends = "NAME"` at the top
 of a file starts from a preset or from another file, named by its path from there. `--set KEY=VALUE` overrides a key of
@@ -104,9 +104,9 @@ def families(policies: list[dict[str, Any]]) -> Iterator[str]:
 def operations(chains: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """The operation modes, their segments and the timing modes of the interfaces."""
     yield (
-        "An operation is a chain of segments. A segment is what the bus carries without a pause; after it the die may be "
-        "busy. Dies of a package run any of these operations interleaved. Codes and waits are those of ONFI 4.2; suspend "
-        "and resume, which it does not define, have the codes of Micron's data sheets.\n"
+        "An operation is a chain of segments. A segment is what the bus carries without a pause; after it the die may "
+        "be busy. Dies of a package run any of these operations interleaved. Codes and waits are those of ONFI 4.2; "
+        "suspend and resume, which it does not define, have the codes of Micron's data sheets.\n"
     )
     lines = ["| operation | chain |", "|---|---|"]
     for operation in chains["operations"]:
@@ -118,8 +118,8 @@ def operations(chains: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
         lines.append(f"| {segment['name']} | {', '.join(segment['cycles'])} | {segment['busy']} |")
     yield "\n".join(lines) + "\n"
     yield (
-        "Timing modes of the interfaces, in nanoseconds. A double-data-rate bus moves two bytes in a data cycle; a command "
-        "or address byte takes a latch cycle.\n"
+        "Timing modes of the interfaces, in nanoseconds. A double-data-rate bus moves two bytes in a data cycle; a "
+        "command or address byte takes a latch cycle.\n"
     )
     columns = ("latch", "data in", "data out", "tADL", "tWB", "tRR", "tCCS", "tWHR")
     lines = [f"| interface | MT/s | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
