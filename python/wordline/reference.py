@@ -19,7 +19,8 @@ HEAD = """\
 # Reference
 
 All keys of drive files and workload files, all policies, and the operations of a NAND package. This page is made from
-the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` say the same on the terminal.
+the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` say
+the same on the terminal.
 
 Both kinds of file are TOML. Units are part of a key's name. An unknown key is an error. `extends = "NAME"` at the top
 of a file starts from a preset or from another file, named by its path from there. `--set KEY=VALUE` overrides a key of

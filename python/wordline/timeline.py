@@ -41,7 +41,7 @@ def failure(result: dict[str, Any]) -> str | None:
 def warning(told: dict[str, Any]) -> str | None:
     """What a user should know of a timeline that is not what was asked for."""
     if told["cut"] == "full":
-        where = units.duration(told["cut_s"])
+        where = f"{told['cut_s']:.6f} s"
         return (
             f"cut at {where}, where it holds {units.count(told['slices'])} slices; choose a part by --window, "
             "or allow for more by --timeline-limit"

@@ -559,10 +559,19 @@ impl Drive {
     /// # Errors
     /// When the firmware broke a rule, or requests are in flight but nothing will ever happen (a stall).
     pub fn drain(&mut self) -> Result<(), Fault> {
-        while self.step()? {}
+        self.drain_watched(|_| ())
+    }
+
+    /// As [`Drive::drain`]; `look` is called after every step.
+    pub(crate) fn drain_watched(&mut self, mut look: impl FnMut(&mut Self)) -> Result<(), Fault> {
+        while self.step()? {
+            look(self);
+        }
         self.kernel.flush(self.now);
         self.kernel.pump(&mut self.queue)?;
-        while self.step()? {}
+        while self.step()? {
+            look(self);
+        }
         self.check_idle()
     }
 

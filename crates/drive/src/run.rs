@@ -168,9 +168,9 @@ pub fn run_recorded(
         drive.check_idle()?;
         return Err(Fault::Books(format!("stream '{}' can submit nothing more", feed.stream.name)).into());
     }
-    drive.drain()?;
-    if let Some(recording) = &mut recording {
-        recording.observe(drive);
+    match recording {
+        None => drive.drain()?,
+        Some(recording) => drive.drain_watched(|drive| recording.observe(drive))?,
     }
     Ok(Ended { interrupted: false, cut_off: 0 })
 }

@@ -11,8 +11,8 @@ use wordline_nand::bus::Turns;
 use wordline_nand::chain::{self, Cycle};
 use wordline_nand::energy::{Activity, Energy, EnergyConfig};
 use wordline_nand::log::{Entry, Log, Silent};
-use wordline_nand::package::DieTimes;
 use wordline_nand::reliability::{ReliabilityConfig, ReliabilityError};
+use wordline_nand::times::DieTimes;
 use wordline_nand::wear::WearCounts;
 use wordline_nand::{Around, Command, Lane, Package, Port, SharedBus, Step, Timing, Violation};
 

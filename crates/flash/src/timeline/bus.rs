@@ -39,6 +39,13 @@ impl PartialOrd for Use {
     }
 }
 
+impl Use {
+    /// As many slices as it may become.
+    pub fn slices(&self) -> u64 {
+        1 + self.segment.spec().cycles.len() as u64
+    }
+}
+
 /// A channel's bus.
 #[derive(Debug)]
 pub(super) struct Bus {
@@ -56,13 +63,16 @@ impl Bus {
         self.waiting.push(Reverse(one));
     }
 
-    /// Draws what starts before `before`: nothing that starts earlier comes any more.
-    pub fn draw(&mut self, pen: &mut Pen, before: Time, timing: &Timing) {
+    /// Draws what starts before `before`: nothing that starts earlier comes any more. Gives how many slices waited to be drawn.
+    pub fn draw(&mut self, pen: &mut Pen, before: Time, timing: &Timing) -> u64 {
+        let mut slices = 0;
         while self.waiting.peek().is_some_and(|Reverse(first)| first.start < before) {
             if let Some(Reverse(one)) = self.waiting.pop() {
+                slices += one.slices();
                 self.draw_use(pen, &one, timing);
             }
         }
+        slices
     }
 
     fn draw_use(&self, pen: &mut Pen, one: &Use, timing: &Timing) {

@@ -114,6 +114,8 @@ pub(super) struct Die {
     /// The slice of the die that still grows, and that of the command before.
     open: Option<Piece>,
     held: Option<Piece>,
+    /// The command that was drawn before the one that is now.
+    previous: u64,
 }
 
 impl Die {
@@ -125,17 +127,14 @@ impl Die {
             services: Vec::new(),
             open: None,
             held: None,
+            previous: 0,
         }
     }
 
-    /// Whom a command serves that a lane of the die has begun; forgets what is over.
+    /// Whom a command serves that a lane of the die has begun.
     pub fn service(&mut self, lane: usize, command: u64, task: &'static str) -> &mut Service {
         if self.current[lane] != command {
             self.current[lane] = command;
-            let Self { current, open, held, .. } = &*self;
-            let drawn = |piece: &Option<Piece>| piece.as_ref().map_or(0, |piece| piece.command);
-            let live = [current[0], current[1], drawn(open), drawn(held)];
-            self.services.retain(|service| live.contains(&service.command));
             self.services.push(Service { command, task, requests: Vec::new(), flows: Vec::new() });
         }
         self.services.last_mut().expect("it was added last")
@@ -161,6 +160,7 @@ impl Die {
             self.take_over(entry.ready);
             self.open = Some(Piece::new(logged, entry.ready));
             self.open.iter_mut().for_each(|open| open.add(entry));
+            self.forget(*command);
         }
     }
 
@@ -174,8 +174,17 @@ impl Die {
             open = Piece { end: now, service: None, ..open };
             self.held = Some(rest);
         }
+        self.previous = open.command;
         open.service = self.service_of(open.command).cloned();
         self.strip.waiting.push_back(open);
+    }
+
+    /// Forgets whom commands served that are over, now that `command` is drawn: all older ones but the current ones of the lanes, one of
+    /// which may be suspended, and in cache mode those that were begun just before.
+    fn forget(&mut self, command: u64) {
+        let held = self.held.as_ref().map_or(0, |held| held.command);
+        let live = [self.current[0], self.current[1], self.previous, held];
+        self.services.retain(|service| service.command >= command || live.contains(&service.command));
     }
 
     /// An entry of the command before the current one.

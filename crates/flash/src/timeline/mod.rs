@@ -38,7 +38,7 @@ use wordline_nand::log::{Stage, What};
 use wordline_nand::Timing;
 use wordline_timeline::{Arg, Event, TrackId};
 
-/// Slices that a timeline holds if nobody says otherwise: with their names and arguments about 250 MB, which the viewer still
+/// Slices that a timeline holds if nobody says otherwise: with their names and arguments about 170 MB, which the viewer still
 /// opens in a browser.
 pub const MOST_SLICES: u64 = 2_000_000;
 
@@ -82,6 +82,8 @@ pub struct Picture {
     /// No use of a bus is told later than this after its start.
     horizon: Time,
     flows: u64,
+    /// Slices of the buses that wait to be drawn.
+    waiting: u64,
 }
 
 impl Picture {
@@ -123,6 +125,7 @@ impl Picture {
             dies_per_package: Divisor::new(geometry.dies_per_package),
             horizon: horizon(flash.timing(), &geometry),
             flows: 0,
+            waiting: 0,
         })
     }
 
@@ -158,9 +161,10 @@ impl Picture {
             let die = &mut self.dies[logged.die as usize];
             die.draw(&mut self.pen, &self.slots);
             let channel = logged.die / self.geometry.dies_per_channel();
-            self.buses[channel as usize].draw(&mut self.pen, now.saturating_sub(self.horizon), &self.timing);
+            let before = now.saturating_sub(self.horizon);
+            self.waiting -= self.buses[channel as usize].draw(&mut self.pen, before, &self.timing);
         }
-        self.pen.limit(now);
+        self.pen.limit(now, self.waiting);
     }
 
     /// Whether all that can be seen is drawn at `now`.
@@ -200,7 +204,7 @@ impl Picture {
                 let of_package = self.dies_per_package.remainder(logged.die);
                 let (channel, package) = (package / self.geometry.packages, package % self.geometry.packages);
                 let entry = &logged.entry;
-                self.buses[channel as usize].push(Use {
+                let one = Use {
                     start: entry.start,
                     end: entry.end,
                     ready: entry.ready,
@@ -210,7 +214,9 @@ impl Picture {
                     die: of_package,
                     command: logged.command,
                     task,
-                });
+                };
+                self.waiting += one.slices();
+                self.buses[channel as usize].push(one);
             }
         }
     }

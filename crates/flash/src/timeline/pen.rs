@@ -126,9 +126,9 @@ impl Pen {
         }
     }
 
-    /// Cuts the timeline if it holds as much as it may.
-    pub fn limit(&mut self, now: Time) {
-        if self.slices >= self.most {
+    /// Cuts the timeline if it holds as much as it may, with `waiting` slices that are not drawn yet.
+    pub fn limit(&mut self, now: Time, waiting: u64) {
+        if self.slices + waiting >= self.most {
             self.cut(now, Cut::Full(self.most));
         }
     }

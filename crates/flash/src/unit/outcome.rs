@@ -9,7 +9,7 @@ use serde::Serialize;
 use wordline_base::{Histogram, Time};
 use wordline_nand::chain::{self, Cycle};
 use wordline_nand::log::What;
-use wordline_nand::package::DieTimes;
+use wordline_nand::times::DieTimes;
 use wordline_nand::wear::WearCounts;
 use wordline_nand::{Command, Timing};
 

@@ -1,0 +1,592 @@
+//! The state machine of a die: what each lane works on, phase by phase, on the bus and in the cells.
+
+use crate::bus::Bus;
+use crate::cells::Violation;
+use crate::chain::Segment;
+use crate::command::{Command, Kind};
+use crate::log::{Entry, Log, Stage, What};
+use crate::package::{Around, Lane, Step};
+use crate::times::DieTimes;
+use crate::timing::Timing;
+use serde::{Deserialize, Serialize};
+use wordline_base::Time;
+
+/// Bytes of a feature.
+const FEATURE_BYTES: u32 = 4;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    #[default]
+    Idle,
+    /// Addresses (and data) of plane `next` go in next.
+    Setup,
+    /// Data of plane `next` come out next.
+    Out,
+    /// Destinations of plane `next` of a copyback go in next.
+    Store,
+    /// The array works on all planes; the command ends with it.
+    Array,
+    /// Cache read: the page comes into the data register.
+    Sense,
+    /// Cache read: data of plane `next` of the command before come out next.
+    OutHeld,
+    /// Cache read: the last of them do.
+    OutHeldLast,
+    /// Cache program: the data go into the cache register.
+    Load,
+    /// Cache program: they move to the data register.
+    Move,
+    /// The caller decides what follows.
+    Choice,
+    /// The array comes to rest.
+    Suspend,
+    /// The data had too many errors: the page is read again with other thresholds.
+    Retry,
+}
+
+/// What a lane of a die works on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Slot {
+    command: Command,
+    /// Cache read: the command whose data are in the cache register.
+    held: Command,
+    phase: Phase,
+    next: u8,
+    /// Whether a command in cache mode came before this one.
+    sequence: bool,
+    /// Read retries still to come.
+    retries: u8,
+    /// Cache mode: when the cells are done with the data register.
+    array_until: Time,
+    /// The last use of the bus: when it was ready for it, what it was, how long, and what the die does after it.
+    ready: Time,
+    segment: Segment,
+    bytes: u32,
+    on_bus: Time,
+    busy: Time,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Die {
+    main: Slot,
+    aside: Slot,
+    /// What is left of the main command while it is suspended.
+    suspended: Option<Time>,
+    /// Planes whose program or erase failed, of the last command.
+    pub(crate) failed: u8,
+    /// Read retries that the last command takes.
+    pub(crate) retries: u8,
+    /// Where its time went.
+    pub(crate) times: DieTimes,
+}
+
+impl Die {
+    /// Whether a lane takes a command now.
+    #[inline]
+    pub(crate) fn takes(&self, lane: Lane, command: &Command) -> bool {
+        match lane {
+            Lane::Main => self.main.phase == Phase::Idle,
+            Lane::Aside => self.takes_aside(command),
+        }
+    }
+
+    /// Whether the main command is suspended.
+    #[inline]
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.suspended.is_some()
+    }
+
+    /// Starts a command on a free lane.
+    #[inline]
+    pub(crate) fn begin<B: Bus, L: Log>(
+        &mut self,
+        die: u32,
+        lane: Lane,
+        command: &Command,
+        mut around: Around<'_, B, L>,
+    ) -> Time {
+        let retries = std::mem::take(&mut self.retries);
+        let slot = self.slot(lane);
+        slot.command.assign(command);
+        slot.phase = Phase::Setup;
+        slot.next = 0;
+        slot.sequence = false;
+        slot.retries = retries;
+        self.set_up(die, lane, &mut around)
+    }
+
+    /// Whether a command may follow the current one.
+    pub(crate) fn may_follow(&self, die: u32, command: &Command) -> Result<(), Violation> {
+        if self.main.phase != Phase::Choice {
+            return Err(Violation::Busy { die });
+        }
+        if self.main.command.kind != command.kind || !self.main.command.same_planes(command) {
+            return Err(Violation::Follower { die });
+        }
+        Ok(())
+    }
+
+    /// Takes the command that follows.
+    pub(crate) fn follow<B: Bus, L: Log>(&mut self, die: u32, command: &Command, mut around: Around<'_, B, L>) -> Time {
+        let slot = &mut self.main;
+        slot.retries = std::mem::take(&mut self.retries);
+        slot.next = 0;
+        if command.kind == Kind::Read {
+            let continues = command.continues(&slot.command);
+            std::mem::swap(&mut slot.held, &mut slot.command);
+            slot.command.assign(command);
+            slot.sequence = true;
+            if continues {
+                return self.turn(die, Segment::CacheSequential, true, &mut around);
+            }
+        } else {
+            slot.command.assign(command);
+        }
+        self.main.phase = Phase::Setup;
+        self.set_up(die, Lane::Main, &mut around)
+    }
+
+    /// Nothing follows.
+    pub(crate) fn finish<B: Bus, L: Log>(&mut self, die: u32, mut around: Around<'_, B, L>) -> Result<Time, Violation> {
+        let slot = &mut self.main;
+        if slot.phase != Phase::Choice {
+            return Err(Violation::Busy { die });
+        }
+        slot.next = 0;
+        Ok(match (slot.command.kind, slot.sequence) {
+            (Kind::Read, false) => {
+                slot.phase = Phase::Out;
+                self.bring_out(die, Lane::Main, &mut around)
+            }
+            (Kind::Read, true) => self.turn(die, Segment::CacheEnd, false, &mut around),
+            _ => {
+                slot.phase = Phase::Array;
+                slot.array_until
+            }
+        })
+    }
+
+    /// Suspends the main command, which `due` is to end then.
+    pub(crate) fn suspend<B: Bus, L: Log>(
+        &mut self,
+        die: u32,
+        due: Time,
+        around: Around<'_, B, L>,
+    ) -> Result<Option<Time>, Violation> {
+        if !self.can_suspend(due, around.now) {
+            return Err(Violation::NotSuspendable { die });
+        }
+        let erase = self.main.command.kind == Kind::Erase;
+        let segment = if erase { Segment::EraseSuspend } else { Segment::ProgramSuspend };
+        let Die { main, aside, suspended, times, .. } = self;
+        aside.command.assign(&main.command);
+        let end = aside.pass::<L>(segment, 0, 0, times, around.now, around.timing, around.bus);
+        if L::WANTED {
+            aside.tell_bus(die, end, around.log);
+        }
+        aside.on_bus = 0;
+        if end >= due {
+            return Ok(None);
+        }
+        *suspended = Some(due - end);
+        if L::WANTED {
+            main.tell_cut(die, due, end, around.log);
+        }
+        main.on_bus = 0;
+        aside.phase = Phase::Suspend;
+        aside.busy = around.timing.pauses.suspend;
+        times.register += aside.busy;
+        Ok(Some(end + aside.busy))
+    }
+
+    /// Lets the suspended command go on.
+    pub(crate) fn resume<B: Bus, L: Log>(&mut self, die: u32, around: Around<'_, B, L>) -> Result<Time, Violation> {
+        let Die { main, aside, suspended, times, .. } = self;
+        let Some(left) = suspended.filter(|_| aside.phase == Phase::Idle) else {
+            return Err(Violation::NotSuspended { die });
+        };
+        let erase = main.command.kind == Kind::Erase;
+        let segment = if erase { Segment::EraseResume } else { Segment::ProgramResume };
+        aside.command.assign(&main.command);
+        let end = aside.pass::<L>(segment, 0, 0, times, around.now, around.timing, around.bus);
+        if L::WANTED {
+            aside.tell_bus(die, end, around.log);
+        }
+        aside.on_bus = 0;
+        *suspended = None;
+        main.busy = around.timing.pauses.resume + left;
+        times.register += around.timing.pauses.resume;
+        Ok(end + main.busy)
+    }
+
+    /// Carries a lane on at the time that it asked for.
+    #[inline]
+    pub(crate) fn step<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, mut around: Around<'_, B, L>) -> Step {
+        let slot = self.slot(lane);
+        if L::WANTED {
+            slot.tell(die, around.now, around.log);
+        }
+        match slot.phase {
+            Phase::Setup => Step::At(self.set_up(die, lane, &mut around)),
+            Phase::Out => Step::At(self.bring_out(die, lane, &mut around)),
+            Phase::Array => {
+                slot.phase = Phase::Idle;
+                Step::Done
+            }
+            Phase::Store => Step::At(self.store(die, &mut around)),
+            Phase::Sense => {
+                slot.phase = Phase::Choice;
+                Step::Ready { ended: false }
+            }
+            Phase::OutHeld => Step::At(self.bring_out_held(&mut around)),
+            Phase::OutHeldLast => {
+                slot.phase = Phase::Choice;
+                Step::Ready { ended: true }
+            }
+            Phase::Load => Step::At(self.load(die, &mut around)),
+            Phase::Move => {
+                slot.phase = Phase::Choice;
+                let ended = slot.sequence;
+                slot.sequence = true;
+                Step::Ready { ended }
+            }
+            Phase::Suspend => {
+                slot.phase = Phase::Idle;
+                Step::Ready { ended: false }
+            }
+            Phase::Retry => Step::At(self.retry(lane, &mut around)),
+            Phase::Idle | Phase::Choice => Step::Done,
+        }
+    }
+
+    #[inline]
+    fn slot(&mut self, lane: Lane) -> &mut Slot {
+        match lane {
+            Lane::Main => &mut self.main,
+            Lane::Aside => &mut self.aside,
+        }
+    }
+
+    /// Whether a single program or erase works in the cells, which `due` is to end then.
+    pub(crate) fn can_suspend(&self, due: Time, now: Time) -> bool {
+        let Slot { command, phase, sequence, busy, .. } = &self.main;
+        let alone = matches!(command.kind, Kind::Program | Kind::Erase) && !sequence && !command.cache;
+        // Before `due - busy` the bus still carries the command.
+        *phase == Phase::Array && alone && self.suspended.is_none() && due <= now + busy && now < due
+    }
+
+    fn takes_aside(&self, command: &Command) -> bool {
+        let apart = |other: &crate::PageAddress| {
+            command.pages().iter().all(|page| (page.plane, page.block) != (other.plane, other.block))
+                || (self.main.command.kind == Kind::Program && command.pages().iter().all(|page| page != other))
+        };
+        self.suspended.is_some()
+            && self.aside.phase == Phase::Idle
+            && command.kind == Kind::Read
+            && !command.cache
+            && self.main.command.pages().iter().all(apart)
+    }
+
+    /// The address, and data, of the next plane.
+    #[inline]
+    fn set_up<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
+        let Around { now, timing, bus, .. } = around;
+        let times = &mut self.times;
+        let slot = match lane {
+            Lane::Main => &mut self.main,
+            Lane::Aside => &mut self.aside,
+        };
+        let at = usize::from(slot.next);
+        let (kind, planes) = (slot.command.kind, slot.command.planes());
+        let bytes = slot.command.bytes()[at];
+        if at + 1 < planes {
+            slot.next += 1;
+            let segment = match kind {
+                Kind::Read | Kind::Copyback => Segment::ReadQueue,
+                Kind::Program => Segment::ProgramQueue,
+                Kind::Erase => Segment::EraseQueue,
+            };
+            let bytes = if kind == Kind::Program { bytes } else { 0 };
+            times.dummy += timing.pauses.dummy;
+            return slot.pass::<L>(segment, bytes, timing.pauses.dummy, times, *now, timing, *bus);
+        }
+        slot.next = 0;
+        let page = slot.command.pages()[at];
+        match kind {
+            Kind::Read if slot.sequence => self.turn(die, Segment::CacheRandom, true, around),
+            Kind::Read => {
+                slot.phase = if slot.command.cache { Phase::Sense } else { Phase::Out };
+                let busy = timing.t_r(page.page);
+                times.cells[0][planes - 1] += busy;
+                let end = slot.pass::<L>(Segment::Read, 0, busy, times, *now, timing, *bus);
+                slot.array_until = end;
+                end
+            }
+            Kind::Copyback => {
+                let out = slot.plane_to_check(0);
+                slot.phase = if out.is_some() { Phase::Out } else { Phase::Store };
+                slot.next = out.unwrap_or(0);
+                let busy = timing.t_r(page.page);
+                times.cells[0][planes - 1] += busy;
+                slot.pass::<L>(Segment::CopybackRead, 0, busy, times, *now, timing, *bus)
+            }
+            Kind::Program if slot.command.cache || slot.sequence => {
+                // When the data are in is known only when they are: commands may pass them on the bus.
+                slot.phase = Phase::Load;
+                let segment = if slot.command.cache { Segment::ProgramCache } else { Segment::Program };
+                slot.pass::<L>(segment, bytes, 0, times, *now, timing, *bus)
+            }
+            Kind::Program => {
+                slot.phase = Phase::Array;
+                let busy = slot.program_time(die, timing);
+                times.cells[1][planes - 1] += busy;
+                slot.pass::<L>(Segment::Program, bytes, busy, times, *now, timing, *bus)
+            }
+            Kind::Erase => {
+                slot.phase = Phase::Array;
+                let busy = timing.t_bers;
+                times.cells[2][planes - 1] += busy;
+                slot.pass::<L>(Segment::Erase, 0, busy, times, *now, timing, *bus)
+            }
+        }
+    }
+
+    /// Data of the next plane come out of the register.
+    #[inline]
+    fn bring_out<B: Bus, L: Log>(&mut self, _die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
+        let times = &mut self.times;
+        let slot = match lane {
+            Lane::Main => &mut self.main,
+            Lane::Aside => &mut self.aside,
+        };
+        let at = usize::from(slot.next);
+        let planes = slot.command.planes();
+        let segment = if planes == 1 { Segment::ReadOut } else { Segment::ReadOutPlane };
+        let copyback = slot.command.kind == Kind::Copyback;
+        let next = if copyback { slot.plane_to_check(at + 1) } else { (at + 1 < planes).then_some(slot.next + 1) };
+        if let Some(next) = next {
+            slot.next = next;
+        } else {
+            slot.next = 0;
+            // The end of the transfer is the end of a read: the phase only waits for the time to come.
+            slot.phase = match slot.command.kind {
+                _ if slot.retries > 0 => Phase::Retry,
+                Kind::Copyback => Phase::Store,
+                _ => Phase::Array,
+            };
+        }
+        slot.pass::<L>(segment, slot.command.bytes()[at], 0, times, around.now, around.timing, around.bus)
+    }
+
+    /// SET FEATURES moves the read thresholds, then the read starts anew.
+    #[cold]
+    fn retry<B: Bus, L: Log>(&mut self, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
+        let times = &mut self.times;
+        let slot = match lane {
+            Lane::Main => &mut self.main,
+            Lane::Aside => &mut self.aside,
+        };
+        slot.retries -= 1;
+        slot.next = 0;
+        slot.phase = Phase::Setup;
+        let busy = around.timing.pauses.feature;
+        slot.pass::<L>(Segment::SetFeatures, FEATURE_BYTES, busy, times, around.now, around.timing, around.bus)
+    }
+
+    /// The destination of the next plane of a copyback.
+    fn store<B: Bus, L: Log>(&mut self, die: u32, around: &mut Around<'_, B, L>) -> Time {
+        let Die { main: slot, times, .. } = self;
+        let timing = around.timing;
+        let planes = slot.command.planes();
+        let (segment, busy) = if usize::from(slot.next) + 1 < planes {
+            slot.next += 1;
+            times.dummy += timing.pauses.dummy;
+            (Segment::CopybackProgramQueue, timing.pauses.dummy)
+        } else {
+            slot.phase = Phase::Array;
+            let busy = slot.program_time(die, timing);
+            times.cells[1][planes - 1] += busy;
+            (Segment::CopybackProgram, busy)
+        };
+        slot.pass::<L>(segment, 0, busy, times, around.now, timing, around.bus)
+    }
+
+    /// Cache read: the page in the data register moves to the cache register as soon as it is complete; `more` tells whether the
+    /// cells then go on with another.
+    fn turn<B: Bus, L: Log>(&mut self, die: u32, by: Segment, more: bool, around: &mut Around<'_, B, L>) -> Time {
+        let Die { main: slot, times, .. } = self;
+        let timing = around.timing;
+        let end = slot.pass::<L>(by, 0, 0, times, around.now, timing, around.bus);
+        if L::WANTED {
+            slot.tell_bus(die, end, around.log);
+        }
+        slot.on_bus = 0;
+        let moved = end.max(slot.array_until) + timing.pauses.cache_read;
+        times.register += timing.pauses.cache_read;
+        if L::WANTED {
+            let start = moved - timing.pauses.cache_read;
+            slot.tell_array(die, Stage::Register, (start, moved), around.log);
+        }
+        slot.next = 0;
+        slot.busy = 0;
+        if more {
+            // In a sequence the die itself looks for better thresholds.
+            let senses = 1 + Time::from(std::mem::take(&mut slot.retries));
+            let busy = timing.t_r(slot.command.pages()[0].page) * senses;
+            times.cells[0][slot.command.planes() - 1] += busy;
+            slot.array_until = moved + busy;
+            if L::WANTED {
+                slot.tell_array(die, Stage::Ton, (moved, slot.array_until), around.log);
+            }
+            slot.phase = Phase::OutHeld;
+        } else {
+            slot.phase = Phase::Out;
+        }
+        moved
+    }
+
+    /// Cache read: data of the next plane come out of the cache register.
+    fn bring_out_held<B: Bus, L: Log>(&mut self, around: &mut Around<'_, B, L>) -> Time {
+        let Die { main: slot, times, .. } = self;
+        let at = usize::from(slot.next);
+        let planes = slot.held.planes();
+        let segment = if planes == 1 { Segment::ReadOut } else { Segment::ReadOutPlane };
+        if at + 1 < planes {
+            slot.next += 1;
+        } else {
+            slot.next = 0;
+            slot.phase = Phase::OutHeldLast;
+        }
+        slot.pass::<L>(segment, slot.held.bytes()[at], 0, times, around.now, around.timing, around.bus)
+    }
+
+    /// Cache program: the data are in; they move on as soon as the cells are done with the data before them.
+    fn load<B: Bus, L: Log>(&mut self, die: u32, around: &mut Around<'_, B, L>) -> Time {
+        let Die { main: slot, times, .. } = self;
+        let timing = around.timing;
+        let mut start = around.now.max(slot.array_until);
+        if slot.command.cache {
+            let moves = timing.pauses.cache_program;
+            if L::WANTED {
+                slot.tell_array(die, Stage::Register, (start, start + moves), around.log);
+            }
+            start += moves;
+            times.register += moves;
+        }
+        let busy = slot.program_time(die, timing);
+        times.cells[1][slot.command.planes() - 1] += busy;
+        slot.array_until = start + busy;
+        slot.busy = 0;
+        if L::WANTED {
+            slot.tell_array(die, Stage::Tin, (start, slot.array_until), around.log);
+        }
+        if slot.command.cache {
+            slot.phase = Phase::Move;
+            start
+        } else {
+            slot.phase = Phase::Array;
+            slot.array_until
+        }
+    }
+}
+
+impl Slot {
+    /// Uses the bus and then rests for `busy`; gives the time of the end.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn pass<L: Log>(
+        &mut self,
+        segment: Segment,
+        bytes: u32,
+        busy: Time,
+        times: &mut DieTimes,
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
+    ) -> Time {
+        let on_bus = timing.on_bus(segment, bytes);
+        let start = bus.reserve(now, on_bus, !segment.moves_data());
+        times.contention += start - now;
+        times.bus[segment as usize] += on_bus;
+        times.uses[segment as usize] += 1;
+        self.busy = busy;
+        if L::WANTED {
+            self.ready = now;
+            self.segment = segment;
+            self.bytes = bytes;
+            self.on_bus = on_bus;
+        }
+        start + on_bus + busy
+    }
+
+    /// The first plane of a copyback, from number `from` on, of which data come out.
+    fn plane_to_check(&self, from: usize) -> Option<u8> {
+        let bytes = self.command.bytes();
+        (from..bytes.len()).find(|&at| bytes[at] > 0).map(|at| at as u8)
+    }
+
+    /// tPROG of the slowest of the pages that are programmed.
+    #[inline]
+    fn program_time(&self, die: u32, timing: &Timing) -> Time {
+        let pages = if self.command.kind == Kind::Copyback { self.command.targets() } else { self.command.pages() };
+        let mut longest = timing.t_prog_at(die, pages[0]);
+        if timing.has_spread() {
+            longest = pages[1..].iter().fold(longest, |most, &page| most.max(timing.t_prog_at(die, page)));
+        }
+        longest
+    }
+
+    fn entry(&self, die: u32, what: What, ready: Time, (start, end): (Time, Time)) -> Entry {
+        let held = matches!(self.phase, Phase::OutHeld | Phase::OutHeldLast);
+        let command = if held { &self.held } else { &self.command };
+        let page = command.pages().first().copied().unwrap_or_default();
+        let planes = command.planes() as u8;
+        let plane_mask = command.pages().iter().fold(0, |mask, page| mask | 1 << page.plane);
+        let bytes = if matches!(what, What::Bus(_)) { self.bytes } else { 0 };
+        Entry { die, kind: command.kind, held, what, page, planes, plane_mask, bytes, ready, start, end }
+    }
+
+    /// Tells what ended at `now`: a use of the bus, and what the die did after it.
+    fn tell(&mut self, die: u32, now: Time, log: &mut impl Log) {
+        let rest = now - self.busy;
+        if self.on_bus > 0 {
+            self.tell_bus(die, rest, log);
+            self.on_bus = 0;
+        }
+        if self.busy > 0 {
+            self.tell_array(die, self.stage(), (rest, now), log);
+            self.busy = 0;
+        }
+    }
+
+    fn tell_bus(&self, die: u32, end: Time, log: &mut impl Log) {
+        let start = end - self.on_bus;
+        log.enter(&self.entry(die, What::Bus(self.segment), self.ready, (start, end)));
+    }
+
+    fn tell_array(&self, die: u32, stage: Stage, span: (Time, Time), log: &mut impl Log) {
+        log.enter(&self.entry(die, What::Array(stage), span.0, span));
+    }
+
+    /// A suspended command: what it did until `cut`, where it would have ended at `due`.
+    fn tell_cut(&mut self, die: u32, due: Time, cut: Time, log: &mut impl Log) {
+        let rest = due - self.busy;
+        if self.on_bus > 0 {
+            self.tell_bus(die, rest, log);
+        }
+        self.tell_array(die, self.stage(), (rest, cut), log);
+    }
+
+    /// What the die does after the last use of the bus.
+    fn stage(&self) -> Stage {
+        use crate::chain::Busy;
+        match (self.phase, self.segment.spec().busy) {
+            (Phase::Suspend, _) => Stage::Suspend,
+            (_, Busy::Feature) => Stage::Feature,
+            (_, Busy::Read) => Stage::Ton,
+            (_, Busy::Program) => Stage::Tin,
+            (_, Busy::Erase) => Stage::Ber,
+            _ => Stage::Dummy,
+        }
+    }
+}

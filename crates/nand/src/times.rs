@@ -1,0 +1,56 @@
+//! Where the time of a die went.
+
+use crate::chain::SEGMENTS;
+use crate::geometry::MAX_PLANES;
+use serde::{Deserialize, Serialize};
+use wordline_base::Time;
+
+/// Where the time of a die went, in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DieTimes {
+    /// TON, TIN and BER, by the number of planes that took part, less one.
+    pub cells: [[Time; MAX_PLANES]; 3],
+    /// tDBSY.
+    pub dummy: Time,
+    /// Moves between the registers (tRCBSY and tCBSY without waiting for the cells), and of a suspended array.
+    pub register: Time,
+    /// On the bus, by segment.
+    pub bus: [Time; SEGMENTS],
+    /// How often each segment was on the bus.
+    pub uses: [u64; SEGMENTS],
+    /// Ready, and waiting for the bus (contention).
+    pub contention: Time,
+}
+
+impl Default for DieTimes {
+    fn default() -> Self {
+        Self {
+            cells: [[0; MAX_PLANES]; 3],
+            dummy: 0,
+            register: 0,
+            bus: [0; SEGMENTS],
+            uses: [0; SEGMENTS],
+            contention: 0,
+        }
+    }
+}
+
+impl DieTimes {
+    /// TON, TIN and BER.
+    #[must_use]
+    pub fn stages(&self) -> [Time; 3] {
+        self.cells.map(|by_planes| by_planes.iter().sum())
+    }
+
+    /// TON, TIN and BER, each times the planes that took part: what the cells consume.
+    #[must_use]
+    pub fn plane_stages(&self) -> [Time; 3] {
+        self.cells.map(|by_planes| by_planes.iter().zip(1..).map(|(time, planes): (_, Time)| time * planes).sum())
+    }
+
+    /// In the die: TON, TIN, BER, tDBSY, and the moves between registers. In cache mode the bus works at the same time.
+    #[must_use]
+    pub fn array(&self) -> Time {
+        self.stages().iter().sum::<Time>() + self.dummy + self.register
+    }
+}
