@@ -166,6 +166,25 @@ pub struct BlockRecord {
     pub bad: bool,
 }
 
+impl BlockRecord {
+    /// A program of another page than the next one: of the last one, if it may be programmed in parts, or against a rule.
+    #[cold]
+    fn program_again(&mut self, die: u32, at: PageAddress, most: u8) -> Result<(), Violation> {
+        let (PageAddress { plane, block, page }, next) = (at, self.next_page);
+        if self.bad {
+            return Err(Violation::BadBlock { die, plane, block });
+        }
+        if page > next {
+            return Err(Violation::OutOfOrder { die, plane, block, page, next });
+        }
+        if page + 1 < next || self.programs >= most {
+            return Err(Violation::ProgrammedTwice { die, plane, block, page, next });
+        }
+        self.programs += 1;
+        Ok(())
+    }
+}
+
 /// The cells of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cells {
@@ -259,23 +278,12 @@ impl Cells {
     pub fn program(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
         let most = self.rules.partial_programs;
         let record = self.block(die, at)?;
-        let (PageAddress { plane, block, page }, next, bad) = (at, record.next_page, record.bad);
-        if bad {
-            return Err(Violation::BadBlock { die, plane, block });
-        }
-        if page + 1 == next && record.programs < most {
-            record.programs += 1;
+        if at.page == record.next_page && !record.bad {
+            record.next_page += 1;
+            record.programs = 1;
             return Ok(());
         }
-        if page < next {
-            return Err(Violation::ProgrammedTwice { die, plane, block, page, next });
-        }
-        if page > next {
-            return Err(Violation::OutOfOrder { die, plane, block, page, next });
-        }
-        record.next_page += 1;
-        record.programs = 1;
-        Ok(())
+        record.program_again(die, at, most)
     }
 
     /// Takes note of an erase.

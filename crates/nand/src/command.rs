@@ -48,17 +48,16 @@ impl Command {
         self.count = 0;
     }
 
-    /// Becomes a copy of another command; moves only the pages that it has.
+    /// Becomes a copy of another command. Arrays of fixed size move in a few wide instructions, parts of them would be calls.
     #[inline]
     pub(crate) fn assign(&mut self, other: &Self) {
         self.kind = other.kind;
         self.cache = other.cache;
         self.count = other.count;
-        let count = usize::from(other.count);
-        self.pages[..count].copy_from_slice(&other.pages[..count]);
-        self.bytes[..count].copy_from_slice(&other.bytes[..count]);
+        self.pages = other.pages;
+        self.bytes = other.bytes;
         if other.kind == Kind::Copyback {
-            self.targets[..count].copy_from_slice(&other.targets[..count]);
+            self.targets = other.targets;
         }
     }
 
@@ -142,7 +141,23 @@ impl Command {
     }
 }
 
+#[inline]
 fn distinct(die: u32, pages: &[PageAddress], same_offset: bool) -> Result<(), Violation> {
+    let (mut seen, mut clash) = (0_u32, false);
+    for page in pages {
+        let plane = 1 << (page.plane % 32);
+        clash |= seen & plane != 0 || (same_offset && page.page != pages[0].page);
+        seen |= plane;
+    }
+    if clash {
+        return clashing(die, pages, same_offset);
+    }
+    Ok(())
+}
+
+/// Names the two that clash; none do where a plane is beyond any die's, which the cells refuse.
+#[cold]
+fn clashing(die: u32, pages: &[PageAddress], same_offset: bool) -> Result<(), Violation> {
     for (at, page) in pages.iter().enumerate() {
         let clash =
             pages[..at].iter().find(|other| other.plane == page.plane || (same_offset && other.page != page.page));

@@ -231,23 +231,26 @@ impl Package {
         if pages.len() > 1 {
             command.check_planes(die)?;
         }
-        for (at, &page) in pages.iter().enumerate() {
-            match command.kind {
-                Kind::Read => self.cells.read(die, page)?,
-                Kind::Program => self.cells.program(die, page)?,
-                Kind::Erase => self.cells.erase(die, page)?,
-                Kind::Copyback => {
-                    let to = command.targets()[at];
-                    if to.plane != page.plane {
-                        return Err(Violation::MoveAcrossPlanes { die, plane: page.plane, other_plane: to.plane });
-                    }
-                    self.cells.read(die, page)?;
-                    self.cells.program(die, to)?;
-                }
-            }
+        match command.kind {
+            Kind::Read => pages.iter().try_for_each(|&page| self.cells.read(die, page))?,
+            Kind::Program => pages.iter().try_for_each(|&page| self.cells.program(die, page))?,
+            Kind::Erase => pages.iter().try_for_each(|&page| self.cells.erase(die, page))?,
+            Kind::Copyback => self.copy(die, command)?,
         }
         if self.wear.is_some() {
             self.wear_off(now, die, command);
+        }
+        Ok(())
+    }
+
+    /// Pages are moved inside their planes.
+    fn copy(&mut self, die: u32, command: &Command) -> Result<(), Violation> {
+        for (&page, &to) in command.pages().iter().zip(command.targets()) {
+            if to.plane != page.plane {
+                return Err(Violation::MoveAcrossPlanes { die, plane: page.plane, other_plane: to.plane });
+            }
+            self.cells.read(die, page)?;
+            self.cells.program(die, to)?;
         }
         Ok(())
     }
