@@ -532,7 +532,7 @@ fn random_drives() {
         suspended += counters.suspensions;
         let flash = watched.drive.kernel().flash();
         for die in 0..flash.geometry().dies() {
-            let uses = flash.die_times(die).uses;
+            let uses = flash.die_times(die).bus.map(|used| used.count);
             read_on += uses[Segment::CacheRandom as usize] + uses[Segment::CacheSequential as usize];
             programmed_on += uses[Segment::ProgramCache as usize];
         }

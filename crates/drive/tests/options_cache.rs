@@ -62,7 +62,7 @@ const CACHE: &str = "policy = \"cache\"";
 const NONE: &str = "policy = \"none\"";
 
 fn uses(drive: &Drive, segment: Segment) -> u64 {
-    drive.kernel().flash().die_times(0).uses[segment as usize]
+    drive.kernel().flash().die_times(0).bus[segment as usize].count
 }
 
 /// Three programs back to back: while the cells write one, the data of the next come in, and each but the last takes tCBSY

@@ -58,7 +58,7 @@ fn on_bus(copyback: &str) -> Time {
 }
 
 fn uses(drive: &Drive, segment: Segment) -> u64 {
-    drive.kernel().flash().die_times(0).uses[segment as usize]
+    drive.kernel().flash().die_times(0).bus[segment as usize].count
 }
 
 /// Writes one at a time. Where the end of one starts a copyback or an erase, the next waits for it and for nothing else.

@@ -12,7 +12,7 @@ use wordline_nand::chain::{self, Cycle};
 use wordline_nand::energy::{Activity, Energy, EnergyConfig};
 use wordline_nand::log::{Entry, Log, Silent};
 use wordline_nand::reliability::{ReliabilityConfig, ReliabilityError};
-use wordline_nand::times::DieTimes;
+use wordline_nand::times::{DieTimes, SegmentUse};
 use wordline_nand::wear::WearCounts;
 use wordline_nand::{Around, Command, Lane, Package, Port, SharedBus, Step, Timing, Violation};
 
@@ -227,7 +227,7 @@ impl Flash {
             let times = package_of.times(die);
             let mut on_bus = 0;
             for segment in chain::ALL {
-                let (uses, bus) = (times.uses[segment as usize], times.bus[segment as usize]);
+                let SegmentUse { count: uses, time: bus } = times.bus[segment as usize];
                 let fixed = self.timing.fixed(segment);
                 let data = bus - uses * (fixed.command + fixed.address + fixed.wait);
                 sum.command += uses * fixed.command;

@@ -49,7 +49,7 @@ enum Phase {
 struct Slot {
     command: Command,
     /// Cache read: the command whose data are in the cache register.
-    held: Command,
+    held: Box<Command>,
     phase: Phase,
     next: u8,
     /// Whether a command in cache mode came before this one.
@@ -69,7 +69,8 @@ struct Slot {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Die {
     main: Slot,
-    aside: Slot,
+    /// Apart, so that the lines of memory which every command touches are few.
+    aside: Box<Slot>,
     /// What is left of the main command while it is suspended.
     suspended: Option<Time>,
     /// Planes whose program or erase failed, of the last command.
@@ -127,13 +128,14 @@ impl Die {
     }
 
     /// Takes the command that follows.
+    #[cold]
     pub(crate) fn follow<B: Bus, L: Log>(&mut self, die: u32, command: &Command, mut around: Around<'_, B, L>) -> Time {
         let slot = &mut self.main;
         slot.retries = std::mem::take(&mut self.retries);
         slot.next = 0;
         if command.kind == Kind::Read {
             let continues = command.continues(&slot.command);
-            std::mem::swap(&mut slot.held, &mut slot.command);
+            std::mem::swap(&mut *slot.held, &mut slot.command);
             slot.command.assign(command);
             slot.sequence = true;
             if continues {
@@ -147,6 +149,7 @@ impl Die {
     }
 
     /// Nothing follows.
+    #[cold]
     pub(crate) fn finish<B: Bus, L: Log>(&mut self, die: u32, mut around: Around<'_, B, L>) -> Result<Time, Violation> {
         let slot = &mut self.main;
         if slot.phase != Phase::Choice {
@@ -156,7 +159,7 @@ impl Die {
         Ok(match (slot.command.kind, slot.sequence) {
             (Kind::Read, false) => {
                 slot.phase = Phase::Out;
-                self.bring_out(die, Lane::Main, &mut around)
+                self.bring_out(Lane::Main, &mut around)
             }
             (Kind::Read, true) => self.turn(die, Segment::CacheEnd, false, &mut around),
             _ => {
@@ -167,6 +170,7 @@ impl Die {
     }
 
     /// Suspends the main command, which `due` is to end then.
+    #[cold]
     pub(crate) fn suspend<B: Bus, L: Log>(
         &mut self,
         die: u32,
@@ -200,6 +204,7 @@ impl Die {
     }
 
     /// Lets the suspended command go on.
+    #[cold]
     pub(crate) fn resume<B: Bus, L: Log>(&mut self, die: u32, around: Around<'_, B, L>) -> Result<Time, Violation> {
         let Die { main, aside, suspended, times, .. } = self;
         let Some(left) = suspended.filter(|_| aside.phase == Phase::Idle) else {
@@ -228,22 +233,31 @@ impl Die {
         }
         match slot.phase {
             Phase::Setup => Step::At(self.set_up(die, lane, &mut around)),
-            Phase::Out => Step::At(self.bring_out(die, lane, &mut around)),
+            Phase::Out => Step::At(self.bring_out(lane, &mut around)),
             Phase::Array => {
                 slot.phase = Phase::Idle;
                 Step::Done
             }
-            Phase::Store => Step::At(self.store(die, &mut around)),
+            _ => self.step_apart(die, lane, &mut around),
+        }
+    }
+
+    /// The phases of cache mode, of moves, suspensions and retries.
+    #[cold]
+    fn step_apart<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Step {
+        let slot = self.slot(lane);
+        match slot.phase {
+            Phase::Store => Step::At(self.store(die, around)),
             Phase::Sense => {
                 slot.phase = Phase::Choice;
                 Step::Ready { ended: false }
             }
-            Phase::OutHeld => Step::At(self.bring_out_held(&mut around)),
+            Phase::OutHeld => Step::At(self.bring_out_held(around)),
             Phase::OutHeldLast => {
                 slot.phase = Phase::Choice;
                 Step::Ready { ended: true }
             }
-            Phase::Load => Step::At(self.load(die, &mut around)),
+            Phase::Load => Step::At(self.load(die, around)),
             Phase::Move => {
                 slot.phase = Phase::Choice;
                 let ended = slot.sequence;
@@ -254,8 +268,8 @@ impl Die {
                 slot.phase = Phase::Idle;
                 Step::Ready { ended: false }
             }
-            Phase::Retry => Step::At(self.retry(lane, &mut around)),
-            Phase::Idle | Phase::Choice => Step::Done,
+            Phase::Retry => Step::At(self.retry(lane, around)),
+            Phase::Setup | Phase::Out | Phase::Array | Phase::Idle | Phase::Choice => Step::Done,
         }
     }
 
@@ -311,49 +325,55 @@ impl Die {
             return slot.pass::<L>(segment, bytes, timing.pauses.dummy, times, *now, timing, *bus);
         }
         slot.next = 0;
-        let page = slot.command.pages()[at];
-        match kind {
-            Kind::Read if slot.sequence => self.turn(die, Segment::CacheRandom, true, around),
-            Kind::Read => {
-                slot.phase = if slot.command.cache { Phase::Sense } else { Phase::Out };
-                let busy = timing.t_r(page.page);
-                times.cells[0][planes - 1] += busy;
-                let end = slot.pass::<L>(Segment::Read, 0, busy, times, *now, timing, *bus);
-                slot.array_until = end;
-                end
-            }
-            Kind::Copyback => {
-                let out = slot.plane_to_check(0);
-                slot.phase = if out.is_some() { Phase::Out } else { Phase::Store };
-                slot.next = out.unwrap_or(0);
-                let busy = timing.t_r(page.page);
-                times.cells[0][planes - 1] += busy;
-                slot.pass::<L>(Segment::CopybackRead, 0, busy, times, *now, timing, *bus)
-            }
-            Kind::Program if slot.command.cache || slot.sequence => {
-                // When the data are in is known only when they are: commands may pass them on the bus.
-                slot.phase = Phase::Load;
-                let segment = if slot.command.cache { Segment::ProgramCache } else { Segment::Program };
-                slot.pass::<L>(segment, bytes, 0, times, *now, timing, *bus)
-            }
-            Kind::Program => {
-                slot.phase = Phase::Array;
-                let busy = slot.program_time(die, timing);
-                times.cells[1][planes - 1] += busy;
-                slot.pass::<L>(Segment::Program, bytes, busy, times, *now, timing, *bus)
-            }
-            Kind::Erase => {
-                slot.phase = Phase::Array;
-                let busy = timing.t_bers;
-                times.cells[2][planes - 1] += busy;
-                slot.pass::<L>(Segment::Erase, 0, busy, times, *now, timing, *bus)
-            }
+        if slot.command.cache || slot.sequence || kind == Kind::Copyback {
+            return self.set_up_apart(die, lane, around);
         }
+        let (segment, bytes, busy, phase) = match kind {
+            Kind::Read | Kind::Copyback => (Segment::Read, 0, timing.t_r(slot.command.pages()[at].page), Phase::Out),
+            Kind::Program => (Segment::Program, bytes, slot.program_time(die, timing), Phase::Array),
+            Kind::Erase => (Segment::Erase, 0, timing.t_bers, Phase::Array),
+        };
+        slot.phase = phase;
+        times.cells[kind as usize][planes - 1] += busy;
+        slot.pass::<L>(segment, bytes, busy, times, *now, timing, *bus)
+    }
+
+    /// The address, and data, of the last plane in cache mode and of a copyback.
+    #[cold]
+    fn set_up_apart<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
+        let Around { now, timing, bus, .. } = around;
+        let times = &mut self.times;
+        let slot = match lane {
+            Lane::Main => &mut self.main,
+            Lane::Aside => &mut *self.aside,
+        };
+        let last = slot.command.planes() - 1;
+        if slot.command.kind == Kind::Program {
+            // When the data are in is known only when they are: commands may pass them on the bus.
+            slot.phase = Phase::Load;
+            let segment = if slot.command.cache { Segment::ProgramCache } else { Segment::Program };
+            return slot.pass::<L>(segment, slot.command.bytes()[last], 0, times, *now, timing, *bus);
+        }
+        if slot.sequence {
+            return self.turn(die, Segment::CacheRandom, true, around);
+        }
+        let busy = timing.t_r(slot.command.pages()[last].page);
+        times.cells[0][last] += busy;
+        if slot.command.kind == Kind::Copyback {
+            let out = slot.plane_to_check(0);
+            slot.phase = if out.is_some() { Phase::Out } else { Phase::Store };
+            slot.next = out.unwrap_or(0);
+            return slot.pass::<L>(Segment::CopybackRead, 0, busy, times, *now, timing, *bus);
+        }
+        slot.phase = Phase::Sense;
+        let end = slot.pass::<L>(Segment::Read, 0, busy, times, *now, timing, *bus);
+        slot.array_until = end;
+        end
     }
 
     /// Data of the next plane come out of the register.
     #[inline]
-    fn bring_out<B: Bus, L: Log>(&mut self, _die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
+    fn bring_out<B: Bus, L: Log>(&mut self, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
         let times = &mut self.times;
         let slot = match lane {
             Lane::Main => &mut self.main,
@@ -507,8 +527,9 @@ impl Slot {
         let on_bus = timing.on_bus(segment, bytes);
         let start = bus.reserve(now, on_bus, !segment.moves_data());
         times.contention += start - now;
-        times.bus[segment as usize] += on_bus;
-        times.uses[segment as usize] += 1;
+        let used = &mut times.bus[segment as usize];
+        used.time += on_bus;
+        used.count += 1;
         self.busy = busy;
         if L::WANTED {
             self.ready = now;

@@ -5,6 +5,15 @@ use crate::geometry::MAX_PLANES;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
+/// How long and how often a segment was on the bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentUse {
+    /// In picoseconds.
+    pub time: Time,
+    /// How often.
+    pub count: u64,
+}
+
 /// Where the time of a die went, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DieTimes {
@@ -15,9 +24,7 @@ pub struct DieTimes {
     /// Moves between the registers (tRCBSY and tCBSY without waiting for the cells), and of a suspended array.
     pub register: Time,
     /// On the bus, by segment.
-    pub bus: [Time; SEGMENTS],
-    /// How often each segment was on the bus.
-    pub uses: [u64; SEGMENTS],
+    pub bus: [SegmentUse; SEGMENTS],
     /// Ready, and waiting for the bus (contention).
     pub contention: Time,
 }
@@ -28,8 +35,7 @@ impl Default for DieTimes {
             cells: [[0; MAX_PLANES]; 3],
             dummy: 0,
             register: 0,
-            bus: [0; SEGMENTS],
-            uses: [0; SEGMENTS],
+            bus: [SegmentUse::default(); SEGMENTS],
             contention: 0,
         }
     }

@@ -51,8 +51,8 @@ pub struct Wear {
 }
 
 impl Wear {
-    /// The wear of package `instance`, with the class of each page of a block; marks the blocks that came bad. `None` if the configuration leaves nothing to watch but the
-    /// rules of the cells, which it sets.
+    /// The wear of package `instance`, with the class of each page of a block; marks the blocks that came bad. `None` if the
+    /// configuration leaves nothing to watch but the rules of the cells, which it sets.
     ///
     /// # Errors
     /// Names the key that cannot be used.

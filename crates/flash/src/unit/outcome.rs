@@ -9,7 +9,7 @@ use serde::Serialize;
 use wordline_base::{Histogram, Time};
 use wordline_nand::chain::{self, Cycle};
 use wordline_nand::log::What;
-use wordline_nand::times::DieTimes;
+use wordline_nand::times::{DieTimes, SegmentUse};
 use wordline_nand::wear::WearCounts;
 use wordline_nand::{Command, Timing};
 
@@ -240,7 +240,7 @@ fn sums(dies: &[DieTimes], timing: &Timing) -> StageTimes {
     let mut sum = StageTimes::default();
     for times in dies {
         for segment in chain::ALL {
-            let (uses, bus) = (times.uses[segment as usize], times.bus[segment as usize]);
+            let SegmentUse { count: uses, time: bus } = times.bus[segment as usize];
             let fixed = timing.fixed(segment);
             let part = |time: Time| (time * uses) as f64 / PS_PER_US;
             sum.cle += part(fixed.command);

@@ -187,8 +187,8 @@ impl Run<'_> {
                 dummy: in_ticks(times.dummy),
                 register: in_ticks(times.register),
                 cells: times.cells.map(|stage| stage.map(in_ticks)),
-                bus: times.bus.map(in_ticks),
-                uses: times.uses,
+                bus: times.bus.map(|used| in_ticks(used.time)),
+                uses: times.bus.map(|used| used.count),
             }
         });
         let (lines, sums) = (logged.iter().map(line).collect(), sums.collect());
