@@ -198,7 +198,8 @@ pub(crate) fn check_options(format: TraceFormat, options: &TraceOptions) -> Resu
             let names: Vec<_> = takers.map(|other| other.name()).collect();
             let problem =
                 format!("means nothing to a trace of format {}; it is for {}", format.name(), names.join(", "));
-            return Err(option(&format!("trace.{key}"), "…", problem));
+            let value = serde_json::to_value(options).unwrap_or_default()[key].to_string();
+            return Err(option(&format!("trace.{key}"), value, problem));
         }
     }
     Ok(())
