@@ -193,7 +193,8 @@ impl Lines {
         let left = self.end - self.start;
         self.number += 1;
         self.current = (self.start, self.end);
-        let problem = format!("the file ends in the middle of it, after {left} of {whole} bytes; is the file complete?");
+        let problem =
+            format!("the file ends in the middle of it, after {left} of {whole} bytes; is the file complete?");
         self.error(*Problem::new("length", b"", problem))
     }
 

@@ -178,7 +178,11 @@ fn vscsi_has_two_versions() {
             assert_eq!(rows(&got), [(0, Write, 51_200, 512), (10 * US, Read, 102_400, 4096), (20 * US, Flush, 0, 0)]);
         }
         let cut = &content[..content.len() - 1];
-        fails(cut, &given(TraceFormat::Vscsi), &["record 3: length", "the file ends in the middle of it", "record 3: "]);
+        fails(
+            cut,
+            &given(TraceFormat::Vscsi),
+            &["record 3: length", "the file ends in the middle of it", "record 3: "],
+        );
         let other = [content.clone(), vscsi(3 - version, 0x28, 512, 0, 9).repeat(9)].concat();
         fails(other, &given(TraceFormat::Vscsi), &["record 4"]);
     }
@@ -198,7 +202,7 @@ OS Version: 5.2.3790, Trace Size: 14848KB, Events Lost: 0
 
 #[test]
 fn etw_finds_its_columns_in_the_header() {
-    let expected = [(0, Read, 0x18f_0b80_00, 4096), (100 * US, Write, 512, 512)];
+    let expected = [(0, Read, 0x1_8f0b_8000, 4096), (100 * US, Write, 512, 512)];
     let got = found(ETW);
     assert_eq!((got.format, got.left_out.ignored), (TraceFormat::Etw, 7));
     assert_eq!(rows(&got), expected);
@@ -206,7 +210,11 @@ fn etw_finds_its_columns_in_the_header() {
     // The later layout has the processor behind the thread.
     let later = ETW.replace("ThreadID,", "ThreadID, CPU,").replace("11844,", "11844,   1,");
     assert_eq!(rows(&found(later)), expected);
-    fails(ETW.replace("IOSize", "Bytes"), &TraceOptions::default(), &["line 2: header `IOSize`: this column is missing"]);
+    fails(
+        ETW.replace("IOSize", "Bytes"),
+        &TraceOptions::default(),
+        &["line 2: header `IOSize`: this column is missing"],
+    );
     fails(ETW.replace("0x00000200,  ", "512,  "), &TraceOptions::default(), &["line 9: IOSize `512`", "hexadecimal"]);
     let headless = ETW.split("EndHeader\n").nth(1).unwrap();
     fails(headless, &given(TraceFormat::Etw), &["line 1: header", "begins with BeginHeader"]);
@@ -335,13 +343,7 @@ fn blktrace_file(version: u32, big: bool) -> Vec<u8> {
 
 #[test]
 fn blktrace_has_two_versions_and_two_byte_orders() {
-    let expected = [
-        (0, Read, 4096, 4096),
-        (US / 1000 * 1, Trim, 12_288, 8192),
-        (US / 1000 * 2, Write, 8192, 512),
-        (US / 1000 * 3, Flush, 0, 0),
-    ];
-    let expected = expected.map(|(time, op, offset, bytes)| (time * 1000, op, offset, bytes));
+    let expected = [(0, Read, 4096, 4096), (US, Trim, 12_288, 8192), (2 * US, Write, 8192, 512), (3 * US, Flush, 0, 0)];
     for (version, big) in [(7, false), (7, true), (8, false), (8, true)] {
         let content = blktrace_file(version, big);
         for packed in [content.clone(), gz(&content), zst(&content)] {
@@ -460,7 +462,10 @@ fn emmc_says_its_size_twice() {
         "0\t\t8\t\t4096\t\t4\t\t1.740780627\t\t1.740812815\t\t1.740851877\t\t1.741075471\n\
          376834 2 1024 5 1.741780627 1.75 1.76 1.77\n",
     );
-    assert_eq!((got.format, rows(&got)), (TraceFormat::Emmc, vec![(0, Read, 0, 4096), (MS, Write, 376_834 * 512, 1024)]));
+    assert_eq!(
+        (got.format, rows(&got)),
+        (TraceFormat::Emmc, vec![(0, Read, 0, 4096), (MS, Write, 376_834 * 512, 1024)])
+    );
     let wrong = "0 8 4096 0 1.0 1.1 1.2 1.3\n".repeat(100) + "0 8 512 0 1.0 1.1 1.2 1.3\n";
     fails(wrong, &TraceOptions::default(), &["line 101: bytes `512`", "is not the sectors"]);
 }

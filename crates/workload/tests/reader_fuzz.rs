@@ -139,7 +139,11 @@ fn mutate(content: &mut Vec<u8>, random: &mut Stream) {
 }
 
 fn rounds() -> u64 {
-    if std::env::var_os("WORDLINE_LONG").is_some_and(|value| value == "1") { 200_000 } else { 6_000 }
+    if std::env::var_os("WORDLINE_LONG").is_some_and(|value| value == "1") {
+        200_000
+    } else {
+        6_000
+    }
 }
 
 #[test]

@@ -35,7 +35,9 @@ fn recognise(sample: &Sample) -> Option<String> {
         && matches!(fields[1], b"R" | b"W")
         && [0, 2, 3, 4].iter().all(|&at| whole(fields[at]).is_ok())
         && fields[4].len() == DIGITS;
-    fits.then(|| "five fields separated by commas, R or W in the second, microseconds since 1970 in the last".to_owned())
+    fits.then(|| {
+        "five fields separated by commas, R or W in the second, microseconds since 1970 in the last".to_owned()
+    })
 }
 
 impl Parser for Alibaba {

@@ -130,7 +130,8 @@ impl Blkparse {
         if self.summary || text.starts_with(b"Input file ") {
             return Ok(None);
         }
-        let problem = "is no event of blkparse's default layout: maj,min cpu seq time pid action RWBS sector + n [process]";
+        let problem =
+            "is no event of blkparse's default layout: maj,min cpu seq time pid action RWBS sector + n [process]";
         Err(Problem::new("line", b"", problem))
     }
 }

@@ -55,9 +55,9 @@ impl Parser for Cloudphysics {
             return Err(words::wrong_count(count, "cloudphysics", "version, time, op, size, lbn"));
         }
         let command = match fields[2] {
-            [_] | [_, _] if fields[2].iter().all(u8::is_ascii_hexdigit) => {
-                fields[2].iter().fold(0, |value, &digit| value * 16 + u64::from((digit as char).to_digit(16).unwrap_or(0)))
-            }
+            [_] | [_, _] if fields[2].iter().all(u8::is_ascii_hexdigit) => fields[2]
+                .iter()
+                .fold(0, |value, &digit| value * 16 + u64::from((digit as char).to_digit(16).unwrap_or(0))),
             other => return Err(Problem::new("op", other, "must be a SCSI command in hexadecimal, such as 28 or 2a")),
         };
         let Some(op) = scsi(command) else { return Ok(None) };

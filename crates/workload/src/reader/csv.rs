@@ -48,7 +48,8 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["read_is", "write_is", "columns", "address_block_bytes", "size_block_bytes"],
-    notes: "Columns are found by their usual names (`time_us`, `op`, `offset_bytes` or `lba`, `size_bytes` or `blocks`, \
+    notes:
+        "Columns are found by their usual names (`time_us`, `op`, `offset_bytes` or `lba`, `size_bytes` or `blocks`, \
             `device`, `fua`), or named in `[trace.columns]`.",
     open: |opening: &Opening| {
         let parser = Csv::new(opening.sample.first(), opening.options).map_err(|error| match error {

@@ -149,7 +149,8 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
     if let Some((format, reason)) = recognised(&sample, false) {
         return found(format, reason, sample);
     }
-    let message = if disksim::resembles(sample.first()) { five_columns(&sample.lines) } else { unknown(sample.first()) };
+    let message =
+        if disksim::resembles(sample.first()) { five_columns(&sample.lines) } else { unknown(sample.first()) };
     Err(WorkloadError::Format { file: path.to_owned(), message })
 }
 

@@ -23,8 +23,8 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes"],
-    notes: "The clock may jump, forwards when it is set and backwards: then `backwards = \"clamp\"` and `pace = \"asap\"` take the \
-            order alone. The request's time is the first of the four.",
+    notes: "The request's time is the first of the four. Requests were written down when they were served, so times run back a \
+            little: `backwards = \"clamp\"`. Where the clock was set, `pace = \"asap\"` besides takes the order alone.",
     open: |opening: &Opening| {
         let units = Units { time: 12, address: SECTOR, size: 1 }.with(opening.options)?;
         Ok(Opened::lines(Emmc { units }, units.time))

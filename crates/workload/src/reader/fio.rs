@@ -90,7 +90,8 @@ impl Fio {
 
     #[cold]
     fn wrong_count(&self, count: usize) -> Box<Problem> {
-        let columns = if self.version == 2 { "file, action, offset, length" } else { "timestamp, file, action, offset, length" };
+        let columns =
+            if self.version == 2 { "file, action, offset, length" } else { "timestamp, file, action, offset, length" };
         words::wrong_count(count, "fio-iolog", columns)
     }
 }

@@ -208,18 +208,14 @@ pub(crate) fn check_options(format: TraceFormat, options: &TraceOptions) -> Resu
 /// All formats as a table in Markdown.
 #[must_use]
 pub fn format_table() -> String {
-    let mut table = String::from("| format | columns and units | found by itself | peculiarities |\n|---|---|---|---|\n");
+    let mut table =
+        String::from("| format | columns and units | found by itself | peculiarities |\n|---|---|---|---|\n");
     let bar = |text: &str| text.replace('|', "\\|");
     for format in TraceFormat::ALL {
         let about = format.about();
-        let found = if std::ptr::fn_addr_eq(about.recognise, never as fn(&Sample) -> Option<String>) { "no" } else { "yes" };
-        let _ = writeln!(
-            table,
-            "| `{}` | {} | {found} | {} |",
-            format.name(),
-            bar(format.title()),
-            bar(about.notes)
-        );
+        let found =
+            if std::ptr::fn_addr_eq(about.recognise, never as fn(&Sample) -> Option<String>) { "no" } else { "yes" };
+        let _ = writeln!(table, "| `{}` | {} | {found} | {} |", format.name(), bar(format.title()), bar(about.notes));
     }
     table
 }

@@ -51,7 +51,11 @@ fn wrong(pattern: &str, problem: impl Into<String>) -> WorkloadError {
 impl Pattern {
     fn new(options: &TraceOptions) -> Result<Self, WorkloadError> {
         let Some(text) = options.pattern.as_deref() else {
-            return Err(option("trace.format", "\"pattern\"", "needs `pattern`, a regular expression with named groups"));
+            return Err(option(
+                "trace.format",
+                "\"pattern\"",
+                "needs `pattern`, a regular expression with named groups",
+            ));
         };
         let built = RegexBuilder::new(text).size_limit(LARGEST).build();
         let regex = built.map_err(|error| wrong(text, format!("no regular expression: {error}")))?;
@@ -97,7 +101,8 @@ impl Parser for Pattern {
             return match self.unmatched {
                 Unmatched::Skip => Ok(None),
                 Unmatched::Error => {
-                    let problem = "is not matched by the pattern; `unmatched = \"skip\"` (--load-set trace.unmatched=skip) \
+                    let problem =
+                        "is not matched by the pattern; `unmatched = \"skip\"` (--load-set trace.unmatched=skip) \
                                    leaves such lines out";
                     Err(Problem::new("line", b"", problem))
                 }

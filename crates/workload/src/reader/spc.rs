@@ -17,7 +17,8 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "A device is an application's storage unit (ASU). Optional fields may vary from line to line and are not read.",
+    notes:
+        "A device is an application's storage unit (ASU). Optional fields may vary from line to line and are not read.",
     open: |opening: &Opening| {
         let units = Units { time: 12, address: 512, size: 1 }.with(opening.options)?;
         Ok(Opened::lines(Spc { units }, units.time))

@@ -30,7 +30,8 @@ pub(crate) const FORMAT: Format = Format {
         let bytes = &opening.sample.bytes;
         let end = memchr::memmem::find(bytes, b"\n\x0c").filter(|_| bytes.starts_with(MAGIC));
         let Some(end) = end else {
-            let message = "an SRT trace begins with $$TR_IOREC and a header of text, which ends with a form feed".to_owned();
+            let message =
+                "an SRT trace begins with $$TR_IOREC and a header of text, which ends with a form feed".to_owned();
             return Err(WorkloadError::Format { file: opening.sample.path().to_owned(), message });
         };
         Ok(Opened { skip: end + 2, ..Opened::records(Srt { units }, units.time, 4) })

@@ -17,12 +17,14 @@ const HEADER: &[u8] = b"timestamp,response,iotype,lun,offset,size";
 
 pub(crate) const FORMAT: Format = Format {
     recognise: |sample: &Sample| {
-        is_header(sample.first()).then(|| "the header Timestamp,Response,IOType,LUN,Offset,Size of Systor '17".to_owned())
+        is_header(sample.first())
+            .then(|| "the header Timestamp,Response,IOType,LUN,Offset,Size of Systor '17".to_owned())
     },
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "A blank IOType is a command that is neither read nor write: left out and counted. Files of hours and LUNs are \
+    notes:
+        "A blank IOType is a command that is neither read nor write: left out and counted. Files of hours and LUNs are \
             read as one trace by a directory or a pattern. Times of day in file names are Japanese.",
     open: |opening: &Opening| {
         let units = Units { time: 12, address: 1, size: 1 }.with(opening.options)?;

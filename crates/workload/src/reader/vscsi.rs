@@ -88,7 +88,11 @@ impl Parser for Vscsi {
         let version = self.version;
         if !version.fits(record) {
             let problem = format!("is not {} as in the first record", version.number);
-            return Err(Problem::new("version", (u16_at(record, version.version) >> 8).to_string().as_bytes(), problem));
+            return Err(Problem::new(
+                "version",
+                (u16_at(record, version.version) >> 8).to_string().as_bytes(),
+                problem,
+            ));
         }
         let Some(op) = scsi(u16_at(record, version.command).into()) else { return Ok(None) };
         let length = u32::from_le_bytes(std::array::from_fn(|n| record[version.length + n]));

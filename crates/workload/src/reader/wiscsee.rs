@@ -45,7 +45,9 @@ fn recognise(sample: &Sample) -> Option<String> {
         && matches!(fields[1], b"D" | b"C")
         && op(fields[2]).is_some()
         && matches!(fields[7], b"True" | b"False");
-    fits.then(|| "eight fields separated by blanks, an event, an operation and True or False at the end: WiscSee".to_owned())
+    fits.then(|| {
+        "eight fields separated by blanks, an event, an operation and True or False at the end: WiscSee".to_owned()
+    })
 }
 
 impl Parser for Wiscsee {

@@ -95,7 +95,8 @@ impl OpWords {
             more => more.eq_ignore_ascii_case(word),
         };
         words.iter().find(|(word, _)| fits(word)).map(|(_, op)| *op).ok_or_else(|| {
-            let problem = "must be read, write, trim (or discard) or flush, or R, W, T or F; other words are read with \
+            let problem =
+                "must be read, write, trim (or discard) or flush, or R, W, T or F; other words are read with \
                            `read_is` and `write_is`";
             Problem::new("op", text, problem)
         })
