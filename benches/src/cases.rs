@@ -26,7 +26,7 @@ pub struct Case {
     pub run: fn(&Case, f64, bool) -> Value,
 }
 
-const fn rate(
+pub(crate) const fn rate(
     name: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -49,7 +49,7 @@ const fn cost(
 }
 
 /// A trace on the small drive would go round it many times and be another case: its instructions are not counted.
-const fn uncounted(case: Case) -> Case {
+pub(crate) const fn uncounted(case: Case) -> Case {
     Case { counted: false, ..case }
 }
 
@@ -57,8 +57,8 @@ const REQUESTS: &str = "requests a CPU second";
 
 const PAGES: &str = "page transactions a CPU second";
 
-/// All cases.
-pub const ALL: &[Case] = &[
+/// The cases of drives and packages.
+const ALL: &[Case] = &[
     rate("read", "4 KB random read, queue depth 32, 16 KB mapping", REQUESTS, 2e6, 16, random_read),
     rate("read-4k-map", "4 KB random read, queue depth 32, 4 KB mapping", REQUESTS, 2e6, 4, random_read),
     rate("write", "16 KB random write, steady state, 16 KB mapping", REQUESTS, 8e5, 16, random_write),
@@ -136,9 +136,14 @@ pub const ALL: &[Case] = &[
     ),
 ];
 
+/// All cases, those of the readers last.
+pub fn every() -> impl Iterator<Item = &'static Case> {
+    ALL.iter().chain(crate::readers::ALL)
+}
+
 /// The case of a name.
 pub fn find(name: &str) -> Option<&'static Case> {
-    ALL.iter().find(|case| case.name == name)
+    every().find(|case| case.name == name)
 }
 
 fn config(mapping_kib: u32, blocks_per_plane: u32) -> DriveConfig {

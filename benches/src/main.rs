@@ -6,6 +6,7 @@
 
 mod cases;
 mod measure;
+mod readers;
 
 use serde_json::{json, Value};
 use std::process::{Command, ExitCode};
@@ -16,7 +17,7 @@ fn main() -> ExitCode {
         ["--case", name] => one(name, 1.0, false),
         ["--case", name, "--small", share] => one(name, share.parse().unwrap_or(1.0), true),
         ["--list"] => {
-            cases::ALL.iter().for_each(|case| println!("{:22} {}", case.name, case.title));
+            cases::every().for_each(|case| println!("{:22} {}", case.name, case.title));
             ExitCode::SUCCESS
         }
         [] => all(&[]),
@@ -92,7 +93,7 @@ fn all(names: &[&str]) -> ExitCode {
         "{:<22} {:>13} {:>13} {:>7} {:>12} {:>9} {:>9}",
         "case", "rate", "to reach", "x", "instructions", "seconds", "MiB"
     );
-    for case in cases::ALL.iter().filter(|case| names.is_empty() || names.contains(&case.name)) {
+    for case in cases::every().filter(|case| names.is_empty() || names.contains(&case.name)) {
         let Some(mut result) = child(&["--case", case.name]) else {
             eprintln!("{}: failed", case.name);
             return ExitCode::FAILURE;

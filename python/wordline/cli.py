@@ -83,7 +83,7 @@ def seed_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--format``, of a trace."""
-    text = "The trace's format: msr, disksim, disksim-4k, mqsim, ssdsim or csv. Found out if unmistakable."
+    text = "The trace's format, such as msr, spc or blkparse. Found out if unmistakable."
     return click.option("--format", "format_name", metavar="NAME", help=text)(function)
 
 
@@ -113,6 +113,7 @@ def wordline(ctx: click.Context) -> None:
 @wordline.command(short_help="Run a load on a drive.")
 @click.argument("drive")
 @click.argument("load")
+@click.argument("more", nargs=-1)
 @set_option
 @load_set_option
 @click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a drive that 'wordline precondition' aged.")
@@ -145,6 +146,7 @@ def wordline(ctx: click.Context) -> None:
 def run(
     drive: str,
     load: str,
+    more: tuple[str, ...],
     sets: tuple[str, ...],
     load_sets: tuple[str, ...],
     snapshot: str | None,
@@ -160,13 +162,14 @@ def run(
 ) -> None:
     """Run LOAD on DRIVE.
 
-    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (text, gz or zst) or a workload TOML file.
+    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst) or a workload TOML file. A trace
+    may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
     from wordline import _core
     from wordline.progress import Progress
 
     shortcuts["format"] = format_name
-    all_load_sets = [*load_sets, *trace_sets(shortcuts)]
+    all_load_sets = [*several(load, more), *load_sets, *trace_sets(shortcuts)]
     wanted = (("json", json_name), ("report", report_name), ("timeline", timeline_name))
     names = {kind: name for kind, name in wanted if name is not None}
     all_apart(names)
@@ -174,7 +177,7 @@ def run(
         for option, value in (("--window", window), ("--timeline-limit", timeline_limit)):
             if value is not None:
                 raise Trouble(f"{option} is for a timeline; say by --timeline where it is to go")
-    inputs = [drive, load, *([snapshot] if snapshot else [])]
+    inputs = [drive, load, *more, *([snapshot] if snapshot else [])]
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
         timeline = outputs.pop("timeline", None)
@@ -187,6 +190,19 @@ def run(
         finish(result, outputs, quiet, timeline)
     if result.get("partial"):
         sys.exit(INTERRUPTED)
+
+
+def several(first: str, more: tuple[str, ...]) -> list[str]:
+    """The overrides that make one trace of several files.
+
+    :raises Trouble: if one of them is a workload file.
+    """
+    if not more:
+        return []
+    for name in (first, *more):
+        if name.endswith(".toml"):
+            raise Trouble(f"{name}: a workload file stands alone; only the files of a trace can be several")
+    return ['trace.file=""', f"trace.files={json.dumps([first, *more], ensure_ascii=False)}"]
 
 
 def all_apart(names: dict[str, str]) -> None:
@@ -394,22 +410,23 @@ def trace() -> None:
 
 @trace.command()
 @click.argument("file")
+@click.argument("more", nargs=-1)
 @format_option
 @load_set_option
 @json_flag
-def info(file: str, format_name: str | None, load_sets: tuple[str, ...], as_json: bool) -> None:
-    """Show what is in the trace FILE: counts, sizes, randomness, footprint."""
+def info(file: str, more: tuple[str, ...], format_name: str | None, load_sets: tuple[str, ...], as_json: bool) -> None:
+    """Show what is in the trace FILE, or in several as one: counts, sizes, randomness, footprint."""
     from wordline import _core
 
     shortcuts = {"format": format_name}
     with as_typed(shortcuts):
-        found = json.loads(_core.trace_info(file, [*load_sets, *trace_sets(shortcuts)]))
+        found = json.loads(_core.trace_info(file, [*several(file, more), *load_sets, *trace_sets(shortcuts)]))
     if as_json:
         return print_json(found)
     from wordline import traceinfo
     from wordline.console import console
 
-    return traceinfo.show(console(), file, found)
+    return traceinfo.show(console(), f"{file} and {len(more)} more" if more else file, found)
 
 
 @wordline.command(short_help="Rerun the experiments of the source papers.")

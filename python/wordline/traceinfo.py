@@ -60,3 +60,11 @@ def rows(info: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Left out", f"{units.some(info['skipped'], 'request')} of zero bytes"
     if info.get("clamped"):
         yield "Moved", f"{units.some(info['clamped'], 'request')} whose time ran backwards"
+    left_out = info.get("left_out") or {}
+    for key, one, why in (
+        ("unreadable", "line", "could not be read"),
+        ("wrapped", "request", "had a time stamp that wrapped"),
+        ("ignored", "line", "are other events or no requests"),
+    ):
+        if left_out.get(key):
+            yield "Left out", f"{units.some(left_out[key], one)} that {why}"

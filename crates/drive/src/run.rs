@@ -9,7 +9,7 @@ use std::fmt;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
 use wordline_firmware::Fault;
-use wordline_workload::{Load, LoadStream, Pacing, WorkloadError};
+use wordline_workload::{LeftOut, Load, LoadStream, Pacing, WorkloadError};
 
 /// Steps between two looks at whether to go on.
 const STEPS: u32 = 1 << 15;
@@ -113,6 +113,8 @@ pub struct Ended {
     pub interrupted: bool,
     /// Requests that were in flight when it was.
     pub cut_off: u32,
+    /// What was left out of the trace or changed while it was read; `None` without a trace.
+    pub left_out: Option<LeftOut>,
 }
 
 /// Feeds a load to a drive until it ends, or until `report` says not to go on.
@@ -159,7 +161,7 @@ pub fn run_recorded(
             let progress =
                 Progress { fraction: fraction(&feeds), requests: drive.metrics.requests(), time: drive.now() - start };
             if !report(progress) {
-                return Ok(Ended { interrupted: true, cut_off: drive.in_flight() });
+                return Ok(Ended { interrupted: true, cut_off: drive.in_flight(), left_out: left_out(&feeds) });
             }
         }
     }
@@ -172,7 +174,11 @@ pub fn run_recorded(
         None => drive.drain()?,
         Some(recording) => drive.drain_watched(|drive| recording.observe(drive))?,
     }
-    Ok(Ended { interrupted: false, cut_off: 0 })
+    Ok(Ended { interrupted: false, cut_off: 0, left_out: left_out(&feeds) })
+}
+
+fn left_out(feeds: &[Feed]) -> Option<LeftOut> {
+    feeds.iter().find_map(|feed| feed.stream.left_out())
 }
 
 fn fraction(feeds: &[Feed]) -> Option<f64> {

@@ -172,6 +172,9 @@ fn trace_info(py: Python<'_>, path: &str, load_sets: Vec<String>) -> PyResult<St
         let info = info.map_err(|error| spec.failure(&error))?;
         let mut value = serde_json::to_value(&info).map_err(|e| Failure::Run(e.to_string()))?;
         value["file"] = json!(trace.file);
+        if !trace.files.is_empty() {
+            value["files"] = json!(trace.files);
+        }
         value["detected"] = json!(found);
         Ok::<_, Failure>(value.to_string())
     })

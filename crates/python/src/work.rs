@@ -98,11 +98,13 @@ pub fn run(
     let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = reporter.interrupted;
+    let mut left_out = None;
     let title = &loaded.value.name;
     let drawn = if !partial {
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
         let (ran, drawn) = feed(&mut drive, load, opened, title, &mut report);
-        partial = ran?.interrupted;
+        let ended = ran?;
+        (partial, left_out) = (ended.interrupted, ended.left_out);
         drawn
     } else {
         // What was done before the run is none of its figures.
@@ -121,6 +123,7 @@ pub fn run(
     // Where the trace lies is told, and is no part of what was run.
     if let Some(trace) = result["workload"].get_mut("trace") {
         trace["path"] = json!(path);
+        trace["left_out"] = json!(left_out);
     }
     result["changes"] = changes(&loaded);
     if let Some(drawn) = drawn {

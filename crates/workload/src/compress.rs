@@ -121,14 +121,19 @@ impl Input {
     }
 }
 
-/// Turns an error of reading into the one a user understands, `lines` complete lines into the file.
+/// Turns an error of reading into the one a user understands, `lines` complete lines (or what `unit` says) into the file.
 #[cold]
-pub(crate) fn read_error(path: &Path, compression: Compression, lines: u64, source: io::Error) -> WorkloadError {
+pub(crate) fn read_error(
+    path: &Path,
+    compression: Compression,
+    (unit, lines): (&'static str, u64),
+    source: io::Error,
+) -> WorkloadError {
     let file = path.to_owned();
     let kind = compression.name();
     match compression {
         Compression::Plain => WorkloadError::Io { file, source },
-        _ if source.kind() == io::ErrorKind::UnexpectedEof => WorkloadError::Truncated { file, kind, lines },
-        _ => WorkloadError::Corrupt { file, kind, lines, message: source.to_string() },
+        _ if source.kind() == io::ErrorKind::UnexpectedEof => WorkloadError::Truncated { file, kind, unit, lines },
+        _ => WorkloadError::Corrupt { file, kind, unit, lines, message: source.to_string() },
     }
 }

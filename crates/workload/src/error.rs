@@ -26,7 +26,7 @@ pub enum WorkloadError {
     Line(Box<LineError>),
     /// A compressed file ends in the middle of its data.
     #[error(
-        "{}: the {kind} data is cut off after line {lines}: the file is incomplete (an interrupted copy or download?); \
+        "{}: the {kind} data is cut off after {unit} {lines}: the file is incomplete (an interrupted copy or download?); \
          fetch it again, or unpack what there is with a tool that accepts it and read that",
         file.display()
     )]
@@ -35,17 +35,21 @@ pub enum WorkloadError {
         file: PathBuf,
         /// `gzip` or `zstd`.
         kind: &'static str,
-        /// Complete lines before the end.
+        /// What is counted, `line` or `record`.
+        unit: &'static str,
+        /// Complete ones before the end.
         lines: u64,
     },
     /// Compressed data does not decode.
-    #[error("{}: the {kind} data is damaged after line {lines}: {message}", file.display())]
+    #[error("{}: the {kind} data is damaged after {unit} {lines}: {message}", file.display())]
     Corrupt {
         /// The file.
         file: PathBuf,
         /// `gzip` or `zstd`.
         kind: &'static str,
-        /// Complete lines before the damage.
+        /// What is counted, `line` or `record`.
+        unit: &'static str,
+        /// Complete ones before the damage.
         lines: u64,
         /// What the decoder said.
         message: String,
@@ -91,9 +95,11 @@ pub enum WorkloadError {
 pub struct LineError {
     /// The file.
     pub file: PathBuf,
-    /// The line's number, from 1, counting comments and blank lines.
+    /// `line`, or `record` in a binary file.
+    pub unit: &'static str,
+    /// Its number, from 1, counting comments and blank lines.
     pub line: u64,
-    /// The line, shortened, with unprintable bytes escaped.
+    /// The line, shortened, with unprintable bytes escaped; of a binary record the first bytes in hexadecimal.
     pub text: String,
     /// The field that is wrong.
     pub field: &'static str,
@@ -105,11 +111,11 @@ pub struct LineError {
 
 impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}: {}", self.file.display(), self.line, self.field)?;
+        write!(f, "{}, {} {}: {}", self.file.display(), self.unit, self.line, self.field)?;
         if !self.value.is_empty() {
             write!(f, " `{}`", self.value)?;
         }
-        write!(f, ": {}\n  line {}: {}", self.problem, self.line, self.text)
+        write!(f, ": {}\n  {} {}: {}", self.problem, self.unit, self.line, self.text)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::WorkloadError;
 use crate::options::TraceOptions;
 use crate::reader::detect::Detected;
-use crate::reader::{Record, TraceReader};
+use crate::reader::{LeftOut, Record, TraceReader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -54,6 +54,8 @@ pub struct TraceInfo {
     pub skipped: u64,
     /// Requests whose time ran backwards and was moved (`backwards = "clamp"`).
     pub clamped: u64,
+    /// All that was left out or changed while the trace was read.
+    pub left_out: LeftOut,
 }
 
 /// One device of a trace.
@@ -200,5 +202,6 @@ pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, WorkloadEr
         devices,
         skipped: reader.skipped(),
         clamped: reader.clamped(),
+        left_out: reader.left_out(),
     })
 }

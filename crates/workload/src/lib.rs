@@ -14,6 +14,7 @@ mod device;
 mod distribution;
 mod error;
 mod fields;
+mod files;
 mod info;
 mod job;
 mod lines;
@@ -33,6 +34,9 @@ pub use error::{system_words, LineError, WorkloadError};
 pub use info::{info, DeviceInfo, TraceInfo};
 pub use job::{Bytes, JobOptions, RateProcess, Rw};
 pub use load::{Load, LoadFile, LoadStream, Pacing};
-pub use options::{Backwards, Columns, Devices, Pace, PastEnd, TimeUnit, TraceFormat, TraceOptions, ZeroSize};
+pub use options::{
+    Backwards, Columns, Devices, Join, Pace, PastEnd, Spread, TimeUnit, TraceOptions, Unmatched, ZeroSize,
+};
 pub use reader::detect::{detect, Detected};
-pub use reader::{Record, TraceReader};
+pub use reader::formats::{format_table, TraceFormat};
+pub use reader::{LeftOut, Record, TraceReader};

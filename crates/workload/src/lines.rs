@@ -1,4 +1,4 @@
-//! Lines of a file through one reused buffer: constant memory, nothing allocated per line.
+//! Lines or binary records of a file through one reused buffer: constant memory, nothing allocated per line.
 
 use crate::compress::{read_error, Input};
 use crate::error::{shown, LineError, Problem, WorkloadError};
@@ -9,7 +9,7 @@ const BUFFER: usize = 256 << 10;
 /// Longest line that is still believed to be one, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// Reads a file line by line.
+/// Reads a file line by line, or record by record.
 pub(crate) struct Lines {
     path: PathBuf,
     input: Input,
@@ -25,10 +25,24 @@ pub(crate) struct Lines {
     failed: Option<std::io::Error>,
     /// Whether all bytes of the buffer are known to be ASCII, so that lines need no check of their own.
     ascii: bool,
+    /// The file is read by records and may hold any bytes.
+    binary: bool,
+    /// Bytes that were left out at the start.
+    skipped: usize,
 }
 
 impl Lines {
+    /// Opens a file of lines.
     pub fn open(path: &Path) -> Result<Self, WorkloadError> {
+        Self::of(path, false)
+    }
+
+    /// Opens a file of records.
+    pub fn open_binary(path: &Path) -> Result<Self, WorkloadError> {
+        Self::of(path, true)
+    }
+
+    fn of(path: &Path, binary: bool) -> Result<Self, WorkloadError> {
         Ok(Self {
             path: path.to_owned(),
             input: Input::open(path)?,
@@ -40,7 +54,14 @@ impl Lines {
             finished: false,
             failed: None,
             ascii: true,
+            binary,
+            skipped: 0,
         })
+    }
+
+    /// What this file is made of.
+    fn unit(&self) -> &'static str {
+        ["line", "record"][usize::from(self.binary)]
     }
 
     pub fn path(&self) -> &Path {
@@ -51,7 +72,7 @@ impl Lines {
         &self.input
     }
 
-    /// Number of the current line, from 1.
+    /// Number of the current line or record, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -100,16 +121,94 @@ impl Lines {
         }
     }
 
+    /// Leaves out bytes at the start of a binary file; `false` when it has fewer.
+    pub fn skip_bytes(&mut self, mut count: usize) -> Result<bool, WorkloadError> {
+        self.skipped += count;
+        while count > 0 {
+            if !self.holds(1)? {
+                return Ok(false);
+            }
+            let step = count.min(self.end - self.start);
+            self.start += step;
+            count -= step;
+        }
+        Ok(true)
+    }
+
+    /// Bytes that were left out at the start.
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// Goes to the next record, which begins with `head` bytes that tell its length or a part of
+    /// it that does; `false` at the end of the file.
+    ///
+    /// Nothing can be read behind an error.
+    #[inline]
+    pub fn advance_record(
+        &mut self,
+        head: usize,
+        length: impl Fn(&[u8]) -> Result<usize, Box<Problem>>,
+    ) -> Result<bool, WorkloadError> {
+        if self.end - self.start < head && !self.holds(head)? {
+            return if self.start == self.end { Ok(false) } else { Err(self.cut(head)) };
+        }
+        self.number += 1;
+        let mut total = head;
+        loop {
+            self.current = (self.start, self.start + total);
+            let known = match length(self.current()) {
+                Ok(known) => known,
+                Err(problem) => return Err(self.error(*problem)),
+            };
+            if known <= total {
+                break;
+            }
+            if self.end - self.start < known && !self.holds(known)? {
+                self.number -= 1;
+                return Err(self.cut(known));
+            }
+            total = known;
+        }
+        self.current = (self.start, self.start + total);
+        self.start += total;
+        Ok(true)
+    }
+
+    /// Whether there are `count` more bytes, at most as many as the buffer has room for.
+    #[cold]
+    fn holds(&mut self, count: usize) -> Result<bool, WorkloadError> {
+        while self.end - self.start < count {
+            if self.finished {
+                return Ok(false);
+            }
+            self.refill()?;
+        }
+        Ok(true)
+    }
+
+    /// The file ends in the middle of a record.
+    #[cold]
+    fn cut(&mut self, whole: usize) -> WorkloadError {
+        let left = self.end - self.start;
+        self.number += 1;
+        self.current = (self.start, self.end);
+        let problem =
+            format!("the file ends in the middle of it, after {left} of {whole} bytes; is the file complete?");
+        self.error(*Problem::new("length", b"", problem))
+    }
+
     #[cold]
     fn refill(&mut self) -> Result<(), WorkloadError> {
-        if self.end - self.start > LONGEST {
+        if !self.binary && self.end - self.start > LONGEST {
             let what = format!("line {} is longer than {} KiB", self.number + 1, LONGEST >> 10);
             return Err(self.not_text(what));
         }
         if let Some(error) = self.failed.take() {
             self.finished = true;
             self.start = self.end;
-            return Err(read_error(&self.path, self.input.compression, self.number, error));
+            let whole = (self.unit(), self.number);
+            return Err(read_error(&self.path, self.input.compression, whole, error));
         }
         let first = self.number == 0 && self.end == 0;
         self.buffer.copy_within(self.start..self.end, 0);
@@ -127,6 +226,9 @@ impl Lines {
                     break;
                 }
             }
+        }
+        if self.binary {
+            return Ok(());
         }
         self.ascii = self.buffer[..self.end].is_ascii() && memchr::memchr(0, &self.buffer[..self.end]).is_none();
         if first {
@@ -151,6 +253,9 @@ impl Lines {
     fn check_text(&mut self) -> Result<(), WorkloadError> {
         let line = self.current();
         if line.contains(&0) {
+            if self.number > 1 {
+                return Err(self.error(*Problem::new("text", b"", "has NUL bytes: damaged, or binary data")));
+            }
             let what = format!("line {} has NUL bytes, so it is binary data or a damaged file", self.number);
             return Err(self.not_text(what));
         }
@@ -175,13 +280,24 @@ impl Lines {
     pub fn error(&self, problem: Problem) -> WorkloadError {
         WorkloadError::Line(Box::new(LineError {
             file: self.path.clone(),
+            unit: self.unit(),
             line: self.number,
-            text: shown(self.current()),
+            text: if self.binary { hex(self.current()) } else { shown(self.current()) },
             field: problem.field,
             value: problem.value,
             problem: problem.problem,
         }))
     }
+}
+
+/// The first bytes of a record, in hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    const SHOWN: usize = 48;
+    let mut out: Vec<String> = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    if bytes.len() > SHOWN {
+        out.push("…".to_owned());
+    }
+    out.join(" ")
 }
 
 #[cfg(test)]

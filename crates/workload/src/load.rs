@@ -4,12 +4,13 @@ use crate::error::{option, WorkloadError};
 use crate::job::JobOptions;
 use crate::options::{Pace, TraceOptions};
 use crate::plan::{option_ps, JobPlan};
+use crate::reader::LeftOut;
 use crate::replay::TraceStream;
 use crate::synth::JobStream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wordline_base::{Request, Time};
 
 /// A workload file: a trace, jobs, or both side by side.
@@ -99,6 +100,15 @@ impl LoadStream {
             Source::Job(job) => job.progress(),
         }
     }
+
+    /// What was left out of a trace or changed while it was read, in its last loop; `None` for a job.
+    #[must_use]
+    pub fn left_out(&self) -> Option<LeftOut> {
+        match &self.source {
+            Source::Trace(trace) => Some(trace.left_out()),
+            Source::Job(_) => None,
+        }
+    }
 }
 
 /// All streams of a workload file.
@@ -148,37 +158,52 @@ impl Load {
         }
         let mut options = serde_json::to_value(spec).unwrap_or(Value::Null);
         if let (Some(trace), Some(told)) = (&spec.trace, options.get_mut("trace")) {
-            told["file"] = file_name(trace).into();
+            told["file"] = name_of(&trace.file).into();
+            told["files"] = trace.files.iter().map(|file| name_of(file)).collect();
         }
         description.insert("options".to_owned(), options);
         Ok(Load { streams, description: Value::Object(description) })
     }
 }
 
-/// The trace's name without its folder: the same on every machine.
-fn file_name(options: &TraceOptions) -> String {
-    options.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// A file's name without its folder: the same on every machine.
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The name of a trace of these files.
+fn trace_name(files: &[PathBuf]) -> String {
+    match files {
+        [file] => name_of(file),
+        [file, more @ ..] => format!("{} and {} more", name_of(file), more.len()),
+        [] => String::new(),
+    }
 }
 
 fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadStream, Value), WorkloadError> {
-    if options.file.as_os_str().is_empty() {
+    if options.file.as_os_str().is_empty() && options.files.is_empty() {
         return Err(option("trace.file", "\"\"", "name the trace to replay"));
     }
     let path = base.join(&options.file);
     let trace = TraceStream::open(&path, options, drive, 0)?;
     let detected = trace.detected().clone();
-    let text = json!({
-        "file": file_name(options),
+    let name = trace_name(trace.files());
+    let mut text = json!({
+        "file": name,
         "format": detected.format.name(),
         "compression": detected.compression.name(),
         "reason": detected.reason,
         "scaled_from_bytes": trace.extent(),
     });
+    if trace.files().len() > 1 {
+        text["files"] = trace.files().iter().map(|file| name_of(file)).collect();
+    }
     let stream = LoadStream {
-        name: file_name(options),
+        name,
         pacing: match options.pace {
-            Pace::Timestamps => Pacing::Timestamps,
-            Pace::Asap => Pacing::AsFast { iodepth: options.iodepth },
+            Pace::Timestamps if trace.timed() => Pacing::Timestamps,
+            // Without time stamps there is nothing else to go by.
+            _ => Pacing::AsFast { iodepth: options.iodepth },
         },
         start: 0,
         end: None,

@@ -1,53 +1,9 @@
 //! `[trace]`: which file to replay and how to read it. The field comments are the user's documentation.
 
+use crate::reader::formats::TraceFormat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// The layout of a trace's lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TraceFormat {
-    /// MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; time in 100 ns ticks, Read or Write
-    /// in any case, bytes. Blanks instead of commas are read too.
-    Msr,
-    /// DiskSim ASCII: `time device block blocks op`; time in ms, 512-byte blocks, op 1 = read, 0 = write.
-    Disksim,
-    /// DiskSim ASCII with sizes in 4 KiB pages; addresses stay in 512-byte blocks.
-    #[serde(rename = "disksim-4k")]
-    Disksim4k,
-    /// MQSim: DiskSim's columns with time in ns; op 1 = read, 0 = write.
-    Mqsim,
-    /// SSDSim: DiskSim's columns with time in ns; op 1 = read, 0 = write.
-    Ssdsim,
-    /// Columns named in a header line, separated by commas, tabs or semicolons.
-    Csv,
-}
-
-impl TraceFormat {
-    /// All formats.
-    pub const ALL: [TraceFormat; 6] = [
-        TraceFormat::Msr,
-        TraceFormat::Disksim,
-        TraceFormat::Disksim4k,
-        TraceFormat::Mqsim,
-        TraceFormat::Ssdsim,
-        TraceFormat::Csv,
-    ];
-
-    /// The name written in a workload file.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            TraceFormat::Msr => "msr",
-            TraceFormat::Disksim => "disksim",
-            TraceFormat::Disksim4k => "disksim-4k",
-            TraceFormat::Mqsim => "mqsim",
-            TraceFormat::Ssdsim => "ssdsim",
-            TraceFormat::Csv => "csv",
-        }
-    }
-}
 
 /// The unit of a trace's time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -160,6 +116,41 @@ pub enum Pace {
     Asap,
 }
 
+/// How several files make one trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Join {
+    /// By their time stamps; of requests at the same time the one of the earlier file comes first. All files are open at
+    /// once. Formats without time stamps go by `order`.
+    #[default]
+    Time,
+    /// One file behind another, in the order given.
+    Order,
+}
+
+/// What to do with time stamps so coarse that many requests share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Spread {
+    /// The n requests of one stamp follow each other at 1/n of its unit.
+    Even,
+    /// They fall at random within its unit, in the order of the file; the same at every reading.
+    Random,
+    /// They arrive together.
+    None,
+}
+
+/// What to do with lines that a pattern does not match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unmatched {
+    /// They cannot be read: an error, unless `skip_bad` allows for it.
+    #[default]
+    Error,
+    /// They are no requests and are left out.
+    Skip,
+}
+
 /// Which column of a CSV trace holds what; a column that is not named here is looked for under its usual names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -190,10 +181,15 @@ pub struct Columns {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceOptions {
-    /// The trace: plain text, gzip or zstd (told by content). A relative path counts from the workload file.
+    /// The trace: plain, gzip or zstd (told by content). A directory or a pattern such as `sda.blktrace.*` stands for all
+    /// its files. A relative path counts from the workload file.
     pub file: PathBuf,
-    /// Layout of the lines: `msr`, `disksim`, `disksim-4k`, `mqsim`, `ssdsim` or `csv`. Found out when it is unmistakable;
-    /// five columns of numbers are not and need it.
+    /// Several files that make one trace, instead of `file`; all of one format.
+    pub files: Vec<PathBuf>,
+    /// Several files: merged by `time`, or one behind another in their `order`.
+    pub join: Join,
+    /// Layout of the file. Found out when it is unmistakable; formats that look alike, such as five columns of numbers, need
+    /// it.
     pub format: Option<TraceFormat>,
     /// Unit of the time stamps, instead of the format's own: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
     pub time_unit: Option<TimeUnit>,
@@ -201,13 +197,31 @@ pub struct TraceOptions {
     pub address_block_bytes: Option<u64>,
     /// Bytes of one unit of the size column, instead of the format's own (1 to 1,048,576).
     pub size_block_bytes: Option<u64>,
-    /// What the operation column holds for a read. Five-column formats: `"1"` (default) or `"0"`. CSV: any word, such as
-    /// SCSI's `"28"`; needs `write_is` as well.
+    /// What the operation column holds for a read. Formats with a digit there: `"1"` or `"0"`. CSV and patterns: any word,
+    /// such as SCSI's `"28"`; needs `write_is` as well.
     pub read_is: Option<String>,
-    /// What the operation column of a CSV trace holds for a write, such as SCSI's `"2a"`.
+    /// What the operation column holds for a write, such as SCSI's `"2a"`.
     pub write_is: Option<String>,
     /// Columns of a CSV trace under other names than the usual ones.
     pub columns: Columns,
+    /// A regular expression with named groups that reads any text: `(?<time>…)`, `(?<op>…)`, `(?<offset>…)` in bytes or
+    /// `(?<lba>…)` in blocks, `(?<size>…)` in bytes or `(?<blocks>…)`, and perhaps `(?<device>…)` and `(?<fua>…)`. It may
+    /// match anywhere in a line; `^` makes it faster. Needs `time_unit`. Without a group `time` only the order counts.
+    pub pattern: Option<String>,
+    /// Lines that the pattern does not match: `error` or `skip`.
+    pub unmatched: Unmatched,
+    /// Which event of a blktrace, blkparse or WiscSee trace counts as the request: `Q` queued, `G`, `I` inserted, `D` issued to
+    /// the drive (the default), `C` completed. Only one may, or requests count twice.
+    pub action: Option<String>,
+    /// Coarse time stamps: spread the requests that share one `even` or at `random` over its unit, or `none`. `even` in Tencent
+    /// traces, whose stamps are whole seconds; `none` in others.
+    pub spread: Option<Spread>,
+    /// Sort requests by time within a window of this many (at most 16,777,216; about 100 bytes each). 65,536 in blkparse
+    /// and blktrace files, whose processors take turns; 0 in others.
+    pub sort_window: Option<u32>,
+    /// Share of the lines that may be unreadable and are left out and counted, 0 to 1; 0 makes the first one an error.
+    /// The share counts over at least 10,000 lines, and over the whole trace at its end.
+    pub skip_bad: f64,
     /// Keep only this device: `hm_0` (host and disk) in MSR traces, the device number or name in others. All by default.
     pub device: Option<String>,
     /// Several devices: `merge` them on the same addresses, or `stack` them one behind another.
@@ -237,6 +251,8 @@ impl Default for TraceOptions {
     fn default() -> Self {
         Self {
             file: PathBuf::new(),
+            files: Vec::new(),
+            join: Join::Time,
             format: None,
             time_unit: None,
             address_block_bytes: None,
@@ -244,6 +260,12 @@ impl Default for TraceOptions {
             read_is: None,
             write_is: None,
             columns: Columns::default(),
+            pattern: None,
+            unmatched: Unmatched::Error,
+            action: None,
+            spread: None,
+            sort_window: None,
+            skip_bad: 0.0,
             device: None,
             devices: Devices::Merge,
             backwards: Backwards::Error,

@@ -4,7 +4,7 @@ use crate::address::{AddressMap, NoPlace, Piece};
 use crate::error::{option, WorkloadError};
 use crate::options::{Devices, Pace, PastEnd, TraceOptions};
 use crate::reader::detect::Detected;
-use crate::reader::{Record, TraceReader};
+use crate::reader::{LeftOut, Record, TraceReader};
 use std::path::{Path, PathBuf};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
@@ -70,6 +70,21 @@ impl TraceStream {
 
     pub fn detected(&self) -> &Detected {
         self.reader.detected()
+    }
+
+    /// Whether the trace has time stamps.
+    pub fn timed(&self) -> bool {
+        self.reader.timed()
+    }
+
+    /// The trace's files.
+    pub fn files(&self) -> &[PathBuf] {
+        self.reader.files()
+    }
+
+    /// What was left out or changed so far, in this loop.
+    pub fn left_out(&self) -> LeftOut {
+        self.reader.left_out()
     }
 
     /// Size of the traced device when addresses are scaled.

@@ -131,8 +131,6 @@ fn files_that_are_no_text() {
     fails(b"1,2,3\xff\n", TraceOptions::default(), &["not UTF-8 text (byte 0xff at column 6)"]);
     fails(b"PK\x03\x04zip", TraceOptions::default(), &["a zip archive", "unpack it first"]);
     fails(vec![b'7'; 300_000], TraceOptions::default(), &["longer than 64 KiB"]);
-    let error = info(&std::env::temp_dir(), &TraceOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("directory"), "{error}");
     let error = info("/nowhere/at/all".as_ref(), &TraceOptions::default()).unwrap_err().to_string();
     assert!(error.starts_with("/nowhere/at/all: "), "{error}");
 }
@@ -166,7 +164,11 @@ fn five_columns_are_never_guessed() {
 
 #[test]
 fn unknown_layouts_list_the_choices() {
-    fails("hello world\n", TraceOptions::default(), &["not recognised", "first line: hello world", "msr, disksim"]);
+    fails(
+        "hello world\n",
+        TraceOptions::default(),
+        &["not recognised", "first line: hello world", "formats that can be given", "msr, spc", "csv, pattern"],
+    );
     fails("when;what;where\n1;2;3\n", TraceOptions::default(), &["CSV header of 3 columns separated by semicolons"]);
     let csv = "time_s,op,offset_bytes\n1,R,0\n";
     fails(csv, TraceOptions::default(), &["line 1: header", "no column with the size", "[time_s, op, offset_bytes]"]);
@@ -195,7 +197,11 @@ fn options_that_make_no_sense() {
     fails(MSR, TraceOptions { speed: f64::NAN, ..d() }, &["trace.speed = NaN"]);
     fails(MSR, TraceOptions { loops: 0, ..d() }, &["trace.loops = 0: must be at least 1"]);
     fails(MSR, TraceOptions { iodepth: Some(0), ..d() }, &["trace.iodepth = 0"]);
-    fails(MSR, TraceOptions { read_is: Some("1".into()), ..d() }, &["an MSR trace says Read and Write"]);
+    fails(
+        MSR,
+        TraceOptions { read_is: Some("1".into()), ..d() },
+        &["trace.read_is = \"1\": means nothing to a trace of format msr; it is for disksim"],
+    );
     let mut columns = TraceOptions::default();
     columns.columns.op = Some("opp".into());
     let csv = "time_s,op,lba,blocks\n0,R,0,8\n";

@@ -3,7 +3,9 @@
 //! They are looked for in the folder `WORDLINE_TRACES`, or else in `shared/traces` beside the workspace.
 
 use std::path::PathBuf;
-use wordline_workload::{detect, info, Columns, TimeUnit, TraceFormat, TraceInfo, TraceOptions};
+use wordline_workload::{
+    detect, info, Backwards, Columns, TimeUnit, TraceFormat, TraceInfo, TraceOptions, TraceReader,
+};
 
 fn folder() -> Option<PathBuf> {
     let folder = match std::env::var_os("WORDLINE_TRACES") {
@@ -71,12 +73,90 @@ fn figures_are_the_published_ones() {
     }
 }
 
+/// The traces that say themselves what they are, read without options but these.
+#[rustfmt::skip]
+const RECOGNISED: [(Row, Option<&str>); 8] = [
+    (Row { file: "cloudphysics-sample_2h.csv.zst", format: TraceFormat::Cloudphysics, requests: 113_872, duration_s: (7200.0, 3.0), write_percent: 58.7, write_kib: 35.2, read_kib: 37.4, random_percent: 74.0, footprint_gb: 1.103 }, None),
+    (Row { file: "fiu-cheetah_10k.blkparse.zst", format: TraceFormat::Fiu, requests: 9_997, duration_s: (23.6, 0.05), write_percent: 11.0, write_kib: 4.0, read_kib: 4.0, random_percent: 14.8, footprint_gb: 0.038 }, None),
+    (Row { file: "hplabs-hplajw_1992week.decoded.txt.zst", format: TraceFormat::Hp, requests: 44_519, duration_s: (6.98 * 86_400.0, 432.0), write_percent: 70.7, write_kib: 6.3, read_kib: 4.6, random_percent: 98.6, footprint_gb: 0.030 }, None),
+    (Row { file: "hplabs-hplajw_1992week.srt.zst", format: TraceFormat::HpSrt, requests: 44_519, duration_s: (6.98 * 86_400.0, 432.0), write_percent: 70.7, write_kib: 6.3, read_kib: 4.6, random_percent: 98.6, footprint_gb: 0.030 }, None),
+    (Row { file: "emmc-phone_movie.txt.zst", format: TraceFormat::Emmc, requests: 4_781, duration_s: (996.0, 3.0), write_percent: 5.4, write_kib: 17.1, read_kib: 27.9, random_percent: 82.7, footprint_gb: 0.133 }, None),
+    (Row { file: "ycsb-javadb_btrfs.blkparse.zst", format: TraceFormat::Blkparse, requests: 1_824, duration_s: (1074.0, 4.0), write_percent: 28.7, write_kib: 478.8, read_kib: 788.8, random_percent: 40.6, footprint_gb: 1.283 }, None),
+    (Row { file: "wiscsee-sqlitewal_update.ftlsim.zst", format: TraceFormat::Wiscsee, requests: 5_007, duration_s: (1.4, 0.05), write_percent: 99.9, write_kib: 13.5, read_kib: 4.0, random_percent: 93.3, footprint_gb: 0.009 }, None),
+    (Row { file: "apress-flush_50klines.blkparse.zst", format: TraceFormat::Blkparse, requests: 15_524, duration_s: (9.4, 0.05), write_percent: 99.5, write_kib: 4.0, read_kib: 121.8, random_percent: 11.0, footprint_gb: 0.073 }, Some("Q")),
+];
+
+#[test]
+fn formats_that_are_unmistakable_are_found_and_read() {
+    let Some(folder) = folder() else { return };
+    for (row, action) in &RECOGNISED {
+        // The phone wrote its requests down when they were served.
+        let backwards = if row.format == TraceFormat::Emmc { Backwards::Clamp } else { Backwards::Error };
+        let options = TraceOptions { action: action.map(str::to_owned), backwards, ..TraceOptions::default() };
+        let got = info(&folder.join(row.file), &options).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(got.detected.format, row.format, "{}", row.file);
+        check(row, &got);
+    }
+}
+
+#[test]
+fn both_forms_of_a_trace_say_the_same() {
+    let Some(folder) = folder() else { return };
+    let open = |name: &str| TraceReader::open(&folder.join(name), &TraceOptions::default()).unwrap();
+    let mut text = open("hplabs-hplajw_1992week.decoded.txt.zst");
+    let mut binary = open("hplabs-hplajw_1992week.srt.zst");
+    loop {
+        let records = (text.next_record().unwrap(), binary.next_record().unwrap());
+        assert_eq!(records.0, records.1, "record {}", binary.line());
+        if records.0.is_none() {
+            break;
+        }
+    }
+    assert_eq!(text.devices(), binary.devices());
+}
+
+#[test]
+fn a_stamp_that_wrapped_is_left_out_and_counted() {
+    let Some(folder) = folder() else { return };
+    let got = info(&folder.join("ycsb-javadb_ext4.blkparse.zst"), &TraceOptions::default()).unwrap();
+    // The published 9,886 leave the one wrapped event out; 13.5 minutes.
+    assert_eq!((got.requests, got.left_out.wrapped), (9_886, 1));
+    assert!((got.duration_s - 810.0).abs() < 4.0, "{}", got.duration_s);
+    assert!((got.writes as f64 / 98.86 - 8.6).abs() < 0.05);
+    assert!((got.mean_write_bytes.unwrap() / 1024.0 - 290.1).abs() < 0.05);
+    assert!((got.mean_read_bytes.unwrap() / 1024.0 - 113.2).abs() < 0.05);
+    assert!(got.left_out.ignored > 15_000, "other events and the summary: {:?}", got.left_out);
+}
+
+#[test]
+fn a_clock_that_jumps_leaves_the_order() {
+    let Some(folder) = folder() else { return };
+    let path = folder.join("emmc-phone_booting.txt.zst");
+    let error = info(&path, &TraceOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("runs backwards"), "{error}");
+    let clamp = TraceOptions { backwards: Backwards::Clamp, ..TraceOptions::default() };
+    let got = info(&path, &clamp).unwrap();
+    assert_eq!(got.requests, 18_417);
+    assert!((got.writes as f64 / 184.17 - 33.1).abs() < 0.05 && got.clamped > 0);
+}
+
+#[test]
+fn lists_without_stamps_have_an_order() {
+    let Some(folder) = folder() else { return };
+    let path = folder.join("arc-P3.lis.zst");
+    let error = detect(&path).unwrap_err().to_string();
+    assert!(error.contains("it might be arc") && error.contains("by --format"), "{error}");
+    let arc = TraceOptions { format: Some(TraceFormat::Arc), ..TraceOptions::default() };
+    let got = info(&path, &arc).unwrap();
+    assert_eq!((got.requests, got.reads, got.read_bytes), (238_578, 238_578, 3_912_296 * 512));
+    assert!((got.random_share * 100.0 - 88.1).abs() < 0.05);
+    assert!(got.detected.reason.contains("only the order counts"), "{}", got.detected.reason);
+}
+
 #[test]
 fn a_csv_with_other_names_and_scsi_codes_is_read_by_options() {
     let Some(folder) = folder() else { return };
     let path = folder.join("cloudphysics-sample_2h.csv.zst");
-    let error = info(&path, &TraceOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("no column with the time") && error.contains("`columns.time` and `time_unit`"), "{error}");
     let word = |text: &str| Some(text.to_owned());
     let columns = Columns { time: word("time"), size_bytes: word("size"), lba: word("lbn"), ..Columns::default() };
     let options = TraceOptions {

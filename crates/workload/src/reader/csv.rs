@@ -3,7 +3,10 @@
 //! The separator is whichever of comma, tab and semicolon the header has most of. Fields may stand in double quotes; a
 //! separator inside quotes is not supported.
 
+use super::detect::Sample;
+use super::formats::{nothing, Format, Opened, Opening, Parser};
 use super::units::Units;
+use super::words::{as_written, truth, OpWords};
 use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::{nearest, option, Problem, WorkloadError};
@@ -35,6 +38,29 @@ const USUAL: [&str; 12] = [
     "fua",
 ];
 
+pub(crate) const FORMAT: Format = Format {
+    recognise: |sample: &Sample| {
+        recognise(sample.first()).then(|| {
+            let (separator, names) = header(sample.first()).expect("a recognised header has names");
+            format!("a header with {} names, separated by {}", names.len(), separator.name())
+        })
+    },
+    resembles: nothing,
+    binary: false,
+    takes: &["read_is", "write_is", "columns", "address_block_bytes", "size_block_bytes"],
+    notes:
+        "Columns are found by their usual names (`time_us`, `op`, `offset_bytes` or `lba`, `size_bytes` or `blocks`, \
+            `device`, `fua`), or named in `[trace.columns]`.",
+    open: |opening: &Opening| {
+        let parser = Csv::new(opening.sample.first(), opening.options).map_err(|error| match error {
+            HeaderError::Line(problem) => opening.sample.error(*problem),
+            HeaderError::Option(error) => error,
+        })?;
+        let unit = parser.units.time;
+        Ok(Opened { skip: 1, ..Opened::lines(parser, unit) })
+    },
+};
+
 /// Parser of CSV lines.
 #[derive(Debug)]
 pub(crate) struct Csv {
@@ -47,8 +73,7 @@ pub(crate) struct Csv {
     size: usize,
     device: Option<usize>,
     fua: Option<usize>,
-    read_is: Option<Vec<u8>>,
-    write_is: Option<Vec<u8>>,
+    words: OpWords,
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -148,14 +173,6 @@ impl Csv {
                 finder.missing("the size", "size_bytes or blocks", "`columns.size_bytes` or `columns.blocks`")
             })?;
         let units = Units { time: unit.power(), address, size: block }.with(options)?;
-        let word = |text: &Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
-        if options.read_is.is_some() != options.write_is.is_some() {
-            let (key, word) = match (&options.read_is, &options.write_is) {
-                (Some(word), _) => ("trace.read_is", word),
-                (None, word) => ("trace.write_is", word.as_ref().expect("one of the two is given")),
-            };
-            return Err(option(key, format!("{word:?}"), "a CSV trace needs `read_is` and `write_is` together").into());
-        }
         Ok(Self {
             separator,
             columns: names.len(),
@@ -166,8 +183,7 @@ impl Csv {
             size,
             device: finder.find("device", map.device.as_ref(), "device")?,
             fua: finder.find("fua", map.fua.as_ref(), "fua")?,
-            read_is: word(&options.read_is),
-            write_is: word(&options.write_is),
+            words: OpWords::new(options, "a CSV trace")?,
         })
     }
 
@@ -201,55 +217,6 @@ impl Csv {
         Ok(if bytes_first { in_bytes.or(in_blocks) } else { in_blocks.or(in_bytes) })
     }
 
-    #[inline]
-    pub fn parse(&self, line: &[u8], devices: &mut DeviceTable) -> Result<Parsed, Box<Problem>> {
-        let mut fields = [&b""[..]; MOST];
-        let count = split(line, self.separator, &mut fields);
-        if count != self.columns {
-            return Err(self.wrong_count(count));
-        }
-        let field = |at: usize| unquoted(fields[at]);
-        let op = self.op_of(field(self.op))?;
-        // A flush concerns the whole drive; its address and size may be left out and mean nothing.
-        let flush = op == Op::Flush;
-        let name = |raw: &[u8]| String::from_utf8_lossy(raw).into_owned();
-        Ok(Parsed {
-            time: self.units.time_ps("time", field(self.time))?,
-            offset: if flush { 0 } else { self.units.offset("offset", field(self.offset))? },
-            bytes: if flush { 0 } else { self.units.size("size", field(self.size))? },
-            device: self.device.map_or(0, |at| devices.number(field(at), name)),
-            op,
-            fua: self.fua.map_or(Ok(false), |at| truth(field(at)))?,
-        })
-    }
-
-    #[inline]
-    fn op_of(&self, text: &[u8]) -> Result<Op, Box<Problem>> {
-        let is = |word: &Option<Vec<u8>>| word.as_ref().is_some_and(|word| text.eq_ignore_ascii_case(word));
-        if is(&self.read_is) {
-            return Ok(Op::Read);
-        } else if is(&self.write_is) {
-            return Ok(Op::Write);
-        }
-        let words: [(&[u8], Op); 5] = [
-            (b"read", Op::Read),
-            (b"write", Op::Write),
-            (b"trim", Op::Trim),
-            (b"flush", Op::Flush),
-            (b"discard", Op::Trim),
-        ];
-        let fits = |word: &[u8]| match text {
-            [one] => word != b"discard" && one.eq_ignore_ascii_case(&word[0]),
-            more => more.eq_ignore_ascii_case(word),
-        };
-        words.iter().find(|(word, _)| fits(word)).map(|(_, op)| *op).ok_or_else(|| {
-            let problem =
-                "must be read, write, trim (or discard) or flush, or R, W, T or F; other words are read with \
-                           `read_is` and `write_is`";
-            Problem::new("op", text, problem)
-        })
-    }
-
     #[cold]
     fn wrong_count(&self, count: usize) -> Box<Problem> {
         let problem =
@@ -258,13 +225,24 @@ impl Csv {
     }
 }
 
-fn truth(text: &[u8]) -> Result<bool, Box<Problem>> {
-    let is = |words: [&str; 5]| words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
-    if is(["0", "false", "no", "n", ""]) {
-        Ok(false)
-    } else if is(["1", "true", "yes", "y", "fua"]) {
-        Ok(true)
-    } else {
-        Err(Problem::new("fua", text, "must be 1, true or yes, or 0, false, no or nothing"))
+impl Parser for Csv {
+    fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>> {
+        let mut fields = [&b""[..]; MOST];
+        let count = split(line, self.separator, &mut fields);
+        if count != self.columns {
+            return Err(self.wrong_count(count));
+        }
+        let field = |at: usize| unquoted(fields[at]);
+        let op = self.words.op(field(self.op))?;
+        // A flush concerns the whole drive; its address and size may be left out and mean nothing.
+        let flush = op == Op::Flush;
+        Ok(Some(Parsed {
+            time: self.units.time_ps("time", field(self.time))?,
+            offset: if flush { 0 } else { self.units.offset("offset", field(self.offset))? },
+            bytes: if flush { 0 } else { self.units.size("size", field(self.size))? },
+            device: self.device.map_or(0, |at| devices.number(field(at), as_written)),
+            op,
+            fua: self.fua.map_or(Ok(false), |at| truth(field(at)))?,
+        }))
     }
 }

@@ -3,68 +3,154 @@
 //! A wrong unit of time makes a run that is wrong by a factor of a million and looks fine, so formats that look alike are
 //! never guessed: the error shows what the first lines would mean in each of them.
 
-use super::{csv, disksim, msr, seconds};
-use crate::compress::Compression;
-use crate::error::{shown, WorkloadError};
+use super::formats::TraceFormat;
+use super::{csv, disksim, seconds};
+use crate::compress::{Compression, Input};
+use crate::error::{shown, LineError, Problem, WorkloadError};
 use crate::fields::{split, Separator};
+use crate::files;
 use crate::lines::Lines;
 use crate::number::{time_ps, whole};
-use crate::options::{TraceFormat, TraceOptions};
+use crate::options::TraceOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Lines that are looked at to describe what a format would mean.
+/// Lines that are looked at.
 const SAMPLE: usize = 1_000;
+/// Bytes that are looked at.
+const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A trace's format and how it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Detected {
-    /// Layout of the lines.
+    /// Layout of the file.
     pub format: TraceFormat,
-    /// How the file is compressed.
+    /// How the file is compressed; of several files, the first.
     pub compression: Compression,
-    /// Why this format.
+    /// Why this format, and how its time stamps are taken where that is not plain.
     pub reason: String,
 }
 
-/// Finds out the format of the trace at `path` from its first bytes.
-///
-/// # Errors
-/// When the file cannot be read, is not text, has no line, or its format is not unmistakable; the error then says what the
-/// first lines would mean in each format that fits.
-pub fn detect(path: &Path) -> Result<Detected, WorkloadError> {
-    resolve(path, &TraceOptions::default())
+/// The start of a file.
+pub(crate) struct Sample {
+    path: PathBuf,
+    pub compression: Compression,
+    /// Its first bytes.
+    pub bytes: Vec<u8>,
+    /// Whether these are all.
+    pub whole: bool,
+    /// Its first lines that are neither blank nor comments, as the reader of lines sees them; none in binary files.
+    pub lines: Vec<Vec<u8>>,
+    /// Number of the first line.
+    first_number: u64,
 }
 
-/// The format that the options give, or else the one that is found.
-pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<Detected, WorkloadError> {
-    let mut lines = Lines::open(path)?;
-    let compression = lines.input().compression;
-    let found = |format, reason: &str| Ok(Detected { format, compression, reason: reason.to_owned() });
-    if let Some(format) = options.format {
-        return found(format, "given by `format`");
+impl Sample {
+    /// Looks at a file's first bytes.
+    fn of_bytes(path: &Path) -> Result<Self, WorkloadError> {
+        let mut input = Input::open(path)?;
+        let compression = input.compression;
+        let mut bytes = vec![0; SAMPLE_BYTES];
+        let mut filled = 0;
+        let mut whole = false;
+        while filled < bytes.len() {
+            // An error does not matter here: the reader comes to it, too.
+            match input.read(&mut bytes[filled..]) {
+                Ok(0) => {
+                    whole = true;
+                    break;
+                }
+                Ok(n) => filled += n,
+                Err(_) => break,
+            }
+        }
+        bytes.truncate(filled);
+        Ok(Self { path: path.to_owned(), compression, bytes, whole, lines: Vec::new(), first_number: 0 })
     }
-    if options.columns != Default::default() {
-        return found(TraceFormat::Csv, "`columns` are given");
+
+    /// Looks at its first lines, too. It is an error when the first cannot be read; further ones are left to the reader.
+    fn with_lines(mut self) -> Result<Self, WorkloadError> {
+        let mut lines = Lines::open(&self.path)?;
+        let mut bytes = 0;
+        if !lines.advance()? {
+            return Err(super::empty(&self.path, "it has no line with data"));
+        }
+        self.first_number = lines.number();
+        loop {
+            bytes += lines.current().len();
+            self.lines.push(lines.current().to_vec());
+            if bytes > SAMPLE_BYTES || self.lines.len() == SAMPLE || !lines.advance().unwrap_or(false) {
+                return Ok(self);
+            }
+        }
     }
-    if !lines.advance()? {
-        return Err(super::empty(path, "it has no line with data"));
+
+    /// The first line.
+    pub fn first(&self) -> &[u8] {
+        self.lines.first().map_or(b"", Vec::as_slice)
     }
-    let first = lines.current();
-    if let Some(separator) = msr::recognise(first) {
-        let what = if msr::is_header(first) { "the header of MSR Cambridge" } else { "Read or Write in the fourth" };
-        let reason = format!("seven fields separated by {}, {what}", separator.name());
-        return found(TraceFormat::Msr, &reason);
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
-    if csv::recognise(first) {
-        let (separator, names) = csv::header(first).expect("a recognised header has names");
-        return found(
-            TraceFormat::Csv,
-            &format!("a header with {} names, separated by {}", names.len(), separator.name()),
-        );
+
+    /// An error about the first line.
+    #[cold]
+    pub fn error(&self, problem: Problem) -> WorkloadError {
+        WorkloadError::Line(Box::new(LineError {
+            file: self.path.clone(),
+            unit: "line",
+            line: self.first_number,
+            text: shown(self.first()),
+            field: problem.field,
+            value: problem.value,
+            problem: problem.problem,
+        }))
     }
-    let message = if disksim::recognise(first) { five_columns(&mut lines) } else { unknown(first) };
+}
+
+/// Finds out the format of the trace at `path` from its first bytes; of several files, that of the first.
+///
+/// # Errors
+/// When the file cannot be read, has no line, or its format is not unmistakable; the error then says what the first lines
+/// would mean in each format that fits.
+pub fn detect(path: &Path) -> Result<Detected, WorkloadError> {
+    let options = TraceOptions::default();
+    let files = files::expand(path, &options)?;
+    resolve(&files[0], &options).map(|(detected, _)| detected)
+}
+
+/// The format that the options give, or else the one that is found, and the start of the file.
+pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, Sample), WorkloadError> {
+    let sample = Sample::of_bytes(path)?;
+    let found = |format, reason: String, sample: Sample| {
+        Ok((Detected { format, compression: sample.compression, reason }, sample))
+    };
+    let given = match (options.format, &options.pattern) {
+        (Some(format), _) => Some((format, "given by `format`")),
+        (None, Some(_)) => Some((TraceFormat::Pattern, "`pattern` is given")),
+        (None, None) if options.columns != Default::default() => Some((TraceFormat::Csv, "`columns` are given")),
+        (None, None) => None,
+    };
+    if let Some((format, reason)) = given {
+        let sample = if format.about().binary { sample } else { sample.with_lines()? };
+        return found(format, reason.to_owned(), sample);
+    }
+    let recognised = |sample: &Sample, binary: bool| {
+        let formats = TraceFormat::ALL.into_iter().filter(|format| format.about().binary == binary);
+        formats.filter_map(|format| Some((format, (format.about().recognise)(sample)?))).next()
+    };
+    if let Some((format, reason)) = recognised(&sample, true) {
+        return found(format, reason, sample);
+    }
+    let sample = sample.with_lines()?;
+    if let Some((format, reason)) = recognised(&sample, false) {
+        return found(format, reason, sample);
+    }
+    let message =
+        if disksim::resembles(sample.first()) { five_columns(&sample.lines) } else { unknown(sample.first()) };
     Err(WorkloadError::Format { file: path.to_owned(), message })
 }
 
@@ -84,6 +170,13 @@ fn unknown(first: &[u8]) -> String {
             );
         }
     }
+    for format in TraceFormat::ALL.into_iter().filter(|format| (format.about().resembles)(first)) {
+        message += &format!(
+            "  it might be {}: {}\n  other traces look the same, so this one has to be given by --format\n",
+            format.name(),
+            format.title()
+        );
+    }
     let names: Vec<_> = TraceFormat::ALL.iter().map(|format| format.name()).collect();
     message
         + &format!(
@@ -94,15 +187,14 @@ fn unknown(first: &[u8]) -> String {
 
 /// What the first lines of a five-column file would mean in each format of that family.
 #[cold]
-fn five_columns(lines: &mut Lines) -> String {
-    let first = lines.current().to_vec();
-    let mut sample = Sample::default();
-    // An error further on does not matter here: the reader reports it once the format is given.
-    while sample.lines < SAMPLE && sample.add(lines.current()) && lines.advance().unwrap_or(false) {}
+fn five_columns(lines: &[Vec<u8>]) -> String {
+    let mut sample = Sums::default();
+    // A line of another kind further on does not matter here: the reader reports it once the format is given.
+    let _ = lines.iter().all(|line| sample.add(line));
     let mut message = format!(
         "five columns of numbers, which DiskSim, MQSim and SSDSim write alike but in different units; the format has to be \
          given\n  first line: {}\n  read as         the first {} lines would last    mean request\n",
-        shown(&first),
+        shown(&lines[0]),
         sample.lines
     );
     for format in [TraceFormat::Disksim, TraceFormat::Disksim4k, TraceFormat::Mqsim, TraceFormat::Ssdsim] {
@@ -116,7 +208,7 @@ fn five_columns(lines: &mut Lines) -> String {
 
 /// Sums over the first lines, without units.
 #[derive(Default)]
-struct Sample {
+struct Sums {
     lines: usize,
     /// First and last time in units of 10^-12 of the file's unit.
     first: Option<u128>,
@@ -125,7 +217,7 @@ struct Sample {
     fractions: bool,
 }
 
-impl Sample {
+impl Sums {
     /// Takes a line in; `false` when it has other columns than expected.
     fn add(&mut self, line: &[u8]) -> bool {
         let mut fields = [&b""[..]; 5];

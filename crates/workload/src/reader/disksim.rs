@@ -3,16 +3,30 @@
 //! DiskSim (ms), its variant with sizes in 4 KiB pages, MQSim and SSDSim (both ns, whatever their own settings say) share
 //! the columns and differ in units only, so which of them a file is in has to be stated by its user.
 
+use super::formats::{never, nothing, Format, Opened, Opening, Parser, TraceFormat};
 use super::units::Units;
-use super::Parsed;
+use super::{words, Parsed};
 use crate::device::DeviceTable;
-use crate::error::{option, Problem, WorkloadError};
+use crate::error::{Problem, WorkloadError};
 use crate::fields::{split, Separator};
 use crate::number::whole;
-use crate::options::{TraceFormat, TraceOptions};
-use wordline_base::Op;
+use crate::options::TraceOptions;
 
 const COLUMNS: usize = 5;
+
+pub(crate) const FORMAT: Format = Format {
+    recognise: never,
+    resembles: nothing,
+    binary: false,
+    takes: &["read_is", "write_is", "address_block_bytes", "size_block_bytes"],
+    notes: "Blanks or tabs. The five-column formats look alike and differ in units: an error shows what the file would mean in \
+            each. Some converters write 0 = read: `read_is = \"0\"`.",
+    open: |opening: &Opening| {
+        let parser = DiskSim::new(opening.format, opening.options)?;
+        let unit = parser.units.time;
+        Ok(Opened::lines(parser, unit))
+    },
+};
 
 /// Parser of five-column lines.
 #[derive(Debug)]
@@ -32,7 +46,7 @@ pub(crate) fn units_of(format: TraceFormat) -> Units {
 }
 
 /// Whether `line` has the five columns of numbers of this family.
-pub(crate) fn recognise(line: &[u8]) -> bool {
+pub(crate) fn resembles(line: &[u8]) -> bool {
     let mut fields = [&b""[..]; COLUMNS];
     split(line, Separator::Blanks, &mut fields) == COLUMNS
         && crate::number::time_ps(fields[0], 0).is_ok()
@@ -42,73 +56,45 @@ pub(crate) fn recognise(line: &[u8]) -> bool {
 impl DiskSim {
     /// A parser for `format`.
     pub fn new(format: TraceFormat, options: &TraceOptions) -> Result<Self, WorkloadError> {
-        let read = match options.read_is.as_deref() {
-            None | Some("1") => b'1',
-            Some("0") => b'0',
-            Some(other) => {
-                return Err(option("trace.read_is", format!("{other:?}"), "must be \"1\" or \"0\" for this format"))
-            }
-        };
-        if let Some(write) = options.write_is.as_deref() {
-            if write != "0" && write != "1" || write.as_bytes() == [read] {
-                let problem = format!("is for CSV traces; here a write is \"{}\"", (read ^ 1) as char);
-                return Err(option("trace.write_is", format!("{write:?}"), problem));
-            }
-        }
+        let read = words::read_digit(options, b'1')?;
         Ok(Self { units: units_of(format).with(options)?, read, format })
     }
 
-    #[inline]
-    pub fn parse(&self, line: &[u8], devices: &mut DeviceTable) -> Result<Parsed, Box<Problem>> {
+    #[cold]
+    fn wrong_count(&self, count: usize) -> Box<Problem> {
+        words::wrong_count(count, self.format.name(), "time, device, block number, block count, op")
+    }
+}
+
+impl Parser for DiskSim {
+    fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>> {
         let mut fields = [&b""[..]; COLUMNS];
         let count = split(line, Separator::Blanks, &mut fields);
         if count != COLUMNS {
             return Err(self.wrong_count(count));
         }
-        let op = match fields[4] {
-            [byte @ (b'0' | b'1')] if *byte == self.read => Op::Read,
-            [b'0' | b'1'] => Op::Write,
-            other => return Err(self.wrong_op(other)),
-        };
+        let op = words::digit("op", fields[4], self.read)?;
         whole(fields[1]).map_err(|e| Problem::new("device number", fields[1], e.explain("a whole number")))?;
-        let name = |raw: &[u8]| String::from_utf8_lossy(raw).into_owned();
-        Ok(Parsed {
+        Ok(Some(Parsed {
             time: self.units.time_ps("time", fields[0])?,
             offset: self.units.offset("block number", fields[2])?,
             bytes: self.units.size("block count", fields[3])?,
-            device: devices.number(fields[1], name),
+            device: devices.number(fields[1], words::as_written),
             op,
             fua: false,
-        })
-    }
-
-    #[cold]
-    fn wrong_count(&self, count: usize) -> Box<Problem> {
-        let problem = format!(
-            "has {count} where format {} has {COLUMNS} (time, device, block number, block count, op)",
-            self.format.name()
-        );
-        Problem::new("columns", b"", problem)
-    }
-
-    #[cold]
-    fn wrong_op(&self, text: &[u8]) -> Box<Problem> {
-        let problem = format!(
-            "must be {} for a read or {} for a write; `read_is` can turn them round",
-            self.read as char,
-            (self.read ^ 1) as char
-        );
-        Problem::new("op", text, problem)
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wordline_base::Op;
 
     fn one(format: TraceFormat, options: &TraceOptions, line: &str) -> Result<Parsed, String> {
-        let parser = DiskSim::new(format, options).unwrap();
-        parser.parse(line.as_bytes(), &mut DeviceTable::default()).map_err(|p| format!("{}: {}", p.field, p.problem))
+        let mut parser = DiskSim::new(format, options).unwrap();
+        let parsed = parser.parse(line.as_bytes(), &mut DeviceTable::default());
+        parsed.map(Option::unwrap).map_err(|p| format!("{}: {}", p.field, p.problem))
     }
 
     #[test]

@@ -1,17 +1,42 @@
 //! Reading traces: one record a line, checked, with times counted from the first.
 
+pub(crate) mod alibaba;
+pub(crate) mod arc;
+pub(crate) mod blkparse;
+pub(crate) mod blktrace;
+pub(crate) mod cloudphysics;
 pub(crate) mod csv;
 pub(crate) mod detect;
 pub(crate) mod disksim;
+pub(crate) mod emmc;
+pub(crate) mod etw;
+pub(crate) mod fio;
+pub(crate) mod fiu;
+pub(crate) mod formats;
+pub(crate) mod hp;
+mod join;
 pub(crate) mod msr;
+mod order;
+pub(crate) mod pattern;
+mod source;
+pub(crate) mod spc;
+pub(crate) mod srt;
+pub(crate) mod systor;
+pub(crate) mod tencent;
 pub(crate) mod units;
+pub(crate) mod vscsi;
+pub(crate) mod wiscsee;
+pub(crate) mod words;
 
-use crate::device::DeviceTable;
 use crate::error::{nearest, option, Problem, WorkloadError};
-use crate::lines::Lines;
-use crate::options::{Backwards, TraceFormat, TraceOptions, ZeroSize};
+use crate::files;
+use crate::options::{Backwards, TraceOptions, ZeroSize};
 use detect::Detected;
-use std::path::Path;
+use join::Joined;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use source::{Item, Shared};
+use std::path::{Path, PathBuf};
 use wordline_base::Op;
 
 /// More devices than this are taken for a column that names something else.
@@ -45,77 +70,71 @@ pub struct Record {
     pub fua: bool,
 }
 
-enum Parser {
-    Msr(msr::Msr),
-    DiskSim(disksim::DiskSim),
-    Csv(csv::Csv),
+/// What of a trace was left out or changed while it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LeftOut {
+    /// Requests whose time ran backwards and was moved to that of the one before (`backwards = "clamp"`).
+    pub clamped: u64,
+    /// Requests of zero bytes that were left out (`zero_size = "skip"`).
+    pub skipped: u64,
+    /// Lines that could not be read and were left out (`skip_bad`).
+    pub unreadable: u64,
+    /// Requests that were left out because their time stamp was broken: the clock had wrapped.
+    pub wrapped: u64,
+    /// Lines that are no requests in this format: other events, messages, a summary.
+    pub ignored: u64,
 }
 
-/// Reads a trace from its start to its end in constant memory.
+impl LeftOut {
+    /// Whether nothing that is a request was left out or changed.
+    #[must_use]
+    pub fn is_nothing(self) -> bool {
+        Self { ignored: 0, ..self } == Self::default()
+    }
+}
+
+/// Reads a trace of one or several files from its start to its end in constant memory.
 pub struct TraceReader {
-    lines: Lines,
-    parser: Parser,
+    files: Joined,
     detected: Detected,
-    devices: DeviceTable,
-    /// Name and, once it has appeared, number of the only device to keep.
-    filter: Option<(String, Option<u32>)>,
+    shared: Shared,
     backwards: Backwards,
     zero_size: ZeroSize,
-    /// The current line is the first request and not yet parsed.
-    held: bool,
+    /// Line of the last record, in the file that it came from.
+    line: u64,
     base: Option<u128>,
     last: u128,
-    records: u64,
     requests: u64,
     clamped: u64,
     skipped: u64,
 }
 
 impl TraceReader {
-    /// Opens a trace.
+    /// Opens the trace at `path`: a file, a directory, or a pattern such as `sda.blktrace.*`. With `files` among the options
+    /// it is the folder that these count from.
     ///
     /// # Errors
-    /// When the file cannot be read, has no line, or its format is neither given nor unmistakable.
+    /// When a file cannot be read, has no line, or its format is neither given nor unmistakable.
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, WorkloadError> {
-        let detected = detect::resolve(path, options)?;
-        let mut lines = Lines::open(path)?;
-        if !lines.advance()? {
-            return Err(empty(path, "it has no line with data"));
+        if !(0.0..=1.0).contains(&options.skip_bad) {
+            return Err(option("trace.skip_bad", options.skip_bad, "must be a share of the lines, 0 to 1"));
         }
-        if let (Some(word), TraceFormat::Msr) = (&options.read_is, detected.format) {
-            return Err(option(
-                "trace.read_is",
-                format!("{word:?}"),
-                "an MSR trace says Read and Write; leave this out",
-            ));
-        }
-        let mut held = true;
-        let parser = match detected.format {
-            TraceFormat::Msr => {
-                held = !msr::is_header(lines.current());
-                Parser::Msr(msr::Msr::new(lines.current(), options)?)
-            }
-            TraceFormat::Csv => {
-                held = false;
-                Parser::Csv(csv::Csv::new(lines.current(), options).map_err(|error| match error {
-                    csv::HeaderError::Line(problem) => lines.error(*problem),
-                    csv::HeaderError::Option(error) => error,
-                })?)
-            }
-            format => Parser::DiskSim(disksim::DiskSim::new(format, options)?),
+        let (files, detected) = Joined::open(files::expand(path, options)?, options)?;
+        let shared = Shared {
+            filter: options.device.clone().map(|name| (name, None)),
+            skip_bad: options.skip_bad,
+            ..Shared::default()
         };
         Ok(Self {
-            lines,
-            parser,
+            files,
             detected,
-            devices: DeviceTable::default(),
-            filter: options.device.clone().map(|name| (name, None)),
+            shared,
             backwards: options.backwards,
             zero_size: options.zero_size,
-            held,
+            line: 0,
             base: None,
             last: 0,
-            records: 0,
             requests: 0,
             clamped: 0,
             skipped: 0,
@@ -130,40 +149,21 @@ impl TraceReader {
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, WorkloadError> {
         loop {
-            if !std::mem::take(&mut self.held) && !self.lines.advance()? {
-                return self.finish();
-            }
-            let line = self.lines.current();
-            let parsed = match &self.parser {
-                Parser::Msr(parser) => parser.parse(line, &mut self.devices),
-                Parser::DiskSim(parser) => parser.parse(line, &mut self.devices),
-                Parser::Csv(parser) => parser.parse(line, &mut self.devices),
-            };
-            let parsed = match parsed {
-                Ok(parsed) => parsed,
-                Err(problem) => return Err(self.lines.error(*problem)),
-            };
-            self.records += 1;
-            if let Some(record) = self.check(parsed)? {
+            let Some(item) = self.files.next(&mut self.shared)? else { return self.finish() };
+            self.line = item.line;
+            if let Some(record) = self.check(item)? {
                 return Ok(Some(record));
             }
         }
     }
 
-    /// Checks a parsed line against filter and neighbours.
+    /// Checks a request against its neighbours.
     #[inline]
-    fn check(&mut self, parsed: Parsed) -> Result<Option<Record>, WorkloadError> {
-        let names = self.devices.names();
+    fn check(&mut self, item: Item) -> Result<Option<Record>, WorkloadError> {
+        let parsed = item.parsed;
+        let names = self.shared.devices.names();
         if names.len() > MOST_DEVICES {
             return Err(self.bad("device", format!("this is device number {}: not a column of devices", names.len())));
-        }
-        if let Some((wanted, number)) = &mut self.filter {
-            if number.is_none() && names.get(parsed.device as usize).is_some_and(|name| name == wanted) {
-                *number = Some(parsed.device);
-            }
-            if *number != Some(parsed.device) {
-                return Ok(None);
-            }
         }
         if parsed.bytes == 0 && parsed.op != Op::Flush {
             if self.zero_size == ZeroSize::Skip {
@@ -204,20 +204,22 @@ impl TraceReader {
     fn runs_backwards(&self, time: u128) -> WorkloadError {
         let back = self.last - time;
         let problem = format!(
-            "runs backwards: {} s before the request above; sort the trace, or `backwards = \"clamp\"` (--load-set \
-             trace.backwards=clamp) lets such requests arrive together with the one before",
+            "runs backwards: {} s before the request above; `sort_window` (--load-set trace.sort_window=N) sorts within so many requests, or \
+             `backwards = \"clamp\"` (--load-set trace.backwards=clamp) lets such requests arrive together with the one \
+             before",
             seconds(back)
         );
         self.bad("time", problem)
     }
 
     #[cold]
-    fn finish(&self) -> Result<Option<Record>, WorkloadError> {
+    fn finish(&mut self) -> Result<Option<Record>, WorkloadError> {
+        self.shared.check_end()?;
         if self.requests > 0 {
             return Ok(None);
         }
-        if let (Some((wanted, None)), true) = (&self.filter, self.records > 0) {
-            let names = self.devices.names();
+        if let (Some((wanted, None)), true) = (&self.shared.filter, self.shared.requests > 0) {
+            let names = self.shared.devices.names();
             let near = nearest(wanted, names.iter().map(String::as_str));
             let has = match names.len() {
                 0 => "this trace names no devices".to_owned(),
@@ -226,23 +228,32 @@ impl TraceReader {
             };
             return Err(option("trace.device", format!("{wanted:?}"), format!("no such device; {has}{near}")));
         }
-        let why = match (self.records, self.skipped) {
-            (0, _) => "it has nothing behind its header".to_owned(),
-            (_, skipped) => format!("all its {skipped} requests have zero bytes and were left out"),
+        let why = match (self.shared.requests, self.shared.ignored, self.skipped) {
+            (0, 0, _) => "it has nothing behind its header".to_owned(),
+            (0, ignored, _) => format!("all its {ignored} lines are other events, or messages{}", self.other_action()),
+            (_, _, skipped) => format!("all its {skipped} requests have zero bytes and were left out"),
         };
-        Err(empty(self.lines.path(), &why))
+        Err(empty(self.files.path(), &why))
+    }
+
+    /// A remedy for traces of events that have none of the wanted kind.
+    fn other_action(&self) -> &'static str {
+        match self.detected.format.about().takes.contains(&"action") {
+            true => "; `action` (--load-set trace.action=Q) chooses which event counts",
+            false => "",
+        }
     }
 
     /// An error about the line of the last record.
     #[cold]
     pub(crate) fn bad(&self, field: &'static str, problem: String) -> WorkloadError {
-        self.lines.error(*Problem::new(field, b"", problem))
+        self.files.error_at(self.line, *Problem::new(field, b"", problem))
     }
 
     /// Names of the devices seen so far, in order of first appearance; empty when the trace has no such column.
     #[must_use]
     pub fn devices(&self) -> &[String] {
-        self.devices.names()
+        self.shared.devices.names()
     }
 
     /// The format and how it was found.
@@ -251,10 +262,34 @@ impl TraceReader {
         &self.detected
     }
 
-    /// Number of the line of the last record, from 1.
+    /// Number of the line of the last record in its file, from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
-        self.lines.number()
+        self.line
+    }
+
+    /// Whether the trace has time stamps. Without them all times are 0 and only the order counts.
+    #[must_use]
+    pub fn timed(&self) -> bool {
+        self.files.timed()
+    }
+
+    /// The files, in order.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        self.files.paths()
+    }
+
+    /// What was left out or changed so far.
+    #[must_use]
+    pub fn left_out(&self) -> LeftOut {
+        LeftOut {
+            clamped: self.clamped,
+            skipped: self.skipped,
+            unreadable: self.shared.unreadable,
+            wrapped: self.shared.wrapped,
+            ignored: self.shared.ignored,
+        }
     }
 
     /// Requests that were moved to the time of the one before them (`backwards = "clamp"`).
@@ -269,10 +304,10 @@ impl TraceReader {
         self.skipped
     }
 
-    /// Share of the file read so far, 0 to 1.
+    /// Share of the files read so far, 0 to 1.
     #[must_use]
     pub fn progress(&self) -> f64 {
-        self.lines.input().progress()
+        self.files.progress()
     }
 }
 

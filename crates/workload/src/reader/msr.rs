@@ -3,6 +3,8 @@
 //! Time in FILETIME ticks of 100 ns, offset and size in bytes. Some copies have blanks instead of commas and lower-case
 //! types. The response time is not read: the simulated drive has its own.
 
+use super::detect::Sample;
+use super::formats::{nothing, Format, Opened, Opening, Parser};
 use super::units::Units;
 use super::Parsed;
 use crate::device::DeviceTable;
@@ -13,6 +15,28 @@ use crate::options::TraceOptions;
 use wordline_base::Op;
 
 const COLUMNS: usize = 7;
+
+pub(crate) const FORMAT: Format = Format {
+    recognise: reason,
+    resembles: nothing,
+    binary: false,
+    takes: &["address_block_bytes", "size_block_bytes"],
+    notes: "Blanks instead of commas and a header line are read too. A device is host and disk, `hm_0`. The response time is \
+            not read.",
+    open: |opening: &Opening| {
+        let first = opening.sample.first();
+        let parser = Msr::new(first, opening.options)?;
+        let unit = parser.units.time;
+        Ok(Opened { skip: usize::from(is_header(first)), ..Opened::lines(parser, unit) })
+    },
+};
+
+fn reason(sample: &Sample) -> Option<String> {
+    let first = sample.first();
+    let separator = recognise(first)?;
+    let what = if is_header(first) { "the header of MSR Cambridge" } else { "Read or Write in the fourth" };
+    Some(format!("seven fields separated by {}, {what}", separator.name()))
+}
 
 /// Parser of MSR lines.
 #[derive(Debug)]
@@ -40,7 +64,7 @@ fn separator_of(line: &[u8]) -> Separator {
 }
 
 /// The separator, when `line` can be nothing else than a line or the header of an MSR trace.
-pub(crate) fn recognise(line: &[u8]) -> Option<Separator> {
+fn recognise(line: &[u8]) -> Option<Separator> {
     let separator = separator_of(line);
     let mut fields = [&b""[..]; COLUMNS];
     let fits = split(line, separator, &mut fields) == COLUMNS
@@ -50,7 +74,7 @@ pub(crate) fn recognise(line: &[u8]) -> Option<Separator> {
 }
 
 /// Whether `line` names the columns.
-pub(crate) fn is_header(line: &[u8]) -> bool {
+fn is_header(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.len() >= 9 && line[..9].eq_ignore_ascii_case(b"timestamp")
 }
@@ -60,29 +84,6 @@ impl Msr {
     pub fn new(first: &[u8], options: &TraceOptions) -> Result<Self, WorkloadError> {
         let units = Units { time: 5, address: 1, size: 1 }.with(options)?;
         Ok(Self { separator: separator_of(first), units })
-    }
-
-    #[inline]
-    pub fn parse(&self, line: &[u8], devices: &mut DeviceTable) -> Result<Parsed, Box<Problem>> {
-        let mut fields = [&b""[..]; COLUMNS];
-        let count = split(line, self.separator, &mut fields);
-        if count != COLUMNS {
-            return Err(self.wrong_count(line, count));
-        }
-        let op = op_of(fields[3]).ok_or_else(|| Problem::new("Type", fields[3], "must be Read or Write"))?;
-        whole(fields[2]).map_err(|e| Problem::new("DiskNumber", fields[2], e.explain("a whole number")))?;
-        // Host and disk as they stand in the line, with the separator between them.
-        let from = fields[1].as_ptr() as usize - line.as_ptr() as usize;
-        let to = fields[2].as_ptr() as usize - line.as_ptr() as usize + fields[2].len();
-        let name = |_: &[u8]| format!("{}_{}", String::from_utf8_lossy(fields[1]), String::from_utf8_lossy(fields[2]));
-        Ok(Parsed {
-            time: self.units.time_ps("Timestamp", fields[0])?,
-            offset: self.units.offset("Offset", fields[4])?,
-            bytes: self.units.size("Size", fields[5])?,
-            device: devices.number(&line[from..to], name),
-            op,
-            fua: false,
-        })
     }
 
     #[cold]
@@ -100,13 +101,38 @@ impl Msr {
     }
 }
 
+impl Parser for Msr {
+    fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>> {
+        let mut fields = [&b""[..]; COLUMNS];
+        let count = split(line, self.separator, &mut fields);
+        if count != COLUMNS {
+            return Err(self.wrong_count(line, count));
+        }
+        let op = op_of(fields[3]).ok_or_else(|| Problem::new("Type", fields[3], "must be Read or Write"))?;
+        whole(fields[2]).map_err(|e| Problem::new("DiskNumber", fields[2], e.explain("a whole number")))?;
+        // Host and disk as they stand in the line, with the separator between them.
+        let from = fields[1].as_ptr() as usize - line.as_ptr() as usize;
+        let to = fields[2].as_ptr() as usize - line.as_ptr() as usize + fields[2].len();
+        let name = |_: &[u8]| format!("{}_{}", String::from_utf8_lossy(fields[1]), String::from_utf8_lossy(fields[2]));
+        Ok(Some(Parsed {
+            time: self.units.time_ps("Timestamp", fields[0])?,
+            offset: self.units.offset("Offset", fields[4])?,
+            bytes: self.units.size("Size", fields[5])?,
+            device: devices.number(&line[from..to], name),
+            op,
+            fua: false,
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn one(line: &str) -> Result<Parsed, String> {
-        let msr = Msr::new(line.as_bytes(), &TraceOptions::default()).unwrap();
-        msr.parse(line.as_bytes(), &mut DeviceTable::default()).map_err(|p| format!("{}: {}", p.field, p.problem))
+        let mut msr = Msr::new(line.as_bytes(), &TraceOptions::default()).unwrap();
+        let parsed = msr.parse(line.as_bytes(), &mut DeviceTable::default());
+        parsed.map(Option::unwrap).map_err(|p| format!("{}: {}", p.field, p.problem))
     }
 
     #[test]
@@ -126,10 +152,10 @@ mod tests {
 
     #[test]
     fn devices_are_host_and_disk() {
-        let msr = Msr::new(b"1,a,0", &TraceOptions::default()).unwrap();
+        let mut msr = Msr::new(b"1,a,0", &TraceOptions::default()).unwrap();
         let mut devices = DeviceTable::default();
         for (line, number) in [("1,a,0,Read,0,512,1", 0), ("1,a,1,Read,0,512,1", 1), ("1,a,0,Read,0,512,1", 0)] {
-            assert_eq!(msr.parse(line.as_bytes(), &mut devices).unwrap().device, number);
+            assert_eq!(msr.parse(line.as_bytes(), &mut devices).unwrap().unwrap().device, number);
         }
         assert_eq!(devices.names(), ["a_0", "a_1"]);
     }

@@ -4,6 +4,20 @@ use crate::error::{option, Problem, WorkloadError};
 use crate::number::{time_ps, whole};
 use crate::options::TraceOptions;
 
+/// Most digits of a hexadecimal number of 64 bits.
+const HEX_DIGITS: usize = 16;
+
+/// A hexadecimal number behind `0x`.
+pub(crate) fn hexadecimal(field: &'static str, text: &[u8]) -> Result<u64, Box<Problem>> {
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or_default();
+    let value = if digits.len() <= HEX_DIGITS { std::str::from_utf8(digits).ok() } else { None };
+    // `from_str_radix` would take a sign.
+    let value = value.filter(|digits| !digits.starts_with('+'));
+    value
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        .ok_or_else(|| Problem::new(field, text, "must be a hexadecimal number, as in 0x00001000"))
+}
+
 /// Largest request, in bytes.
 pub(crate) const LARGEST: u64 = 1 << 30;
 
@@ -43,6 +57,18 @@ impl Units {
     #[inline]
     pub fn offset(self, field: &'static str, text: &[u8]) -> Result<u64, Box<Problem>> {
         let value = whole(text).map_err(|e| Problem::new(field, text, e.explain("a whole number")))?;
+        self.offset_of(field, text, value)
+    }
+
+    /// A binary time stamp in picoseconds.
+    #[inline]
+    pub fn time_of(self, value: u64) -> u128 {
+        u128::from(value) * 10_u128.pow(self.time)
+    }
+
+    /// An address that has been read already, in bytes.
+    #[inline]
+    pub fn offset_of(self, field: &'static str, text: &[u8], value: u64) -> Result<u64, Box<Problem>> {
         value.checked_mul(self.address).ok_or_else(|| {
             Problem::new(field, text, format!("in units of {} bytes this exceeds 2^64 bytes", self.address))
         })
@@ -52,6 +78,12 @@ impl Units {
     #[inline]
     pub fn size(self, field: &'static str, text: &[u8]) -> Result<u64, Box<Problem>> {
         let value = whole(text).map_err(|e| Problem::new(field, text, e.explain("a whole number")))?;
+        self.size_of(field, text, value)
+    }
+
+    /// A size that has been read already, in bytes, at most [`LARGEST`].
+    #[inline]
+    pub fn size_of(self, field: &'static str, text: &[u8], value: u64) -> Result<u64, Box<Problem>> {
         match value.checked_mul(self.size) {
             Some(bytes) if bytes <= LARGEST => Ok(bytes),
             _ => {

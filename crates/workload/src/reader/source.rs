@@ -1,0 +1,334 @@
+//! One file of a trace: its lines or records, its parser, and what makes its time stamps usable.
+
+use super::detect::Detected;
+use super::formats::{check_options, Opened, Opening, Parser, TraceFormat};
+use super::order::{Sorter, Spreader, MOST_SHARED};
+use super::{detect, Parsed};
+use crate::device::DeviceTable;
+use crate::error::{option, Problem, WorkloadError};
+use crate::lines::Lines;
+use crate::options::{Spread, TraceOptions};
+use std::path::{Path, PathBuf};
+
+/// Most requests that a window of sorting may hold.
+const LARGEST_WINDOW: u32 = 1 << 24;
+/// Lines over which the share of bad ones counts at least.
+const SHARE_OVER: u64 = 10_000;
+
+/// A request and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub parsed: Parsed,
+    /// Number of its line or record.
+    pub line: u64,
+}
+
+/// What all files of a trace share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub devices: DeviceTable,
+    /// Name and, once it has appeared, number of the only device to keep.
+    pub filter: Option<(String, Option<u32>)>,
+    /// Share of the lines that may be bad.
+    pub skip_bad: f64,
+    /// Lines that hold a request, of any device.
+    pub requests: u64,
+    /// Lines that are no request in this format.
+    pub ignored: u64,
+    /// Lines that could not be read.
+    pub unreadable: u64,
+    /// Requests with a broken stamp.
+    pub wrapped: u64,
+    /// The last unreadable line, for the error at the end.
+    pub last_bad: Option<WorkloadError>,
+}
+
+impl Shared {
+    /// Whether the requests of a device are wanted.
+    #[inline]
+    fn keeps(&mut self, device: u32) -> bool {
+        let Some((wanted, number)) = &mut self.filter else { return true };
+        if number.is_none() && self.devices.names().get(device as usize).is_some_and(|name| name == wanted) {
+            *number = Some(device);
+        }
+        *number == Some(device)
+    }
+
+    /// Lines so far.
+    fn lines(&self) -> u64 {
+        self.requests + self.ignored + self.unreadable
+    }
+
+    /// Takes a bad line, if there may be as many.
+    #[cold]
+    fn bad(&mut self, error: WorkloadError) -> Result<(), WorkloadError> {
+        if self.skip_bad <= 0.0 {
+            return Err(error);
+        }
+        self.unreadable += 1;
+        let over = self.lines().max(SHARE_OVER);
+        if self.unreadable as f64 > self.skip_bad * over as f64 {
+            return Err(self.too_many(error));
+        }
+        self.last_bad = Some(error);
+        Ok(())
+    }
+
+    /// At the end of the trace: whether the bad lines were too many of all.
+    pub fn check_end(&mut self) -> Result<(), WorkloadError> {
+        match self.last_bad.take() {
+            Some(error) if self.unreadable as f64 > self.skip_bad * self.lines() as f64 => Err(self.too_many(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn too_many(&self, error: WorkloadError) -> WorkloadError {
+        let WorkloadError::Line(mut line) = error else { return error };
+        line.problem = format!(
+            "{}; with it {} of {} lines cannot be read, a greater share than skip_bad = {}",
+            line.problem,
+            self.unreadable,
+            self.lines(),
+            self.skip_bad
+        );
+        WorkloadError::Line(line)
+    }
+}
+
+/// One file of a trace.
+pub(crate) struct Source {
+    lines: Lines,
+    parser: Box<dyn Parser>,
+    /// Bytes that tell the length of a binary record; 0 for lines.
+    head: usize,
+    sorter: Option<Sorter>,
+    spreader: Option<Spreader>,
+    /// Whether all lines have been read.
+    ended: bool,
+    timed: bool,
+}
+
+impl Source {
+    /// Opens a file of a trace.
+    pub fn open(path: &Path, options: &TraceOptions) -> Result<(Self, Detected), WorkloadError> {
+        let (mut detected, sample) = detect::resolve(path, options)?;
+        let format = detected.format;
+        check_options(format, options)?;
+        if options.sort_window.is_some_and(|window| window > LARGEST_WINDOW) {
+            let window = options.sort_window.unwrap_or_default();
+            return Err(option("trace.sort_window", window, format!("must be at most {LARGEST_WINDOW} requests")));
+        }
+        let opened = (format.about().open)(&Opening { format, options, sample: &sample })?;
+        let window = options.sort_window.unwrap_or(opened.sort_window);
+        let how = options.spread.unwrap_or(if opened.spread { Spread::Even } else { Spread::None });
+        say(&mut detected, &opened, window, how);
+        let sorter = (opened.timed && window > 0).then(|| Sorter::new(window, opened.wrapped));
+        let spreader = (opened.timed && how != Spread::None).then(|| Spreader::new(opened.unit, how));
+        let mut source = Self {
+            lines: lines_of(path, opened.head)?,
+            parser: opened.parser,
+            head: opened.head,
+            sorter,
+            spreader,
+            ended: false,
+            timed: opened.timed,
+        };
+        source.skip(opened.skip)?;
+        Ok((source, detected))
+    }
+
+    /// Leaves out what comes before the first request.
+    fn skip(&mut self, count: usize) -> Result<(), WorkloadError> {
+        if self.head > 0 {
+            return self.lines.skip_bytes(count).map(drop);
+        }
+        for _ in 0..count {
+            self.lines.advance()?;
+        }
+        Ok(())
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.lines.path()
+    }
+
+    /// Whether it has time stamps.
+    pub fn timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Share of the file that has been read, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        self.lines.input().progress()
+    }
+
+    /// The next request in order of time.
+    #[inline]
+    pub fn next(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
+        match (&self.spreader, &self.sorter) {
+            (None, None) => self.raw(shared),
+            (None, Some(_)) => self.sorted(shared),
+            (Some(_), _) => self.spread(shared),
+        }
+    }
+
+    /// The next request as it stands in the file.
+    #[inline]
+    fn raw(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
+        loop {
+            if !self.advance(shared)? {
+                return Ok(None);
+            }
+            match self.parser.parse(self.lines.current(), &mut shared.devices) {
+                Ok(Some(parsed)) => {
+                    shared.requests += 1;
+                    if shared.keeps(parsed.device) {
+                        return Ok(Some(Item { parsed, line: self.lines.number() }));
+                    }
+                }
+                Ok(None) => shared.ignored += 1,
+                Err(problem) => shared.bad(self.lines.error(*problem))?,
+            }
+        }
+    }
+
+    /// Goes to the next line or record.
+    #[inline]
+    fn advance(&mut self, shared: &mut Shared) -> Result<bool, WorkloadError> {
+        if self.head > 0 {
+            let parser = &self.parser;
+            return self.lines.advance_record(self.head, |head| parser.length(head));
+        }
+        loop {
+            match self.lines.advance() {
+                // A line that is no text is a bad line; the file goes on behind it.
+                Err(error @ WorkloadError::Line(_)) => shared.bad(error)?,
+                other => return other,
+            }
+        }
+    }
+
+    fn sorted(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
+        loop {
+            let mut next = None;
+            while next.is_none() && !self.ended {
+                match self.raw(shared)? {
+                    Some(item) => next = self.sorter.as_mut().and_then(|sorter| sorter.push(item)),
+                    None => self.ended = true,
+                }
+            }
+            let sorter = self.sorter.as_mut().expect("only called with a window");
+            let Some(item) = next.or_else(|| sorter.pop()) else { return Ok(None) };
+            if !sorter.is_wrapped(&item) {
+                return Ok(Some(item));
+            }
+            shared.wrapped += 1;
+        }
+    }
+
+    fn spread(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
+        let item = self.spreader.as_mut().and_then(Spreader::pop);
+        if item.is_some() {
+            return Ok(item);
+        }
+        let mut spreader = self.spreader.take().expect("only called with a spreader");
+        let filled = self.fill(&mut spreader, shared);
+        let item = spreader.pop();
+        self.spreader = Some(spreader);
+        filled.map(|()| item)
+    }
+
+    /// Reads all requests of one stamp.
+    fn fill(&mut self, spreader: &mut Spreader, shared: &mut Shared) -> Result<(), WorkloadError> {
+        spreader.begin();
+        loop {
+            let next = if self.sorter.is_some() { self.sorted(shared)? } else { self.raw(shared)? };
+            let Some(item) = next else { break };
+            let problem = if !spreader.is_whole(&item) {
+                "is no whole number of its unit, so there is nothing to spread; `spread = \"none\"` takes it as it is"
+            } else if spreader.len() == MOST_SHARED {
+                "is shared by more than 4,194,304 requests, the most that are spread; `spread = \"none\"` lets them arrive \
+                 together"
+            } else {
+                if spreader.add(item) {
+                    continue;
+                }
+                break;
+            };
+            return Err(self.error_at(item.line, *Problem::new("time", b"", problem)));
+        }
+        spreader.finish();
+        Ok(())
+    }
+
+    /// An error about a line or record, which may lie behind: then the file is read again up to there.
+    #[cold]
+    pub fn error_at(&self, line: u64, problem: Problem) -> WorkloadError {
+        if self.lines.number() == line {
+            return self.lines.error(problem);
+        }
+        match self.again(line) {
+            Ok(lines) => lines.error(problem),
+            Err(error) => error,
+        }
+    }
+
+    fn again(&self, line: u64) -> Result<Lines, WorkloadError> {
+        let mut lines = lines_of(self.path(), self.head)?;
+        if self.head > 0 {
+            lines.skip_bytes(self.lines.skipped())?;
+        }
+        while lines.number() < line {
+            let there = match self.head {
+                0 => lines.advance().or_else(|error| match error {
+                    WorkloadError::Line(_) => Ok(true),
+                    other => Err(other),
+                })?,
+                head => lines.advance_record(head, |head| self.parser.length(head))?,
+            };
+            if !there {
+                break;
+            }
+        }
+        Ok(lines)
+    }
+}
+
+fn lines_of(path: &Path, head: usize) -> Result<Lines, WorkloadError> {
+    if head > 0 {
+        Lines::open_binary(path)
+    } else {
+        Lines::open(path)
+    }
+}
+
+/// Says how the time stamps are taken, where that is not plain.
+fn say(detected: &mut Detected, opened: &Opened, window: u32, how: Spread) {
+    if !opened.timed {
+        detected.reason += "; no time stamps: only the order counts, as fast as the queue takes it";
+        return;
+    }
+    if window > 0 {
+        detected.reason += &format!("; sorted by time within {window} requests");
+    }
+    match how {
+        Spread::Even => detected.reason += "; requests of one stamp are spread evenly over its unit",
+        Spread::Random => detected.reason += "; requests of one stamp are spread at random over its unit",
+        Spread::None => {}
+    }
+}
+
+/// Checks that the files of a trace are of one format.
+pub(crate) fn same_format(first: (&Path, TraceFormat), other: (&Path, TraceFormat)) -> Result<(), WorkloadError> {
+    if first.1 == other.1 {
+        return Ok(());
+    }
+    let message = format!(
+        "this file is of format {}, and {} is of format {}; the files of one trace must be of one format",
+        other.1.name(),
+        first.0.display(),
+        first.1.name()
+    );
+    Err(WorkloadError::Format { file: PathBuf::from(other.0), message })
+}
