@@ -24,15 +24,20 @@ mod options;
 mod plan;
 mod reader;
 mod replay;
+mod shape;
 mod synth;
 #[cfg(test)]
 mod testing;
 
 pub use compress::Compression;
 pub use error::{system_words, LineError, WorkloadError};
-pub use info::{info, DeviceInfo, TraceInfo};
+pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw};
 pub use load::{Load, LoadFile, LoadStream, Pacing};
 pub use options::{Backwards, Columns, Devices, Pace, PastEnd, TimeUnit, TraceFormat, TraceOptions, ZeroSize};
 pub use reader::detect::{detect, Detected};
 pub use reader::{Record, TraceReader};
+pub use shape::arrivals::{ArrivalInfo, Dispersion};
+pub use shape::order::{SeekInfo, SequenceInfo};
+pub use shape::pages::{FootprintInfo, LifeInfo, LifeSpread, RewriteInfo};
+pub use shape::sizes::{AlignmentInfo, SizeInfo, SizeShare};
