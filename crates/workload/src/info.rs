@@ -9,6 +9,7 @@ use crate::shape::order::{Order, SeekInfo, SequenceInfo};
 use crate::shape::pages::{FootprintInfo, LifeInfo, Pages, RewriteInfo, PAGE};
 use crate::shape::share;
 use crate::shape::sizes::{Alignment, AlignmentInfo, SizeInfo, Sizes};
+use crate::standin::Measured;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -117,7 +118,8 @@ pub struct Reading {
     pub requests: u64,
 }
 
-struct Totals {
+/// The measures of a trace, fed with its requests.
+pub(crate) struct Measures {
     count: [u64; 4],
     bytes: [u64; 4],
     last_ps: u128,
@@ -136,7 +138,13 @@ struct DeviceTotals {
     random: u64,
 }
 
-impl Totals {
+impl Default for Measures {
+    fn default() -> Self {
+        Self::new(USUAL_WINDOW)
+    }
+}
+
+impl Measures {
     fn new(window: u32) -> Self {
         Self {
             count: [0; 4],
@@ -152,7 +160,7 @@ impl Totals {
     }
 
     #[inline]
-    fn add(&mut self, record: Record) {
+    pub fn add(&mut self, record: Record) {
         let Record { device, offset, bytes, op, .. } = record;
         let kind = op as usize;
         self.count[kind] += 1;
@@ -185,6 +193,23 @@ impl Totals {
 
     fn mean(&self, op: Op) -> Option<f64> {
         share(self.bytes[op as usize], self.count[op as usize])
+    }
+
+    /// The figures that a stand-in is asked for.
+    pub fn measured(&self) -> Measured {
+        let [reads, writes, ..] = self.count;
+        let arrivals = self.arrivals.info();
+        Measured {
+            requests: self.count.iter().sum(),
+            duration_s: self.last_ps as f64 / 1e12,
+            write_percent: share(writes, reads + writes).unwrap_or(0.0) * 100.0,
+            read_size_bytes: self.mean(Op::Read),
+            write_size_bytes: self.mean(Op::Write),
+            random_percent: share(self.order.random(), reads + writes).unwrap_or(0.0) * 100.0,
+            footprint_bytes: self.pages.footprint().pages * PAGE,
+            gap_mean_us: arrivals.as_ref().map(|arrivals| arrivals.mean_us),
+            gap_median_us: arrivals.as_ref().map(|arrivals| arrivals.p50_us),
+        }
     }
 
     /// Devices with their names; none when the format has no such column.
@@ -223,7 +248,7 @@ pub fn info_watched(
         return Err(option("window", window, format!("must be 1 to {LARGEST_WINDOW} requests")));
     }
     let mut reader = TraceReader::open(path, options)?;
-    let mut totals = Totals::new(window);
+    let mut totals = Measures::new(window);
     let limit = options.limit.unwrap_or(u64::MAX);
     let mut requests = 0;
     while requests < limit {
@@ -237,7 +262,7 @@ pub fn info_watched(
     Ok(Some(summed_up(&totals, &reader)))
 }
 
-fn summed_up(totals: &Totals, reader: &TraceReader) -> TraceInfo {
+fn summed_up(totals: &Measures, reader: &TraceReader) -> TraceInfo {
     let [reads, writes, trims, flushes] = totals.count;
     let mut sizes = Sizes::default();
     totals.sizes.iter().for_each(|part| sizes.merge(part));

@@ -10,6 +10,7 @@
 
 mod address;
 mod compress;
+mod convert;
 mod device;
 mod distribution;
 mod error;
@@ -25,11 +26,14 @@ mod plan;
 mod reader;
 mod replay;
 mod shape;
+mod standin;
 mod synth;
 #[cfg(test)]
 mod testing;
+mod write;
 
 pub use compress::Compression;
+pub use convert::{convert, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
 pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw};
@@ -41,3 +45,5 @@ pub use shape::arrivals::{ArrivalInfo, Dispersion};
 pub use shape::order::{SeekInfo, SequenceInfo};
 pub use shape::pages::{FootprintInfo, LifeInfo, LifeSpread, RewriteInfo};
 pub use shape::sizes::{AlignmentInfo, SizeInfo, SizeShare};
+pub use standin::{synthesise, Measured, Model, StandIn, Synthesised};
+pub use write::{OutputFormat, TraceWriter, WriteError, WriteOptions, Written};

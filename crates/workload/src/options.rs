@@ -22,17 +22,20 @@ pub enum TraceFormat {
     Ssdsim,
     /// Columns named in a header line, separated by commas, tabs or semicolons.
     Csv,
+    /// A Parquet table with the columns of a CSV trace.
+    Parquet,
 }
 
 impl TraceFormat {
     /// All formats.
-    pub const ALL: [TraceFormat; 6] = [
+    pub const ALL: [TraceFormat; 7] = [
         TraceFormat::Msr,
         TraceFormat::Disksim,
         TraceFormat::Disksim4k,
         TraceFormat::Mqsim,
         TraceFormat::Ssdsim,
         TraceFormat::Csv,
+        TraceFormat::Parquet,
     ];
 
     /// The name written in a workload file.
@@ -45,6 +48,7 @@ impl TraceFormat {
             TraceFormat::Mqsim => "mqsim",
             TraceFormat::Ssdsim => "ssdsim",
             TraceFormat::Csv => "csv",
+            TraceFormat::Parquet => "parquet",
         }
     }
 }
@@ -192,7 +196,7 @@ pub struct Columns {
 pub struct TraceOptions {
     /// The trace: plain text, gzip or zstd (told by content). A relative path counts from the workload file.
     pub file: PathBuf,
-    /// Layout of the lines: `msr`, `disksim`, `disksim-4k`, `mqsim`, `ssdsim` or `csv`. Found out when it is unmistakable;
+    /// Layout of the lines: `msr`, `disksim`, `disksim-4k`, `mqsim`, `ssdsim`, `csv` or `parquet`. Found out when it is unmistakable;
     /// five columns of numbers are not and need it.
     pub format: Option<TraceFormat>,
     /// Unit of the time stamps, instead of the format's own: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.

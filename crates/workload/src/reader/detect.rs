@@ -40,8 +40,19 @@ pub fn detect(path: &Path) -> Result<Detected, WorkloadError> {
 /// The format that the options give, or else the one that is found.
 pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<Detected, WorkloadError> {
     let mut lines = Lines::open(path)?;
-    let compression = lines.input().compression;
+    let (compression, table) = (lines.input().compression, lines.input().table);
     let found = |format, reason: &str| Ok(Detected { format, compression, reason: reason.to_owned() });
+    if table || options.format == Some(TraceFormat::Parquet) {
+        return match options.format {
+            None | Some(TraceFormat::Csv | TraceFormat::Parquet) if table => {
+                found(TraceFormat::Parquet, "it begins and ends as a Parquet table does")
+            }
+            _ => {
+                let is = if table { "a" } else { "no" };
+                Err(WorkloadError::Format { file: path.to_owned(), message: format!("this is {is} Parquet table") })
+            }
+        };
+    }
     if let Some(format) = options.format {
         return found(format, "given by `format`");
     }

@@ -4,6 +4,7 @@ pub(crate) mod csv;
 pub(crate) mod detect;
 pub(crate) mod disksim;
 pub(crate) mod msr;
+pub(crate) mod parquet;
 pub(crate) mod units;
 
 use crate::device::DeviceTable;
@@ -95,7 +96,8 @@ impl TraceReader {
                 held = !msr::is_header(lines.current());
                 Parser::Msr(msr::Msr::new(lines.current(), options)?)
             }
-            TraceFormat::Csv => {
+            // A table comes as the lines of a CSV trace.
+            TraceFormat::Csv | TraceFormat::Parquet => {
                 held = false;
                 Parser::Csv(csv::Csv::new(lines.current(), options).map_err(|error| match error {
                     csv::HeaderError::Line(problem) => lines.error(*problem),

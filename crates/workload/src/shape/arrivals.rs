@@ -55,8 +55,6 @@ struct Windows {
     most: u64,
     sum: u64,
     squares: u128,
-    /// Windows with requests.
-    filled: u64,
 }
 
 impl Windows {
