@@ -158,7 +158,8 @@ def remarks(info: Info) -> Rows:
 
 
 def show_devices(console: Console, devices: list[Info], most: int = 20) -> None:
-    """Prints the devices; one alone says the same as the whole."""
+    """Prints the devices with requests; one alone says the same as the whole."""
+    devices = [device for device in devices if device["requests"]]
     if len(devices) < 2:
         return
     console.print(Text("Devices", style="bold"))
@@ -169,7 +170,7 @@ def show_devices(console: Console, devices: list[Info], most: int = 20) -> None:
         table.add_row(
             f"  {device['name']}",
             units.count(device["requests"]),
-            units.percent(device["writes"] / device["requests"] if device["requests"] else None),
+            units.percent(device["writes"] / device["requests"]),
             units.size(device["read_bytes"]),
             units.size(device["written_bytes"]),
             units.percent(device["random_share"]),

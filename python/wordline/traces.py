@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import click
+
 from wordline import jsontext, units
-from wordline.errors import Trouble, tell
+from wordline.errors import Trouble
 from wordline.files import OutputFile
 
 HOLD_COMMENTS = ("csv", "parquet")
@@ -61,11 +63,12 @@ def synthesise(
                 told = json.loads(_core.trace_synth(spec, all_sets, path, output, to, progress))
         except _core.InputError as error:
             raise Trouble(as_typed(str(error), given)) from None
+        if not out.special and told["format"] not in HOLD_COMMENTS:
+            told["marked_by"] = f"{output}.stand-in.json"
+            # Before the trace itself, which must not be there without its mark.
+            with OutputFile(told["marked_by"]) as mark:
+                mark.write(jsontext.dumps(told) + "\n")
         keep(out)
-    if not out.special and told["format"] not in HOLD_COMMENTS:
-        told["marked_by"] = f"{output}.stand-in.json"
-        with OutputFile(told["marked_by"]) as mark:
-            mark.write(jsontext.dumps(told) + "\n")
     return told
 
 
@@ -107,9 +110,7 @@ def report(
 
     if as_json:
         # Standard output belongs to the trace that was sent there.
-        if output == "-":
-            return tell(jsontext.dumps(told))
-        return print(jsontext.dumps(told))
+        return click.echo(jsontext.dumps(told), err=output == "-")
     if quiet:
         return None
     return facts(console(stderr=output == "-"), rows(told, output), width=14)

@@ -16,8 +16,8 @@ pub(super) struct Text {
     names: Names,
     line: Vec<u8>,
     begun: bool,
-    /// Devices whose file fio's log has opened.
-    opened: usize,
+    /// Devices whose file fio's log has opened, in that order.
+    opened: Vec<u32>,
     /// Time of the last request.
     last: u128,
 }
@@ -56,7 +56,7 @@ impl Text {
         if let (OutputFormat::Csv, Some(note)) = (format, note) {
             note.lines().for_each(|text| line.extend(format!("# {text}\n").bytes()));
         }
-        Self { sink, format, names: Names::new(style), line, begun: false, opened: 0, last: 0 }
+        Self { sink, format, names: Names::new(style), line, begun: false, opened: Vec::new(), last: 0 }
     }
 
     /// What stands before the first request.
@@ -108,13 +108,12 @@ impl Text {
 
     fn fio(&mut self, record: &Record) {
         let us = record.time_ps / 1_000_000;
-        // Files have to be named and opened before their first use.
-        while self.opened <= record.device as usize {
-            let name = self.names.get(self.opened as u32).unwrap_or(NAMELESS);
-            let _ = write!(self.line, "{us} {name} add\n{us} {name} open\n");
-            self.opened += 1;
-        }
         let name = self.names.get(record.device).unwrap_or(NAMELESS);
+        // Files have to be named and opened before their first use.
+        if !self.opened.contains(&record.device) {
+            let _ = write!(self.line, "{us} {name} add\n{us} {name} open\n");
+            self.opened.push(record.device);
+        }
         let action = match record.op {
             Op::Read => "read",
             Op::Write => "write",
@@ -146,8 +145,8 @@ impl Text {
             self.begin();
         }
         if self.format == OutputFormat::Fio {
-            for device in 0..self.opened {
-                let name = self.names.get(device as u32).unwrap_or(NAMELESS);
+            for &device in &self.opened {
+                let name = self.names.get(device).unwrap_or(NAMELESS);
                 let _ = writeln!(self.line, "{} {name} close", self.last / 1_000_000);
             }
         }
