@@ -64,7 +64,7 @@ pub fn convert(
     while writer.requests() < limit {
         let Some(mut record) = reader.next_record()? else { break };
         read += 1;
-        if read % REPORTED == 0 && !watch(Reading { fraction: reader.progress(), requests: read }) {
+        if read.is_multiple_of(REPORTED) && !watch(Reading { fraction: reader.progress(), requests: read }) {
             return Ok(None);
         }
         if record.time_ps >= window.1 {

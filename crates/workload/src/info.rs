@@ -255,7 +255,7 @@ pub fn info_watched(
         let Some(record) = reader.next_record()? else { break };
         totals.add(record);
         requests += 1;
-        if requests % REPORTED == 0 && !watch(Reading { fraction: reader.progress(), requests }) {
+        if requests.is_multiple_of(REPORTED) && !watch(Reading { fraction: reader.progress(), requests }) {
             return Ok(None);
         }
     }

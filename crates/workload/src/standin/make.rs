@@ -81,7 +81,7 @@ fn stretch(model: &Model, watch: &mut dyn FnMut(Reading) -> bool) -> Option<f64>
         } else {
             below += gap;
         }
-        if n % REPORTED == 0 && !watch(Reading { fraction: 0.0, requests: 0 }) {
+        if n.is_multiple_of(REPORTED) && !watch(Reading { fraction: 0.0, requests: 0 }) {
             return None;
         }
     }
@@ -128,7 +128,7 @@ pub fn synthesise(
         writer.write(&record, &[])?;
         let done = n + 1;
         let fraction = done as f64 / model.requests as f64;
-        if done % REPORTED == 0 && !watch(Reading { fraction, requests: done }) {
+        if done.is_multiple_of(REPORTED) && !watch(Reading { fraction, requests: done }) {
             return Ok(None);
         }
     }

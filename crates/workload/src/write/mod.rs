@@ -179,7 +179,7 @@ pub struct Written {
 }
 
 enum Form {
-    Text(Text),
+    Text(Box<Text>),
     Table(Box<Table>),
 }
 
@@ -213,9 +213,11 @@ impl TraceWriter {
         };
         let form = match table {
             true => Form::Table(Box::new(Table::new(raw, options.note.clone()))),
-            false => {
-                Form::Text(Text::new(Sink::new(raw, packing).map_err(io)?, options.format, options.note.as_deref()))
-            }
+            false => Form::Text(Box::new(Text::new(
+                Sink::new(raw, packing).map_err(io)?,
+                options.format,
+                options.note.as_deref(),
+            ))),
         };
         Ok(Self { name: name.to_owned(), options, form, written: Written::default(), seen: 0 })
     }
@@ -278,7 +280,7 @@ impl TraceWriter {
             record.fua = false;
             self.written.unmarked += 1;
         }
-        if format.in_blocks() && (record.offset | u64::from(record.bytes)) % SECTOR != 0 {
+        if format.in_blocks() && !(record.offset | u64::from(record.bytes)).is_multiple_of(SECTOR) {
             if !self.options.round {
                 let range = format!("covers {} bytes from {}", record.bytes, record.offset);
                 let what = format!("{range}, and the format {} counts in blocks of 512 bytes", format.name());

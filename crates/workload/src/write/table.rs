@@ -135,7 +135,12 @@ impl Table {
         let written = self.writer().and_then(|writer| write_group(writer, &columns));
         self.columns = columns;
         let Columns { time, device, op, offset, size, fua } = &mut self.columns;
-        (time.clear(), device.clear(), op.clear(), offset.clear(), size.clear(), fua.clear());
+        time.clear();
+        device.clear();
+        op.clear();
+        offset.clear();
+        size.clear();
+        fua.clear();
         written.map_err(failed)
     }
 

@@ -29,7 +29,7 @@ fn decimal(line: &mut Vec<u8>, ps: u128, power: u32) {
     let mut rest = ps % unit;
     if rest > 0 {
         let mut digits = power as usize;
-        while rest % 10 == 0 {
+        while rest.is_multiple_of(10) {
             rest /= 10;
             digits -= 1;
         }
