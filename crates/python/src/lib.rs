@@ -5,6 +5,7 @@ mod drawing;
 mod load;
 mod package;
 mod progress;
+mod traces;
 mod work;
 
 use pyo3::create_exception;
@@ -14,7 +15,7 @@ use serde_json::{json, Value};
 use std::path::Path;
 use wordline_drive::{presets, DriveConfig};
 use wordline_settings::{keys as keys_of, KeyDoc};
-use wordline_workload::{LoadFile, TraceReader};
+use wordline_workload::LoadFile;
 use work::Failure;
 
 create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
@@ -156,31 +157,6 @@ fn precondition(
     Ok(document.to_string())
 }
 
-/// What a trace holds.
-#[pyfunction]
-fn trace_info(py: Python<'_>, path: &str, load_sets: Vec<String>) -> PyResult<String> {
-    py.detach(|| {
-        let spec = load::Spec::read(path, &load_sets)?;
-        let Some(trace) = spec.file.trace.clone() else {
-            return Err(Failure::Input(format!("{path}: a workload file without a [trace]")));
-        };
-        let (file, options) = (spec.base().join(&trace.file), trace.clone());
-        let (found, info) = progress::interruptible(move || {
-            let found = TraceReader::open(&file, &options).map(|reader| reader.detected().clone()).ok();
-            (found, wordline_workload::info(&file, &options))
-        })?;
-        let info = info.map_err(|error| spec.failure(&error))?;
-        let mut value = serde_json::to_value(&info).map_err(|e| Failure::Run(e.to_string()))?;
-        value["file"] = json!(trace.file);
-        if !trace.files.is_empty() {
-            value["files"] = json!(trace.files);
-        }
-        value["detected"] = json!(found);
-        Ok::<_, Failure>(value.to_string())
-    })
-    .map_err(PyErr::from)
-}
-
 /// Runs a load on one package.
 #[pyfunction]
 #[pyo3(signature = (experiment, progress, timeline=None, window=None, limit=None))]
@@ -216,5 +192,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(precondition, module)?)?;
     module.add_function(wrap_pyfunction!(package_run, module)?)?;
     module.add_function(wrap_pyfunction!(package_chains, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_info, module)?)
+    module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_synth, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::synth_keys, module)?)
 }

@@ -1,6 +1,7 @@
 //! Opening a file that may be compressed, told by its first bytes and never by its name.
 
 use crate::error::WorkloadError;
+use crate::reader::parquet::{ParquetText, MAGIC};
 use flate2::read::MultiGzDecoder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,19 +37,20 @@ impl Compression {
 }
 
 /// Archives and compressions that are recognised only to say so.
-const FOREIGN: [(&[u8], &str); 6] = [
+const FOREIGN: [(&[u8], &str); 5] = [
     (b"\xfd7zXZ\0", "an xz file"),
     (b"BZh", "a bzip2 file"),
     (b"PK\x03\x04", "a zip archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
     (b"\x04\x22\x4d\x18", "an lz4 file"),
-    (b"PAR1", "a Parquet table"),
 ];
 
 /// Decompressed bytes of a file, with the number of bytes read from the file itself.
 pub(crate) struct Input {
     reader: Box<dyn Read + Send>,
     pub compression: Compression,
+    /// Whether the file is a Parquet table, which is given as lines.
+    pub table: bool,
     consumed: Arc<AtomicU64>,
     size: u64,
 }
@@ -87,6 +89,12 @@ impl Input {
             return Err(WorkloadError::NotText { file: path.to_owned(), what });
         }
         let consumed = Arc::new(AtomicU64::new(0));
+        let table = magic.starts_with(MAGIC);
+        if table {
+            let text = ParquetText::open(file, meta.len(), Arc::clone(&consumed)).map_err(io)?;
+            let (reader, compression) = (Box::new(text), Compression::Plain);
+            return Ok(Self { reader, compression, table, consumed, size: meta.len() });
+        }
         let counting = Counting { file, consumed: Arc::clone(&consumed) };
         let skippable = magic.len() >= 4 && (0x50..=0x5f).contains(&magic[0]) && magic[1..4] == [0x2a, 0x4d, 0x18];
         let (reader, compression): (Box<dyn Read + Send>, _) = if magic.starts_with(&[0x1f, 0x8b]) {
@@ -99,7 +107,7 @@ impl Input {
         } else {
             (Box::new(counting), Compression::Plain)
         };
-        Ok(Self { reader, compression, consumed, size: meta.len() })
+        Ok(Self { reader, compression, table, consumed, size: meta.len() })
     }
 
     /// Share of the file that has been read, 0 to 1.

@@ -137,7 +137,7 @@ impl Picker {
 }
 
 /// Two independent standard normal numbers, by Marsaglia's polar method.
-fn normal_pair(random: &mut Stream) -> (f64, f64) {
+pub(crate) fn normal_pair(random: &mut Stream) -> (f64, f64) {
     loop {
         let x = 2.0 * random.unit() - 1.0;
         let y = 2.0 * random.unit() - 1.0;

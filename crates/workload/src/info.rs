@@ -1,14 +1,26 @@
-//! What is in a trace: counts, sizes, randomness and footprint.
+//! What is in a trace: counts, sizes, order, footprint, arrivals and rewrites.
 
-use crate::error::WorkloadError;
+use crate::error::{option, WorkloadError};
 use crate::options::TraceOptions;
 use crate::reader::detect::Detected;
 use crate::reader::{LeftOut, Record, TraceReader};
+use crate::shape::arrivals::{ArrivalInfo, Arrivals};
+use crate::shape::order::{Order, SeekInfo, SequenceInfo};
+use crate::shape::pages::{FootprintInfo, LifeInfo, Pages, RewriteInfo, PAGE};
+use crate::shape::share;
+use crate::shape::sizes::{Alignment, AlignmentInfo, SizeInfo, Sizes};
+use crate::standin::Measured;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::path::Path;
 use wordline_base::Op;
+
+/// The K of the source's own experiments (`chang11`, IWSSPS 2009, section 5.2).
+pub const USUAL_WINDOW: u32 = 10;
+/// Largest K: each device keeps so many addresses, and each request is compared with them.
+const LARGEST_WINDOW: u32 = 4096;
+/// Requests from one report of progress to the next.
+const REPORTED: u64 = 1 << 16;
 
 /// A summary of a trace, as it stands in the file: nothing is rounded to sectors or moved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,10 +56,30 @@ pub struct TraceInfo {
     pub random_share: f64,
     /// End of the highest request, in bytes: a drive has to be at least this large to hold the trace as it is.
     pub extent_bytes: u64,
-    /// Distinct 4 KiB pages touched, over all devices.
+    /// Distinct 4 KiB pages touched, over all devices; estimated where `footprint.standard_error` is not 0.
     pub distinct_4k_pages: u64,
     /// Share of requests whose first byte and size are multiples of 4 KiB, 0 to 1. Flushes do not count.
     pub aligned_4k_share: f64,
+    /// Distribution of sizes of all requests that move bytes; nothing without any.
+    pub sizes: Option<SizeInfo>,
+    /// Distribution of sizes of reads; nothing without reads.
+    pub read_sizes: Option<SizeInfo>,
+    /// Distribution of sizes of writes; nothing without writes.
+    pub write_sizes: Option<SizeInfo>,
+    /// Share of requests on multiples of powers of two. Flushes do not count.
+    pub alignment: Vec<AlignmentInfo>,
+    /// Requests that go on where an earlier one ended. Flushes do not count.
+    pub sequence: Option<SequenceInfo>,
+    /// Distance from one request to the next. Flushes do not count.
+    pub seek: Option<SeekInfo>,
+    /// Distinct pages touched.
+    pub footprint: FootprintInfo,
+    /// Time from one request to the next; nothing below two requests.
+    pub arrivals: Option<ArrivalInfo>,
+    /// How much of what is written was written before; nothing without writes.
+    pub rewrites: Option<RewriteInfo>,
+    /// Life span and life cycle of written pages; nothing without writes.
+    pub life: Option<LifeInfo>,
     /// Devices in order of first appearance; empty when the format has none.
     pub devices: Vec<DeviceInfo>,
     /// Requests of zero bytes that were left out (`zero_size = "skip"`).
@@ -65,92 +97,131 @@ pub struct DeviceInfo {
     pub name: String,
     /// Its requests.
     pub requests: u64,
+    /// Its reads.
+    pub reads: u64,
+    /// Its writes.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Share of its requests that do not begin at the byte after the one before, 0 to 1. Flushes do not count.
+    pub random_share: f64,
     /// End of its highest request, in bytes.
     pub extent_bytes: u64,
 }
 
-const PAGE: u64 = 4096;
-/// Pages of one bitmap: 128 MiB of addresses in 4 KiB of memory.
-const CHUNK_PAGES: u64 = 32_768;
-
-/// A set of pages: bitmaps where there are any.
-#[derive(Default)]
-struct PageSet {
-    /// Index into `chunks` by device and chunk number.
-    index: HashMap<(u32, u64), usize>,
-    chunks: Vec<Box<[u64; CHUNK_PAGES as usize / 64]>>,
-    last: Option<((u32, u64), usize)>,
+/// What `info` tells while it reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// Share of the file that was read, 0 to 1.
+    pub fraction: f64,
+    /// Requests so far.
+    pub requests: u64,
 }
 
-impl PageSet {
-    fn insert(&mut self, device: u32, offset: u64, bytes: u32) {
-        if bytes == 0 {
-            return;
-        }
-        let (mut page, end) = (offset / PAGE, (offset + u64::from(bytes) - 1) / PAGE + 1);
-        while page < end {
-            let key = (device, page / CHUNK_PAGES);
-            let stop = end.min((key.1 + 1) * CHUNK_PAGES);
-            let at = match self.last {
-                Some((last, at)) if last == key => at,
-                _ => *self.index.entry(key).or_insert_with(|| {
-                    self.chunks.push(Box::new([0; CHUNK_PAGES as usize / 64]));
-                    self.chunks.len() - 1
-                }),
-            };
-            self.last = Some((key, at));
-            let chunk = &mut self.chunks[at];
-            while page < stop {
-                let bit = page % 64;
-                let count = (64 - bit).min(stop - page);
-                chunk[(page % CHUNK_PAGES / 64) as usize] |= u64::MAX >> (64 - count) << bit;
-                page += count;
-            }
-        }
-    }
-
-    fn count(&self) -> u64 {
-        self.chunks.iter().flat_map(|chunk| chunk.iter()).map(|word| u64::from(word.count_ones())).sum()
-    }
-}
-
-#[derive(Default)]
-struct Totals {
+/// The measures of a trace, fed with its requests.
+pub(crate) struct Measures {
     count: [u64; 4],
     bytes: [u64; 4],
-    size: Option<[u32; 2]>,
     last_ps: u128,
-    random: u64,
-    aligned: u64,
-    pages: PageSet,
-    devices: Vec<DeviceInfo>,
-    /// First byte after the previous request of each device.
-    next: Vec<Option<u64>>,
+    sizes: [Sizes; 3],
+    alignment: Alignment,
+    order: Order,
+    pages: Pages,
+    arrivals: Arrivals,
+    devices: Vec<DeviceTotals>,
 }
 
-impl Totals {
-    fn add(&mut self, record: Record) {
-        let kind = record.op as usize;
+#[derive(Clone, Default)]
+struct DeviceTotals {
+    info: DeviceInfo,
+    moving: u64,
+    random: u64,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self::new(USUAL_WINDOW)
+    }
+}
+
+impl Measures {
+    fn new(window: u32) -> Self {
+        Self {
+            count: [0; 4],
+            bytes: [0; 4],
+            last_ps: 0,
+            sizes: Default::default(),
+            alignment: Alignment::default(),
+            order: Order::new(window),
+            pages: Pages::default(),
+            arrivals: Arrivals::default(),
+            devices: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub fn add(&mut self, record: Record) {
+        let Record { device, offset, bytes, op, .. } = record;
+        let kind = op as usize;
         self.count[kind] += 1;
-        self.bytes[kind] += u64::from(record.bytes);
+        self.bytes[kind] += u64::from(bytes);
         self.last_ps = record.time_ps;
-        let device = record.device as usize;
-        if device >= self.devices.len() {
-            self.devices.resize_with(device + 1, DeviceInfo::default);
-            self.next.resize(device + 1, None);
+        self.arrivals.add(record.time_ps);
+        if device as usize >= self.devices.len() {
+            self.devices.resize(device as usize + 1, DeviceTotals::default());
         }
-        self.devices[device].requests += 1;
-        if record.op == Op::Flush {
-            return;
+        let of = &mut self.devices[device as usize];
+        of.info.requests += 1;
+        match op {
+            Op::Read => {
+                (of.info.reads, of.info.read_bytes) = (of.info.reads + 1, of.info.read_bytes + u64::from(bytes))
+            }
+            Op::Write => {
+                (of.info.writes, of.info.written_bytes) =
+                    (of.info.writes + 1, of.info.written_bytes + u64::from(bytes));
+            }
+            Op::Trim => {}
+            Op::Flush => return,
         }
-        let [least, most] = self.size.unwrap_or([record.bytes; 2]);
-        self.size = Some([least.min(record.bytes), most.max(record.bytes)]);
-        let end = record.offset + u64::from(record.bytes);
-        self.random += u64::from(self.next[device] != Some(record.offset));
-        self.next[device] = Some(end);
-        self.aligned += u64::from((record.offset | u64::from(record.bytes)).is_multiple_of(PAGE));
-        self.devices[device].extent_bytes = self.devices[device].extent_bytes.max(end);
-        self.pages.insert(record.device, record.offset, record.bytes);
+        of.info.extent_bytes = of.info.extent_bytes.max(offset + u64::from(bytes));
+        of.moving += 1;
+        of.random += u64::from(!self.order.add(device, offset, bytes, op == Op::Write));
+        self.sizes[kind.min(2)].add(bytes);
+        self.alignment.add(offset, bytes);
+        self.pages.add(device, offset, bytes, op);
+    }
+
+    fn mean(&self, op: Op) -> Option<f64> {
+        share(self.bytes[op as usize], self.count[op as usize])
+    }
+
+    /// The figures that a stand-in is asked for.
+    pub fn measured(&self) -> Measured {
+        let [reads, writes, ..] = self.count;
+        let arrivals = self.arrivals.info();
+        Measured {
+            requests: self.count.iter().sum(),
+            duration_s: self.last_ps as f64 / 1e12,
+            write_percent: share(writes, reads + writes).unwrap_or(0.0) * 100.0,
+            read_size_bytes: self.mean(Op::Read),
+            write_size_bytes: self.mean(Op::Write),
+            random_percent: share(self.order.random(), reads + writes).unwrap_or(0.0) * 100.0,
+            footprint_bytes: self.pages.footprint().pages * PAGE,
+            gap_mean_us: arrivals.as_ref().map(|arrivals| arrivals.mean_us),
+            gap_median_us: arrivals.as_ref().map(|arrivals| arrivals.p50_us),
+        }
+    }
+
+    /// Devices with their names; none when the format has no such column.
+    fn devices(&self, names: &[String]) -> Vec<DeviceInfo> {
+        let seen = |at: usize| self.devices.get(at).cloned().unwrap_or_default();
+        let with_name = |(at, name): (usize, &String)| {
+            let DeviceTotals { info, moving, random } = seen(at);
+            DeviceInfo { name: name.clone(), random_share: share(random, moving).unwrap_or(0.0), ..info }
+        };
+        names.iter().enumerate().map(with_name).collect()
     }
 }
 
@@ -160,30 +231,50 @@ impl Totals {
 /// # Errors
 /// As for reading a trace.
 pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, WorkloadError> {
+    let done = info_watched(path, options, USUAL_WINDOW, &mut |_| true)?;
+    Ok(done.expect("nobody stops it"))
+}
+
+/// As [`info`], with K = `window` (1 to 4096) for sequentiality; `watch` is told how far it is and says whether to go on.
+/// Nothing when it said no.
+///
+/// # Errors
+/// As for reading a trace, and for a window out of range.
+pub fn info_watched(
+    path: &Path,
+    options: &TraceOptions,
+    window: u32,
+    watch: &mut dyn FnMut(Reading) -> bool,
+) -> Result<Option<TraceInfo>, WorkloadError> {
+    if !(1..=LARGEST_WINDOW).contains(&window) {
+        return Err(option("window", window, format!("must be 1 to {LARGEST_WINDOW} requests")));
+    }
     let mut reader = TraceReader::open(path, options)?;
-    let mut totals = Totals::default();
-    let mut left = options.limit.unwrap_or(u64::MAX);
-    while left > 0 {
+    let mut totals = Measures::new(window);
+    let limit = options.limit.unwrap_or(u64::MAX);
+    let mut requests = 0;
+    while requests < limit {
         let Some(record) = reader.next_record()? else { break };
         totals.add(record);
-        left -= 1;
+        requests += 1;
+        if requests.is_multiple_of(REPORTED) && !watch(Reading { fraction: reader.progress(), requests }) {
+            return Ok(None);
+        }
     }
+    Ok(Some(summed_up(&totals, &reader)))
+}
+
+fn summed_up(totals: &Measures, reader: &TraceReader) -> TraceInfo {
     let [reads, writes, trims, flushes] = totals.count;
-    let mean = |kind: Op| {
-        let kind = kind as usize;
-        (totals.count[kind] > 0).then(|| totals.bytes[kind] as f64 / totals.count[kind] as f64)
-    };
-    let moving = (reads + writes + trims).max(1) as f64;
-    let names = reader.devices();
-    let extent_bytes = totals.devices.iter().map(|device| device.extent_bytes).max();
-    let mut devices = if names.is_empty() { Vec::new() } else { totals.devices };
-    devices.resize_with(names.len(), DeviceInfo::default);
-    for (device, name) in devices.iter_mut().zip(names) {
-        device.name.clone_from(name);
-    }
-    Ok(TraceInfo {
+    let mut sizes = Sizes::default();
+    totals.sizes.iter().for_each(|part| sizes.merge(part));
+    let sizes = sizes.info();
+    let extent_bytes = totals.devices.iter().map(|device| device.info.extent_bytes).max();
+    let footprint = totals.pages.footprint();
+    let moving = reads + writes + trims;
+    TraceInfo {
         detected: reader.detected().clone(),
-        requests: reads + writes + trims + flushes,
+        requests: moving + flushes,
         reads,
         writes,
         trims,
@@ -191,17 +282,27 @@ pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, WorkloadEr
         read_bytes: totals.bytes[Op::Read as usize],
         written_bytes: totals.bytes[Op::Write as usize],
         trimmed_bytes: totals.bytes[Op::Trim as usize],
-        mean_read_bytes: mean(Op::Read),
-        mean_write_bytes: mean(Op::Write),
-        size_bytes: totals.size.unwrap_or_default(),
+        mean_read_bytes: totals.mean(Op::Read),
+        mean_write_bytes: totals.mean(Op::Write),
+        size_bytes: sizes.as_ref().map(|sizes| [sizes.min_bytes, sizes.max_bytes]).unwrap_or_default(),
         duration_s: totals.last_ps as f64 / 1e12,
-        random_share: totals.random as f64 / moving,
+        random_share: share(totals.order.random(), moving).unwrap_or(0.0),
         extent_bytes: extent_bytes.unwrap_or(0),
-        distinct_4k_pages: totals.pages.count(),
-        aligned_4k_share: totals.aligned as f64 / moving,
-        devices,
+        distinct_4k_pages: footprint.pages,
+        aligned_4k_share: totals.alignment.whole(PAGE).unwrap_or(0.0),
+        sizes,
+        read_sizes: totals.sizes[Op::Read as usize].info(),
+        write_sizes: totals.sizes[Op::Write as usize].info(),
+        alignment: totals.alignment.info(),
+        sequence: totals.order.sequence(),
+        seek: totals.order.seeks(),
+        footprint,
+        arrivals: totals.arrivals.info(),
+        rewrites: totals.pages.rewrites(),
+        life: totals.pages.life(),
+        devices: totals.devices(reader.devices()),
         skipped: reader.skipped(),
         clamped: reader.clamped(),
         left_out: reader.left_out(),
-    })
+    }
 }

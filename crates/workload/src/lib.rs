@@ -10,6 +10,7 @@
 
 mod address;
 mod compress;
+mod convert;
 mod device;
 mod distribution;
 mod error;
@@ -25,13 +26,17 @@ mod options;
 mod plan;
 mod reader;
 mod replay;
+mod shape;
+mod standin;
 mod synth;
 #[cfg(test)]
 mod testing;
+mod write;
 
 pub use compress::Compression;
+pub use convert::{convert, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
-pub use info::{info, DeviceInfo, TraceInfo};
+pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw};
 pub use load::{Load, LoadFile, LoadStream, Pacing};
 pub use options::{
@@ -40,3 +45,9 @@ pub use options::{
 pub use reader::detect::{detect, Detected};
 pub use reader::formats::{format_table, TraceFormat};
 pub use reader::{LeftOut, Record, TraceReader};
+pub use shape::arrivals::{ArrivalInfo, Dispersion};
+pub use shape::order::{SeekInfo, SequenceInfo};
+pub use shape::pages::{FootprintInfo, LifeInfo, LifeSpread, RewriteInfo};
+pub use shape::sizes::{AlignmentInfo, SizeInfo, SizeShare};
+pub use standin::{synthesise, Measured, Model, StandIn, Synthesised};
+pub use write::{OutputFormat, TraceWriter, WriteError, WriteOptions, Written};

@@ -4,7 +4,7 @@
 //! never guessed: the error shows what the first lines would mean in each of them.
 
 use super::formats::TraceFormat;
-use super::{csv, disksim, seconds};
+use super::{csv, disksim, parquet, seconds};
 use crate::compress::{Compression, Input};
 use crate::error::{shown, LineError, Problem, WorkloadError};
 use crate::fields::{split, Separator};
@@ -36,6 +36,8 @@ pub struct Detected {
 pub(crate) struct Sample {
     path: PathBuf,
     pub compression: Compression,
+    /// Whether it is a Parquet table, which is read as lines.
+    pub table: bool,
     /// Its first bytes.
     pub bytes: Vec<u8>,
     /// Whether these are all.
@@ -50,7 +52,7 @@ impl Sample {
     /// Looks at a file's first bytes.
     fn of_bytes(path: &Path) -> Result<Self, WorkloadError> {
         let mut input = Input::open(path)?;
-        let compression = input.compression;
+        let (compression, table) = (input.compression, input.table);
         let mut bytes = vec![0; SAMPLE_BYTES];
         let mut filled = 0;
         let mut whole = false;
@@ -66,7 +68,7 @@ impl Sample {
             }
         }
         bytes.truncate(filled);
-        Ok(Self { path: path.to_owned(), compression, bytes, whole, lines: Vec::new(), first_number: 0 })
+        Ok(Self { path: path.to_owned(), compression, table, bytes, whole, lines: Vec::new(), first_number: 0 })
     }
 
     /// Looks at its first lines, too. It is an error when the first cannot be read; further ones are left to the reader.
@@ -128,6 +130,17 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
     let found = |format, reason: String, sample: Sample| {
         Ok((Detected { format, compression: sample.compression, reason }, sample))
     };
+    if sample.table || options.format == Some(TraceFormat::Parquet) {
+        return match options.format {
+            None | Some(TraceFormat::Csv | TraceFormat::Parquet) if sample.table => {
+                found(TraceFormat::Parquet, parquet::SIGN.to_owned(), sample.with_lines()?)
+            }
+            _ => {
+                let is = if sample.table { "a" } else { "no" };
+                Err(WorkloadError::Format { file: path.to_owned(), message: format!("this is {is} Parquet table") })
+            }
+        };
+    }
     let given = match (options.format, &options.pattern) {
         (Some(format), _) => Some((format, "given by `format`")),
         (None, Some(_)) => Some((TraceFormat::Pattern, "`pattern` is given")),

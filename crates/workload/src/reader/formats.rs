@@ -2,7 +2,7 @@
 
 use super::detect::Sample;
 use super::{
-    alibaba, arc, blkparse, blktrace, cloudphysics, csv, disksim, emmc, etw, fio, fiu, hp, msr, pattern, spc, srt,
+    alibaba, arc, blkparse, blktrace, cloudphysics, csv, disksim, emmc, etw, fio, fiu, hp, msr, parquet, pattern, spc, srt,
     systor, tencent, vscsi, wiscsee, Parsed,
 };
 use crate::device::DeviceTable;
@@ -127,6 +127,8 @@ formats! {
     /// CloudPhysics vscsi: little-endian records, version 1 of 32 or version 2 of 40 bytes; time in µs, 512-byte blocks, size
     /// in bytes, SCSI commands.
     Vscsi = "vscsi", vscsi::FORMAT;
+    /// A Parquet table with the columns of a CSV trace.
+    Parquet = "parquet", parquet::FORMAT;
     /// MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; time in 100 ns ticks, Read or Write
     /// in any case, bytes.
     Msr = "msr", msr::FORMAT;

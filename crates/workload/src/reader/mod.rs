@@ -17,6 +17,7 @@ pub(crate) mod hp;
 mod join;
 pub(crate) mod msr;
 mod order;
+pub(crate) mod parquet;
 pub(crate) mod pattern;
 mod source;
 pub(crate) mod spc;

@@ -1,0 +1,89 @@
+//! From one trace to another.
+
+use crate::error::{option, WorkloadError};
+use crate::info::Reading;
+use crate::options::TraceOptions;
+use crate::reader::detect::Detected;
+use crate::reader::TraceReader;
+use crate::write::{TraceWriter, WriteError, Written};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Requests from one report of progress to the next.
+const REPORTED: u64 = 1 << 14;
+
+/// What became of a trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Converted {
+    /// Format, compression, and how the format of the source was found.
+    pub detected: Detected,
+    /// What was written.
+    #[serde(flatten)]
+    pub written: Written,
+    /// Requests of zero bytes in the source that were left out (`zero_size = "skip"`).
+    pub skipped: u64,
+    /// Requests of the source whose time ran backwards and was moved (`backwards = "clamp"`).
+    pub clamped: u64,
+}
+
+/// Why a trace could not be converted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// Of the source, or an option.
+    #[error(transparent)]
+    Read(#[from] WorkloadError),
+    /// Of the result.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Reads the trace at `path` and writes its requests.
+///
+/// Of the options those about reading count, and `limit` (requests written at most) and `speed` (times are divided by it).
+/// Only requests from `window.0` up to and without `window.1` are taken, in ps of the trace's own time since its first request
+/// that was kept; their times then count from `window.0`. `watch` is told how far it is and says whether to go on; nothing comes
+/// back when it said no, and then the output is to be thrown away.
+///
+/// # Errors
+/// When the source cannot be read, has no request in the window, or the result cannot be written or cannot hold it.
+pub fn convert(
+    path: &Path,
+    options: &TraceOptions,
+    window: (u128, u128),
+    mut writer: TraceWriter,
+    watch: &mut dyn FnMut(Reading) -> bool,
+) -> Result<Option<Converted>, ConvertError> {
+    let speed = options.speed;
+    if !(speed > 0.0 && speed.is_finite()) {
+        return Err(option("trace.speed", speed, "must be above 0; 2.0 makes all times half as long").into());
+    }
+    let mut reader = TraceReader::open(path, options)?;
+    let limit = options.limit.unwrap_or(u64::MAX);
+    let mut read = 0_u64;
+    while writer.requests() < limit {
+        let Some(mut record) = reader.next_record()? else { break };
+        read += 1;
+        if read.is_multiple_of(REPORTED) && !watch(Reading { fraction: reader.progress(), requests: read }) {
+            return Ok(None);
+        }
+        if record.time_ps >= window.1 {
+            break;
+        }
+        if record.time_ps < window.0 {
+            continue;
+        }
+        record.time_ps -= window.0;
+        if speed != 1.0 {
+            record.time_ps = (record.time_ps as f64 / speed) as u128;
+        }
+        writer.write(&record, reader.devices())?;
+    }
+    if writer.requests() == 0 {
+        let what = "no request is left to write: none lies in the window of time, or all were dropped";
+        return Err(WriteError::Use(format!("{}: {what}", path.display())).into());
+    }
+    let detected = reader.detected().clone();
+    let written = writer.finish()?;
+    Ok(Some(Converted { detected, written, skipped: reader.skipped(), clamped: reader.clamped() }))
+}

@@ -1,0 +1,332 @@
+//! Writing traces: one request after another, in constant memory, into the formats that other tools read.
+//!
+//! What a format cannot say is an error until the user says what to do with it; what it can only say more coarsely, such as
+//! times, is counted and told.
+
+mod names;
+mod sink;
+mod table;
+mod text;
+
+use crate::error::{nearest, system_words};
+use crate::reader::Record;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sink::Sink;
+use std::io;
+use std::path::{Path, PathBuf};
+use table::Table;
+use text::Text;
+use wordline_base::Op;
+
+const SECTOR: u64 = 512;
+
+/// A format that traces are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// MSR Cambridge CSV: reads and writes; ticks of 100 ns, counted from the first request.
+    Msr,
+    /// DiskSim ASCII: reads and writes; milliseconds with as many decimals as they need, 512-byte blocks.
+    Disksim,
+    /// DiskSim's columns as MQSim reads them: whole nanoseconds.
+    Mqsim,
+    /// DiskSim's columns as SSDSim reads them: whole nanoseconds.
+    Ssdsim,
+    /// fio's iolog, version 3: all operations; whole microseconds.
+    Fio,
+    /// CSV with named columns: everything, exactly.
+    Csv,
+    /// A Parquet table with the same columns, times in picoseconds.
+    Parquet,
+}
+
+impl OutputFormat {
+    /// All formats.
+    pub const ALL: [OutputFormat; 7] = [
+        OutputFormat::Msr,
+        OutputFormat::Disksim,
+        OutputFormat::Mqsim,
+        OutputFormat::Ssdsim,
+        OutputFormat::Fio,
+        OutputFormat::Csv,
+        OutputFormat::Parquet,
+    ];
+
+    /// The name that the user gives.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            OutputFormat::Msr => "msr",
+            OutputFormat::Disksim => "disksim",
+            OutputFormat::Mqsim => "mqsim",
+            OutputFormat::Ssdsim => "ssdsim",
+            OutputFormat::Fio => "fio",
+            OutputFormat::Csv => "csv",
+            OutputFormat::Parquet => "parquet",
+        }
+    }
+
+    /// The finest time that it can hold, in picoseconds.
+    #[must_use]
+    pub fn resolution_ps(self) -> u64 {
+        match self {
+            OutputFormat::Msr => 100_000,
+            OutputFormat::Fio => 1_000_000,
+            OutputFormat::Mqsim | OutputFormat::Ssdsim => 1_000,
+            OutputFormat::Disksim | OutputFormat::Csv | OutputFormat::Parquet => 1,
+        }
+    }
+
+    /// Whether it has a word for `op`.
+    #[must_use]
+    pub fn says(self, op: Op) -> bool {
+        matches!(op, Op::Read | Op::Write)
+            || matches!(self, OutputFormat::Fio | OutputFormat::Csv | OutputFormat::Parquet)
+    }
+
+    /// Whether it can mark a write with force unit access.
+    #[must_use]
+    pub fn says_fua(self) -> bool {
+        matches!(self, OutputFormat::Csv | OutputFormat::Parquet)
+    }
+
+    /// Whether its addresses and sizes are in blocks of 512 bytes.
+    #[must_use]
+    pub fn in_blocks(self) -> bool {
+        matches!(self, OutputFormat::Disksim | OutputFormat::Mqsim | OutputFormat::Ssdsim)
+    }
+
+    /// The format given by its name, or else by the ending of the file's name.
+    ///
+    /// # Errors
+    /// When the name is none, or the ending says nothing.
+    pub fn choose(given: Option<&str>, file: &str) -> Result<Self, WriteError> {
+        let names = || Self::ALL.map(Self::name);
+        let by_name = |name: &str| Self::ALL.into_iter().find(|format| format.name() == name.to_lowercase());
+        let refuse = |message: String| Err(WriteError::Use(message));
+        if let Some(name) = given {
+            let known = format!("the formats are {}", names().join(", "));
+            return by_name(name)
+                .map_or_else(|| refuse(format!("--to {name}: no such format{}; {known}", nearest(name, names()))), Ok);
+        }
+        let (_, plain) = sink::Packing::of(file);
+        match Path::new(plain).extension().and_then(|ending| ending.to_str()).map(str::to_lowercase).as_deref() {
+            Some("csv") => Ok(Self::Csv),
+            Some("parquet" | "pq") => Ok(Self::Parquet),
+            Some("iolog" | "fio") => Ok(Self::Fio),
+            Some("disksim" | "dis") => Ok(Self::Disksim),
+            Some(ending) if by_name(ending).is_some() => Ok(by_name(ending).expect("just found")),
+            _ => refuse(format!("{file}: the name does not say the format; give it by --to: {}", names().join(", "))),
+        }
+    }
+}
+
+/// Why a trace could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file, or what is behind it, refused the data.
+    #[error("{file}: cannot write: {}", system_words(source))]
+    Io {
+        /// The name that the user gave.
+        file: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The format cannot hold a request.
+    #[error("{file}: request {number} {what}")]
+    Request {
+        /// The name that the user gave.
+        file: String,
+        /// The request's number, from 1.
+        number: u64,
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// Wrong use; the message is complete.
+    #[error("{0}")]
+    Use(String),
+}
+
+/// How to write a trace.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// The format.
+    pub format: OutputFormat,
+    /// Leave out what the format has no word for: trims, flushes, and the mark of force unit access.
+    pub drop: bool,
+    /// Round addresses and sizes outwards to 512-byte blocks where the format has only those.
+    pub round: bool,
+    /// Lines about the trace, kept where the format has a place for them: comments of CSV, metadata of Parquet.
+    pub note: Option<String>,
+}
+
+/// What was written, and what it lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Written {
+    /// Requests written.
+    pub requests: u64,
+    /// Trims and flushes left out.
+    pub dropped: u64,
+    /// Requests that lost their mark of force unit access.
+    pub unmarked: u64,
+    /// Requests whose time was cut off to what the format can hold.
+    pub times_cut: u64,
+    /// Requests that were rounded outwards to 512-byte blocks.
+    pub rounded: u64,
+    /// Devices under the names that were written, in order of first appearance; empty when the trace names none.
+    pub devices: Vec<String>,
+}
+
+enum Form {
+    Text(Box<Text>),
+    Table(Box<Table>),
+}
+
+/// Writes a trace.
+pub struct TraceWriter {
+    name: String,
+    options: WriteOptions,
+    form: Form,
+    written: Written,
+    /// Requests handed over, written or not.
+    seen: u64,
+}
+
+impl TraceWriter {
+    /// Begins a trace at `path`, or on standard output without one. `name` is what the user calls the file: its ending says
+    /// whether to compress (`.gz`, `.zst`), and messages are about it.
+    ///
+    /// # Errors
+    /// When the file cannot be made, or a Parquet table is to be compressed once more.
+    pub fn create(path: Option<&Path>, name: &str, options: WriteOptions) -> Result<Self, WriteError> {
+        let (packing, _) = sink::Packing::of(name);
+        let table = options.format == OutputFormat::Parquet;
+        if table && packing != sink::Packing::Plain {
+            let problem = "a Parquet table is compressed inside; leave out the last ending of its name";
+            return Err(WriteError::Use(format!("{name}: {problem}")));
+        }
+        let io = |source| WriteError::Io { file: name.to_owned(), source };
+        let raw: Box<dyn io::Write + Send> = match path {
+            Some(path) => Box::new(std::fs::File::create(path).map_err(io)?),
+            None => Box::new(io::stdout()),
+        };
+        let form = match table {
+            true => Form::Table(Box::new(Table::new(raw, options.note.clone()))),
+            false => Form::Text(Box::new(Text::new(
+                Sink::new(raw, packing).map_err(io)?,
+                options.format,
+                options.note.as_deref(),
+            ))),
+        };
+        Ok(Self { name: name.to_owned(), options, form, written: Written::default(), seen: 0 })
+    }
+
+    /// The path that the user gave, for messages.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(&self.name)
+    }
+
+    /// Requests written so far.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.written.requests
+    }
+
+    /// Writes one request; `devices` are the names known so far, none when the trace has no devices.
+    ///
+    /// # Errors
+    /// When the format cannot hold the request and the options do not say what to do, or writing fails.
+    #[inline]
+    pub fn write(&mut self, record: &Record, devices: &[String]) -> Result<(), WriteError> {
+        self.seen += 1;
+        let Some(record) = self.fitting(*record)? else { return Ok(()) };
+        let written = match &mut self.form {
+            Form::Text(text) => text.write(&record, devices),
+            Form::Table(table) => table.write(&record, devices),
+        };
+        match written {
+            Ok(()) => {
+                self.written.requests += 1;
+                Ok(())
+            }
+            Err(Refusal::Io(source)) => Err(WriteError::Io { file: self.name.clone(), source }),
+            Err(Refusal::Request(what)) => Err(self.cannot(what)),
+        }
+    }
+
+    /// The request as the format can say it; nothing if it is to be left out.
+    #[inline]
+    fn fitting(&mut self, mut record: Record) -> Result<Option<Record>, WriteError> {
+        let format = self.options.format;
+        if !format.says(record.op) {
+            if !self.options.drop {
+                let kind = if record.op == Op::Trim { "trim" } else { "flush" };
+                let what = format!("is a {kind}, and the format {} has no word for it", format.name());
+                return Err(
+                    self.cannot(format!("{what}; --drop leaves such requests out, and csv, parquet and fio keep them"))
+                );
+            }
+            self.written.dropped += 1;
+            return Ok(None);
+        }
+        if record.fua && !format.says_fua() {
+            if !self.options.drop {
+                let what =
+                    format!("is marked for force unit access, and the format {} has no place for that", format.name());
+                return Err(self.cannot(format!("{what}; --drop leaves the mark out, and csv and parquet keep it")));
+            }
+            record.fua = false;
+            self.written.unmarked += 1;
+        }
+        if format.in_blocks() && !(record.offset | u64::from(record.bytes)).is_multiple_of(SECTOR) {
+            if !self.options.round {
+                let range = format!("covers {} bytes from {}", record.bytes, record.offset);
+                let what = format!("{range}, and the format {} counts in blocks of 512 bytes", format.name());
+                return Err(self.cannot(format!("{what}; --round rounds outwards")));
+            }
+            let end = (record.offset + u64::from(record.bytes)).next_multiple_of(SECTOR);
+            record.offset = record.offset / SECTOR * SECTOR;
+            record.bytes = (end - record.offset) as u32;
+            self.written.rounded += 1;
+        }
+        let resolution = u128::from(format.resolution_ps());
+        if resolution > 1 {
+            let cut = record.time_ps % resolution;
+            self.written.times_cut += u64::from(cut > 0);
+            record.time_ps -= cut;
+        }
+        Ok(Some(record))
+    }
+
+    #[cold]
+    fn cannot(&self, what: String) -> WriteError {
+        WriteError::Request { file: self.name.clone(), number: self.seen, what }
+    }
+
+    /// Ends the trace; only now all of it is written.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn finish(mut self) -> Result<Written, WriteError> {
+        let devices = match self.form {
+            Form::Text(text) => text.finish(),
+            Form::Table(table) => table.finish(),
+        };
+        self.written.devices = devices.map_err(|source| WriteError::Io { file: self.name, source })?;
+        Ok(self.written)
+    }
+}
+
+/// Why a form does not take a request.
+enum Refusal {
+    Io(io::Error),
+    Request(String),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Refusal::Io(error)
+    }
+}
