@@ -2,8 +2,8 @@
 
 use super::detect::Sample;
 use super::{
-    alibaba, arc, blkparse, blktrace, cloudphysics, csv, disksim, emmc, etw, fio, fiu, hp, msr, parquet, pattern, spc, srt,
-    systor, tencent, vscsi, wiscsee, Parsed,
+    alibaba, arc, blkparse, blktrace, cloudphysics, csv, disksim, emmc, etw, fio, fiu, hp, msr, parquet, pattern, spc,
+    srt, systor, tencent, vscsi, wiscsee, Parsed,
 };
 use crate::device::DeviceTable;
 use crate::error::{option, Problem, WorkloadError};
