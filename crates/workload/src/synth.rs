@@ -133,11 +133,17 @@ impl JobStream {
         if !plan.random {
             return if fits { at } else { 0 };
         }
-        if self.until_draw > 0 && (fits || plan.identical) {
+        if self.until_draw == 0 {
+            self.until_draw = plan.modifier;
+        } else if plan.identical {
             self.until_draw -= 1;
-            return if plan.identical { self.last[direction] } else { at };
+            return self.last[direction];
+        } else if fits {
+            self.until_draw -= 1;
+            return at;
         }
-        self.until_draw = plan.modifier - 1;
+        // At the end of the region a run goes on elsewhere.
+        self.until_draw -= 1;
         let which = usize::from(self.pickers[direction].is_some()) * direction;
         let picker = self.pickers[which].as_mut().expect("a random job has a picker");
         picker.next() * plan.align[direction]
