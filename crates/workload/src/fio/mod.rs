@@ -149,7 +149,8 @@ impl FioFile {
 
 fn note<'a>(map: &mut BTreeMap<String, String>, options: impl IntoIterator<Item = &'a Written>) {
     let shown = |written: &Written| written.value.clone().unwrap_or_else(|| "1".to_owned());
-    map.extend(options.into_iter().map(|written| (written.name.clone(), shown(written))));
+    let name = |written: &Written| known::meant(&written.name).unwrap_or(&written.name).to_owned();
+    map.extend(options.into_iter().map(|written| (name(written), shown(written))));
 }
 
 /// `option=value` or `job.option=value`.

@@ -178,7 +178,8 @@ fn random_files_are_read_or_refused() {
         }
         let Ok(file) = FioFile::parse(&text, &[]) else { continue };
         read += 1;
-        if file.jobs.is_empty() {
+        // Thousands of clones are right, and slow.
+        if file.jobs.is_empty() || file.jobs.iter().any(|job| job.job.numjobs > 64) {
             continue;
         }
         let Ok(mut load) = crate::Load::open(&file.load(), Path::new("."), 64 << 20, 1) else { continue };
