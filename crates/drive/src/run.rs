@@ -219,20 +219,17 @@ pub fn run_measured(
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
     let mut steps = 0;
     loop {
-        if walls.are_left() {
+        if walls.wait {
             walls.open(&mut feeds, drive.now(), streams)?;
         }
         let next = submit(drive, &mut feeds, recording.as_deref_mut(), streams)?;
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
-        if (event.is_some() || next.is_some()) && event.into_iter().chain(next).all(|at| at >= walls.measure_from) {
-            // What the jobs do before belongs to no figure; what ends at that very moment does.
-            drive.advance_to(walls.measure_from - 1)?;
-            drive.start_measuring();
-            walls.measure_from = Time::MAX;
+        if walls.wait {
+            walls.measure(drive, event.into_iter().chain(next).min())?;
         }
         match (event, next) {
-            (None, None) if walls.are_left() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
+            (None, None) if walls.next < feeds.len() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
             (None, None) => break,
             (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
                 drive.step()?;
@@ -278,9 +275,10 @@ fn fraction(feeds: &[Feed]) -> Option<f64> {
 struct Walls {
     /// The first stream that has not been started.
     next: usize,
-    count: usize,
     /// When the figures of the run begin, if that is not at its start; `Time::MAX` otherwise, and afterwards.
     measure_from: Time,
+    /// Whether there is anything of that left to come.
+    wait: bool,
 }
 
 impl Walls {
@@ -290,12 +288,7 @@ impl Walls {
         let first = load.streams.iter().enumerate().take_while(|(index, stream)| *index == 0 || walled(stream));
         let from = first.map(|(_, stream)| stream.start + stream.manner.ramp).min().unwrap_or(0);
         let ramp = load.streams.iter().any(|stream| stream.manner.ramp > 0) && from > 0;
-        Self { next: 0, count: load.streams.len(), measure_from: if ramp { start + from } else { Time::MAX } }
-    }
-
-    #[inline]
-    fn are_left(&self) -> bool {
-        self.next < self.count
+        Self { next: 0, measure_from: if ramp { start + from } else { Time::MAX }, wait: true }
     }
 
     /// Starts all streams up to the next wall that still stands.
@@ -309,6 +302,18 @@ impl Walls {
             streams.started(self.next, begins);
             self.next += 1;
         }
+        self.wait = self.next < feeds.len() || self.measure_from < Time::MAX;
+        Ok(())
+    }
+
+    /// Begins to measure when nothing happens any more before the time for that; `next` is when something does.
+    fn measure(&mut self, drive: &mut Drive, next: Option<Time>) -> Result<(), RunError> {
+        if next.is_some_and(|next| next >= self.measure_from) {
+            // What the jobs do before belongs to no figure; what ends at that very moment does.
+            drive.advance_to(self.measure_from - 1)?;
+            drive.start_measuring();
+            self.measure_from = Time::MAX;
+        }
         Ok(())
     }
 }
@@ -318,11 +323,17 @@ impl Walls {
 fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
     let now = drive.now();
     let completions = drive.completions();
+    if completions.is_empty() {
+        return;
+    }
     for completion in completions.iter() {
         feeds[usize::from(completion.request.stream)].completed(now);
     }
     if streams.active() {
-        let steady = completions.iter().fold(false, |steady, done| streams.completed(done) || steady);
+        let mut steady = false;
+        for done in completions.iter() {
+            steady |= streams.completed(done);
+        }
         if steady {
             let ended = feeds.iter_mut().enumerate().filter(|(index, _)| streams.is_steady(*index));
             ended.for_each(|(_, feed)| feed.head = None);

@@ -97,7 +97,7 @@ fn alignments(key: &str, value: &Bytes, sizes: &[Sizes; 3]) -> Result<[u64; 3], 
             None => u64::from(sizes.least()),
             Some(text) => byte_count(text).unwrap_or(0),
         };
-        if *align == 0 || *align % SECTOR != 0 || *align > 1 << 40 {
+        if *align == 0 || !align.is_multiple_of(SECTOR) || *align > 1 << 40 {
             return Err(wrong("must be a multiple of 512 bytes such as 4096 or \"4k\", up to 1099511627776"));
         }
     }
@@ -169,7 +169,7 @@ impl JobPlan {
             None => u64::from(random),
             Some(modifier) => bytes_of(&key("rw_modifier"), modifier, None)?,
         };
-        if random && modifier == 0 || !random && modifier % SECTOR != 0 {
+        if random && modifier == 0 || !random && !modifier.is_multiple_of(SECTOR) {
             let problem = "must be requests an offset, 1 or more, of a random job, and bytes to leave out, a multiple of 512, of a \
                            sequential one";
             return Err(option(&key("rw_modifier"), modifier, problem));

@@ -80,9 +80,12 @@ pub(crate) fn directions(text: &str) -> Option<[Option<&str>; 3]> {
     (parts.len() <= 3).then(|| [given(0), given(1), given(2)])
 }
 
+/// How the sizes of one direction are written.
+type Parse = fn(&str) -> Result<Sizes, String>;
+
 /// The sizes of reads, writes and trims of `job`; `key` makes the full name of an option.
 pub(crate) fn sizes(job: &JobOptions, key: &dyn Fn(&str) -> String) -> Result<[Sizes; 3], WorkloadError> {
-    let (name, text, one): (_, _, fn(&str) -> Result<Sizes, String>) = match (&job.bssplit, &job.bsrange) {
+    let (name, text, one): (_, _, Parse) = match (&job.bssplit, &job.bsrange) {
         (Some(_), Some(range)) => {
             return Err(option(&key("bsrange"), format!("{range:?}"), "there is a bssplit as well; give one of them"))
         }
@@ -108,7 +111,7 @@ pub(crate) fn sizes(job: &JobOptions, key: &dyn Fn(&str) -> String) -> Result<[S
 /// One size.
 fn bytes(text: &str) -> Result<u32, String> {
     let size = byte_count(text).unwrap_or(0);
-    if size == 0 || size % SECTOR != 0 || size > LARGEST {
+    if size == 0 || !size.is_multiple_of(SECTOR) || size > LARGEST {
         return Err(format!("must be a multiple of 512 bytes such as 4096 or \"4k\", up to {LARGEST}"));
     }
     Ok(size as u32)

@@ -26,11 +26,18 @@ pub(crate) struct JobStream {
     requests: u64,
     /// Writes since the last flush.
     writes: u32,
-    flush_due: bool,
-    /// The write of what was just trimmed.
-    rewrite: Option<Request>,
+    /// What comes before anything new.
+    due: Due,
     schedule: Option<Schedule>,
     arrival: Time,
+}
+
+/// A request that follows another.
+enum Due {
+    Nothing,
+    Flush,
+    /// The write of what was just trimmed.
+    Write(Request),
 }
 
 impl JobStream {
@@ -59,8 +66,7 @@ impl JobStream {
             bytes: 0,
             requests: 0,
             writes: 0,
-            flush_due: false,
-            rewrite: None,
+            due: Due::Nothing,
             schedule,
             arrival: plan.start,
             plan,
@@ -69,14 +75,8 @@ impl JobStream {
 
     #[inline]
     pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
-        if self.flush_due {
-            self.flush_due = false;
-            let (arrival, stream) = (self.arrival, self.stream);
-            return Ok(Some(Request { arrival, offset: 0, bytes: 0, op: Op::Flush, fua: false, stream }));
-        }
-        if let Some(write) = self.rewrite.take() {
-            self.count_write(write.op);
-            return Ok(Some(write));
+        if !matches!(self.due, Due::Nothing) {
+            return Ok(self.follow());
         }
         if self.bytes >= self.plan.bytes || self.requests >= self.plan.requests {
             return Ok(None);
@@ -105,10 +105,26 @@ impl JobStream {
         let offset = plan.start_byte + within;
         let request = Request { arrival: self.arrival, offset, bytes, op, fua, stream: self.stream };
         if plan.trim_first {
-            self.rewrite = Some(Request { op: Op::Write, fua: plan.fua, ..request });
+            self.due = Due::Write(Request { op: Op::Write, fua: plan.fua, ..request });
+        } else {
+            self.count_write(op);
         }
-        self.count_write(op);
         Ok(Some(request))
+    }
+
+    /// What is due.
+    fn follow(&mut self) -> Option<Request> {
+        match std::mem::replace(&mut self.due, Due::Nothing) {
+            Due::Nothing => None,
+            Due::Flush => {
+                let (arrival, stream) = (self.arrival, self.stream);
+                Some(Request { arrival, offset: 0, bytes: 0, op: Op::Flush, fua: false, stream })
+            }
+            Due::Write(write) => {
+                self.count_write(Op::Write);
+                Some(write)
+            }
+        }
     }
 
     /// 0 for a read, 1 for all else.
@@ -128,22 +144,23 @@ impl JobStream {
     #[inline]
     fn place(&mut self, direction: usize) -> u64 {
         let plan = &self.plan;
-        let at = self.position[direction];
-        let fits = at + u64::from(plan.sizes[direction].least()) <= plan.region;
-        if !plan.random {
-            return if fits { at } else { 0 };
-        }
-        if self.until_draw == 0 {
-            self.until_draw = plan.modifier;
-        } else if plan.identical {
+        if !plan.random || self.until_draw > 0 {
+            let at = self.position[direction];
+            let fits = at + u64::from(plan.sizes[direction].least()) <= plan.region;
+            if !plan.random {
+                return if fits { at } else { 0 };
+            }
             self.until_draw -= 1;
-            return self.last[direction];
-        } else if fits {
-            self.until_draw -= 1;
-            return at;
+            if plan.identical {
+                return self.last[direction];
+            }
+            if fits {
+                return at;
+            }
+            // At the end of the region a run goes on elsewhere.
+        } else {
+            self.until_draw = plan.modifier - 1;
         }
-        // At the end of the region a run goes on elsewhere.
-        self.until_draw -= 1;
         let which = usize::from(self.pickers[direction].is_some()) * direction;
         let picker = self.pickers[which].as_mut().expect("a random job has a picker");
         picker.next() * plan.align[direction]
@@ -173,7 +190,7 @@ impl JobStream {
             self.writes += 1;
             if self.writes == self.plan.fsync {
                 self.writes = 0;
-                self.flush_due = true;
+                self.due = Due::Flush;
             }
         }
     }
