@@ -125,6 +125,7 @@ def wordline(ctx: click.Context) -> None:
 @click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a drive that 'wordline precondition' aged.")
 @seed_option
 @click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
+@click.option("--fio-json", "fio_name", metavar="FILE", help="Write results job by job in fio's JSON layout.")
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @click.option("--timeline", "timeline_name", metavar="FILE", help="Write a timeline for ui.perfetto.dev.")
 @click.option(
@@ -158,6 +159,7 @@ def run(
     snapshot: str | None,
     seed: int | None,
     json_name: str | None,
+    fio_name: str | None,
     report_name: str | None,
     timeline_name: str | None,
     window: tuple[int, int] | None,
@@ -168,15 +170,15 @@ def run(
 ) -> None:
     """Run LOAD on DRIVE.
 
-    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst) or a workload TOML file. A trace
-    may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
+    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst), a workload TOML file or a job file
+    of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
     from wordline import _core
     from wordline.progress import Progress
 
     shortcuts["format"] = format_name
     all_load_sets = [*several(load, more), *load_sets, *trace_sets(shortcuts)]
-    wanted = (("json", json_name), ("report", report_name), ("timeline", timeline_name))
+    wanted = (("json", json_name), ("fio-json", fio_name), ("report", report_name), ("timeline", timeline_name))
     names = {kind: name for kind, name in wanted if name is not None}
     all_apart(names)
     if timeline_name is None:
@@ -190,7 +192,17 @@ def run(
         path = None if timeline is None else str(timeline.path)
         with Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
             document = _core.run(
-                drive, load, list(sets), all_load_sets, seed, snapshot, progress, path, window, timeline_limit
+                drive,
+                load,
+                list(sets),
+                all_load_sets,
+                seed,
+                snapshot,
+                progress,
+                path,
+                window,
+                timeline_limit,
+                job_by_job=fio_name is not None,
             )
         result = json.loads(document)
         finish(result, outputs, quiet, timeline)
@@ -276,7 +288,12 @@ def finish(
 
         return report.html(result)
 
-    texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": report_text}
+    fio = result.pop("fio", None)
+    texts = {
+        "json": lambda: jsontext.dumps(result) + "\n",
+        "fio-json": lambda: jsontext.dumps(fio) + "\n",
+        "report": report_text,
+    }
     failures = [] if timeline is None else finish_timeline(result.pop("timeline"), timeline)
     for kind, output in outputs.items():
         try:

@@ -31,7 +31,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     if result.get("partial"):
         hanging(console, Text(f"PARTIAL: {story.partial(result)}.", style="bold red"), 0, 0)
     console.print()
-    facts(console, throughput(result))
+    facts(console, [*throughput(result), *steadiness(result)])
     console.print()
     console.print(latency_table(result))
     console.print()
@@ -53,6 +53,20 @@ def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "Waiting",
             f"{units.latency(waiting['mean'])} for a queue slot on average, {units.latency(waiting['max'])} at most",
         )
+
+
+def steadiness(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What became of the steady states that jobs were to reach."""
+    for state in result.get("steady_state") or []:
+        unit = "%" if state["limit_in_percent"] else ""
+        wanted = f"{state['criterion']} within {state['limit']:g}{unit} over {state['window_s']:g} s"
+        if state["attained"]:
+            found = f"reached at {state['at_s']:.4g} s, with {state['measured']:.3g}{unit}"
+        elif state["measured"] is None:
+            found = "NOT reached: the job ended before a whole window was seen"
+        else:
+            found = f"NOT reached: {state['measured']:.3g}{unit} when the job ended"
+        yield "Steady state", f"{state['job']}: {wanted}: {found}"
 
 
 def latency_table(result: dict[str, Any]) -> Table:

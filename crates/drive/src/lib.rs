@@ -4,6 +4,7 @@
 
 pub mod config;
 mod drive;
+pub mod fio_json;
 pub mod metrics;
 pub mod policy;
 pub mod precondition;
@@ -11,8 +12,11 @@ pub mod presets;
 pub mod result;
 pub mod run;
 pub mod snapshot;
+mod steady;
+pub mod streams;
 pub mod timeline;
 
 pub use config::{load, Derived, DriveConfig};
 pub use drive::{Completion, Drive, SubmitError};
+pub use steady::Judged;
 pub use wordline_firmware::{ConfigError, Fault};

@@ -4,6 +4,7 @@
 //! whenever it has fewer requests in flight than its depth. Nothing is stored but the next request of each stream.
 
 use crate::drive::{Drive, SubmitError};
+use crate::streams::Streams;
 use crate::timeline::Recording;
 use std::fmt;
 use wordline_base::time::END_OF_TIME;
@@ -31,6 +32,15 @@ pub enum RunError {
         /// What is wrong.
         error: SubmitError,
     },
+    /// The load ended before the first of its jobs was measured.
+    #[error(
+        "ramp_time: the load ended within the first {seconds} s, before any of its jobs was measured; give them more to do, or \
+         a shorter ramp_time"
+    )]
+    Unmeasured {
+        /// Seconds before measuring begins.
+        seconds: f64,
+    },
 }
 
 /// A drive that wears out is no mistake of anybody.
@@ -57,25 +67,56 @@ struct Feed {
     stream: LoadStream,
     /// The next request; none when the stream has ended.
     head: Option<Request>,
+    /// Most requests in flight: its depth, or 0 while it may send none.
+    limit: u32,
     depth: u32,
     in_flight: u32,
     /// Whether the host decides when the next request arrives (closed loop).
     closed: bool,
     /// Added to the arrival times of the stream.
     offset: Time,
+    /// Nothing is sent before.
+    not_before: Time,
+    /// Waits for all streams before it to end.
+    walled: bool,
+    /// Requests to send until the next rest; `u32::MAX` for a stream that does not rest.
+    until_rest: u32,
 }
 
 impl Feed {
-    fn new(stream: LoadStream, offset: Time) -> Result<Self, RunError> {
+    fn new(stream: LoadStream) -> Self {
         let (closed, depth) = match stream.pacing {
             Pacing::Timestamps => (false, u32::MAX),
             Pacing::AsFast { iodepth } => (true, iodepth.unwrap_or(u32::MAX)),
             Pacing::Closed { iodepth } => (true, iodepth),
             Pacing::Rate { iodepth, .. } => (false, iodepth),
         };
-        let mut feed = Self { stream, head: None, depth, in_flight: 0, closed, offset };
-        feed.advance()?;
-        Ok(feed)
+        let until_rest = stream.manner.think.map_or(u32::MAX, |(blocks, _)| blocks);
+        Self {
+            stream,
+            head: None,
+            limit: depth,
+            depth,
+            in_flight: 0,
+            closed,
+            offset: 0,
+            not_before: 0,
+            walled: true,
+            until_rest,
+        }
+    }
+
+    /// Starts the stream at `now`; gives when its requests begin.
+    fn open(&mut self, now: Time) -> Result<Time, RunError> {
+        self.walled = false;
+        self.offset = now;
+        self.not_before = self.stream.start + now;
+        self.advance()?;
+        Ok(self.not_before)
+    }
+
+    fn has_ended(&self) -> bool {
+        !self.walled && self.head.is_none() && self.in_flight == 0
     }
 
     /// Reads the next request.
@@ -92,11 +133,35 @@ impl Feed {
     #[inline]
     fn ready(&self, now: Time) -> Option<Time> {
         let head = self.head.as_ref()?;
-        if self.in_flight >= self.depth {
+        if self.in_flight >= self.limit {
             return None;
         }
-        let start = if self.closed { self.stream.start + self.offset } else { head.arrival };
+        let start = if self.closed { self.not_before } else { head.arrival.max(self.not_before) };
         Some(start.max(now))
+    }
+
+    /// A request was sent; after so many the stream sends nothing until all have completed.
+    #[inline]
+    fn sent(&mut self, op: Op) {
+        self.in_flight += 1;
+        if self.until_rest != u32::MAX && op != Op::Flush {
+            self.until_rest -= 1;
+            if self.until_rest == 0 {
+                self.limit = 0;
+            }
+        }
+    }
+
+    /// A request has completed; with the last one before a rest, the rest begins.
+    #[inline]
+    fn completed(&mut self, now: Time) {
+        self.in_flight -= 1;
+        if self.until_rest == 0 && self.in_flight == 0 {
+            let (blocks, rest) = self.stream.manner.think.expect("a stream that rests");
+            self.until_rest = blocks;
+            self.limit = self.depth;
+            self.not_before = now.saturating_add(rest);
+        }
     }
 }
 
@@ -133,24 +198,47 @@ pub fn run_recorded(
     drive: &mut Drive,
     load: Load,
     report: &mut dyn FnMut(Progress) -> bool,
+    recording: Option<&mut Recording>,
+) -> Result<Ended, RunError> {
+    run_measured(drive, load, report, recording, &mut Streams::default())
+}
+
+/// As [`run_recorded`], while `streams` measures the streams of the load by themselves, if it is to or the load needs it.
+///
+/// # Errors
+/// As [`run`], and when the load ends before the first of its jobs is measured.
+pub fn run_measured(
+    drive: &mut Drive,
+    load: Load,
+    report: &mut dyn FnMut(Progress) -> bool,
     mut recording: Option<&mut Recording>,
+    streams: &mut Streams,
 ) -> Result<Ended, RunError> {
     let start = drive.now();
     drive.start_measuring();
-    let mut feeds = load.streams.into_iter().map(|stream| Feed::new(stream, start)).collect::<Result<Vec<_>, _>>()?;
+    streams.begin(&load);
+    let mut walls = Walls::new(&load, start);
+    let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
     let mut steps = 0;
     loop {
-        let next = submit(drive, &mut feeds, recording.as_deref_mut())?;
+        if walls.wait {
+            walls.open(&mut feeds, drive.now(), streams)?;
+        }
+        let next = submit(drive, &mut feeds, recording.as_deref_mut(), streams)?;
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
+        if walls.wait {
+            walls.measure(drive, event.into_iter().chain(next).min())?;
+        }
         match (event, next) {
+            (None, None) if walls.next < feeds.len() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
             (None, None) => break,
             (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
                 drive.step()?;
                 if let Some(recording) = &mut recording {
                     recording.observe(drive);
                 }
-                settle(drive, &mut feeds);
+                settle(drive, &mut feeds, streams);
             }
             (_, Some(arrival)) => drive.advance_to(arrival)?,
             (Some(_), None) => unreachable!("handled above"),
@@ -170,6 +258,9 @@ pub fn run_recorded(
         drive.check_idle()?;
         return Err(Fault::Books(format!("stream '{}' can submit nothing more", feed.stream.name)).into());
     }
+    if walls.measure_from < Time::MAX {
+        return Err(RunError::Unmeasured { seconds: (walls.measure_from - start) as f64 / 1e12 });
+    }
     match recording {
         None => drive.drain()?,
         Some(recording) => drive.drain_watched(|drive| recording.observe(drive))?,
@@ -186,12 +277,73 @@ fn fraction(feeds: &[Feed]) -> Option<f64> {
     parts.filter(|parts| !parts.is_empty()).map(|parts| parts.iter().sum::<f64>() / parts.len() as f64)
 }
 
+/// The streams that wait for those before them, and the end of the first ramp.
+struct Walls {
+    /// The first stream that has not been started.
+    next: usize,
+    /// When the figures of the run begin, if that is not at its start; `Time::MAX` otherwise, and afterwards.
+    measure_from: Time,
+    /// Whether there is anything of that left to come.
+    wait: bool,
+}
+
+impl Walls {
+    fn new(load: &Load, start: Time) -> Self {
+        // Streams behind a wall start later than any of those before it, whose ramps are over by then or do not matter.
+        let walled = |stream: &&LoadStream| !stream.manner.stonewall;
+        let first = load.streams.iter().enumerate().take_while(|(index, stream)| *index == 0 || walled(stream));
+        let from = first.map(|(_, stream)| stream.start + stream.manner.ramp).min().unwrap_or(0);
+        let ramp = load.streams.iter().any(|stream| stream.manner.ramp > 0) && from > 0;
+        Self { next: 0, measure_from: if ramp { start + from } else { Time::MAX }, wait: true }
+    }
+
+    /// Starts all streams up to the next wall that still stands.
+    fn open(&mut self, feeds: &mut [Feed], now: Time, streams: &mut Streams) -> Result<(), RunError> {
+        while self.next < feeds.len() {
+            let (before, rest) = feeds.split_at_mut(self.next);
+            if rest[0].stream.manner.stonewall && !before.iter().all(Feed::has_ended) {
+                break;
+            }
+            let begins = rest[0].open(now)?;
+            streams.started(self.next, begins);
+            self.next += 1;
+        }
+        self.wait = self.next < feeds.len() || self.measure_from < Time::MAX;
+        Ok(())
+    }
+
+    /// Begins to measure when nothing happens any more before the time for that; `next` is when something does.
+    fn measure(&mut self, drive: &mut Drive, next: Option<Time>) -> Result<(), RunError> {
+        if next.is_some_and(|next| next >= self.measure_from) {
+            // What the jobs do before belongs to no figure; what ends at that very moment does.
+            drive.advance_to(self.measure_from - 1)?;
+            drive.start_measuring();
+            self.measure_from = Time::MAX;
+        }
+        Ok(())
+    }
+}
+
 /// Notes what the drive has completed.
 #[inline]
-fn settle(drive: &mut Drive, feeds: &mut [Feed]) {
+fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
+    let now = drive.now();
     let completions = drive.completions();
+    if completions.is_empty() {
+        return;
+    }
     for completion in completions.iter() {
-        feeds[usize::from(completion.request.stream)].in_flight -= 1;
+        feeds[usize::from(completion.request.stream)].completed(now);
+    }
+    if streams.active() {
+        let mut steady = false;
+        for done in completions.iter() {
+            steady |= streams.completed(done);
+        }
+        if steady {
+            let ended = feeds.iter_mut().enumerate().filter(|(index, _)| streams.is_steady(*index));
+            ended.for_each(|(_, feed)| feed.head = None);
+        }
     }
     completions.clear();
 }
@@ -202,6 +354,7 @@ fn submit(
     drive: &mut Drive,
     feeds: &mut [Feed],
     mut recording: Option<&mut Recording>,
+    streams: &mut Streams,
 ) -> Result<Option<Time>, RunError> {
     let mut next: Option<Time> = None;
     for (index, feed) in feeds.iter_mut().enumerate() {
@@ -222,6 +375,8 @@ fn submit(
                     break;
                 }
             }
+            // A stream that rested catches up with its rate; the rest is none of its requests' latency.
+            request.arrival = request.arrival.max(feed.not_before);
             if request.op == Op::Flush {
                 request.bytes = 0;
             }
@@ -233,7 +388,10 @@ fn submit(
             if let Some(recording) = &mut recording {
                 recording.submitted(slot, ready, &request);
             }
-            feed.in_flight += 1;
+            feed.sent(request.op);
+            if streams.active() {
+                streams.submitted(index, ready, feed.in_flight);
+            }
             feed.advance()?;
         }
     }

@@ -1,10 +1,11 @@
-//! A LOAD of the command line: a workload file, or a trace with options.
+//! A LOAD of the command line: a workload file, a job file of fio, or a trace with options.
 
 use crate::work::Failure;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use wordline_drive::fio_json::JobWords;
 use wordline_settings::Origin;
-use wordline_workload::{LoadFile, WorkloadError};
+use wordline_workload::{FioFile, LoadFile, Place, WorkloadError};
 
 /// A load and where its parts were written.
 pub struct Spec {
@@ -12,6 +13,8 @@ pub struct Spec {
     /// What the user gave.
     name: String,
     origins: BTreeMap<String, Origin>,
+    /// The jobs as fio has them, of a job file.
+    fio: Option<FioFile>,
 }
 
 /// Whether a LOAD is a workload file; anything else is a trace.
@@ -19,11 +22,19 @@ fn is_workload(load: &str) -> bool {
     load.ends_with(".toml")
 }
 
+/// Whether a LOAD is a job file of fio.
+fn is_job_file(load: &str) -> bool {
+    load.ends_with(".fio")
+}
+
 impl Spec {
     /// Reads a LOAD.
     pub fn read(load: &str, sets: &[String]) -> Result<Self, Failure> {
         if load.is_empty() {
             return Err(Failure::Input("the name of the load is empty; give a trace or a workload file".into()));
+        }
+        if is_job_file(load) {
+            return Self::read_jobs(load, sets);
         }
         let no_presets = |_: &str| None;
         let loaded = if is_workload(load) {
@@ -33,9 +44,52 @@ impl Spec {
             wordline_settings::load_text::<LoadFile>("the command line", &text, None, sets, &no_presets, &[])
         };
         let loaded = loaded.map_err(|e| Failure::Input(as_load_set(&e.to_string())))?;
-        let spec = Self { file: loaded.value, name: load.to_owned(), origins: loaded.origins };
+        let spec = Self { file: loaded.value, name: load.to_owned(), origins: loaded.origins, fio: None };
         spec.has_trace_for(sets)?;
         Ok(spec)
+    }
+
+    fn read_jobs(load: &str, sets: &[String]) -> Result<Self, Failure> {
+        if let Some(set) = sets.iter().find(|set| set.starts_with("trace.")) {
+            return Err(Failure::Input(format!(
+                "--load-set {set}: this is for a trace, and {load} is a job file of fio"
+            )));
+        }
+        let fio = FioFile::read(Path::new(load), sets).map_err(Failure::input)?;
+        let origin = |place: &Place| match place {
+            Place::Line(line, column) => Origin::File { name: load.to_owned(), line: *line, column: *column },
+            Place::Set(set) => Origin::Set(set.clone()),
+        };
+        let mut origins = BTreeMap::new();
+        for (index, job) in fio.jobs.iter().enumerate() {
+            let places = job.places.iter().map(|(key, (_, place))| (format!("job.{index}.{key}"), origin(place)));
+            origins.extend(places);
+            // What is wrong with a job as a whole is told at its section.
+            origins.insert(format!("job.{index}"), origin(&job.places["name"].1));
+        }
+        Ok(Self { file: fio.load(), name: load.to_owned(), origins, fio: Some(fio) })
+    }
+
+    /// What fio's results say of the jobs beside figures, and the options that hold for all.
+    pub fn words(&self) -> (Vec<JobWords>, BTreeMap<String, String>) {
+        if let Some(fio) = &self.fio {
+            let words = |job: &wordline_workload::FioJob| JobWords {
+                title: job.title.clone(),
+                options: job.options.clone(),
+                percentiles: job.percentiles.clone(),
+            };
+            return (fio.jobs.iter().map(words).collect(), fio.globals.clone());
+        }
+        let words = |(index, job): (usize, &wordline_workload::JobOptions)| {
+            let prefix = format!("job.{index}.");
+            let value = serde_json::to_value(job).unwrap_or_default();
+            let keys = self.origins.keys().filter_map(|key| key.strip_prefix(&prefix));
+            let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let options = keys.map(|key| (key.to_owned(), text(&value[key]))).collect();
+            let title = job.name.clone().unwrap_or_else(|| format!("job{index}"));
+            JobWords { title, options, percentiles: Vec::new() }
+        };
+        (self.file.job.iter().enumerate().map(words).collect(), BTreeMap::new())
     }
 
     /// Options for a trace need a trace.
@@ -61,6 +115,9 @@ impl Spec {
 
     /// What is wrong with the load, with the place where it was written.
     pub fn failure(&self, error: &WorkloadError) -> Failure {
+        if let (Some(fio), WorkloadError::Option { key, value, problem }) = (&self.fio, error) {
+            return self.job_failure(fio, key, value, problem);
+        }
         let place = match error {
             WorkloadError::Option { key, .. } => self.place(&self.written(key)),
             // A trace that the user typed needs no place beside its name.
@@ -71,6 +128,21 @@ impl Spec {
             Some(place) => Failure::Input(format!("{place}: {error}")),
             None => Failure::input(error),
         }
+    }
+
+    /// The same in the words of a job file.
+    fn job_failure(&self, fio: &FioFile, key: &str, value: &str, problem: &str) -> Failure {
+        let written = self.written(key);
+        let index = |part: &str| part.parse::<usize>().ok();
+        let parts = written.strip_prefix("job.").and_then(|rest| rest.split_once('.'));
+        let job = parts.and_then(|(number, option)| Some((fio.jobs.get(index(number)?)?, number, option)));
+        let Some((job, number, option)) = job else {
+            return Failure::Input(format!("{}: {key} = {value}: {problem}", self.name));
+        };
+        let word = job.places.get(option).map_or(option, |(word, _)| word);
+        let place = self.place(&written).filter(|_| self.origins.contains_key(&written));
+        let place = place.or_else(|| self.place(&format!("job.{number}"))).unwrap_or_else(|| self.name.clone());
+        Failure::Input(format!("{place}: [{}] {word}={}: {problem}", job.title, value.trim_matches('"')))
     }
 
     /// A key as it was written: jobs are known by their names and written by their numbers.

@@ -10,10 +10,11 @@ use std::path::Path;
 use wordline_drive::config::Parts;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
-use wordline_drive::run::{run_recorded, Ended, Progress, RunError};
+use wordline_drive::run::{run_measured, Ended, Progress, RunError};
 use wordline_drive::snapshot::{self, Header, SnapshotError};
+use wordline_drive::streams::Streams;
 use wordline_drive::timeline::Cut;
-use wordline_drive::{Drive, DriveConfig, Fault};
+use wordline_drive::{fio_json, Drive, DriveConfig, Fault, Judged};
 use wordline_settings::Loaded;
 use wordline_workload::{system_words, Load};
 
@@ -40,7 +41,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Fault(_) => Self::Run(error.to_string()),
-            RunError::Load(_) | RunError::Request { .. } => Self::input(error),
+            RunError::Load(_) | RunError::Request { .. } | RunError::Unmeasured { .. } => Self::input(error),
         }
     }
 }
@@ -81,6 +82,7 @@ pub fn run(
     snapshot: Option<&str>,
     progress: Py<PyAny>,
     timeline: Option<&Wanted<'_>>,
+    job_by_job: bool,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets)?;
@@ -94,6 +96,7 @@ pub fn run(
     let workload = load.description.clone();
     let opened = timeline.map(Wanted::open).transpose()?;
     let mut reporter = Reporter::new(progress);
+    let mut streams = if job_by_job { Streams::job_by_job() } else { Streams::default() };
     let start = ThreadTime::now();
     let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
     let prepared = start.elapsed().as_secs_f64();
@@ -102,7 +105,7 @@ pub fn run(
     let title = &loaded.value.name;
     let drawn = if !partial {
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
-        let (ran, drawn) = feed(&mut drive, load, opened, title, &mut report);
+        let (ran, drawn) = feed(&mut drive, load, opened, title, &mut report, &mut streams);
         let ended = ran?;
         (partial, left_out) = (ended.interrupted, ended.left_out);
         drawn
@@ -129,7 +132,32 @@ pub fn run(
     if let Some(drawn) = drawn {
         result["timeline"] = told(&drawn);
     }
+    let steady: Vec<Value> = streams.judged().map(|judged| steady_state(&judged)).collect();
+    if !steady.is_empty() {
+        result["steady_state"] = steady.into();
+    }
+    if job_by_job {
+        let (words, globals) = spec.words();
+        result["fio"] = fio_json::document(&streams, &words, &globals);
+    }
     Ok(result)
+}
+
+/// A steady state that was looked for, and what was found.
+fn steady_state(judged: &Judged<'_>) -> Value {
+    let steady = judged.steady;
+    json!({
+        "job": judged.stream,
+        "criterion": steady.kind.name(),
+        "limit": steady.limit,
+        "limit_in_percent": steady.percent,
+        "window_s": steady.window as f64 * steady.interval as f64 / 1e12,
+        "attained": judged.attained.is_some(),
+        "at_s": judged.attained.map(|at| at as f64 / 1e12),
+        "measured": judged.measured,
+        "iops": judged.values.iter().map(|value| value.0).collect::<Vec<_>>(),
+        "bytes_per_s": judged.values.iter().map(|value| value.1).collect::<Vec<_>>(),
+    })
 }
 
 /// Feeds a load to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and a run is carried
@@ -140,15 +168,16 @@ fn feed(
     timeline: Option<Opened>,
     title: &str,
     report: &mut dyn FnMut(Progress) -> bool,
+    streams: &mut Streams,
 ) -> (Result<Ended, RunError>, Option<Drawn>) {
     match timeline.map(|opened| opened.start(drive, title)) {
         Some(Ok(mut recording)) => {
-            let ran = run_recorded(drive, load, report, Some(&mut recording));
+            let ran = run_measured(drive, load, report, Some(&mut recording), streams);
             let drawn = recording.finish(drive, cut_of(&ran));
             (ran, Some(drawn))
         }
-        Some(Err(error)) => (run_recorded(drive, load, report, None), Some(Err(error))),
-        None => (run_recorded(drive, load, report, None), None),
+        Some(Err(error)) => (run_measured(drive, load, report, None, streams), Some(Err(error))),
+        None => (run_measured(drive, load, report, None, streams), None),
     }
 }
 

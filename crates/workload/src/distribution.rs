@@ -73,6 +73,18 @@ pub(crate) enum Ranks {
     Pareto { power: f64, math: LogExp },
     /// A bell around the middle, with a standard deviation in blocks.
     Normal { deviation: f64, spare: Option<f64> },
+    /// Zones one behind another, each alike inside.
+    Zoned(Vec<Zone>),
+}
+
+/// A zone of blocks with a share of the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    /// Percentage of the requests to this zone and all before it; 100 for the last.
+    pub sum: u32,
+    pub first: u64,
+    /// At least 1 where the zone has a share of its own.
+    pub blocks: u64,
 }
 
 /// Draws block numbers below `n`.
@@ -89,7 +101,7 @@ impl Picker {
     pub fn new(n: u64, ranks: Ranks, scatter: bool, mut random: Stream) -> Self {
         let scattered = match ranks {
             Ranks::Permutation { .. } => true,
-            Ranks::Uniform => false,
+            Ranks::Uniform | Ranks::Zoned(_) => false,
             _ => scatter,
         };
         let scatter = scattered.then(|| Scatter::new(n, &mut random));
@@ -111,6 +123,11 @@ impl Picker {
                 *next - 1
             }
             Ranks::Zipf(zipf) => zipf.rank(&mut self.random),
+            Ranks::Zoned(zones) => {
+                let draw = self.random.below(100) as u32;
+                let zone = zones[zones.partition_point(|zone| zone.sum <= draw)];
+                zone.first + self.random.below(zone.blocks)
+            }
             Ranks::Pareto { power, math } => {
                 // In (0, 1], so that the logarithm is finite.
                 let u = 1.0 - self.random.unit();

@@ -1,5 +1,6 @@
 //! What can be wrong with a load, as its user gets to read it.
 
+use crate::fio::JobFileError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -62,6 +63,9 @@ pub enum WorkloadError {
         /// What it looks like, and what to do.
         what: String,
     },
+    /// An option of a job file of fio is not as it should be.
+    #[error("{0}")]
+    JobFile(Box<JobFileError>),
     /// No request in the file.
     #[error("{}: no request in this trace: {why}", file.display())]
     Empty {

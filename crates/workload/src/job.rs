@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A number of bytes as fio writes it: `4096`, `"4k"`, `"1g"`; where it says so also a percentage, `"50%"`, or a pair for
-/// reads and writes, `"4k,128k"`. k, m, g and t are powers of 1024, with or without `b` or `ib` behind them.
+/// A number of bytes as fio writes it: `4096`, `"4k"`, `"1g"`; where it says so also a percentage, `"50%"`, or up to three for
+/// reads, writes and trims, `"4k,128k"`. k, m, g and t are powers of 1024, with or without `b` or `ib` behind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bytes(pub String);
 
@@ -92,6 +92,21 @@ pub enum Rw {
     Trim,
     /// Random trims.
     RandTrim,
+    /// Each block in turn is trimmed and then written.
+    TrimWrite,
+    /// As `trimwrite`, at random offsets.
+    RandTrimWrite,
+}
+
+/// What requests do between two new offsets, when `rw_modifier` gives a random job several requests an offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sequencer {
+    /// They go on behind the one before.
+    #[default]
+    Sequential,
+    /// They repeat its offset.
+    Identical,
 }
 
 /// Spacing of the requests of a job with a rate.
@@ -115,10 +130,22 @@ pub struct JobOptions {
     /// Name in results, different for each job; `job0`, `job1` and so on by default. With `numjobs` above 1, `.0`, `.1`
     /// and so on is added.
     pub name: Option<String>,
-    /// `read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim` or `randtrim`.
+    /// `read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim`, `randtrim`, `trimwrite` or
+    /// `randtrimwrite`.
     pub rw: Rw,
-    /// Bytes of one request, a multiple of 512 up to 1 GiB; a pair `"4k,128k"` gives reads and writes (and trims) their own.
+    /// The number behind the colon of fio's `rw=randread:8`. A random job draws an offset for every so many requests only;
+    /// a sequential one leaves so many bytes out behind each request.
+    pub rw_modifier: Option<Bytes>,
+    /// What the requests of a random job with `rw_modifier` do between two new offsets: `sequential` or `identical`.
+    pub rw_sequencer: Sequencer,
+    /// Bytes of one request, a multiple of 512 up to 1 GiB. `"4k,128k"` gives reads and writes (and trims) their own,
+    /// `"4k,8k,1m"` trims too; nothing between the commas stands for 4k.
     pub bs: Bytes,
+    /// Instead of `bs`: sizes drawn evenly among the multiples of the smallest, `"4k-64k"`; up to three as in `bs`.
+    pub bsrange: Option<String>,
+    /// Instead of `bs`: sizes with their percentages, `"4k/60:64k/40"`; those left blank share what is left. Up to three as
+    /// in `bs`.
+    pub bssplit: Option<String>,
     /// Offsets of random requests are multiples of this many bytes, counted from `offset`; `bs` by default.
     pub blockalign: Option<Bytes>,
     /// Percentage of reads in `rw` and `randrw` (0 to 100).
@@ -130,11 +157,21 @@ pub struct JobOptions {
     /// Requests per second. Arrivals follow this schedule whatever the drive does; without it a job keeps `iodepth`
     /// requests in flight.
     pub rate_iops: Option<f64>,
-    /// Spacing of arrivals under `rate_iops`: `linear` or `poisson`.
+    /// Requests per second of reads, writes and trims apart, `"1000,500"`, as fio has it: one number holds for each of them, and
+    /// the rates decide the mix.
+    pub rate_iops_each: Option<String>,
+    /// Bytes per second of reads, writes and trims apart, as fio has it: `"10m"`, `"10m,1m"`.
+    pub rate: Option<Bytes>,
+    /// Spacing of arrivals under a rate: `linear` or `poisson`.
     pub rate_process: RateProcess,
+    /// Microseconds in which the job rests after every `thinktime_blocks` requests, once all of them have completed.
+    pub thinktime_us: f64,
+    /// Requests between two rests of `thinktime_us`.
+    pub thinktime_blocks: u32,
     /// Where random requests go: `random`, `zipf:theta` (above 0), `pareto:h` (between 0 and 1: a share of 1 - h of the
-    /// requests goes to a share of h of the blocks) or `normal:dev` (standard deviation in percent of the region, above 0
-    /// to 100).
+    /// requests goes to a share of h of the blocks), `normal:dev` (standard deviation in percent of the region, above 0
+    /// to 100), `zoned:60/10:40/90` (60 % of the requests go to the first 10 % of the region, 40 % to the next 90 %) or
+    /// `zoned_abs:60/1g:40/9g` (the same in bytes). Zones may differ for reads and all else, behind a comma.
     pub random_distribution: String,
     /// Draw every random block independently. By default, as in fio, `random` visits each block of the region once before
     /// any comes again (fio's random map); mathematical results on uniform random writes assume independent draws.
@@ -145,10 +182,15 @@ pub struct JobOptions {
     pub scatter: bool,
     /// First byte of the region: bytes or a percentage of the drive, rounded down to 4 KiB.
     pub offset: Bytes,
+    /// Added to `offset` once for each clone of `numjobs` before this one: bytes or a percentage of the drive.
+    pub offset_increment: Option<Bytes>,
     /// Size of the region: bytes or a percentage of the drive, rounded down to 4 KiB; by default all behind `offset`.
     pub size: Option<Bytes>,
-    /// Bytes to do in all: bytes or a percentage of the region (`"200%"` goes over it twice); by default the region's size.
+    /// Bytes to do in all, at most: bytes or a percentage of the region (`"200%"` goes over it twice); by default the region's
+    /// size. `trimwrite` trims and writes as many each.
     pub io_size: Option<Bytes>,
+    /// How often all of `io_size` and `number_ios` is done.
+    pub loops: u32,
     /// Requests to do in all, flushes not counted. Without `io_size` this alone decides.
     pub number_ios: Option<u64>,
     /// Seconds after its start when the job stops at the latest.
@@ -157,6 +199,25 @@ pub struct JobOptions {
     pub time_based: bool,
     /// Seconds before the job starts.
     pub start_delay_s: f64,
+    /// Seconds from its start in which the job runs without being measured; they come before `runtime_s`. The run's own figures
+    /// begin when the first job's are over.
+    pub ramp_time_s: f64,
+    /// Start only when all jobs before this one have ended.
+    pub stonewall: bool,
+    /// Begin a new reporting group; `stonewall` does that too.
+    pub new_group: bool,
+    /// Report this job together with the others of its group, and judge their steady state together.
+    pub group_reporting: bool,
+    /// End the job when it is steady: `iops:2%`, `iops_slope:0.1%`, `bw:2%` or `bw_slope:0.1%`. All values of a window of
+    /// `ss_dur_s` lie within that of their mean, or the slope of the line fitted to them is below it; without `%`
+    /// the limit is absolute. A job that ends for another reason first is not steady, and the result says so.
+    pub steadystate: Option<String>,
+    /// Seconds of the window of `steadystate`.
+    pub ss_dur_s: f64,
+    /// Seconds from the job's start before that window may begin.
+    pub ss_ramp_s: f64,
+    /// Seconds of one value in that window.
+    pub ss_interval_s: f64,
     /// Writes complete only when they are in flash (force unit access).
     pub fua: bool,
     /// A flush after every so many writes; 0 for none.
@@ -170,23 +231,41 @@ impl Default for JobOptions {
         Self {
             name: None,
             rw: Rw::Read,
+            rw_modifier: None,
+            rw_sequencer: Sequencer::Sequential,
             bs: "4k".into(),
+            bsrange: None,
+            bssplit: None,
             blockalign: None,
             rwmixread: 50,
             iodepth: 1,
             numjobs: 1,
             rate_iops: None,
+            rate_iops_each: None,
+            rate: None,
             rate_process: RateProcess::Linear,
+            thinktime_us: 0.0,
+            thinktime_blocks: 1,
             random_distribution: "random".to_owned(),
             norandommap: false,
             scatter: true,
             offset: "0".into(),
+            offset_increment: None,
             size: None,
             io_size: None,
+            loops: 1,
             number_ios: None,
             runtime_s: None,
             time_based: false,
             start_delay_s: 0.0,
+            ramp_time_s: 0.0,
+            stonewall: false,
+            new_group: false,
+            group_reporting: false,
+            steadystate: None,
+            ss_dur_s: 0.0,
+            ss_ramp_s: 0.0,
+            ss_interval_s: 1.0,
             fua: false,
             fsync: 0,
             randseed: None,

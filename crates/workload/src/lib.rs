@@ -16,6 +16,7 @@ mod distribution;
 mod error;
 mod fields;
 mod files;
+mod fio;
 mod info;
 mod job;
 mod lines;
@@ -24,21 +25,26 @@ mod logexp;
 mod number;
 mod options;
 mod plan;
+mod rates;
 mod reader;
 mod replay;
 mod shape;
+mod sizes;
 mod standin;
+mod steady;
 mod synth;
 #[cfg(test)]
 mod testing;
 mod write;
+mod zones;
 
 pub use compress::Compression;
 pub use convert::{convert, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
+pub use fio::{FioFile, FioJob, JobFileError, Place};
 pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
-pub use job::{Bytes, JobOptions, RateProcess, Rw};
-pub use load::{Load, LoadFile, LoadStream, Pacing};
+pub use job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
+pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
 pub use options::{
     Backwards, Columns, Devices, Join, Pace, PastEnd, Spread, TimeUnit, TraceOptions, Unmatched, ZeroSize,
 };
@@ -50,4 +56,5 @@ pub use shape::order::{SeekInfo, SequenceInfo};
 pub use shape::pages::{FootprintInfo, LifeInfo, LifeSpread, RewriteInfo};
 pub use shape::sizes::{AlignmentInfo, SizeInfo, SizeShare};
 pub use standin::{synthesise, Measured, Model, StandIn, Synthesised};
+pub use steady::{Steady, SteadyKind};
 pub use write::{OutputFormat, TraceWriter, WriteError, WriteOptions, Written};

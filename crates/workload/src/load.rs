@@ -4,8 +4,10 @@ use crate::error::{option, WorkloadError};
 use crate::job::JobOptions;
 use crate::options::{Pace, TraceOptions};
 use crate::plan::{option_ps, JobPlan};
+use crate::rates::Rates;
 use crate::reader::LeftOut;
 use crate::replay::TraceStream;
+use crate::steady::{steady, Steady};
 use crate::synth::JobStream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,6 +68,10 @@ pub struct LoadStream {
     /// From when on nothing is sent any more. A source ends by itself where it knows arrivals (`Timestamps`, `Rate`); for the
     /// others the caller has to look.
     pub end: Option<Time>,
+    /// Which of the load's jobs this is a clone of; `None` for a trace.
+    pub job: Option<usize>,
+    /// What the run loop has to know beside the requests.
+    pub manner: Manner,
     source: Source,
 }
 
@@ -111,6 +117,23 @@ impl LoadStream {
     }
 }
 
+/// How a stream runs beside the others, and how it is measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Manner {
+    /// It starts when all streams before it have ended.
+    pub stonewall: bool,
+    /// Not measured so long after its start, in ps.
+    pub ramp: Time,
+    /// Requests between two rests, and picoseconds of a rest, which begins when they have completed.
+    pub think: Option<(u32, Time)>,
+    /// Reporting group, from 0.
+    pub group: u32,
+    /// Whether it is reported and judged together with its group.
+    pub together: bool,
+    /// When it counts as steady and ends.
+    pub steady: Option<Steady>,
+}
+
 /// All streams of a workload file.
 pub struct Load {
     /// The trace first, then the jobs in order, each as many times as it has `numjobs`. A request's `stream` is its
@@ -139,8 +162,9 @@ impl Load {
             description.insert("trace".to_owned(), text);
         }
         let mut jobs = Vec::new();
+        let mut group = 0;
         for (index, job) in spec.job.iter().enumerate() {
-            let plan = JobPlan::new(job, index, drive_bytes, seed)?;
+            let plan = JobPlan::new(job, index, 0, drive_bytes, seed)?;
             if jobs.iter().any(|other: &Value| other["name"] == plan.name.as_str()) {
                 return Err(option("job.name", format!("{:?}", plan.name), "two jobs have this name"));
             }
@@ -148,7 +172,25 @@ impl Load {
                 return Err(option("job.numjobs", job.numjobs, "there can be at most 65535 streams in all"));
             }
             jobs.push(plan.describe());
-            streams.extend((0..job.numjobs).zip(streams.len()..).map(|(clone, at)| open_job(&plan, job, clone, at)));
+            group += u32::from((job.stonewall || job.new_group) && !streams.is_empty());
+            let steady = steady(job, &plan.name)?;
+            for clone in 0..job.numjobs {
+                // Only the offset may differ from clone to clone.
+                let plan = match (clone, &job.offset_increment) {
+                    (0, _) | (_, None) => plan.clone(),
+                    _ => JobPlan::new(job, index, clone, drive_bytes, seed)?,
+                };
+                let manner = Manner {
+                    stonewall: job.stonewall && clone == 0,
+                    ramp: plan.ramp,
+                    think: (job.thinktime_us > 0.0)
+                        .then_some((job.thinktime_blocks, (job.thinktime_us * 1e6).round() as Time)),
+                    group,
+                    together: job.group_reporting,
+                    steady: steady.clone(),
+                };
+                streams.push(LoadStream { job: Some(index), manner, ..open_job(plan, job, clone, streams.len()) });
+            }
         }
         if !jobs.is_empty() {
             description.insert("jobs".to_owned(), Value::Array(jobs));
@@ -207,20 +249,24 @@ fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadSt
         },
         start: 0,
         end: None,
+        job: None,
+        manner: Manner::default(),
         source: Source::Trace(Box::new(trace)),
     };
     Ok((stream, text))
 }
 
-fn open_job(plan: &JobPlan, job: &JobOptions, clone: u32, at: usize) -> LoadStream {
+fn open_job(plan: JobPlan, job: &JobOptions, clone: u32, at: usize) -> LoadStream {
     LoadStream {
         name: if job.numjobs > 1 { format!("{}.{clone}", plan.name) } else { plan.name.clone() },
-        pacing: match plan.rate_iops {
+        pacing: match plan.rates.as_ref().map(Rates::iops) {
             Some(iops) => Pacing::Rate { iops, iodepth: plan.iodepth },
             None => Pacing::Closed { iodepth: plan.iodepth },
         },
         start: plan.start,
         end: plan.end,
-        source: Source::Job(Box::new(JobStream::new(plan.clone(), clone, at as u16))),
+        job: None,
+        manner: Manner::default(),
+        source: Source::Job(Box::new(JobStream::new(plan, clone, at as u16))),
     }
 }

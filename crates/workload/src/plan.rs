@@ -1,11 +1,13 @@
 //! A job with its words turned into numbers for one drive.
 
-use crate::distribution::{Ranks, Zipf};
+use crate::distribution::{Ranks, Zipf, Zone};
 use crate::error::{option, WorkloadError};
-use crate::job::{Bytes, JobOptions, RateProcess, Rw};
+use crate::job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 use crate::logexp::LogExp;
 use crate::number::byte_count;
-use crate::reader::units::LARGEST;
+use crate::rates::{rates, Rates};
+use crate::sizes::{directions, sizes, Sizes};
+use crate::zones::{zones, ZoneSpec};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Time};
 
@@ -22,18 +24,25 @@ pub(crate) struct JobPlan {
     pub op: Op,
     /// Percentage of reads.
     pub read_percent: u64,
+    /// Each request trims a block, and the next writes it.
+    pub trim_first: bool,
     /// Sizes of reads and of all others.
-    pub bs: [u32; 2],
+    pub sizes: [Sizes; 2],
     pub align: [u64; 2],
+    /// Random: requests an offset. Sequential: bytes left out behind each request.
+    pub modifier: u64,
+    pub identical: bool,
     pub start_byte: u64,
     pub region: u64,
-    /// Bytes and requests to do; `u64::MAX` without a limit.
+    /// Bytes and requests to do; `u64::MAX` without a limit. A trim with its write counts once.
     pub bytes: u64,
     pub requests: u64,
     pub start: Time,
+    /// How long after its start it is not measured.
+    pub ramp: Time,
     pub end: Option<Time>,
     pub iodepth: u32,
-    pub rate_iops: Option<f64>,
+    pub rates: Option<Rates>,
     pub poisson: bool,
     pub fua: bool,
     pub fsync: u32,
@@ -43,12 +52,14 @@ pub(crate) struct JobPlan {
     pub scatter: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Distribution {
     Random,
     Zipf(f64),
     Pareto(f64),
     Normal(f64),
+    /// For reads and for all others.
+    Zoned([Vec<ZoneSpec>; 2]),
 }
 
 /// Seconds of an option as picoseconds.
@@ -75,26 +86,36 @@ fn bytes_of(key: &str, value: &Bytes, whole: Option<u64>) -> Result<u64, Workloa
     })
 }
 
-/// Block sizes of reads and of all else.
-fn pair(key: &str, value: &Bytes, limit: u64) -> Result<[u64; 2], WorkloadError> {
-    let parts: Vec<_> = value.0.split(',').map(|part| Bytes(part.trim().to_owned())).collect();
-    let (read, other) = match &parts[..] {
-        [both] => (both, both),
-        [read, other] => (read, other),
-        _ => return Err(option(key, value, "must be one number of bytes or a pair for reads and writes, \"4k,128k\"")),
-    };
-    let mut sizes = [0; 2];
-    for (size, text) in sizes.iter_mut().zip([read, other]) {
-        *size = byte_count(&text.0).unwrap_or(0);
-        if *size == 0 || *size % SECTOR != 0 || *size > limit {
-            let wanted = "must be a multiple of 512 bytes such as 4096 or \"4k\", up to";
-            return Err(option(key, value, format!("{wanted} {limit}")));
+/// Alignments of reads, writes and trims; where nothing is said it is the smallest size.
+fn alignments(key: &str, value: &Bytes, sizes: &[Sizes; 3]) -> Result<[u64; 3], WorkloadError> {
+    let wrong = |problem: &str| option(key, value, problem);
+    let parts =
+        directions(&value.0).ok_or_else(|| wrong("must be one number of bytes, or up to three, \"4k,128k\""))?;
+    let mut align = [0; 3];
+    for ((align, part), sizes) in align.iter_mut().zip(parts).zip(sizes) {
+        *align = match part {
+            None => u64::from(sizes.least()),
+            Some(text) => byte_count(text).unwrap_or(0),
+        };
+        if *align == 0 || !align.is_multiple_of(SECTOR) || *align > 1 << 40 {
+            return Err(wrong("must be a multiple of 512 bytes such as 4096 or \"4k\", up to 1099511627776"));
         }
     }
-    Ok(sizes)
+    Ok(align)
 }
 
-fn distribution(key: &str, text: &str) -> Result<Distribution, WorkloadError> {
+fn distribution(key: &str, text: &str, region: u64) -> Result<Distribution, WorkloadError> {
+    let zoned = |text: &str, absolute| {
+        let zones = zones(text, absolute, region).map_err(|problem| option(key, format!("{text:?}"), problem))?;
+        Ok(Distribution::Zoned(zones))
+    };
+    // fio's own example of the latter has an equals sign.
+    if let Some(list) = text.strip_prefix("zoned_abs:").or_else(|| text.strip_prefix("zoned_abs=")) {
+        return zoned(list, true);
+    }
+    if let Some(list) = text.strip_prefix("zoned:") {
+        return zoned(list, false);
+    }
     let (name, parameter) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
     let number = parameter.and_then(|number| number.trim().parse::<f64>().ok());
     match (name.trim(), parameter.is_some(), number) {
@@ -105,97 +126,87 @@ fn distribution(key: &str, text: &str) -> Result<Distribution, WorkloadError> {
         _ => {
             let problem =
                 "must be \"random\", \"zipf:theta\" with theta above 0 up to 10, \"pareto:h\" with h between 0 \
-                           and 1, or \"normal:dev\" with dev above 0 up to 100";
+                           and 1, \"normal:dev\" with dev above 0 up to 100, or \"zoned:60/10:40/90\"";
             Err(option(key, format!("{text:?}"), problem))
         }
     }
 }
 
 impl JobPlan {
-    /// The plan of `job`, the `index`th of its file, on a drive of `drive` bytes in a run with `seed`.
-    pub fn new(job: &JobOptions, index: usize, drive: u64, seed: u64) -> Result<Self, WorkloadError> {
+    /// The plan of the `clone`th clone of `job`, the `index`th of its file, on a drive of `drive` bytes in a run with `seed`.
+    pub fn new(job: &JobOptions, index: usize, clone: u32, drive: u64, seed: u64) -> Result<Self, WorkloadError> {
         let name = job.name.clone().unwrap_or_else(|| format!("job{index}"));
         let key = |key: &str| format!("job.{name}.{key}");
-        let (random, op, read_percent) = match job.rw {
-            Rw::Read => (false, Op::Read, 100),
-            Rw::Write => (false, Op::Write, 0),
-            Rw::RandRead => (true, Op::Read, 100),
-            Rw::RandWrite => (true, Op::Write, 0),
-            Rw::Rw => (false, Op::Write, u64::from(job.rwmixread)),
-            Rw::RandRw => (true, Op::Write, u64::from(job.rwmixread)),
-            Rw::Trim => (false, Op::Trim, 0),
-            Rw::RandTrim => (true, Op::Trim, 0),
+        check_numbers(job, &key)?;
+        let (random, op, read_percent) = mode(job);
+        let trim_first = matches!(job.rw, Rw::TrimWrite | Rw::RandTrimWrite);
+        let lane = |triple: [u64; 3]| [triple[0], triple[if op == Op::Trim { 2 } else { 1 }]];
+        let all_sizes = sizes(job, &key)?;
+        let align = match &job.blockalign {
+            None => all_sizes.each_ref().map(|sizes| u64::from(sizes.least())),
+            Some(align) => alignments(&key("blockalign"), align, &all_sizes)?,
         };
-        if job.rwmixread > 100 {
-            return Err(option(&key("rwmixread"), job.rwmixread, "must be a percentage, 0 to 100"));
+        let [read, write, trim] = all_sizes;
+        let size_key = if job.bssplit.is_some() { "bssplit" } else { job.bsrange.as_ref().map_or("bs", |_| "bsrange") };
+        if trim_first && write != trim {
+            return Err(option(
+                &key(size_key),
+                &job.bs,
+                "trimwrite writes what it trimmed; give writes and trims the same",
+            ));
         }
-        for (name, value) in [("iodepth", job.iodepth), ("numjobs", job.numjobs)] {
-            if !(1..=65_536).contains(&value) {
-                return Err(option(&key(name), value, "must be 1 to 65536"));
+        let sizes = [read, if op == Op::Trim { trim } else { write }];
+        let (start_byte, region) = region(job, clone, drive, &key)?;
+        for (used, sizes) in [read_percent > 0, read_percent < 100].into_iter().zip(&sizes) {
+            if used && region < u64::from(sizes.least()) {
+                let problem =
+                    format!("the region of {region} bytes (job.{name}.size, or the drive) cannot hold one such block");
+                return Err(option(&key(size_key), &job.bs, problem));
             }
         }
-        if let Some(iops) = job.rate_iops {
-            if !(1e-6..=1e12).contains(&iops) {
-                return Err(option(&key("rate_iops"), iops, "must be 0.000001 to 1e12 requests per second"));
-            }
-        }
-        let bs = pair(&key("bs"), &job.bs, LARGEST)?;
-        let align = job.blockalign.as_ref().map_or(Ok(bs), |align| pair(&key("blockalign"), align, 1 << 40))?;
-        let round = |bytes: u64| if bytes >= drive { bytes } else { bytes / REGION * REGION };
-        let start_byte = round(bytes_of(&key("offset"), &job.offset, Some(drive))?);
-        let left = drive.saturating_sub(start_byte) / SECTOR * SECTOR;
-        if left == 0 {
-            let problem = format!("lies beyond the drive, which has {drive} bytes");
-            return Err(option(&key("offset"), &job.offset, problem));
-        }
-        let region = match &job.size {
-            None => left,
-            Some(size) => {
-                let bytes = round(bytes_of(&key("size"), size, Some(drive))?);
-                if bytes > left {
-                    let problem = format!(
-                        "{bytes} bytes from offset {start_byte} reach beyond the drive, which has {drive} bytes; at most \
-                         {left} fit, or give a percentage"
-                    );
-                    return Err(option(&key("size"), size, problem));
-                }
-                bytes
-            }
+        let rates = rates(job, &key, read_percent, op, &sizes)?;
+        let modifier = match &job.rw_modifier {
+            None => u64::from(random),
+            Some(modifier) => bytes_of(&key("rw_modifier"), modifier, None)?,
         };
-        let largest = u64::from(read_percent > 0) * bs[0];
-        let largest = largest.max(u64::from(read_percent < 100) * bs[1]);
-        if region < largest {
-            let problem =
-                format!("the region of {region} bytes (job.{name}.size, or the drive) cannot hold one such block");
-            return Err(option(&key("bs"), &job.bs, problem));
+        if random && modifier == 0 || !random && !modifier.is_multiple_of(SECTOR) {
+            let problem = "must be requests an offset, 1 or more, of a random job, and bytes to leave out, a multiple of 512, of a \
+                           sequential one";
+            return Err(option(&key("rw_modifier"), modifier, problem));
         }
         let io_size = job.io_size.as_ref().map(|size| bytes_of(&key("io_size"), size, Some(region))).transpose()?;
         if job.time_based && job.runtime_s.is_none() {
             return Err(option(&key("time_based"), true, "needs `runtime_s`: without it the job would never end"));
         }
         let limited = !job.time_based;
-        let bytes = io_size.or(job.number_ios.is_none().then_some(region)).filter(|_| limited).unwrap_or(u64::MAX);
+        let loops = u64::from(job.loops);
+        let bytes = io_size.or(job.number_ios.is_none().then_some(region)).filter(|_| limited);
         let start = option_ps(&key("start_delay_s"), job.start_delay_s)?;
+        let ramp = option_ps(&key("ramp_time_s"), job.ramp_time_s)?;
         let runtime = job.runtime_s.map(|seconds| option_ps(&key("runtime_s"), seconds)).transpose()?;
         Ok(Self {
             random,
             op,
             read_percent,
-            bs: bs.map(|size| size as u32),
-            align,
+            trim_first,
+            sizes,
+            align: lane(align),
+            modifier,
+            identical: job.rw_sequencer == Sequencer::Identical,
             start_byte,
             region,
-            bytes,
-            requests: job.number_ios.filter(|_| limited).unwrap_or(u64::MAX),
+            bytes: bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(loops)),
+            requests: job.number_ios.filter(|_| limited).map_or(u64::MAX, |number| number.saturating_mul(loops)),
             start,
-            end: runtime.map(|runtime| (start + runtime).min(END_OF_TIME)),
+            ramp,
+            end: runtime.map(|runtime| (start + ramp).saturating_add(runtime).min(END_OF_TIME)),
             iodepth: job.iodepth,
-            rate_iops: job.rate_iops,
+            rates,
             poisson: job.rate_process == RateProcess::Poisson,
             fua: job.fua,
             fsync: job.fsync,
             seed: job.randseed.unwrap_or(seed),
-            distribution: distribution(&key("random_distribution"), &job.random_distribution)?,
+            distribution: distribution(&key("random_distribution"), &job.random_distribution, region)?,
             norandommap: job.norandommap,
             scatter: job.scatter,
             name,
@@ -204,21 +215,31 @@ impl JobPlan {
 
     /// Number of places for requests of one direction (0 = reads, 1 = all else).
     pub fn blocks(&self, direction: usize) -> u64 {
-        match self.region.checked_sub(u64::from(self.bs[direction])) {
+        match self.region.checked_sub(u64::from(self.sizes[direction].least())) {
             Some(room) => room / self.align[direction] + 1,
             None => 1,
         }
     }
 
-    /// How blocks are drawn among `n`.
-    pub fn ranks(&self, n: u64) -> Ranks {
-        match self.distribution {
+    /// How blocks are drawn among `n`, for one direction.
+    pub fn ranks(&self, direction: usize, n: u64) -> Ranks {
+        match &self.distribution {
             Distribution::Random if self.norandommap => Ranks::Uniform,
             Distribution::Random => Ranks::Permutation { next: 0 },
-            Distribution::Zipf(theta) => Ranks::Zipf(Zipf::new(n, theta)),
-            Distribution::Pareto(h) => Ranks::Pareto { power: libm::log(h) / libm::log(1.0 - h), math: LogExp::new() },
+            Distribution::Zipf(theta) => Ranks::Zipf(Zipf::new(n, *theta)),
+            Distribution::Pareto(h) => Ranks::Pareto { power: libm::log(*h) / libm::log(1.0 - h), math: LogExp::new() },
             Distribution::Normal(dev) => Ranks::Normal { deviation: n as f64 * dev / 100.0, spare: None },
+            Distribution::Zoned(zones) => Ranks::Zoned(blocks_of(&zones[direction], self.align[direction], n)),
         }
+    }
+
+    /// Whether both directions draw alike, so that they share one order of blocks.
+    pub fn alike(&self) -> bool {
+        let zones = match &self.distribution {
+            Distribution::Zoned([reads, others]) => reads == others,
+            _ => true,
+        };
+        zones && self.align[0] == self.align[1] && self.sizes[0].least() == self.sizes[1].least()
     }
 
     /// What the plan comes to, for the description of a run.
@@ -228,15 +249,95 @@ impl JobPlan {
             "name": self.name,
             "random": self.random,
             "read_percent": self.read_percent,
-            "other": self.op.name(),
-            "block_bytes": self.bs,
+            "other": if self.trim_first { "trim and write" } else { self.op.name() },
+            "block_bytes": self.sizes.each_ref().map(Sizes::describe),
             "offset_bytes": self.start_byte,
             "region_bytes": self.region,
             "io_bytes": limit(self.bytes),
             "requests": limit(self.requests),
             "iodepth": self.iodepth,
-            "rate_iops": self.rate_iops,
+            "rate_iops": self.rates.as_ref().map(Rates::iops),
             "seed": self.seed,
         })
     }
+}
+
+/// Whether a job is random, what its requests are that are no reads, and the percentage of reads.
+fn mode(job: &JobOptions) -> (bool, Op, u64) {
+    match job.rw {
+        Rw::Read => (false, Op::Read, 100),
+        Rw::Write => (false, Op::Write, 0),
+        Rw::RandRead => (true, Op::Read, 100),
+        Rw::RandWrite => (true, Op::Write, 0),
+        Rw::Rw => (false, Op::Write, u64::from(job.rwmixread)),
+        Rw::RandRw => (true, Op::Write, u64::from(job.rwmixread)),
+        Rw::Trim | Rw::TrimWrite => (false, Op::Trim, 0),
+        Rw::RandTrim | Rw::RandTrimWrite => (true, Op::Trim, 0),
+    }
+}
+
+fn check_numbers(job: &JobOptions, key: &dyn Fn(&str) -> String) -> Result<(), WorkloadError> {
+    if job.rwmixread > 100 {
+        return Err(option(&key("rwmixread"), job.rwmixread, "must be a percentage, 0 to 100"));
+    }
+    for (name, value) in [("iodepth", job.iodepth), ("numjobs", job.numjobs)] {
+        if !(1..=65_536).contains(&value) {
+            return Err(option(&key(name), value, "must be 1 to 65536"));
+        }
+    }
+    for (name, value) in [("loops", job.loops), ("thinktime_blocks", job.thinktime_blocks)] {
+        if value == 0 {
+            return Err(option(&key(name), value, "must be 1 or more"));
+        }
+    }
+    option_ps(&key("thinktime_us"), job.thinktime_us / 1e6).map(drop)
+}
+
+/// First byte and size of the region of a clone.
+fn region(job: &JobOptions, clone: u32, drive: u64, key: &dyn Fn(&str) -> String) -> Result<(u64, u64), WorkloadError> {
+    let round = |bytes: u64| if bytes >= drive { bytes } else { bytes / REGION * REGION };
+    let increment = match &job.offset_increment {
+        None => 0,
+        Some(increment) => round(bytes_of(&key("offset_increment"), increment, Some(drive))?),
+    };
+    let first = round(bytes_of(&key("offset"), &job.offset, Some(drive))?);
+    let start_byte = first.saturating_add(increment.saturating_mul(u64::from(clone)));
+    let left = drive.saturating_sub(start_byte) / SECTOR * SECTOR;
+    if left == 0 {
+        let problem = format!("lies beyond the drive, which has {drive} bytes");
+        return Err(match &job.offset_increment {
+            Some(increment) if clone > 0 => {
+                option(&key("offset_increment"), increment, format!("clone {clone} {problem}"))
+            }
+            _ => option(&key("offset"), &job.offset, problem),
+        });
+    }
+    let Some(size) = &job.size else { return Ok((start_byte, left)) };
+    let bytes = round(bytes_of(&key("size"), size, Some(drive))?);
+    if bytes > left {
+        let problem = format!(
+            "{bytes} bytes from offset {start_byte} reach beyond the drive, which has {drive} bytes; at most {left} fit, or \
+             give a percentage"
+        );
+        return Err(option(&key("size"), size, problem));
+    }
+    Ok((start_byte, bytes))
+}
+
+/// Zones in blocks of `align` bytes, of which there are `n`. A zone smaller than a block has the block in which it begins.
+fn blocks_of(zones: &[ZoneSpec], align: u64, n: u64) -> Vec<Zone> {
+    let mut begin = 0;
+    let zones = zones.iter().filter_map(|zone| {
+        let first = (begin / align).min(n - 1);
+        let end = (zone.end / align).min(n).max(first + 1);
+        begin = zone.end;
+        (zone.share > 0).then_some((zone.share, first, end - first))
+    });
+    let mut sum = 0;
+    zones
+        .map(|(share, first, blocks)| {
+            sum += share;
+            Zone { sum, first, blocks }
+        })
+        .collect()
 }

@@ -3,7 +3,8 @@
 use crate::distribution::Picker;
 use crate::error::{option, WorkloadError};
 use crate::plan::JobPlan;
-use wordline_base::time::{END_OF_TIME, S};
+use crate::rates::{Rates, Schedule};
+use crate::sizes::Sizes;
 use wordline_base::{Op, Request, Stream, Time};
 
 /// Generates the requests of one clone of a job.
@@ -12,42 +13,31 @@ pub(crate) struct JobStream {
     stream: u16,
     /// Decides between read and write.
     mix: Stream,
+    /// Draws sizes.
+    split: Stream,
     /// Reads and all else share the first picker when their blocks are alike.
     pickers: [Option<Picker>; 2],
-    /// Sequential position of reads and of all else.
+    /// Behind the last request of reads and of all else; and where it began.
     position: [u64; 2],
+    last: [u64; 2],
+    /// Requests that a random job still does before it draws a new offset.
+    until_draw: u64,
     bytes: u64,
     requests: u64,
     /// Writes since the last flush.
     writes: u32,
-    flush_due: bool,
+    /// What comes before anything new.
+    due: Due,
     schedule: Option<Schedule>,
     arrival: Time,
 }
 
-/// Arrivals of a job with a rate.
-struct Schedule {
-    /// Picoseconds from one request to the next, in the mean.
-    gap: f64,
-    /// Random gaps, and the time they have come to.
-    poisson: Option<(Stream, f64)>,
-    start: Time,
-}
-
-impl Schedule {
-    /// Arrival of the `n`th request, from 0.
-    #[inline]
-    fn arrival(&mut self, n: u64) -> Option<Time> {
-        let after = match &mut self.poisson {
-            None => n as f64 * self.gap,
-            Some((random, sum)) => {
-                *sum -= libm::log(1.0 - random.unit()) * self.gap;
-                *sum
-            }
-        };
-        // Both are far below 2^64, so the sum cannot overflow.
-        (after < END_OF_TIME as f64).then(|| self.start + after as Time).filter(|&arrival| arrival <= END_OF_TIME)
-    }
+/// A request that follows another.
+enum Due {
+    Nothing,
+    Flush,
+    /// The write of what was just trimmed.
+    Write(Request),
 }
 
 impl JobStream {
@@ -56,27 +46,27 @@ impl JobStream {
         let random = |what| Stream::new(plan.seed, &format!("workload/{}/{what}", plan.name), u64::from(clone));
         let picker = |direction: usize| {
             let blocks = plan.blocks(direction);
-            Picker::new(blocks, plan.ranks(blocks), plan.scatter, random(["reads", "others"][direction]))
+            let ranks = plan.ranks(direction, blocks);
+            Picker::new(blocks, ranks, plan.scatter, random(["reads", "others"][direction]))
         };
-        let alike = plan.bs[0] == plan.bs[1] && plan.align[0] == plan.align[1];
         let pickers = match plan.random {
             false => [None, None],
-            true => [Some(picker(0)), (!alike).then(|| picker(1))],
+            true => [Some(picker(0)), (!plan.alike()).then(|| picker(1))],
         };
-        let schedule = plan.rate_iops.map(|iops| Schedule {
-            gap: S as f64 / iops,
-            poisson: plan.poisson.then(|| (random("gaps"), 0.0)),
-            start: plan.start,
-        });
+        let poisson = || plan.poisson.then(|| random("gaps"));
+        let schedule = plan.rates.clone().map(|rates| Schedule::new(rates, poisson(), plan.start));
         Self {
             stream,
             mix: random("mix"),
+            split: random("sizes"),
             pickers,
             position: [0; 2],
+            last: [0; 2],
+            until_draw: 0,
             bytes: 0,
             requests: 0,
             writes: 0,
-            flush_due: false,
+            due: Due::Nothing,
             schedule,
             arrival: plan.start,
             plan,
@@ -85,61 +75,124 @@ impl JobStream {
 
     #[inline]
     pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
-        if self.flush_due {
-            self.flush_due = false;
-            let (arrival, stream) = (self.arrival, self.stream);
-            return Ok(Some(Request { arrival, offset: 0, bytes: 0, op: Op::Flush, fua: false, stream }));
+        if !matches!(self.due, Due::Nothing) {
+            return Ok(self.follow());
         }
-        let plan = &self.plan;
-        if self.bytes >= plan.bytes || self.requests >= plan.requests {
+        if self.bytes >= self.plan.bytes || self.requests >= self.plan.requests {
             return Ok(None);
         }
-        let read = match plan.read_percent {
-            0 => false,
-            100 => true,
-            percent => self.mix.below(100) < percent,
-        };
-        let direction = usize::from(!read);
-        let op = if read { Op::Read } else { plan.op };
-        let bytes = plan.bs[direction];
+        let direction = self.direction();
+        let op = if direction == 0 { Op::Read } else { self.plan.op };
+        let within = self.place(direction);
+        let Some(bytes) = self.size(direction, within) else { return Ok(None) };
         if let Some(schedule) = &mut self.schedule {
-            match schedule.arrival(self.requests) {
+            match schedule.arrival(direction, bytes) {
                 Some(arrival) => self.arrival = arrival,
-                None => return Err(too_late(plan)),
+                None => return Err(too_late(&self.plan)),
             }
-            if plan.end.is_some_and(|end| self.arrival >= end) {
+            if self.plan.end.is_some_and(|end| self.arrival >= end) {
                 // Later calls find the job at its end too.
                 self.requests = u64::MAX;
                 return Ok(None);
             }
         }
-        let within = if plan.random {
-            let which = usize::from(self.pickers[direction].is_some()) * direction;
-            let picker = self.pickers[which].as_mut().expect("a random job has a picker");
-            picker.next() * plan.align[direction]
-        } else {
-            let at = self.position[direction];
-            let at = if at + u64::from(bytes) > plan.region { 0 } else { at };
-            self.position[direction] = at + u64::from(bytes);
-            at
-        };
+        let plan = &self.plan;
+        self.last[direction] = within;
+        self.position[direction] = within + u64::from(bytes) + if plan.random { 0 } else { plan.modifier };
         self.bytes += u64::from(bytes);
         self.requests += 1;
-        if op == Op::Write && plan.fsync > 0 {
-            self.writes += 1;
-            if self.writes == plan.fsync {
-                self.writes = 0;
-                self.flush_due = true;
+        let fua = plan.fua && op == Op::Write;
+        let offset = plan.start_byte + within;
+        let request = Request { arrival: self.arrival, offset, bytes, op, fua, stream: self.stream };
+        if plan.trim_first {
+            self.due = Due::Write(Request { op: Op::Write, fua: plan.fua, ..request });
+        } else {
+            self.count_write(op);
+        }
+        Ok(Some(request))
+    }
+
+    /// What is due.
+    fn follow(&mut self) -> Option<Request> {
+        match std::mem::replace(&mut self.due, Due::Nothing) {
+            Due::Nothing => None,
+            Due::Flush => {
+                let (arrival, stream) = (self.arrival, self.stream);
+                Some(Request { arrival, offset: 0, bytes: 0, op: Op::Flush, fua: false, stream })
+            }
+            Due::Write(write) => {
+                self.count_write(Op::Write);
+                Some(write)
             }
         }
-        Ok(Some(Request {
-            arrival: self.arrival,
-            offset: plan.start_byte + within,
-            bytes,
-            op,
-            fua: plan.fua && op == Op::Write,
-            stream: self.stream,
-        }))
+    }
+
+    /// 0 for a read, 1 for all else.
+    #[inline]
+    fn direction(&mut self) -> usize {
+        match self.plan.read_percent {
+            0 => 1,
+            100 => 0,
+            percent => match self.schedule.as_ref().and_then(Schedule::direction) {
+                Some(direction) => direction,
+                None => usize::from(self.mix.below(100) >= percent),
+            },
+        }
+    }
+
+    /// Where in the region the next request of a direction begins.
+    #[inline]
+    fn place(&mut self, direction: usize) -> u64 {
+        let plan = &self.plan;
+        if !plan.random || self.until_draw > 0 {
+            let at = self.position[direction];
+            let fits = at + u64::from(plan.sizes[direction].least()) <= plan.region;
+            if !plan.random {
+                return if fits { at } else { 0 };
+            }
+            self.until_draw -= 1;
+            if plan.identical {
+                return self.last[direction];
+            }
+            if fits {
+                return at;
+            }
+            // At the end of the region a run goes on elsewhere.
+        } else {
+            self.until_draw = plan.modifier - 1;
+        }
+        let which = usize::from(self.pickers[direction].is_some()) * direction;
+        let picker = self.pickers[which].as_mut().expect("a random job has a picker");
+        picker.next() * plan.align[direction]
+    }
+
+    /// The size of the next request; `None` when what is left to do is less than any.
+    #[inline]
+    fn size(&mut self, direction: usize, within: u64) -> Option<u32> {
+        let plan = &self.plan;
+        let left = plan.bytes - self.bytes;
+        if let Sizes::Fixed(bytes) = plan.sizes[direction] {
+            // A job does not do more than it should, and yet something.
+            return (u64::from(bytes) <= left || self.requests == 0).then_some(bytes);
+        }
+        let least = u64::from(plan.sizes[direction].least());
+        if least > left && self.requests > 0 {
+            return None;
+        }
+        let room = (plan.region - within).min(left.max(least));
+        Some(plan.sizes[direction].draw(&mut self.split, room))
+    }
+
+    /// After every `fsync` writes comes a flush.
+    #[inline]
+    fn count_write(&mut self, op: Op) {
+        if op == Op::Write && self.plan.fsync > 0 {
+            self.writes += 1;
+            if self.writes == self.plan.fsync {
+                self.writes = 0;
+                self.due = Due::Flush;
+            }
+        }
     }
 
     /// Share of the bytes or requests that has been generated; `None` for a job that ends by time alone.
@@ -166,5 +219,5 @@ fn too_late(plan: &JobPlan) -> WorkloadError {
     let problem =
         "the job's last arrivals lie beyond 106 days, the end of simulated time; raise the rate, or limit the job \
                    by number_ios, io_size or runtime_s";
-    option(&format!("job.{}.rate_iops", plan.name), plan.rate_iops.unwrap_or_default(), problem)
+    option(&format!("job.{}.rate_iops", plan.name), plan.rates.as_ref().map_or(0.0, Rates::iops), problem)
 }
