@@ -87,6 +87,19 @@ def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--format", "format_name", metavar="NAME", help=text)(function)
 
 
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--tables`` and what belongs to it."""
+    options = (
+        ("--tables", "tables", "WHICH", "Write tables as Parquet files: requests,intervals,channels,dies,planes,blocks or all."),
+        ("--out", "out", "DIR", "Tables: the directory for them."),
+        ("--sample", "sample", "1/N", "Tables: one request in N."),
+        ("--interval", "interval", "TIME", "Tables: the length of an interval, such as 10ms.  [default: 100ms]"),
+    )
+    for option, name, metavar, text in reversed(options):
+        function = click.option(option, name, metavar=metavar, help=text)(function)
+    return function
+
+
 def json_flag(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--json`` of a command that prints."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
@@ -132,6 +145,7 @@ def wordline(ctx: click.Context) -> None:
     metavar="N",
     help="Timeline: cut it where it holds N slices.  [default: 2000000]",
 )
+@table_options
 @click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
 @format_option
 @click.option("--pace", metavar="WHEN", help="Trace: by its 'timestamps', or 'asap', as fast as the queue takes it.")
@@ -154,6 +168,10 @@ def run(
     timeline_name: str | None,
     window: tuple[int, int] | None,
     timeline_limit: int | None,
+    tables: str | None,
+    out: str | None,
+    sample: str | None,
+    interval: str | None,
     quiet: bool,
     format_name: str | None,
     **shortcuts: object,
@@ -174,19 +192,48 @@ def run(
         for option, value in (("--window", window), ("--timeline-limit", timeline_limit)):
             if value is not None:
                 raise Trouble(f"{option} is for a timeline; say by --timeline where it is to go")
+    wanted_tables = asked_tables(tables, out, sample, interval)
     inputs = [drive, load, *([snapshot] if snapshot else [])]
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
         timeline = outputs.pop("timeline", None)
         path = None if timeline is None else str(timeline.path)
         with Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
+            about_timeline = (path, window, timeline_limit)
             document = _core.run(
-                drive, load, list(sets), all_load_sets, seed, snapshot, progress, path, window, timeline_limit
+                drive, load, list(sets), all_load_sets, seed, snapshot, progress, *about_timeline, wanted_tables
             )
         result = json.loads(document)
         finish(result, outputs, quiet, timeline)
     if result.get("partial"):
         sys.exit(INTERRUPTED)
+
+
+def asked_tables(
+    tables: str | None, out: str | None, sample: str | None, interval: str | None
+) -> tuple[list[str], str, int | None, int | None] | None:
+    """The tables that the user wants; messages name the options that were typed.
+
+    :raises Trouble: if there is something wrong with them.
+    """
+    from wordline import tables as tables_of
+
+    if tables is None:
+        for option, value in (("--out", out), ("--sample", sample), ("--interval", interval)):
+            if value is not None:
+                raise Trouble(f"{option} is for tables; say by --tables which ones to write")
+        return None
+    if out is None:
+        raise Trouble("--tables needs a directory; say by --out where they are to go")
+    option = "--tables"
+    try:
+        names = tables_of.which(tables)
+        option = "--sample"
+        share = None if sample is None else tables_of.sample(sample)
+        option = "--interval"
+        return names, out, share, None if interval is None else tables_of.interval(interval)
+    except ValueError as error:
+        raise Trouble(f"{option}: {error}") from None
 
 
 def all_apart(names: dict[str, str]) -> None:
@@ -256,6 +303,8 @@ def finish(
 
     texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": report_text}
     failures = [] if timeline is None else finish_timeline(result.pop("timeline"), timeline)
+    # Where the tables went is no part of the result: the same run gives the same one.
+    failures += [Trouble(problem, FAILED) for problem in result.pop("tables", {}).get("errors", [])]
     for kind, output in outputs.items():
         try:
             output.write(texts[kind]())

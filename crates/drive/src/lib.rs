@@ -2,9 +2,11 @@
 //! what surrounds it: configuration, run loop, preconditioning, snapshots, metrics and results.
 #![forbid(unsafe_code)]
 
+pub mod activity;
 pub mod config;
 mod drive;
 pub mod metrics;
+pub mod observe;
 pub mod policy;
 pub mod precondition;
 pub mod presets;
@@ -12,6 +14,7 @@ pub mod result;
 pub mod run;
 pub mod snapshot;
 pub mod timeline;
+mod watch;
 
 pub use config::{load, Derived, DriveConfig};
 pub use drive::{Completion, Drive, SubmitError};

@@ -5,6 +5,7 @@
 
 use crate::drive::{Drive, SubmitError};
 use crate::timeline::Recording;
+pub use crate::watch::Watch;
 use std::fmt;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
@@ -131,26 +132,49 @@ pub fn run_recorded(
     drive: &mut Drive,
     load: Load,
     report: &mut dyn FnMut(Progress) -> bool,
-    mut recording: Option<&mut Recording>,
+    recording: Option<&mut Recording>,
 ) -> Result<Ended, RunError> {
+    run_watched(drive, load, report, Watch { recording, observation: None })
+}
+
+/// As [`run`], while others look on; their owners end what they make.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    drive: &mut Drive,
+    load: Load,
+    report: &mut dyn FnMut(Progress) -> bool,
+    watch: Watch<'_>,
+) -> Result<Ended, RunError> {
+    let mut watch = watch.is_needed().then_some(watch);
     let start = drive.now();
     drive.start_measuring();
     let mut feeds = load.streams.into_iter().map(|stream| Feed::new(stream, start)).collect::<Result<Vec<_>, _>>()?;
     let mut steps = 0;
     loop {
-        let next = submit(drive, &mut feeds, recording.as_deref_mut())?;
+        let next = submit(drive, &mut feeds, watch.as_mut())?;
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
         match (event, next) {
             (None, None) => break,
             (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
-                drive.step()?;
-                if let Some(recording) = &mut recording {
-                    recording.observe(drive);
+                match &mut watch {
+                    None => drop(drive.step()?),
+                    Some(watch) => {
+                        watch.before(drive, event);
+                        drive.step()?;
+                        watch.after(drive);
+                    }
                 }
                 settle(drive, &mut feeds);
             }
-            (_, Some(arrival)) => drive.advance_to(arrival)?,
+            (_, Some(arrival)) => {
+                if let Some(watch) = &mut watch {
+                    watch.before(drive, arrival);
+                }
+                drive.advance_to(arrival)?;
+            }
             (Some(_), None) => unreachable!("handled above"),
         }
         steps += 1;
@@ -168,9 +192,9 @@ pub fn run_recorded(
         drive.check_idle()?;
         return Err(Fault::Books(format!("stream '{}' can submit nothing more", feed.stream.name)).into());
     }
-    match recording {
+    match &mut watch {
         None => drive.drain()?,
-        Some(recording) => drive.drain_watched(|drive| recording.observe(drive))?,
+        Some(watch) => drive.drain_watched(watch)?,
     }
     Ok(Ended { interrupted: false, cut_off: 0 })
 }
@@ -192,11 +216,7 @@ fn settle(drive: &mut Drive, feeds: &mut [Feed]) {
 
 /// Submits what can be submitted now; gives the time of the next arrival that has a place.
 #[inline]
-fn submit(
-    drive: &mut Drive,
-    feeds: &mut [Feed],
-    mut recording: Option<&mut Recording>,
-) -> Result<Option<Time>, RunError> {
+fn submit(drive: &mut Drive, feeds: &mut [Feed], mut watch: Option<&mut Watch<'_>>) -> Result<Option<Time>, RunError> {
     let mut next: Option<Time> = None;
     for (index, feed) in feeds.iter_mut().enumerate() {
         while let Some(ready) = feed.ready(drive.now()) {
@@ -224,8 +244,8 @@ fn submit(
                 return Err(wrong(SubmitError::OutOfTime { arrival: request.arrival, at: ready, now: drive.now() }));
             }
             let slot = drive.submit(ready, request).map_err(wrong)?;
-            if let Some(recording) = &mut recording {
-                recording.submitted(slot, ready, &request);
+            if let Some(watch) = &mut watch {
+                watch.submitted(slot, ready, &request);
             }
             feed.in_flight += 1;
             feed.advance()?;

@@ -5,6 +5,7 @@ mod drawing;
 mod load;
 mod package;
 mod progress;
+mod tables;
 mod work;
 
 use pyo3::create_exception;
@@ -120,7 +121,7 @@ fn load_keys() -> String {
 
 /// Runs a load on a drive.
 #[pyfunction]
-#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None))]
+#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -134,11 +135,18 @@ fn run(
     timeline: Option<&str>,
     window: Option<(u64, u64)>,
     limit: Option<u64>,
+    tables: Option<tables::Asked>,
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
-    let document =
-        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref()))?;
+    let (wanted, tables) = (wanted.as_ref(), tables.as_ref());
+    let document = py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted, tables))?;
     Ok(document.to_string())
+}
+
+/// The tables that a run can write.
+#[pyfunction]
+fn table_names() -> Vec<&'static str> {
+    wordline_tables::NAMES.to_vec()
 }
 
 /// Preconditions a drive and writes a snapshot.
@@ -210,6 +218,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(load_keys, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(table_names, module)?)?;
     module.add_function(wrap_pyfunction!(precondition, module)?)?;
     module.add_function(wrap_pyfunction!(package_run, module)?)?;
     module.add_function(wrap_pyfunction!(package_chains, module)?)?;

@@ -3,18 +3,21 @@
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
 use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
+use crate::tables;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::Path;
 use wordline_drive::config::Parts;
+use wordline_drive::observe::Observation;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
-use wordline_drive::run::{run_recorded, Ended, Progress, RunError};
+use wordline_drive::run::{run_watched, Ended, Progress, RunError, Watch};
 use wordline_drive::snapshot::{self, Header, SnapshotError};
 use wordline_drive::timeline::Cut;
 use wordline_drive::{Drive, DriveConfig, Fault};
 use wordline_settings::Loaded;
+use wordline_tables::Facts;
 use wordline_workload::{system_words, Load};
 
 /// Seed of a run that names none.
@@ -81,6 +84,7 @@ pub fn run(
     snapshot: Option<&str>,
     progress: Py<PyAny>,
     timeline: Option<&Wanted<'_>>,
+    tables: Option<&tables::Asked>,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets)?;
@@ -92,23 +96,35 @@ pub fn run(
     let load = opened.map_err(|error| spec.failure(&error))?;
     let path = spec.file.trace.as_ref().map(|trace| spec.base().join(&trace.file));
     let workload = load.description.clone();
+    let streams: Vec<String> = load.streams.iter().map(|stream| stream.name.clone()).collect();
     let opened = timeline.map(Wanted::open).transpose()?;
+    let mut tables = tables.map(tables::Opened::new).transpose()?;
     let mut reporter = Reporter::new(progress);
     let start = ThreadTime::now();
     let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = reporter.interrupted;
     let title = &loaded.value.name;
+    let mut observation = tables.as_mut().map(|tables| tables.start(&mut drive));
     let drawn = if !partial {
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
-        let (ran, drawn) = feed(&mut drive, load, opened, title, &mut report);
-        partial = ran?.interrupted;
+        let (ran, drawn) = feed(&mut drive, load, opened, observation.as_mut(), title, &mut report);
+        match ran {
+            Ok(ended) => partial = ended.interrupted,
+            Err(error) => {
+                // Its tables show how that came.
+                observation.into_iter().for_each(|observation| observation.finish(&mut drive));
+                tables.map(|tables| tables.finish(facts(&loaded.value, seed, &streams, None)));
+                return Err(error.into());
+            }
+        }
         drawn
     } else {
         // What was done before the run is none of its figures.
         drive.start_measuring();
         opened.map(|opened| opened.start(&mut drive, title)?.finish(&mut drive, Some(Cut::Interrupted)))
     };
+    observation.into_iter().for_each(|observation| observation.finish(&mut drive));
     if let Some(error) = reporter.error {
         return Err(Failure::Python(error));
     }
@@ -126,7 +142,25 @@ pub fn run(
     if let Some(drawn) = drawn {
         result["timeline"] = told(&drawn);
     }
+    if let Some(tables) = tables {
+        result["tables"] = tables.finish(facts(config, seed, &streams, Some(&result)));
+    }
     Ok(result)
+}
+
+/// What tables say of their run: what it was, and what it came to, if it did.
+fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option<&Value>) -> Facts {
+    let resolved = serde_json::to_string(config).unwrap_or_default();
+    let digest = result.and_then(|result| result["digest"].as_str()).unwrap_or_default();
+    let partial = result.is_none_or(|result| result["partial"] == true);
+    vec![
+        ("drive", config.name.clone()),
+        ("seed", seed.to_string()),
+        ("streams", json!(streams).to_string()),
+        ("config_digest", wordline_drive::result::digest_of(&resolved)),
+        ("digest", digest.to_owned()),
+        ("partial", partial.to_string()),
+    ]
 }
 
 /// Feeds a load to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and a run is carried
@@ -135,17 +169,20 @@ fn feed(
     drive: &mut Drive,
     load: Load,
     timeline: Option<Opened>,
+    observation: Option<&mut Observation>,
     title: &str,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> (Result<Ended, RunError>, Option<Drawn>) {
     match timeline.map(|opened| opened.start(drive, title)) {
         Some(Ok(mut recording)) => {
-            let ran = run_recorded(drive, load, report, Some(&mut recording));
+            let ran = run_watched(drive, load, report, Watch { recording: Some(&mut recording), observation });
             let drawn = recording.finish(drive, cut_of(&ran));
             (ran, Some(drawn))
         }
-        Some(Err(error)) => (run_recorded(drive, load, report, None), Some(Err(error))),
-        None => (run_recorded(drive, load, report, None), None),
+        Some(Err(error)) => {
+            (run_watched(drive, load, report, Watch { recording: None, observation }), Some(Err(error)))
+        }
+        None => (run_watched(drive, load, report, Watch { recording: None, observation }), None),
     }
 }
 
