@@ -52,8 +52,9 @@ test-long: test ## the same with many more random configurations and loads
 bench: ## speed: a table, and bench.json
 	$(CARGO) run --release -p wordline-bench
 
-docs: build ## the reference of keys and policies, from the code
+docs: build ## the reference of keys and policies and the page on tables, from the code
 	$(BIN)/python -m wordline.reference > docs/reference.md
+	$(CARGO) run --quiet -p wordline-tables --example page > docs/tables.md
 
 studies: build ## the experiments of the papers: their pages in studies/
 	$(BIN)/wordline study --all --out studies

@@ -6,6 +6,7 @@
 
 mod cases;
 mod measure;
+mod tables;
 
 use serde_json::{json, Value};
 use std::process::{Command, ExitCode};

@@ -89,8 +89,9 @@ def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--tables`` and what belongs to it."""
+    which = "Write tables as Parquet files: requests,intervals,channels,dies,planes,blocks or all."
     options = (
-        ("--tables", "tables", "WHICH", "Write tables as Parquet files: requests,intervals,channels,dies,planes,blocks or all."),
+        ("--tables", "tables", "WHICH", which),
         ("--out", "out", "DIR", "Tables: the directory for them."),
         ("--sample", "sample", "1/N", "Tables: one request in N."),
         ("--interval", "interval", "TIME", "Tables: the length of an interval, such as 10ms.  [default: 100ms]"),

@@ -139,7 +139,7 @@ fn a_write_and_a_read_by_hand() {
 
 #[test]
 fn a_second_read_waits_for_the_die_and_a_third_for_a_slot() {
-    let mut drive = drive(&TINY.replace("rate_gb_s = 6.0", "rate_gb_s = 6.0, queue_depth = 2"), 1);
+    let mut drive = drive(&format!("{TINY}\n    queue = {{ depth = 2 }}"), 1);
     let fill = json!([job("w", "write", "16k", json!({"number_ios": 3}))]);
     watched(&mut drive, &fill, ALL, true);
     let reads = json!([job("r", "read", "16k", json!({"number_ios": 3, "iodepth": 3}))]);
@@ -201,7 +201,7 @@ fn drives() -> Vec<(&'static str, String)> {
         ("copyback", text("policy = \"planes\"", &format!("{plane}, copyback = \"checked\" }}"))),
         ("suspend", text("policy = \"none\"", "suspend = { policy = \"reads\" }")),
         ("sata", text("policy = \"none\"", "link = { policy = \"sata\", rate_gb_s = 3.0 }")),
-        ("fifo", text("policy = \"none\"", "dispatch = { policy = \"fifo\", in_service = 3 }")),
+        ("fifo", text("policy = \"none\"", "dispatch = { policy = \"fifo\", window = 3 }")),
     ]
 }
 
