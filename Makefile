@@ -25,7 +25,8 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.created
-	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' 'fio-plot>=1.1.21,<2'
+	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
+		'fio-plot>=1.1.21,<2' 'pyarrow>=16' 'polars>=1'
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.tools pyproject.toml Cargo.toml Cargo.lock $(SOURCES)
@@ -51,8 +52,9 @@ test-long: test ## the same with many more random configurations and loads
 bench: ## speed: a table, and bench.json
 	$(CARGO) run --release -p wordline-bench
 
-docs: build ## the reference of keys and policies, from the code
+docs: build ## the reference of keys and policies and the page on tables, from the code
 	$(BIN)/python -m wordline.reference > docs/reference.md
+	$(CARGO) run --quiet -p wordline-tables --example page > docs/tables.md
 
 studies: build ## the experiments of the papers: their pages in studies/
 	$(BIN)/wordline study --all --out studies

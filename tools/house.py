@@ -33,8 +33,9 @@ ALLOWED: dict[str, set[str]] = {
     "firmware": {"base", "flash"},
     "workload": {"base", "settings"},
     "drive": {"base", "flash", "nand", "firmware", "workload", "settings"},
-    "python": {"drive", "flash", "nand", "workload", "settings", "base"},
-    "bench": {"drive", "flash", "workload", "base"},
+    "tables": {"base", "drive", "firmware"},
+    "python": {"drive", "tables", "flash", "nand", "workload", "settings", "base"},
+    "bench": {"drive", "tables", "flash", "workload", "base"},
 }
 """The workspace crates that a crate may depend on."""
 

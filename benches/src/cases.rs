@@ -2,6 +2,7 @@
 //! block, raw/logical 1.28, greedy.
 
 use crate::measure::{report, timed};
+use crate::tables::table_of_requests;
 use serde_json::{json, Value};
 use std::io::Write;
 use std::path::Path;
@@ -110,6 +111,14 @@ const ALL: &[Case] = &[
         package_octal_log,
     )),
     cost(
+        "tables",
+        "70/30 random read/write of 16 KB, steady state, with the table of requests",
+        "times as long as without",
+        1.3,
+        16,
+        table_of_requests,
+    ),
+    cost(
         "precondition",
         "fill, then twice the capacity at random, 16 KB mapping",
         "CPU seconds",
@@ -173,7 +182,7 @@ fn drive(case: &Case, small: bool) -> Drive {
     Drive::new(&config, 1).expect("checked")
 }
 
-fn aged(case: &Case, small: bool, overwrites: f64) -> Drive {
+pub(crate) fn aged(case: &Case, small: bool, overwrites: f64) -> Drive {
     let mut drive = drive(case, small);
     let mut config = config(case.mapping_kib, 32).precondition;
     config.fill = true;
@@ -182,7 +191,7 @@ fn aged(case: &Case, small: bool, overwrites: f64) -> Drive {
     drive
 }
 
-fn job(words: Value) -> LoadFile {
+pub(crate) fn job(words: Value) -> LoadFile {
     let job: JobOptions = serde_json::from_value(words).expect("a job of the benchmark");
     LoadFile { job: vec![job], ..LoadFile::default() }
 }

@@ -7,6 +7,7 @@
 mod cases;
 mod measure;
 mod readers;
+mod tables;
 
 use serde_json::{json, Value};
 use std::process::{Command, ExitCode};

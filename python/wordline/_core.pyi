@@ -27,8 +27,10 @@ def run(
     timeline: str | None = None,
     window: tuple[int, int] | None = None,
     limit: int | None = None,
+    tables: tuple[list[str], str, int | None, int | None] | None = None,
     job_by_job: bool = False,
 ) -> str: ...
+def table_names() -> list[str]: ...
 def precondition(drive: str, sets: list[str], seed: int | None, out_path: str, progress: Progress) -> str: ...
 def package_run(
     experiment: str,

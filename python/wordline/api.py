@@ -39,6 +39,10 @@ def run(
     progress: Progress | None = None,
     timeline: str | os.PathLike[str] | None = None,
     window: str | None = None,
+    tables: str | Iterable[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    sample: str | None = None,
+    interval: str | None = None,
 ) -> dict[str, Any]:
     """Runs a load on a drive.
 
@@ -51,20 +55,29 @@ def run(
     :param progress: told how far the run is.
     :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result then tells of it under ``timeline``.
     :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``; all that it has room for if absent.
+    :param tables: tables to write as Parquet files, such as ``["requests", "intervals"]`` or ``"all"``; the result then
+        tells of them under ``tables``.
+    :param out: the directory for them.
+    :param sample: of the requests, write such a share: ``"1/100"``.
+    :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
     :return: the result, as ``wordline run --json`` writes it. After an interrupt its ``partial`` is true and it holds
         what was done until then.
     :raises wordline.InputError: if drive, load or snapshot are wrong.
-    :raises wordline.RunError: if the run could not be carried through, or the timeline not be written.
+    :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written.
     """
     from wordline import _core
+    from wordline import tables as tables_of
     from wordline.timeline import span, whole
 
     start = None if snapshot is None else os.fspath(snapshot)
     told = progress or (lambda *_: None)
     texts, load_texts = set_texts(sets), set_texts(load_sets)
     path = None if timeline is None else os.fspath(timeline)
-    document = _core.run(os.fspath(drive), os.fspath(load), texts, load_texts, seed, start, told, path, span(window))
-    return whole(path, json.loads(document))
+    wanted = tables_of.asked(tables, out, sample, interval)
+    document = _core.run(
+        os.fspath(drive), os.fspath(load), texts, load_texts, seed, start, told, path, span(window), None, wanted
+    )
+    return tables_of.whole(whole(path, json.loads(document)))
 
 
 def set_texts(sets: Sets) -> list[str]:

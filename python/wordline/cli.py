@@ -93,6 +93,20 @@ def to_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--to", metavar="FORMAT", help=text)(function)
 
 
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--tables`` and what belongs to it."""
+    which = "Write tables as Parquet files: requests,intervals,channels,dies,planes,blocks or all."
+    options = (
+        ("--tables", "tables", "WHICH", which),
+        ("--out", "out", "DIR", "Tables: the directory for them."),
+        ("--sample", "sample", "1/N", "Tables: one request in N."),
+        ("--interval", "interval", "TIME", "Tables: the length of an interval, such as 10ms.  [default: 100ms]"),
+    )
+    for option, name, metavar, text in reversed(options):
+        function = click.option(option, name, metavar=metavar, help=text)(function)
+    return function
+
+
 def json_flag(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--json`` of a command that prints."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
@@ -140,6 +154,7 @@ def wordline(ctx: click.Context) -> None:
     metavar="N",
     help="Timeline: cut it where it holds N slices.  [default: 2000000]",
 )
+@table_options
 @click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
 @format_option
 @click.option("--pace", metavar="WHEN", help="Trace: by its 'timestamps', or 'asap', as fast as the queue takes it.")
@@ -164,6 +179,10 @@ def run(
     timeline_name: str | None,
     window: tuple[int, int] | None,
     timeline_limit: int | None,
+    tables: str | None,
+    out: str | None,
+    sample: str | None,
+    interval: str | None,
     quiet: bool,
     format_name: str | None,
     **shortcuts: object,
@@ -186,11 +205,13 @@ def run(
             if value is not None:
                 raise Trouble(f"{option} is for a timeline; say by --timeline where it is to go")
     inputs = [drive, load, *more, *([snapshot] if snapshot else [])]
+    wanted_tables = asked_tables(tables, out, sample, interval)
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
         timeline = outputs.pop("timeline", None)
         path = None if timeline is None else str(timeline.path)
         with Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
+            about_timeline = (path, window, timeline_limit)
             document = _core.run(
                 drive,
                 load,
@@ -199,9 +220,8 @@ def run(
                 seed,
                 snapshot,
                 progress,
-                path,
-                window,
-                timeline_limit,
+                *about_timeline,
+                wanted_tables,
                 job_by_job=fio_name is not None,
             )
         result = json.loads(document)
@@ -221,6 +241,33 @@ def several(first: str, more: tuple[str, ...]) -> list[str]:
         if name.endswith(".toml"):
             raise Trouble(f"{name}: a workload file stands alone; only the files of a trace can be several")
     return ['trace.file=""', f"trace.files={json.dumps([first, *more], ensure_ascii=False)}"]
+
+
+def asked_tables(
+    tables: str | None, out: str | None, sample: str | None, interval: str | None
+) -> tuple[list[str], str, int | None, int | None] | None:
+    """The tables that the user wants; messages name the options that were typed.
+
+    :raises Trouble: if there is something wrong with them.
+    """
+    from wordline import tables as tables_of
+
+    if tables is None:
+        for option, value in (("--out", out), ("--sample", sample), ("--interval", interval)):
+            if value is not None:
+                raise Trouble(f"{option} is for tables; say by --tables which ones to write")
+        return None
+    if out is None:
+        raise Trouble("--tables needs a directory; say by --out where they are to go")
+    option = "--tables"
+    try:
+        names = tables_of.which(tables)
+        option = "--sample"
+        share = None if sample is None else tables_of.sample(sample)
+        option = "--interval"
+        return names, out, share, None if interval is None else tables_of.interval(interval)
+    except ValueError as error:
+        raise Trouble(f"{option}: {error}") from None
 
 
 def all_apart(names: dict[str, str]) -> None:
@@ -295,6 +342,8 @@ def finish(
         "report": report_text,
     }
     failures = [] if timeline is None else finish_timeline(result.pop("timeline"), timeline)
+    # Where the tables went is no part of the result: the same run gives the same one.
+    failures += [Trouble(problem, FAILED) for problem in result.pop("tables", {}).get("errors", [])]
     for kind, output in outputs.items():
         try:
             output.write(texts[kind]())

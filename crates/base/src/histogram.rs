@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 const SUB_BITS: u32 = 8;
 const SUB: usize = 1 << SUB_BITS;
+/// `1 - q` of a share with nine nines is off by some 1e-8 of itself: a billion values have to hold the ninth nine.
+const ROUNDING: f64 = 1e-6;
 
 /// A histogram of 64-bit values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +47,9 @@ fn top_of(bucket: usize) -> u64 {
 }
 
 impl Histogram {
+    /// A quantile is too large by at most this share of itself, and never too small.
+    pub const ERROR: f64 = 1.0 / SUB as f64;
+
     /// Records one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
@@ -103,10 +108,10 @@ impl Histogram {
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let beyond = (1.0 - q) * self.count as f64;
-        if self.count == 0 || beyond < 1.0 - 1e-9 {
+        if self.count == 0 || beyond < 1.0 - ROUNDING {
             return None;
         }
-        let rank = self.count - (beyond + 1e-9).floor() as u64;
+        let rank = self.count - (beyond + ROUNDING).floor() as u64;
         let mut seen = 0;
         for (bucket, &n) in self.buckets.iter().enumerate() {
             seen += n;
@@ -141,6 +146,24 @@ mod tests {
             assert!(top_of(bucket) >= value);
             assert!(bucket == 0 || top_of(bucket - 1) < value, "{value}");
             assert!((top_of(bucket) - value) as f64 <= value as f64 / 256.0);
+        }
+    }
+
+    #[test]
+    fn the_ninth_nine_takes_a_billion_values() {
+        let mut histogram = Histogram::default();
+        histogram.record(7);
+        for (nines, q) in [0.9, 0.99, 0.999, 0.9999, 0.999_99, 0.999_999, 0.999_999_9, 0.999_999_99, 0.999_999_999]
+            .into_iter()
+            .enumerate()
+        {
+            let enough = 10_u64.pow(nines as u32 + 1);
+            // As many values as if each had been recorded on its own.
+            for count in [enough - 1, enough, enough + 1] {
+                histogram.count = count;
+                histogram.buckets[7] = count;
+                assert_eq!(histogram.quantile(q).is_some(), count >= enough, "{q} of {count}");
+            }
         }
     }
 

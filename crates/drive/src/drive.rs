@@ -4,10 +4,12 @@
 //! follow and queues the request in the drive; `dispatch` takes queued requests up; `serve` splits them into mapping units for the firmware;
 //! `settle` gathers what the firmware has done and carries a read's data back over the link; `finish` completes.
 
+use crate::activity::Activity;
 use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::link::LinkCosts;
+use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::{EventQueue, Op, Request, Time};
@@ -73,6 +75,24 @@ pub struct Completion {
     pub slot: u32,
 }
 
+/// Where a request has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// In the drive, a write with its data: it waits for dispatch.
+    Queued,
+    /// Taken up.
+    Served,
+    /// All is done: its completion goes to the host.
+    Done,
+}
+
+/// A request has come to a stage, now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub slot: u32,
+    pub stage: Stage,
+}
+
 /// A queue slot with the request in it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
@@ -98,6 +118,12 @@ pub struct Wire {
 }
 
 impl Wire {
+    /// How long it was used up to `at`, which is not before the last transfer was asked for: what is asked for waits in a row.
+    #[must_use]
+    pub fn used(&self, at: Time) -> Time {
+        self.busy.saturating_sub(self.free_at.saturating_sub(at))
+    }
+
     #[inline]
     fn carry(&mut self, now: Time, time: Time) -> Time {
         let end = self.free_at.max(now) + time;
@@ -128,6 +154,12 @@ pub struct Drive {
     flushing: VecDeque<u32>,
     #[serde(skip)]
     completions: Vec<Completion>,
+    /// Where requests have come to, while somebody looks on.
+    #[serde(skip)]
+    stops: Option<Vec<Stop>>,
+    /// How busy dies and channels were over time.
+    #[serde(skip)]
+    activity: Activity,
     /// What was measured since the last [`Drive::start_measuring`].
     pub metrics: Metrics,
     verify: bool,
@@ -168,6 +200,8 @@ impl Drive {
             blocked: VecDeque::new(),
             flushing: VecDeque::new(),
             completions: Vec::new(),
+            stops: None,
+            activity: Activity::default(),
             metrics: Metrics::new(0),
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
@@ -254,6 +288,42 @@ impl Drive {
         self.busy_before = (channels, dies);
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
+        self.activity = Activity::new(self);
+    }
+
+    /// How busy dies and channels were, over the time since measuring began.
+    #[must_use]
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Has the drive note where requests have come to.
+    pub(crate) fn note_stops(&mut self, on: bool) {
+        self.stops = on.then(Vec::new);
+    }
+
+    /// Where requests have come to since this was cleared.
+    pub(crate) fn stops(&mut self) -> Option<&mut Vec<Stop>> {
+        self.stops.as_mut()
+    }
+
+    #[inline]
+    fn note(&mut self, slot: u32, stage: Stage) {
+        if let Some(stops) = &mut self.stops {
+            stops.push(Stop { slot, stage });
+        }
+    }
+
+    /// What the link costs.
+    pub(crate) fn link(&self) -> &LinkCosts {
+        &self.link
+    }
+
+    #[cold]
+    fn look_at_activity(&mut self, now: Time) {
+        let mut activity = std::mem::take(&mut self.activity);
+        activity.advance(self, now);
+        self.activity = activity;
     }
 
     /// Energy of the flash since measuring began.
@@ -323,6 +393,9 @@ impl Drive {
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
         let Some(event) = self.queue.pop() else { return Ok(false) };
+        if event.time >= self.activity.due {
+            self.look_at_activity(event.time);
+        }
         self.now = event.time;
         match event.kind {
             DIE => {
@@ -331,6 +404,7 @@ impl Drive {
             }
             ARRIVE => self.arrive(event.index)?,
             DATA => {
+                self.note(event.index, Stage::Queued);
                 self.queued.push_back(event.index);
                 self.dispatch()?;
             }
@@ -366,6 +440,7 @@ impl Drive {
             self.queue.push(time, DATA, slot);
             return Ok(());
         }
+        self.note(slot, Stage::Queued);
         self.queued.push_back(slot);
         self.dispatch()
     }
@@ -376,6 +451,7 @@ impl Drive {
         while !self.queued.is_empty() && self.dispatch.admits(self.in_service) {
             let slot = self.queued.pop_front().expect("checked");
             self.in_service += 1;
+            self.note(slot, Stage::Served);
             self.serve(slot);
         }
         self.kernel.pump(&mut self.queue)?;
@@ -521,6 +597,7 @@ impl Drive {
     /// All of a request is done: its completion goes to the host once its data are there.
     #[inline]
     fn complete(&mut self, slot: u32) {
+        self.note(slot, Stage::Done);
         let ready = self.slots[slot as usize].data_end.max(self.now);
         let wire = usize::from(!self.link.half_duplex);
         // Data went before it on the same wire, so it cannot overtake them.
@@ -559,20 +636,34 @@ impl Drive {
     /// # Errors
     /// When the firmware broke a rule, or requests are in flight but nothing will ever happen (a stall).
     pub fn drain(&mut self) -> Result<(), Fault> {
-        self.drain_watched(|_| ())
+        while self.step()? {}
+        self.push_out()?;
+        while self.step()? {}
+        self.check_idle()
     }
 
-    /// As [`Drive::drain`]; `look` is called after every step.
-    pub(crate) fn drain_watched(&mut self, mut look: impl FnMut(&mut Self)) -> Result<(), Fault> {
-        while self.step()? {
-            look(self);
-        }
-        self.kernel.flush(self.now);
-        self.kernel.pump(&mut self.queue)?;
-        while self.step()? {
-            look(self);
-        }
+    /// As [`Drive::drain`], while others look on.
+    pub(crate) fn drain_watched(&mut self, watch: &mut Watch<'_>) -> Result<(), Fault> {
+        self.step_all(watch)?;
+        self.push_out()?;
+        watch.after(self);
+        self.step_all(watch)?;
         self.check_idle()
+    }
+
+    fn step_all(&mut self, watch: &mut Watch<'_>) -> Result<(), Fault> {
+        while let Some(next) = self.next_event() {
+            watch.before(self, next);
+            self.step()?;
+            watch.after(self);
+        }
+        Ok(())
+    }
+
+    /// Has all buffered writes go to flash.
+    fn push_out(&mut self) -> Result<(), Fault> {
+        self.kernel.flush(self.now);
+        self.kernel.pump(&mut self.queue)
     }
 
     /// Confirms that nothing is left when no event is pending.

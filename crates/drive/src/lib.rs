@@ -2,10 +2,12 @@
 //! what surrounds it: configuration, run loop, preconditioning, snapshots, metrics and results.
 #![forbid(unsafe_code)]
 
+pub mod activity;
 pub mod config;
 mod drive;
 pub mod fio_json;
 pub mod metrics;
+pub mod observe;
 pub mod policy;
 pub mod precondition;
 pub mod presets;
@@ -15,6 +17,7 @@ pub mod snapshot;
 mod steady;
 pub mod streams;
 pub mod timeline;
+mod watch;
 
 pub use config::{load, Derived, DriveConfig};
 pub use drive::{Completion, Drive, SubmitError};

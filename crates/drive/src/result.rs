@@ -10,7 +10,8 @@ use wordline_base::{Histogram, Op};
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
 
-const QUANTILES: [(&str, f64); 7] = [
+/// The shares at which latencies are told, up to the ninth nine. A sample allows those that leave at least one request beyond.
+pub const QUANTILES: [(&str, f64); 10] = [
     ("p50", 0.5),
     ("p90", 0.9),
     ("p99", 0.99),
@@ -18,6 +19,9 @@ const QUANTILES: [(&str, f64); 7] = [
     ("p99_99", 0.9999),
     ("p99_999", 0.999_99),
     ("p99_9999", 0.999_999),
+    ("p99_99999", 0.999_999_9),
+    ("p99_999999", 0.999_999_99),
+    ("p99_9999999", 0.999_999_999),
 ];
 
 /// What the result says beside what the drive measured.
@@ -95,6 +99,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "bandwidth_mib_s": per_second(moved_bytes as f64) / 1_048_576.0,
         "by_op": by_op,
         "latency_us": latencies,
+        "percentile_error": Histogram::ERROR,
         "waiting_us": {
             "mean": if requests > 0 { us(metrics.waiting_sum as f64 / requests as f64) } else { 0.0 },
             "max": us(metrics.waiting_max as f64),
@@ -125,6 +130,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "free_blocks": drive.kernel().blocks().free_blocks(),
         "utilisation": utilisation(drive, seconds),
         "series": series(&metrics.series, metrics.start, metrics.end, plan.units_per_page),
+        "activity": drive.activity().document(drive),
         "cdf": {"read": cdf(&metrics.latency[Op::Read as usize]), "write": cdf(&metrics.latency[Op::Write as usize])},
         "precondition": about.precondition,
     })
@@ -232,6 +238,12 @@ fn series(series: &Series, start: u64, end: u64, units_per_page: u32) -> Value {
     map.insert("interval_s".into(), json!(interval));
     names.iter().zip(columns).for_each(|(name, column)| drop(map.insert((*name).into(), Value::Array(column))));
     Value::Object(map)
+}
+
+/// A hash of a text, as digests of results are written.
+#[must_use]
+pub fn digest_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
 }
 
 /// A hash of configuration, load, seed, version, every completion, and the state of the blocks at the end.

@@ -6,6 +6,7 @@
 use crate::drive::{Drive, SubmitError};
 use crate::streams::Streams;
 use crate::timeline::Recording;
+pub use crate::watch::Watch;
 use std::fmt;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
@@ -200,10 +201,23 @@ pub fn run_recorded(
     report: &mut dyn FnMut(Progress) -> bool,
     recording: Option<&mut Recording>,
 ) -> Result<Ended, RunError> {
-    run_measured(drive, load, report, recording, &mut Streams::default())
+    run_watched(drive, load, report, Watch { recording, observation: None })
 }
 
-/// As [`run_recorded`], while `streams` measures the streams of the load by themselves, if it is to or the load needs it.
+/// As [`run`], while others look on; their owners end what they make.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    drive: &mut Drive,
+    load: Load,
+    report: &mut dyn FnMut(Progress) -> bool,
+    watch: Watch<'_>,
+) -> Result<Ended, RunError> {
+    run_measured(drive, load, report, watch, &mut Streams::default())
+}
+
+/// As [`run_watched`], while `streams` measures the streams of the load by themselves, if it is to or the load needs it.
 ///
 /// # Errors
 /// As [`run`], and when the load ends before the first of its jobs is measured.
@@ -211,9 +225,10 @@ pub fn run_measured(
     drive: &mut Drive,
     load: Load,
     report: &mut dyn FnMut(Progress) -> bool,
-    mut recording: Option<&mut Recording>,
+    watch: Watch<'_>,
     streams: &mut Streams,
 ) -> Result<Ended, RunError> {
+    let mut watch = watch.is_needed().then_some(watch);
     let start = drive.now();
     drive.start_measuring();
     streams.begin(&load);
@@ -224,7 +239,7 @@ pub fn run_measured(
         if walls.wait {
             walls.open(&mut feeds, drive.now(), streams)?;
         }
-        let next = submit(drive, &mut feeds, recording.as_deref_mut(), streams)?;
+        let next = submit(drive, &mut feeds, watch.as_mut(), streams)?;
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
         if walls.wait {
@@ -234,13 +249,22 @@ pub fn run_measured(
             (None, None) if walls.next < feeds.len() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
             (None, None) => break,
             (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
-                drive.step()?;
-                if let Some(recording) = &mut recording {
-                    recording.observe(drive);
+                match &mut watch {
+                    None => drop(drive.step()?),
+                    Some(watch) => {
+                        watch.before(drive, event);
+                        drive.step()?;
+                        watch.after(drive);
+                    }
                 }
                 settle(drive, &mut feeds, streams);
             }
-            (_, Some(arrival)) => drive.advance_to(arrival)?,
+            (_, Some(arrival)) => {
+                if let Some(watch) = &mut watch {
+                    watch.before(drive, arrival);
+                }
+                drive.advance_to(arrival)?;
+            }
             (Some(_), None) => unreachable!("handled above"),
         }
         steps += 1;
@@ -261,9 +285,9 @@ pub fn run_measured(
     if walls.measure_from < Time::MAX {
         return Err(RunError::Unmeasured { seconds: (walls.measure_from - start) as f64 / 1e12 });
     }
-    match recording {
+    match &mut watch {
         None => drive.drain()?,
-        Some(recording) => drive.drain_watched(|drive| recording.observe(drive))?,
+        Some(watch) => drive.drain_watched(watch)?,
     }
     Ok(Ended { interrupted: false, cut_off: 0, left_out: left_out(&feeds) })
 }
@@ -353,7 +377,7 @@ fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
 fn submit(
     drive: &mut Drive,
     feeds: &mut [Feed],
-    mut recording: Option<&mut Recording>,
+    mut watch: Option<&mut Watch<'_>>,
     streams: &mut Streams,
 ) -> Result<Option<Time>, RunError> {
     let mut next: Option<Time> = None;
@@ -385,8 +409,8 @@ fn submit(
                 return Err(wrong(SubmitError::OutOfTime { arrival: request.arrival, at: ready, now: drive.now() }));
             }
             let slot = drive.submit(ready, request).map_err(wrong)?;
-            if let Some(recording) = &mut recording {
-                recording.submitted(slot, ready, &request);
+            if let Some(watch) = &mut watch {
+                watch.submitted(slot, ready, &request);
             }
             feed.sent(request.op);
             if streams.active() {

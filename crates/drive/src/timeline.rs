@@ -4,6 +4,7 @@ use crate::drive::Drive;
 use std::io::Write;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Request, Time};
+use wordline_firmware::{Noted, Noting};
 pub use wordline_flash::timeline::{Cut, Summary, TimelineError, MOST_SLICES};
 use wordline_flash::timeline::{Frame, Picture};
 use wordline_flash::Logged;
@@ -53,7 +54,7 @@ impl Recording {
             caches: drive.kernel().caches(),
         };
         let picture = Picture::new(writer, drive.kernel().flash(), &frame)?;
-        drive.kernel_mut().0.record(true);
+        note_services(drive, true);
         Ok(Self { picture, over: false, entries: Vec::new() })
     }
 
@@ -70,7 +71,7 @@ impl Recording {
     pub fn observe(&mut self, drive: &mut Drive) {
         let now = drive.now();
         let (kernel, ..) = drive.kernel_mut();
-        if let Some((services, entries)) = kernel.recorded() {
+        if let Some(Noted { services, entries, .. }) = kernel.noted().filter(|_| !self.over) {
             for service in services.drain(..) {
                 let task = if service.class.is_host() { "host" } else { "gc" };
                 self.picture.serve(service.lane, service.command, task, service.request);
@@ -79,7 +80,7 @@ impl Recording {
             self.picture.take(now, &mut self.entries);
             if self.picture.is_over(now) {
                 self.over = true;
-                kernel.record(false);
+                note_services(drive, false);
             }
         }
         for completion in drive.completions().iter() {
@@ -93,7 +94,14 @@ impl Recording {
     /// The first error that came up while it was written.
     pub fn finish(mut self, drive: &mut Drive, cut: Option<Cut>) -> Result<Summary, TimelineError> {
         self.observe(drive);
-        drive.kernel_mut().0.record(false);
+        note_services(drive, false);
         self.picture.finish(drive.now(), cut)
     }
+}
+
+/// Has the firmware note, or not, whom its commands serve; what others want noted stays.
+fn note_services(drive: &mut Drive, services: bool) {
+    let kernel = drive.kernel_mut().0;
+    let noting = kernel.noting();
+    kernel.record(Noting { services, ..noting });
 }

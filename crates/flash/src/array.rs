@@ -557,6 +557,14 @@ impl Flash {
         ChannelTimes { busy: self.channels[channel as usize].busy }
     }
 
+    /// How long the bus of a channel was used up to `at`, which is neither before its last event nor after its next: transfers that
+    /// wait for the bus follow each other without a gap.
+    #[must_use]
+    pub fn channel_used(&self, channel: u32, at: Time) -> Time {
+        let bus = &self.channels[channel as usize];
+        bus.busy - bus.free_at.saturating_sub(at)
+    }
+
     /// The NAND's own record of a block, by its number in the drive.
     #[must_use]
     pub fn block_record(&self, block: u32) -> wordline_nand::cells::BlockRecord {

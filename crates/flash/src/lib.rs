@@ -14,4 +14,4 @@ pub use wordline_nand::energy::{Energy, EnergyConfig};
 pub use wordline_nand::interface::Interface;
 pub use wordline_nand::reliability::{Reliability, ReliabilityConfig};
 pub use wordline_nand::wear::WearCounts;
-pub use wordline_nand::{config, Command, Kind, NandConfig, PageAddress, Segment, Timing, Violation, MAX_PLANES};
+pub use wordline_nand::{config, log, Command, Kind, NandConfig, PageAddress, Segment, Timing, Violation, MAX_PLANES};

@@ -5,6 +5,7 @@ mod drawing;
 mod load;
 mod package;
 mod progress;
+mod tables;
 mod traces;
 mod work;
 
@@ -121,7 +122,7 @@ fn load_keys() -> String {
 
 /// Runs a load on a drive.
 #[pyfunction]
-#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None,
+#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
     job_by_job=false))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
@@ -136,12 +137,20 @@ fn run(
     timeline: Option<&str>,
     window: Option<(u64, u64)>,
     limit: Option<u64>,
+    tables: Option<tables::Asked>,
     job_by_job: bool,
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
+    let (wanted, tables) = (wanted.as_ref(), tables.as_ref());
     let document =
-        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref(), job_by_job))?;
+        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted, tables, job_by_job))?;
     Ok(document.to_string())
+}
+
+/// The tables that a run can write.
+#[pyfunction]
+fn table_names() -> Vec<&'static str> {
+    wordline_tables::NAMES.to_vec()
 }
 
 /// Preconditions a drive and writes a snapshot.
@@ -191,6 +200,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(load_keys, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(table_names, module)?)?;
     module.add_function(wrap_pyfunction!(precondition, module)?)?;
     module.add_function(wrap_pyfunction!(package_run, module)?)?;
     module.add_function(wrap_pyfunction!(package_chains, module)?)?;

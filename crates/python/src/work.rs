@@ -3,19 +3,22 @@
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
 use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
+use crate::tables;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::Path;
 use wordline_drive::config::Parts;
+use wordline_drive::observe::Observation;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
-use wordline_drive::run::{run_measured, Ended, Progress, RunError};
+use wordline_drive::run::{run_measured, Ended, Progress, RunError, Watch};
 use wordline_drive::snapshot::{self, Header, SnapshotError};
 use wordline_drive::streams::Streams;
 use wordline_drive::timeline::Cut;
 use wordline_drive::{fio_json, Drive, DriveConfig, Fault, Judged};
 use wordline_settings::Loaded;
+use wordline_tables::Facts;
 use wordline_workload::{system_words, Load};
 
 /// Seed of a run that names none.
@@ -82,6 +85,7 @@ pub fn run(
     snapshot: Option<&str>,
     progress: Py<PyAny>,
     timeline: Option<&Wanted<'_>>,
+    tables: Option<&tables::Asked>,
     job_by_job: bool,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
@@ -94,7 +98,9 @@ pub fn run(
     let load = opened.map_err(|error| spec.failure(&error))?;
     let path = spec.file.trace.as_ref().map(|trace| spec.base().join(&trace.file));
     let workload = load.description.clone();
+    let names: Vec<String> = load.streams.iter().map(|stream| stream.name.clone()).collect();
     let opened = timeline.map(Wanted::open).transpose()?;
+    let mut tables = tables.map(tables::Opened::new).transpose()?;
     let mut reporter = Reporter::new(progress);
     let mut streams = if job_by_job { Streams::job_by_job() } else { Streams::default() };
     let start = ThreadTime::now();
@@ -103,17 +109,26 @@ pub fn run(
     let mut partial = reporter.interrupted;
     let mut left_out = None;
     let title = &loaded.value.name;
+    let mut observation = tables.as_mut().map(|tables| tables.start(&mut drive));
     let drawn = if !partial {
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
-        let (ran, drawn) = feed(&mut drive, load, opened, title, &mut report, &mut streams);
-        let ended = ran?;
-        (partial, left_out) = (ended.interrupted, ended.left_out);
+        let (ran, drawn) = feed(&mut drive, load, opened, observation.as_mut(), title, &mut report, &mut streams);
+        match ran {
+            Ok(ended) => (partial, left_out) = (ended.interrupted, ended.left_out),
+            Err(error) => {
+                // Its tables show how that came.
+                observation.into_iter().for_each(|observation| observation.finish(&mut drive));
+                tables.map(|tables| tables.finish(facts(&loaded.value, seed, &names, None)));
+                return Err(error.into());
+            }
+        }
         drawn
     } else {
         // What was done before the run is none of its figures.
         drive.start_measuring();
         opened.map(|opened| opened.start(&mut drive, title)?.finish(&mut drive, Some(Cut::Interrupted)))
     };
+    observation.into_iter().for_each(|observation| observation.finish(&mut drive));
     if let Some(error) = reporter.error {
         return Err(Failure::Python(error));
     }
@@ -140,6 +155,9 @@ pub fn run(
         let (words, globals) = spec.words();
         result["fio"] = fio_json::document(&streams, &words, &globals);
     }
+    if let Some(tables) = tables {
+        result["tables"] = tables.finish(facts(config, seed, &names, Some(&result)));
+    }
     Ok(result)
 }
 
@@ -160,24 +178,44 @@ fn steady_state(judged: &Judged<'_>) -> Value {
     })
 }
 
+/// What tables say of their run: what it was, and what it came to, if it did.
+fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option<&Value>) -> Facts {
+    let resolved = serde_json::to_string(config).unwrap_or_default();
+    let digest = result.and_then(|result| result["digest"].as_str()).unwrap_or_default();
+    let partial = result.is_none_or(|result| result["partial"] == true);
+    vec![
+        ("drive", config.name.clone()),
+        ("seed", seed.to_string()),
+        ("streams", json!(streams).to_string()),
+        ("config_digest", wordline_drive::result::digest_of(&resolved)),
+        ("digest", digest.to_owned()),
+        ("partial", partial.to_string()),
+    ]
+}
+
 /// Feeds a load to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and a run is carried
 /// through whatever becomes of its timeline.
 fn feed(
     drive: &mut Drive,
     load: Load,
     timeline: Option<Opened>,
+    observation: Option<&mut Observation>,
     title: &str,
     report: &mut dyn FnMut(Progress) -> bool,
     streams: &mut Streams,
 ) -> (Result<Ended, RunError>, Option<Drawn>) {
     match timeline.map(|opened| opened.start(drive, title)) {
         Some(Ok(mut recording)) => {
-            let ran = run_measured(drive, load, report, Some(&mut recording), streams);
+            let watch = Watch { recording: Some(&mut recording), observation };
+            let ran = run_measured(drive, load, report, watch, streams);
             let drawn = recording.finish(drive, cut_of(&ran));
             (ran, Some(drawn))
         }
-        Some(Err(error)) => (run_measured(drive, load, report, None, streams), Some(Err(error))),
-        None => (run_measured(drive, load, report, None, streams), None),
+        Some(Err(error)) => {
+            let watch = Watch { recording: None, observation };
+            (run_measured(drive, load, report, watch, streams), Some(Err(error)))
+        }
+        None => (run_measured(drive, load, report, Watch { recording: None, observation }, streams), None),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Completion: the command of a die has ended, and its operations go back to their tasks.
 
-use super::{Fault, HostDone, Kernel};
+use super::{Fault, HostDone, Kernel, Passage};
 use crate::ops::{FlashOp, NONE};
 use crate::policy::arbiter::Class;
 use wordline_base::Time;
@@ -16,8 +16,12 @@ impl Kernel {
         let collector_end = state.collector_end;
         state.busy = false;
         state.count = 0;
+        state.occupied[class as usize] += self.now - state.since;
         if !class.is_host() {
             state.collector_end = self.now;
+        }
+        if self.notes.is_some() {
+            self.pass(Passage::Idle { die });
         }
         self.hand_back(class, &pages[..count], collector_end)?;
         self.mark(die);
@@ -55,6 +59,10 @@ impl Kernel {
     /// Old data of a partial write are there: the whole unit can be written.
     pub(super) fn merged(&mut self, slot: u32) {
         self.counters.merge_reads += 1;
+        if self.notes.is_some() {
+            let op = *self.slab.get(slot);
+            self.witness_end(slot, &op, true, false);
+        }
         self.slab.get_mut(slot).class = Class::HostWrite;
         self.enqueue(slot);
     }
@@ -62,6 +70,9 @@ impl Kernel {
     #[inline]
     pub(super) fn host_done(&mut self, slot: u32, op: &FlashOp, gc_affected: bool) {
         self.slab.remove(slot);
+        if self.notes.is_some() {
+            self.witness_end(slot, op, false, gc_affected);
+        }
         if op.buffered {
             self.buffer.leave(op.unit, op.ordinal);
         }

@@ -221,12 +221,13 @@ impl Kernel {
         let state = &mut self.dies[die as usize];
         state.busy = true;
         state.class = class;
+        state.since = self.now;
         if self.timed {
             if self.attentive {
                 self.prepare(die, class);
             }
             self.flash.begin(self.now, die, &self.command, queue)?;
-            if self.services.is_some() {
+            if self.notes.is_some() {
                 let state = &self.dies[die as usize];
                 self.witness(die, class, (state.count, state.pages));
             }

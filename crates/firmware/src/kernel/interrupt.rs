@@ -147,7 +147,7 @@ impl Kernel {
         self.count_command(Class::HostRead);
         let lane = self.flash.aside(die);
         self.flash.begin(self.now, lane, &self.command, queue)?;
-        if self.services.is_some() {
+        if self.notes.is_some() {
             let Batch { count, pages } = self.interruptions[die as usize].reads;
             self.witness(lane, Class::HostRead, (count, pages));
         }

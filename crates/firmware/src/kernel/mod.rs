@@ -45,7 +45,8 @@ use std::collections::VecDeque;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_PLANES};
 
-pub use witness::Service;
+use witness::Notes;
+pub use witness::{Noted, Noting, Passage, Service};
 
 /// The run cannot go on: the firmware broke a rule, which is a defect of the model and never a result, or the flash is worn out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -180,6 +181,12 @@ struct Die {
     pages: [u32; MAX_PLANES],
     /// When the collector last let go of it.
     collector_end: Time,
+    /// When it became busy.
+    #[serde(skip)]
+    since: Time,
+    /// How long it was busy, by class.
+    #[serde(skip)]
+    occupied: [Time; CLASSES],
 }
 
 /// Where the chosen operation waits.
@@ -260,9 +267,9 @@ pub struct Kernel {
     buffer: Buffer,
     done: Vec<HostDone>,
     counters: Counters,
-    /// Whom the commands serve, while somebody looks on.
+    /// What is noted of the commands, while somebody looks on.
     #[serde(skip)]
-    services: Option<Vec<Service>>,
+    notes: Option<Box<Notes>>,
 }
 
 fn stream_of(class: Class) -> Stream {
@@ -305,6 +312,8 @@ impl Kernel {
             count: 0,
             pages: [NONE; MAX_PLANES],
             collector_end: 0,
+            since: 0,
+            occupied: [0; CLASSES],
         };
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
@@ -358,7 +367,7 @@ impl Kernel {
             buffer: Buffer::new(buffer_units),
             done: Vec::new(),
             counters: Counters::default(),
-            services: None,
+            notes: None,
             flash,
         };
         kernel.set_blocks_aside(config.capacity.replacement_blocks)?;

@@ -48,7 +48,7 @@ impl Kernel {
         self.running[die as usize] = self.command;
         self.running[die as usize].cache = true;
         self.flash.follow(self.now, die, &self.command, queue)?;
-        if self.services.is_some() {
+        if self.notes.is_some() {
             let state = &self.dies[die as usize];
             self.witness(die, class, (state.count, state.pages));
         }

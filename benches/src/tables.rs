@@ -1,0 +1,56 @@
+//! What it costs a run to write its table of requests.
+
+use crate::cases::{aged, job, Case};
+use crate::measure::{peak_mib, report, timed};
+use cpu_time::ThreadTime;
+use serde_json::{json, Value};
+use std::path::Path;
+use wordline_drive::observe::{Observation, Wanted};
+use wordline_drive::run::{run_watched, Watch};
+use wordline_drive::Drive;
+use wordline_tables::Tables;
+use wordline_workload::Load;
+
+/// The same run without and with the table. Two threads work with it; what counts is the busier one, so that the figure is that of
+/// a machine with two free processors, however busy this one is.
+pub fn table_of_requests(case: &Case, share: f64, small: bool) -> Value {
+    let drive = aged(case, small, 2.0);
+    let count = (2e6 * share * if small { 0.02 } else { 1.0 }) as u64;
+    let (mut without, mut with) = (drive.clone(), drive);
+    let (plain, _) = timed(|| go(&mut without, count, None));
+    let directory = std::env::temp_dir().join(format!("wordline-bench-tables-{}", std::process::id()));
+    let wanted = Wanted { requests: true, ..Wanted::NOTHING };
+    let mut tables = Tables::open(&directory, &wanted).expect("the temporary directory can be written");
+    let (all, (own, written)) = timed(|| {
+        let start = ThreadTime::now();
+        let mut observation = Observation::new(&mut with, wanted, tables.sink());
+        go(&mut with, count, Some(&mut observation));
+        observation.finish(&mut with);
+        let own = start.elapsed().as_secs_f64();
+        (own, tables.finish(&Vec::new()))
+    });
+    let bytes = written.iter().flatten().map(|table| table.bytes).sum::<u64>();
+    std::fs::remove_dir_all(&directory).expect("it was just written");
+    assert_eq!(without.metrics.hash, with.metrics.hash, "tables change nothing");
+    let busier = own.max(all - own);
+    report(
+        count as f64,
+        busier,
+        busier / plain,
+        json!({
+            "seconds without": plain,
+            "of the run": own,
+            "of the writer": all - own,
+            "bytes a row": bytes as f64 / count as f64,
+            "peak MiB": peak_mib(),
+        }),
+    )
+}
+
+fn go(drive: &mut Drive, count: u64, observation: Option<&mut Observation>) {
+    let words = json!({"rw": "randrw", "rwmixread": 70, "bs": "16k", "iodepth": 32, "norandommap": true,
+        "number_ios": count});
+    let load = Load::open(&job(words), Path::new("."), drive.logical_bytes(), 1).expect("a load of the benchmark");
+    let watch = Watch { recording: None, observation };
+    run_watched(drive, load, &mut |_| true, watch).expect("a run of the benchmark");
+}

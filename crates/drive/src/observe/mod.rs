@@ -1,0 +1,269 @@
+//! Tables of a run: requests, intervals, units of the flash and blocks, as rows of plain data for a [`Sink`] that writes them.
+//!
+//! The drive and its firmware note what happens in a step, and after each step it is read here and forgotten: memory is constant
+//! but for what is under way. A run that nobody looks at pays nothing for it.
+
+mod commands;
+mod history;
+mod paths;
+mod periods;
+mod rows;
+mod units;
+
+pub use rows::{BlockRow, ChannelTimes, DieTimes, IntervalRow, Part, PlaneTimes, RequestRow, Sink, UnitRow, PARTS};
+
+use crate::drive::{Drive, Stage};
+use commands::Commands;
+use paths::Paths;
+use periods::Periods;
+use std::fmt;
+use units::Units;
+use wordline_base::time::MS;
+use wordline_base::{Request, Time};
+use wordline_firmware::blocks::Status;
+use wordline_firmware::{Noted, Noting, Passage};
+
+/// The shortest interval: with shorter ones, too many would be open at a time.
+pub const SHORTEST_INTERVAL: Time = MS / 100;
+
+/// Which tables are wanted, and how fine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// A row a request.
+    pub requests: bool,
+    /// A row an interval.
+    pub intervals: bool,
+    /// A row an interval and channel.
+    pub channels: bool,
+    /// A row an interval and die.
+    pub dies: bool,
+    /// A row an interval and plane.
+    pub planes: bool,
+    /// A row a block, at the end.
+    pub blocks: bool,
+    /// Of the requests, one in so many, chosen by a hash of their numbers.
+    pub sample: u64,
+    /// Length of an interval in picoseconds, at least [`SHORTEST_INTERVAL`].
+    pub interval: Time,
+}
+
+impl Wanted {
+    /// No table; all requests, and intervals of 100 ms.
+    pub const NOTHING: Self = Self {
+        requests: false,
+        intervals: false,
+        channels: false,
+        dies: false,
+        planes: false,
+        blocks: false,
+        sample: 1,
+        interval: 100 * MS,
+    };
+
+    fn units(&self) -> bool {
+        self.channels || self.dies || self.planes
+    }
+}
+
+/// Looks at a run and makes its tables.
+pub struct Observation {
+    wanted: Wanted,
+    sink: Box<dyn Sink>,
+    origin: Time,
+    /// When the current interval began, and when it ends.
+    from: Time,
+    due: Time,
+    commands: Commands,
+    paths: Option<Paths>,
+    units: Option<Units>,
+    periods: Option<Periods>,
+}
+
+impl fmt::Debug for Observation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observation").field("wanted", &self.wanted).finish_non_exhaustive()
+    }
+}
+
+impl Observation {
+    /// Starts to look at a drive at rest, whose time now is the origin of all times.
+    ///
+    /// # Panics
+    /// When the interval is shorter than [`SHORTEST_INTERVAL`], or the sample is 0.
+    pub fn new(drive: &mut Drive, wanted: Wanted, sink: Box<dyn Sink>) -> Self {
+        assert!(wanted.interval >= SHORTEST_INTERVAL && wanted.sample > 0);
+        // Before counters are told by difference they begin anew.
+        drive.start_measuring();
+        let origin = drive.now();
+        let dies = drive.kernel().flash().geometry().dies();
+        let (queues, depth) = drive.queues();
+        let paths = wanted.requests.then(|| Paths::new(*drive.link(), queues * depth, dies, wanted.sample));
+        let observation = Self {
+            wanted,
+            sink,
+            origin,
+            from: origin,
+            due: if wanted.intervals || wanted.units() { origin + wanted.interval } else { Time::MAX },
+            commands: Commands::new(dies),
+            paths,
+            units: wanted.units().then(|| Units::new(drive, wanted)),
+            periods: wanted.intervals.then(|| Periods::new(drive)),
+        };
+        drive.note_stops(wanted.requests);
+        observation.note_passages(drive, wanted.requests || wanted.units());
+        observation
+    }
+
+    /// Has the firmware note every step, or not; what others want noted stays.
+    fn note_passages(&self, drive: &mut Drive, passages: bool) {
+        let kernel = drive.kernel_mut().0;
+        let noting = kernel.noting();
+        kernel.record(Noting { passages, ..noting });
+    }
+
+    /// The drive's time is about to become `next`: intervals that end before are over.
+    #[inline]
+    pub(crate) fn before(&mut self, drive: &Drive, next: Time) {
+        if next >= self.due {
+            self.turn(drive, next);
+        }
+    }
+
+    #[cold]
+    fn turn(&mut self, drive: &Drive, next: Time) {
+        while next >= self.due {
+            self.close(drive, self.due);
+            self.from = self.due;
+            if drive.in_flight() == 0 && drive.kernel().operations() == 0 {
+                // Nothing happens until then.
+                self.from += (next - self.from) / self.wanted.interval * self.wanted.interval;
+                self.skip(self.from);
+            }
+            self.due = self.from + self.wanted.interval;
+        }
+    }
+
+    fn skip(&mut self, to: Time) {
+        if let Some(periods) = &mut self.periods {
+            periods.skip(to);
+        }
+    }
+
+    fn close(&mut self, drive: &Drive, end: Time) {
+        let span = (self.from, end);
+        if let Some(periods) = &mut self.periods {
+            periods.close(drive, span, &mut *self.sink);
+        }
+        if let Some(units) = &mut self.units {
+            units.close(drive, span, &mut *self.sink);
+        }
+    }
+
+    /// A request got a slot.
+    pub(crate) fn submitted(&mut self, slot: u32, now: Time, request: &Request) {
+        if let Some(paths) = &mut self.paths {
+            paths.submitted(slot, now, request);
+        }
+        if let Some(periods) = &mut self.periods {
+            periods.submitted(now);
+        }
+    }
+
+    /// The drive has made a step: reads what it noted.
+    pub(crate) fn after(&mut self, drive: &mut Drive) {
+        let now = drive.now();
+        // When a request was taken up is known before its operations, and what they did before it is done.
+        self.stops(drive, now, false);
+        if let Some(noted) = drive.kernel_mut().0.noted() {
+            self.read(&noted, now);
+        }
+        self.stops(drive, now, true);
+        for completion in drive.completions().iter() {
+            if let Some(row) = self.paths.as_mut().and_then(|paths| paths.completed(completion, self.origin)) {
+                self.sink.request(&row);
+            }
+            if let Some(periods) = &mut self.periods {
+                periods.completed(completion);
+            }
+        }
+    }
+
+    fn stops(&mut self, drive: &mut Drive, now: Time, done: bool) {
+        if let (Some(paths), Some(stops)) = (&mut self.paths, drive.stops()) {
+            for &stop in stops.iter().filter(|stop| (stop.stage == Stage::Done) == done) {
+                paths.stop(stop, now);
+            }
+        }
+    }
+
+    /// Commands are known before what they did, and that before what has come of them.
+    fn read(&mut self, noted: &Noted<'_>, now: Time) {
+        for passage in noted.passages.iter() {
+            if let Passage::Begun { lane, command, class, .. } = *passage {
+                self.commands.begin(lane, command, class, now);
+            }
+        }
+        for logged in noted.entries.iter() {
+            let class = self.commands.add(logged);
+            if let (Some(units), Some(class)) = (&mut self.units, class) {
+                units.add(logged, class);
+            }
+        }
+        for passage in noted.passages.iter() {
+            if let Some(units) = &mut self.units {
+                units.pass(passage, now);
+            }
+            if let Some(paths) = &mut self.paths {
+                paths.pass(passage, now, &mut self.commands);
+            }
+        }
+    }
+
+    /// The run is over, or was cut off: writes all that is left.
+    pub fn finish(mut self, drive: &mut Drive) {
+        let now = drive.now();
+        drive.note_stops(false);
+        self.note_passages(drive, false);
+        self.before(drive, now);
+        if now > self.from && self.due < Time::MAX {
+            self.close(drive, now);
+        }
+        if let Some(units) = &mut self.units {
+            units.finish(now, &mut *self.sink);
+        }
+        if self.wanted.blocks {
+            blocks(drive, &mut *self.sink);
+        }
+    }
+}
+
+/// Writes the blocks as they are.
+fn blocks(drive: &Drive, sink: &mut dyn Sink) {
+    let flash = drive.kernel().flash();
+    let geometry = *flash.geometry();
+    for (block, record) in (0..).zip(drive.kernel().blocks().records()) {
+        let nand = flash.block_record(block);
+        let plane = block / geometry.blocks_per_plane;
+        let die = plane / geometry.planes_per_die;
+        let state = match record.status {
+            Status::Free => "free",
+            Status::Open => "open",
+            Status::Closed => "closed",
+            Status::Victim => "victim",
+            Status::Bad => "bad",
+            Status::Spare => "spare",
+        };
+        sink.block(&BlockRow {
+            block,
+            plane,
+            die,
+            channel: flash.channel_of(die),
+            state,
+            erases: record.erases,
+            valid_units: record.valid,
+            reads: nand.reads,
+            write_point: record.write_point,
+            bad: nand.bad || record.status == Status::Bad,
+        });
+    }
+}

@@ -1,0 +1,202 @@
+//! What channels, dies and planes do in each interval.
+//!
+//! The flash tells a use of bus or cells when it is over, so an interval stays open until no command is left that began in it.
+
+use super::rows::{ChannelTimes, DieTimes, PlaneTimes, Sink, UnitRow};
+use super::Wanted;
+use crate::drive::Drive;
+use std::collections::VecDeque;
+use wordline_base::Time;
+use wordline_firmware::policy::arbiter::{Class, CLASSES};
+use wordline_firmware::Passage;
+use wordline_flash::log::{Stage, What};
+use wordline_flash::{Geometry, Kind, Logged};
+
+/// An interval that is not written yet.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    start: Time,
+    dies: Vec<DieTimes>,
+    planes: Vec<PlaneTimes>,
+    channels: Vec<ChannelTimes>,
+}
+
+/// The units of the flash.
+#[derive(Clone, Debug)]
+pub(super) struct Units {
+    wanted: Wanted,
+    geometry: Geometry,
+    origin: Time,
+    open: VecDeque<Open>,
+    /// Emptied, to be used again.
+    spare: Vec<Open>,
+    /// By die: when the oldest of its commands that run began, and the newest.
+    running: Vec<Option<(Time, Time)>>,
+    /// By die: how long it was taken up to the end of the last interval.
+    occupied: Vec<[Time; CLASSES]>,
+}
+
+impl Units {
+    pub fn new(drive: &Drive, wanted: Wanted) -> Self {
+        let geometry = *drive.kernel().flash().geometry();
+        let now = drive.now();
+        Self {
+            wanted,
+            geometry,
+            origin: now,
+            open: VecDeque::new(),
+            spare: Vec::new(),
+            running: vec![None; geometry.dies() as usize],
+            occupied: (0..geometry.dies()).map(|die| drive.kernel().occupied(die, now)).collect(),
+        }
+    }
+
+    /// The open interval of a time, opened if need be.
+    fn at(&mut self, time: Time) -> usize {
+        let length = self.wanted.interval;
+        let first = match self.open.front() {
+            Some(open) => open.start,
+            None => self.origin + (time - self.origin) / length * length,
+        };
+        let index = (time.saturating_sub(first) / length) as usize;
+        while self.open.len() <= index {
+            let start = first + self.open.len() as Time * length;
+            let mut open = self.spare.pop().unwrap_or_default();
+            open.start = start;
+            let Geometry { channels, .. } = self.geometry;
+            open.dies.resize(self.geometry.dies() as usize, DieTimes::default());
+            open.planes.resize(self.geometry.planes() as usize, PlaneTimes::default());
+            open.channels.resize(channels as usize, ChannelTimes::default());
+            self.open.push_back(open);
+        }
+        index
+    }
+
+    /// Divides a span of time among its intervals.
+    fn spread(&mut self, start: Time, end: Time, mut add: impl FnMut(&mut Open, Time)) {
+        let mut from = start;
+        while from < end {
+            let index = self.at(from);
+            let until = end.min(self.open[index].start + self.wanted.interval);
+            add(&mut self.open[index], until - from);
+            from = until;
+        }
+    }
+
+    /// A step of a command.
+    pub fn pass(&mut self, passage: &Passage, now: Time) {
+        match *passage {
+            Passage::Begun { lane, class, kind, planes, .. } => {
+                let dies = self.geometry.dies();
+                let die = lane % dies;
+                if lane < dies {
+                    let oldest = self.running[die as usize].map_or(now, |(_, newest)| newest);
+                    self.running[die as usize] = Some((oldest, now));
+                }
+                let (index, first) = (self.at(now), die * self.geometry.planes_per_die);
+                let open = &mut self.open[index];
+                let copied = kind == Kind::Copyback;
+                for class in std::iter::once(class).chain(copied.then_some(Class::GcWrite)) {
+                    open.dies[die as usize].ops[class as usize] += u64::from(planes.count_ones());
+                    for plane in (0..u8::BITS).filter(|plane| planes >> plane & 1 == 1) {
+                        open.planes[(first + plane) as usize].ops[class as usize] += 1;
+                    }
+                }
+            }
+            Passage::Idle { die } => self.running[die as usize] = None,
+            Passage::Bound { .. } | Passage::Ended { .. } => {}
+        }
+    }
+
+    /// A use of bus or cells is over.
+    pub fn add(&mut self, logged: &Logged, class: Class) {
+        let (die, entry) = (logged.die as usize, &logged.entry);
+        let channel = die / self.geometry.dies_per_channel() as usize;
+        match entry.what {
+            What::Bus(segment) => {
+                self.spread(entry.ready, entry.start, |open, time| {
+                    open.dies[die].wait_bus += time;
+                    open.channels[channel].wait += time;
+                });
+                self.spread(entry.start, entry.end, |open, time| {
+                    open.dies[die].bus += time;
+                    let bus = &mut open.channels[channel];
+                    *(if segment.moves_data() { &mut bus.data } else { &mut bus.command }) += time;
+                    *(if class.is_host() { &mut bus.host } else { &mut bus.gc }) += time;
+                });
+                let index = self.at(entry.start);
+                self.open[index].channels[channel].uses += 1;
+            }
+            What::Array(stage) => {
+                let first = die * self.geometry.planes_per_die as usize;
+                let mask = entry.plane_mask;
+                self.spread(entry.start, entry.end, |open, time| {
+                    let times = &mut open.dies[die];
+                    match stage {
+                        Stage::Ton => times.read += time,
+                        Stage::Tin => times.program += time,
+                        Stage::Ber => times.erase += time,
+                        _ => times.other += time,
+                    }
+                    for plane in (0..u8::BITS as usize).filter(|plane| mask >> plane & 1 == 1) {
+                        let times = &mut open.planes[first + plane];
+                        match stage {
+                            Stage::Ton => times.read += time,
+                            Stage::Tin => times.program += time,
+                            Stage::Ber => times.erase += time,
+                            _ => {}
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    /// The interval from `start` to `end` is over; writes those of which nothing more can come.
+    pub fn close(&mut self, drive: &Drive, (start, end): (Time, Time), sink: &mut dyn Sink) {
+        for die in 0..self.geometry.dies() {
+            let sums = drive.kernel().occupied(die, end);
+            let before = std::mem::replace(&mut self.occupied[die as usize], sums);
+            if before != sums {
+                let index = self.at(start);
+                let taken = std::array::from_fn(|class| sums[class] - before[class]);
+                self.open[index].dies[die as usize].occupied = taken;
+            }
+        }
+        let oldest = self.running.iter().flatten().map(|&(oldest, _)| oldest).min().unwrap_or(Time::MAX);
+        while self.open.front().is_some_and(|open| open.start + self.wanted.interval <= oldest.min(end)) {
+            self.write(end, sink);
+        }
+    }
+
+    /// Writes all that is left; the run is over at `now`.
+    pub fn finish(&mut self, now: Time, sink: &mut dyn Sink) {
+        while self.open.front().is_some_and(|open| open.start < now) {
+            self.write(now, sink);
+        }
+    }
+
+    fn write(&mut self, now: Time, sink: &mut dyn Sink) {
+        let Some(mut open) = self.open.pop_front() else { return };
+        let start = open.start - self.origin;
+        let end = (start + self.wanted.interval).min(now - self.origin);
+        rows(self.wanted.channels, start, end, &mut open.channels, |row| sink.channel(row));
+        rows(self.wanted.dies, start, end, &mut open.dies, |row| sink.die(row));
+        rows(self.wanted.planes, start, end, &mut open.planes, |row| sink.plane(row));
+        self.spare.push(open);
+    }
+}
+
+/// Writes the units that did something, and clears all.
+fn rows<T: Copy + Default + PartialEq>(
+    wanted: bool,
+    start: Time,
+    end: Time,
+    units: &mut Vec<T>,
+    mut write: impl FnMut(&UnitRow<T>),
+) {
+    for (unit, &times) in units.iter().enumerate().filter(|(_, times)| wanted && **times != T::default()) {
+        write(&UnitRow { start, end, unit: unit as u32, times });
+    }
+    units.clear();
+}

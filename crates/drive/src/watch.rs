@@ -1,0 +1,61 @@
+//! Who looks on while a run goes: a timeline, tables, both or nobody.
+
+use crate::drive::Drive;
+use crate::observe::Observation;
+use crate::timeline::Recording;
+use wordline_base::{Request, Time};
+
+/// Those who look on.
+#[derive(Debug, Default)]
+pub struct Watch<'a> {
+    /// Draws a timeline; its owner ends it.
+    pub recording: Option<&'a mut Recording>,
+    /// Makes tables; its owner ends it.
+    pub observation: Option<&'a mut Observation>,
+}
+
+impl Watch<'_> {
+    /// Whether anybody does.
+    #[must_use]
+    pub fn is_needed(&self) -> bool {
+        self.recording.is_some() || self.observation.is_some()
+    }
+
+    /// The drive's time is about to become `next`.
+    #[inline]
+    pub(crate) fn before(&mut self, drive: &Drive, next: Time) {
+        if let Some(observation) = &mut self.observation {
+            observation.before(drive, next);
+        }
+    }
+
+    /// A request got a slot.
+    #[cold]
+    pub(crate) fn submitted(&mut self, slot: u32, now: Time, request: &Request) {
+        if let Some(recording) = &mut self.recording {
+            recording.submitted(slot, now, request);
+        }
+        if let Some(observation) = &mut self.observation {
+            observation.submitted(slot, now, request);
+        }
+    }
+
+    /// The drive has made a step.
+    #[inline]
+    pub(crate) fn after(&mut self, drive: &mut Drive) {
+        if let Some(observation) = &mut self.observation {
+            observation.after(drive);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.observe(drive);
+        }
+        if let Some(noted) = drive.kernel_mut().0.noted() {
+            noted.services.clear();
+            noted.passages.clear();
+            noted.entries.clear();
+        }
+        if let Some(stops) = drive.stops() {
+            stops.clear();
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Tables: where they go, and what is told of them.
+
+use crate::work::Failure;
+use serde_json::{json, Value};
+use std::path::Path;
+use wordline_base::{Histogram, Time};
+use wordline_drive::observe::{Observation, Wanted};
+use wordline_drive::Drive;
+use wordline_tables::{names, wanted, Facts, TableError, Tables, Written, SCHEMA};
+
+/// Names of tables, the directory for them, one request in so many, and the length of an interval in picoseconds.
+pub type Asked = (Vec<String>, String, Option<u64>, Option<Time>);
+
+/// Tables with their files open.
+pub struct Opened {
+    directory: String,
+    wanted: Wanted,
+    tables: Tables,
+}
+
+impl Opened {
+    /// Opens the files.
+    pub fn new((list, directory, sample, interval): &Asked) -> Result<Self, Failure> {
+        if directory.is_empty() {
+            return Err(Failure::Input("the name of the directory for the tables is empty; give one".into()));
+        }
+        let wanted = wanted(list, *sample, *interval).map_err(Failure::input)?;
+        let tables = Tables::open(Path::new(directory), &wanted).map_err(Failure::input)?;
+        Ok(Self { directory: directory.clone(), wanted, tables })
+    }
+
+    /// Starts to look at a run.
+    pub fn start(&mut self, drive: &mut Drive) -> Observation {
+        Observation::new(drive, self.wanted, self.tables.sink())
+    }
+
+    /// Ends the files of a run that has come to `result`, and tells of them. `facts` are those of the run.
+    pub fn finish(self, mut facts: Facts) -> Value {
+        let Wanted { sample, interval, .. } = self.wanted;
+        facts.extend([
+            ("schema", SCHEMA.to_string()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("sample", format!("1/{sample}")),
+            ("interval_s", (interval as f64 / 1e12).to_string()),
+            ("percentile_error", Histogram::ERROR.to_string()),
+        ]);
+        facts.sort_unstable();
+        let ended = self.tables.finish(&facts);
+        let errors: Vec<String> = ended.iter().filter_map(|table| table.as_ref().err()).map(words).collect();
+        let file = |table: &Written| {
+            let path = table.path.display().to_string();
+            json!({"name": table.name, "path": path, "rows": table.rows, "bytes": table.bytes})
+        };
+        json!({
+            "directory": self.directory,
+            "wanted": names(&self.wanted),
+            "sample": sample,
+            "interval_s": interval as f64 / 1e12,
+            "files": ended.iter().filter_map(|table| table.as_ref().ok()).map(file).collect::<Vec<_>>(),
+            "errors": errors,
+        })
+    }
+}
+
+fn words(error: &TableError) -> String {
+    error.to_string()
+}

@@ -1,0 +1,141 @@
+//! A column: its name, its meaning, and how its values are taken from rows.
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How a value is taken from a row, and its type.
+pub enum Value<R> {
+    /// A whole number.
+    U64(Box<dyn Fn(&R) -> u64 + Send + Sync>),
+    /// A small whole number.
+    U32(fn(&R) -> u32),
+    /// A number.
+    F64(Box<dyn Fn(&R) -> f64 + Send + Sync>),
+    /// A number, or nothing.
+    Maybe(Box<dyn Fn(&R) -> Option<f64> + Send + Sync>),
+    /// A truth value.
+    Bool(fn(&R) -> bool),
+    /// A word.
+    Text(fn(&R) -> &'static str),
+}
+
+/// A column of a table.
+pub struct Column<R> {
+    /// Its name, with the unit at its end.
+    pub name: String,
+    /// What it means.
+    pub doc: String,
+    /// Whether most values differ from each other, so that a dictionary of them would only cost.
+    pub varied: bool,
+    /// Its values.
+    pub value: Value<R>,
+}
+
+impl<R> std::fmt::Debug for Column<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Column").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<R> Column<R> {
+    /// A column of values that differ.
+    #[must_use]
+    pub fn varied(self) -> Self {
+        Self { varied: true, ..self }
+    }
+
+    fn new(name: impl Into<String>, doc: impl Into<String>, value: Value<R>) -> Self {
+        Self { name: name.into(), doc: doc.into(), varied: false, value }
+    }
+
+    /// Whole numbers.
+    pub fn u64(
+        name: impl Into<String>,
+        doc: impl Into<String>,
+        value: impl Fn(&R) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name, doc, Value::U64(Box::new(value)))
+    }
+
+    /// Small whole numbers.
+    pub fn u32(name: impl Into<String>, doc: impl Into<String>, value: fn(&R) -> u32) -> Self {
+        Self::new(name, doc, Value::U32(value))
+    }
+
+    /// Numbers.
+    pub fn f64(
+        name: impl Into<String>,
+        doc: impl Into<String>,
+        value: impl Fn(&R) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name, doc, Value::F64(Box::new(value)))
+    }
+
+    /// Numbers that may be missing.
+    pub fn maybe(
+        name: impl Into<String>,
+        doc: impl Into<String>,
+        value: impl Fn(&R) -> Option<f64> + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(name, doc, Value::Maybe(Box::new(value)))
+    }
+
+    /// Truth values.
+    pub fn bool(name: impl Into<String>, doc: impl Into<String>, value: fn(&R) -> bool) -> Self {
+        Self::new(name, doc, Value::Bool(value))
+    }
+
+    /// Words.
+    pub fn text(name: impl Into<String>, doc: impl Into<String>, value: fn(&R) -> &'static str) -> Self {
+        Self::new(name, doc, Value::Text(value))
+    }
+
+    /// Its type in Arrow.
+    #[must_use]
+    pub fn data_type(&self) -> DataType {
+        match self.value {
+            Value::U64(_) => DataType::UInt64,
+            Value::U32(_) => DataType::UInt32,
+            Value::F64(_) | Value::Maybe(_) => DataType::Float64,
+            Value::Bool(_) => DataType::Boolean,
+            Value::Text(_) => DataType::Utf8,
+        }
+    }
+
+    /// Whether values may be missing.
+    #[must_use]
+    pub fn is_nullable(&self) -> bool {
+        matches!(self.value, Value::Maybe(_))
+    }
+
+    fn array(&self, rows: &[R]) -> ArrayRef {
+        match &self.value {
+            Value::U64(get) => Arc::new(UInt64Array::from(rows.iter().map(get).collect::<Vec<_>>())),
+            Value::U32(get) => Arc::new(UInt32Array::from(rows.iter().map(get).collect::<Vec<_>>())),
+            Value::F64(get) => Arc::new(Float64Array::from(rows.iter().map(get).collect::<Vec<_>>())),
+            Value::Maybe(get) => Arc::new(rows.iter().map(get).collect::<Float64Array>()),
+            Value::Bool(get) => Arc::new(BooleanArray::from(rows.iter().map(get).collect::<Vec<_>>())),
+            Value::Text(get) => Arc::new(StringArray::from_iter_values(rows.iter().map(get))),
+        }
+    }
+}
+
+/// The columns of a table as Arrow knows them, each with its meaning.
+#[must_use]
+pub fn schema<R>(columns: &[Column<R>]) -> SchemaRef {
+    let field = |column: &Column<R>| {
+        let doc = HashMap::from([("doc".to_owned(), column.doc.clone())]);
+        Field::new(&column.name, column.data_type(), column.is_nullable()).with_metadata(doc)
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Rows as columns.
+///
+/// # Errors
+/// Never, since the schema is that of the columns; what Arrow would say is handed on.
+pub fn batch<R>(schema: &SchemaRef, columns: &[Column<R>], rows: &[R]) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_new(schema.clone(), columns.iter().map(|column| column.array(rows)).collect())
+}

@@ -1,0 +1,48 @@
+//! The page on tables, printed from their columns.
+
+use crate::column::Column;
+use crate::{columns, SCHEMA};
+use arrow_schema::DataType;
+use std::fmt::Write;
+
+const HEAD: &str = include_str!("page.md");
+
+/// The page in Markdown.
+#[must_use]
+pub fn page() -> String {
+    let mut page = HEAD.replace("{schema}", &SCHEMA.to_string());
+    section(
+        &mut page,
+        "requests",
+        "A row for each request that was done, in the order of completion.",
+        &columns::requests(),
+    );
+    section(
+        &mut page,
+        "intervals",
+        "A row for each interval in which something happened: what the drive as a whole did in it.",
+        &columns::intervals(),
+    );
+    let unit = |what: &str| format!("A row for each interval and each {what} that did something in it.");
+    section(&mut page, "channels", &unit("channel"), &columns::channels());
+    section(&mut page, "dies", &unit("die"), &columns::dies());
+    section(&mut page, "planes", &unit("plane"), &columns::planes());
+    section(&mut page, "blocks", "A row for each block, as it is at the end of the run.", &columns::blocks());
+    page
+}
+
+fn section<R>(page: &mut String, name: &str, about: &str, columns: &[Column<R>]) {
+    // Writing to a text cannot fail.
+    let _ = write!(page, "\n## {name}\n\n{about}\n\n| column | type | meaning |\n|---|---|---|\n");
+    for column in columns {
+        let kind = match column.data_type() {
+            DataType::UInt64 => "u64",
+            DataType::UInt32 => "u32",
+            DataType::Float64 if column.is_nullable() => "f64 or missing",
+            DataType::Float64 => "f64",
+            DataType::Boolean => "bool",
+            _ => "text",
+        };
+        let _ = writeln!(page, "| `{}` | {kind} | {} |", column.name, column.doc);
+    }
+}

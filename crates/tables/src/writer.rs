@@ -1,0 +1,409 @@
+//! The writer: rows are gathered by the run's thread, and made into columns and written by another one.
+
+use crate::column::{batch, schema, Column};
+use crate::columns;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{sync_channel, SyncSender};
+use std::thread::{self, JoinHandle};
+use wordline_drive::observe::{
+    BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow, Wanted, SHORTEST_INTERVAL,
+};
+
+/// The tables, in the order of their numbers.
+pub const NAMES: [&str; 6] = ["requests", "intervals", "channels", "dies", "planes", "blocks"];
+
+/// Rows that go to the other thread at a time, and rows of a group in a file.
+const BATCH: usize = 1 << 14;
+const GROUP: usize = 1 << 17;
+/// Batches that wait for the other thread before the run does.
+const PENDING: usize = 4;
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// No such table.
+    #[error("there is no table '{name}'; the tables are: {}", NAMES.join(", "))]
+    Unknown {
+        /// As it was asked for.
+        name: String,
+    },
+    /// The sample or the interval cannot be.
+    #[error("{0}")]
+    Size(String),
+    /// A file cannot be written.
+    #[error("{}: cannot write there: {}", path.display(), plain(error))]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A table could not be written to its end.
+    #[error("{}: cannot write: {}", path.display(), told(error))]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ParquetError,
+    },
+    /// The writing thread broke down.
+    #[error("the thread that writes the tables broke down, which is a defect of the program")]
+    Broken,
+}
+
+/// What the system says, without its number, which helps nobody.
+fn plain(error: &io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+fn told(error: &ParquetError) -> String {
+    match error {
+        ParquetError::External(inner) => match inner.downcast_ref::<io::Error>() {
+            Some(error) => plain(error),
+            None => inner.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// The names of the tables that are wanted.
+#[must_use]
+pub fn names(wanted: &Wanted) -> Vec<&'static str> {
+    let all = [wanted.requests, wanted.intervals, wanted.channels, wanted.dies, wanted.planes, wanted.blocks];
+    NAMES.into_iter().zip(all).filter(|&(_, wanted)| wanted).map(|(name, _)| name).collect()
+}
+
+/// The tables of these names, one request in `sample`, and intervals of so many picoseconds.
+///
+/// # Errors
+/// When there is no such table, or sample or interval cannot be.
+pub fn wanted(names: &[String], sample: Option<u64>, interval: Option<u64>) -> Result<Wanted, TableError> {
+    let mut wanted = Wanted::NOTHING;
+    for name in names {
+        *(match name.as_str() {
+            "requests" => &mut wanted.requests,
+            "intervals" => &mut wanted.intervals,
+            "channels" => &mut wanted.channels,
+            "dies" => &mut wanted.dies,
+            "planes" => &mut wanted.planes,
+            "blocks" => &mut wanted.blocks,
+            _ => return Err(TableError::Unknown { name: name.clone() }),
+        }) = true;
+    }
+    wanted.sample = sample.unwrap_or(wanted.sample);
+    wanted.interval = interval.unwrap_or(wanted.interval);
+    if wanted.sample == 0 {
+        return Err(TableError::Size("a sample of one request in 0: give 1/N with N of 1 or more".into()));
+    }
+    if wanted.interval < SHORTEST_INTERVAL {
+        let shortest = SHORTEST_INTERVAL / 1_000_000;
+        return Err(TableError::Size(format!(
+            "an interval of {} ps is too short; give at least {shortest} us",
+            wanted.interval
+        )));
+    }
+    Ok(wanted)
+}
+
+/// What the metadata of each file say, by name; `wordline.` comes before each.
+pub type Facts = Vec<(&'static str, String)>;
+
+/// A table that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its name.
+    pub name: &'static str,
+    /// Its file.
+    pub path: PathBuf,
+    /// Its rows.
+    pub rows: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// Rows on their way to the other thread.
+enum Rows {
+    Requests(Vec<RequestRow>),
+    Intervals(Vec<IntervalRow>),
+    Channels(Vec<UnitRow<ChannelTimes>>),
+    Dies(Vec<UnitRow<DieTimes>>),
+    Planes(Vec<UnitRow<PlaneTimes>>),
+    Blocks(Vec<BlockRow>),
+}
+
+/// A file under another name, which goes with it unless it was given its own.
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // After the renaming there is none.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// One table.
+struct Table<R> {
+    name: &'static str,
+    columns: Vec<Column<R>>,
+    schema: SchemaRef,
+    place: Place,
+    rows: u64,
+    writer: Result<ArrowWriter<File>, ParquetError>,
+}
+
+impl<R> Table<R> {
+    /// Opens the file of a table, if it is wanted.
+    fn open(at: usize, wanted: bool, directory: &Path, columns: Vec<Column<R>>) -> Result<Option<Self>, TableError> {
+        if !wanted {
+            return Ok(None);
+        }
+        let name = NAMES[at];
+        let path = directory.join(format!("{name}.parquet"));
+        if path.is_dir() {
+            let error = io::Error::other("this is a directory");
+            return Err(TableError::Io { path, error });
+        }
+        let temporary = directory.join(format!(".{name}.{}.part", std::process::id()));
+        let place = Place { path, temporary };
+        let file =
+            File::create(&place.temporary).map_err(|error| TableError::Io { path: place.path.clone(), error })?;
+        let schema = schema(&columns);
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&columns)));
+        Ok(Some(Self { name, columns, schema, place, rows: 0, writer }))
+    }
+
+    /// Writes rows; after a first failure it does nothing.
+    fn write(&mut self, rows: &[R]) {
+        let Ok(writer) = &mut self.writer else { return };
+        let written =
+            batch(&self.schema, &self.columns, rows).map_err(ParquetError::from).and_then(|batch| writer.write(&batch));
+        match written {
+            Ok(()) => self.rows += rows.len() as u64,
+            Err(error) => self.writer = Err(error),
+        }
+    }
+
+    /// Ends the file and gives it its name.
+    fn finish(self, facts: &Facts) -> Result<Written, TableError> {
+        let Self { name, place, rows, writer, .. } = self;
+        let closed = writer.and_then(|mut writer| {
+            for (key, value) in facts {
+                writer.append_key_value_metadata(KeyValue::new(format!("wordline.{key}"), value.clone()));
+            }
+            writer.close()
+        });
+        if let Err(error) = closed {
+            return Err(TableError::Write { path: place.path.clone(), error });
+        }
+        let named = fs::rename(&place.temporary, &place.path).and_then(|()| fs::metadata(&place.path));
+        match named {
+            Ok(about) => Ok(Written { name, path: place.path.clone(), rows, bytes: about.len() }),
+            Err(error) => Err(TableError::Io { path: place.path.clone(), error }),
+        }
+    }
+}
+
+/// zstd, and dictionaries for all columns whose values come again.
+fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("wordline ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(GROUP));
+    for column in columns.iter().filter(|column| column.varied) {
+        let path = ColumnPath::from(column.name.as_str());
+        let whole = !column.data_type().is_floating();
+        let encoding = if whole { Encoding::DELTA_BINARY_PACKED } else { Encoding::BYTE_STREAM_SPLIT };
+        properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);
+    }
+    properties.build()
+}
+
+/// All tables of a run, on the writing thread.
+struct Files {
+    requests: Option<Table<RequestRow>>,
+    intervals: Option<Table<IntervalRow>>,
+    channels: Option<Table<UnitRow<ChannelTimes>>>,
+    dies: Option<Table<UnitRow<DieTimes>>>,
+    planes: Option<Table<UnitRow<PlaneTimes>>>,
+    blocks: Option<Table<BlockRow>>,
+}
+
+impl Files {
+    fn open(directory: &Path, wanted: &Wanted) -> Result<Self, TableError> {
+        Ok(Self {
+            requests: Table::open(0, wanted.requests, directory, columns::requests())?,
+            intervals: Table::open(1, wanted.intervals, directory, columns::intervals())?,
+            channels: Table::open(2, wanted.channels, directory, columns::channels())?,
+            dies: Table::open(3, wanted.dies, directory, columns::dies())?,
+            planes: Table::open(4, wanted.planes, directory, columns::planes())?,
+            blocks: Table::open(5, wanted.blocks, directory, columns::blocks())?,
+        })
+    }
+
+    fn write(&mut self, rows: &Rows) {
+        match rows {
+            Rows::Requests(rows) => write(&mut self.requests, rows),
+            Rows::Intervals(rows) => write(&mut self.intervals, rows),
+            Rows::Channels(rows) => write(&mut self.channels, rows),
+            Rows::Dies(rows) => write(&mut self.dies, rows),
+            Rows::Planes(rows) => write(&mut self.planes, rows),
+            Rows::Blocks(rows) => write(&mut self.blocks, rows),
+        }
+    }
+
+    fn finish(self, facts: &Facts) -> Vec<Result<Written, TableError>> {
+        let mut all = Vec::new();
+        all.extend(self.requests.map(|table| table.finish(facts)));
+        all.extend(self.intervals.map(|table| table.finish(facts)));
+        all.extend(self.channels.map(|table| table.finish(facts)));
+        all.extend(self.dies.map(|table| table.finish(facts)));
+        all.extend(self.planes.map(|table| table.finish(facts)));
+        all.extend(self.blocks.map(|table| table.finish(facts)));
+        all
+    }
+}
+
+fn write<R>(table: &mut Option<Table<R>>, rows: &[R]) {
+    if let Some(table) = table {
+        table.write(rows);
+    }
+}
+
+/// The tables of a run that is under way. To be dropped after the place for their rows.
+#[derive(Debug)]
+pub struct Tables {
+    thread: Option<JoinHandle<Files>>,
+    sender: Option<SyncSender<Rows>>,
+}
+
+impl Tables {
+    /// Opens a file for each table, in a directory that is made if it does not exist.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn open(directory: &Path, wanted: &Wanted) -> Result<Self, TableError> {
+        fs::create_dir_all(directory).map_err(|error| TableError::Io { path: directory.to_owned(), error })?;
+        let mut files = Files::open(directory, wanted)?;
+        let (sender, receiver) = sync_channel::<Rows>(PENDING);
+        let thread = thread::spawn(move || {
+            receiver.iter().for_each(|rows| files.write(&rows));
+            files
+        });
+        Ok(Self { thread: Some(thread), sender: Some(sender) })
+    }
+
+    /// Where the rows go. What it still holds is written when it is dropped.
+    ///
+    /// # Panics
+    /// When it is asked for twice.
+    pub fn sink(&mut self) -> Box<dyn Sink> {
+        let sender = self.sender.take().expect("a run has one place for its rows");
+        Box::new(Gathered {
+            sender,
+            requests: Vec::new(),
+            intervals: Vec::new(),
+            channels: Vec::new(),
+            dies: Vec::new(),
+            planes: Vec::new(),
+            blocks: Vec::new(),
+        })
+    }
+
+    /// Ends all files, once the place for the rows is dropped: it waits for that.
+    #[must_use]
+    pub fn finish(mut self, facts: &Facts) -> Vec<Result<Written, TableError>> {
+        match self.join() {
+            Some(files) => files.finish(facts),
+            None => vec![Err(TableError::Broken)],
+        }
+    }
+
+    /// Waits until all rows are written.
+    fn join(&mut self) -> Option<Files> {
+        drop(self.sender.take());
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        // Files that were not ended are gone before the program may end.
+        drop(self.join());
+    }
+}
+
+/// Rows that wait to be enough.
+struct Gathered {
+    sender: SyncSender<Rows>,
+    requests: Vec<RequestRow>,
+    intervals: Vec<IntervalRow>,
+    channels: Vec<UnitRow<ChannelTimes>>,
+    dies: Vec<UnitRow<DieTimes>>,
+    planes: Vec<UnitRow<PlaneTimes>>,
+    blocks: Vec<BlockRow>,
+}
+
+/// Adds a row, and sends all when they are enough. If the other thread is gone, it is told at the end.
+#[inline]
+fn gather<R: Clone>(sender: &SyncSender<Rows>, rows: &mut Vec<R>, row: &R, pack: fn(Vec<R>) -> Rows) {
+    rows.push(row.clone());
+    if rows.len() == BATCH {
+        let full = std::mem::replace(rows, Vec::with_capacity(BATCH));
+        let _ = sender.send(pack(full));
+    }
+}
+
+impl Sink for Gathered {
+    fn request(&mut self, row: &RequestRow) {
+        gather(&self.sender, &mut self.requests, row, Rows::Requests);
+    }
+
+    fn interval(&mut self, row: &IntervalRow) {
+        gather(&self.sender, &mut self.intervals, row, Rows::Intervals);
+    }
+
+    fn channel(&mut self, row: &UnitRow<ChannelTimes>) {
+        gather(&self.sender, &mut self.channels, row, Rows::Channels);
+    }
+
+    fn die(&mut self, row: &UnitRow<DieTimes>) {
+        gather(&self.sender, &mut self.dies, row, Rows::Dies);
+    }
+
+    fn plane(&mut self, row: &UnitRow<PlaneTimes>) {
+        gather(&self.sender, &mut self.planes, row, Rows::Planes);
+    }
+
+    fn block(&mut self, row: &BlockRow) {
+        gather(&self.sender, &mut self.blocks, row, Rows::Blocks);
+    }
+}
+
+impl Drop for Gathered {
+    fn drop(&mut self) {
+        let rest = [
+            Rows::Requests(std::mem::take(&mut self.requests)),
+            Rows::Intervals(std::mem::take(&mut self.intervals)),
+            Rows::Channels(std::mem::take(&mut self.channels)),
+            Rows::Dies(std::mem::take(&mut self.dies)),
+            Rows::Planes(std::mem::take(&mut self.planes)),
+            Rows::Blocks(std::mem::take(&mut self.blocks)),
+        ];
+        for rows in rest {
+            let _ = self.sender.send(rows);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+"""Tables of a run: what a user says of them, and what is told of them. ``docs/tables.md`` says what is in them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from wordline import units
+from wordline.errors import or_nearest
+
+Asked = tuple[list[str], str, int | None, int | None]
+"""Names, directory, one request in so many, length of an interval in picoseconds: as the engine takes them."""
+
+SHORTEST = 10 * units.PICOSECONDS["us"]
+
+A_SAMPLE = re.compile(r"1\s*/\s*([1-9]\d{0,17})")
+
+
+def which(tables: str | Iterable[str]) -> list[str]:
+    """The names in ``"requests,intervals"`` or a list; ``all`` means all.
+
+    :raises ValueError: if there is no such table; the message says which there are.
+    """
+    from wordline import _core
+
+    known = _core.table_names()
+    words = tables.split(",") if isinstance(tables, str) else list(tables)
+    names = [word.strip() for word in words]
+    for name in names:
+        if name not in {*known, "all"}:
+            raise ValueError(f"there is no table '{name}': {or_nearest(name, known, 'tables')}, or all")
+    if not names:
+        raise ValueError(f"no table is named; {or_nearest('', known, 'tables')}, or all")
+    return [name for name in known if name in names or "all" in names]
+
+
+def sample(text: str) -> int:
+    """``1/100``: one request in a hundred.
+
+    :raises ValueError: if it is no such share.
+    """
+    found = A_SAMPLE.fullmatch(text.strip())
+    if not found:
+        raise ValueError(f"'{text}' is no sample; give one such as 1/100, for one request in a hundred")
+    return int(found[1])
+
+
+def interval(text: str) -> int:
+    """``100ms`` in picoseconds.
+
+    :raises ValueError: if it is no time, or too short.
+    """
+    length = units.picoseconds(text)
+    if length < SHORTEST:
+        raise ValueError(f"the interval '{text}' is too short; give at least 10us")
+    if length >= units.END_OF_TIME:
+        raise ValueError(f"the interval '{text}' is longer than any run; give one such as 100ms")
+    return length
+
+
+def asked(
+    tables: str | Iterable[str] | None,
+    out: str | os.PathLike[str] | None,
+    share: str | None,
+    length: str | None,
+) -> Asked | None:
+    """What the engine is to write, if anything; ``tables``, ``out``, ``sample`` and ``interval`` as a user gives them.
+
+    :raises wordline.InputError: if one of them is wrong, or without what it belongs to.
+    """
+    from wordline import _core
+
+    if tables is None:
+        for option, value in (("out", out), ("sample", share), ("interval", length)):
+            if value is not None:
+                raise _core.InputError(f"{option} is for tables; say by tables which ones to write")
+        return None
+    if out is None:
+        raise _core.InputError("tables need a directory; say by out where they are to go")
+    try:
+        parts = (sample(share) if share is not None else None, interval(length) if length is not None else None)
+        return (which(tables), os.fspath(out), *parts)
+    except ValueError as error:
+        raise _core.InputError(str(error)) from None
+
+
+def failures(result: dict[str, Any]) -> list[str]:
+    """Why tables of a run could not be written, if they could not."""
+    return result.get("tables", {}).get("errors", [])
+
+
+def whole(result: dict[str, Any]) -> dict[str, Any]:
+    """The result of a run whose tables, if there are any, were all written.
+
+    :raises wordline.RunError: if one was not.
+    """
+    from wordline import _core
+
+    problems = failures(result)
+    if problems:
+        raise _core.RunError("\n".join(problems))
+    return result
