@@ -4,10 +4,12 @@
 //! follow and queues the request in the drive; `dispatch` takes queued requests up; `serve` splits them into mapping units for the firmware;
 //! `settle` gathers what the firmware has done and carries a read's data back over the link; `finish` completes.
 
+use crate::activity::Activity;
 use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::link::LinkCosts;
+use crate::split::Split;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::{EventQueue, Op, Request, Time};
@@ -130,6 +132,11 @@ pub struct Drive {
     completions: Vec<Completion>,
     /// What was measured since the last [`Drive::start_measuring`].
     pub metrics: Metrics,
+    /// Not measured before that: then none.
+    #[serde(skip)]
+    activity: Option<Box<Activity>>,
+    #[serde(skip)]
+    split: Option<Box<Split>>,
     verify: bool,
     /// Busy times of channels and dies when measuring began.
     busy_before: (Vec<Time>, Vec<Time>),
@@ -169,6 +176,8 @@ impl Drive {
             flushing: VecDeque::new(),
             completions: Vec::new(),
             metrics: Metrics::new(0),
+            activity: None,
+            split: None,
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
             currents: energy,
@@ -254,6 +263,32 @@ impl Drive {
         self.busy_before = (channels, dies);
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
+        self.activity = Some(Box::new(Activity::new(&self.kernel, self.now)));
+        if self.split.is_some() {
+            self.split_time(true);
+        }
+    }
+
+    /// Starts or ends asking where the time of requests goes. Nothing may be in flight.
+    ///
+    /// # Panics
+    /// While requests are in flight.
+    pub fn split_time(&mut self, on: bool) {
+        assert_eq!(self.in_flight(), 0, "requests are in flight");
+        self.kernel.keep_accounts(if on { self.slots.len() } else { 0 });
+        self.split = on.then(|| Box::new(Split::new(self.slots.len(), self.now)));
+    }
+
+    /// Where the time of requests went, if that was asked.
+    #[must_use]
+    pub fn split(&self) -> Option<&Split> {
+        self.split.as_deref()
+    }
+
+    /// How busy channels and dies were over time, once measuring has begun.
+    #[must_use]
+    pub fn activity(&self) -> Option<&Activity> {
+        self.activity.as_deref()
     }
 
     /// Energy of the flash since measuring began.
@@ -323,6 +358,9 @@ impl Drive {
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
         let Some(event) = self.queue.pop() else { return Ok(false) };
+        if let Some(activity) = self.activity.as_mut().filter(|activity| activity.is_due(event.time)) {
+            activity.look(&self.kernel, event.time);
+        }
         self.now = event.time;
         match event.kind {
             DIE => {
@@ -330,10 +368,7 @@ impl Drive {
                 self.settle()?;
             }
             ARRIVE => self.arrive(event.index)?,
-            DATA => {
-                self.queued.push_back(event.index);
-                self.dispatch()?;
-            }
+            DATA => self.enqueue(event.index)?,
             _ => self.finish(event.index)?,
         }
         Ok(true)
@@ -366,6 +401,15 @@ impl Drive {
             self.queue.push(time, DATA, slot);
             return Ok(());
         }
+        self.enqueue(slot)
+    }
+
+    /// All of a request is in the drive.
+    #[inline]
+    fn enqueue(&mut self, slot: u32) -> Result<(), Fault> {
+        if let Some(split) = &mut self.split {
+            split.queued(slot, self.now);
+        }
         self.queued.push_back(slot);
         self.dispatch()
     }
@@ -385,6 +429,10 @@ impl Drive {
     /// Splits a request into mapping units for the firmware.
     #[inline]
     fn serve(&mut self, slot: u32) {
+        if let Some(split) = &mut self.split {
+            split.served(slot, self.now);
+            self.kernel.take_account(slot);
+        }
         let request = self.slots[slot as usize].request;
         let unit_bytes = u64::from(self.plan.unit_bytes);
         let (first, skip) = ((request.offset / unit_bytes) as u32, (request.offset % unit_bytes) as u32);
@@ -521,6 +569,9 @@ impl Drive {
     /// All of a request is done: its completion goes to the host once its data are there.
     #[inline]
     fn complete(&mut self, slot: u32) {
+        if let Some(split) = &mut self.split {
+            split.done(slot, self.now, self.kernel.take_account(slot));
+        }
         let ready = self.slots[slot as usize].data_end.max(self.now);
         let wire = usize::from(!self.link.half_duplex);
         // Data went before it on the same wire, so it cannot overtake them.
@@ -544,6 +595,9 @@ impl Drive {
             waiting: state.submitted - request.arrival,
             gc_affected: state.gc_affected,
         };
+        if let Some(split) = &mut self.split {
+            split.finished(slot, request.op, request.arrival, state.submitted, self.now);
+        }
         let counters = self.kernel.counters();
         let (programs, units) = (counters.programs(), counters.host_units);
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());

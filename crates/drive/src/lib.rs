@@ -2,6 +2,7 @@
 //! what surrounds it: configuration, run loop, preconditioning, snapshots, metrics and results.
 #![forbid(unsafe_code)]
 
+pub mod activity;
 pub mod config;
 mod drive;
 pub mod metrics;
@@ -11,7 +12,9 @@ pub mod presets;
 pub mod result;
 pub mod run;
 pub mod snapshot;
+pub mod split;
 pub mod timeline;
+pub mod wear;
 
 pub use config::{load, Derived, DriveConfig};
 pub use drive::{Completion, Drive, SubmitError};

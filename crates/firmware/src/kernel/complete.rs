@@ -18,8 +18,10 @@ impl Kernel {
         state.count = 0;
         if !class.is_host() {
             state.collector_end = self.now;
+            state.held += self.now - state.since;
+            self.holdings.change(self.now, false);
         }
-        self.hand_back(class, &pages[..count], collector_end)?;
+        self.hand_back(die, class, &pages[..count], collector_end)?;
         self.mark(die);
         // A shared write may have waited for any die.
         self.shared_dirty |= self.shared_waiting != [0; 2] && !self.dies[die as usize].queued;
@@ -28,11 +30,20 @@ impl Kernel {
 
     /// Gives the operations of a command back to their tasks. The collector had let go of the die at `collector_end`.
     #[inline]
-    pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
+    pub(super) fn hand_back(
+        &mut self,
+        die: u32,
+        class: Class,
+        pages: &[u32],
+        collector_end: Time,
+    ) -> Result<(), Fault> {
         for &page in pages {
             let mut slot = page;
             while slot != NONE {
                 let op = *self.slab.get(slot);
+                if self.accounts.is_some() && class.is_host() {
+                    self.close_account(die, &op);
+                }
                 // Freed slots are linked by the same field: what follows must be known before.
                 match class {
                     Class::HostRead if op.merge => self.merged(slot),
