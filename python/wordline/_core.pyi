@@ -27,6 +27,7 @@ def run(
     timeline: str | None = None,
     window: tuple[int, int] | None = None,
     limit: int | None = None,
+    split: bool = True,
 ) -> str: ...
 def precondition(drive: str, sets: list[str], seed: int | None, out_path: str, progress: Progress) -> str: ...
 def package_run(

@@ -14,6 +14,7 @@ import click
 
 from wordline.errors import FAILED, INTERRUPTED, Trouble, nearest, status_of, tell
 from wordline.files import OutputFile, same_file
+from wordline.saved import compare, report
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -181,8 +182,10 @@ def run(
         path = None if timeline is None else str(timeline.path)
         with Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
             document = _core.run(
-                drive, load, list(sets), all_load_sets, seed, snapshot, progress, path, window, timeline_limit
-            )
+                drive, load, list(sets), all_load_sets, seed, snapshot, progress, path, window, timeline_limit,
+                # The summary says nothing of where the time went.
+                "json" in outputs or "report" in outputs,
+            )  # fmt: skip
         result = json.loads(document)
         finish(result, outputs, quiet, timeline)
     if result.get("partial"):
@@ -250,9 +253,9 @@ def finish(
     from wordline import jsontext
 
     def report_text() -> str:
-        from wordline import report
+        from wordline import report as page
 
-        return report.html(result)
+        return page.html(result)
 
     texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": report_text}
     failures = [] if timeline is None else finish_timeline(result.pop("timeline"), timeline)
@@ -447,6 +450,10 @@ def study(name: str | None, everything: bool, scorecard: bool, full: bool, out: 
     if partial:
         sys.exit(INTERRUPTED)
     return None
+
+
+wordline.add_command(report)
+wordline.add_command(compare)
 
 
 def print_json(value: object) -> None:

@@ -186,7 +186,7 @@ def boxes(figure: Figure) -> dict[str, str]:
         if name.startswith("time"):
             place, (first, last) = axes.get_position(), axes.get_xlim()
             box = (place.x0 * width, (1 - place.y1) * height, place.x1 * width, (1 - place.y0) * height)
-            found[name] = f'data-box="{" ".join(f"{v:.2f}" for v in box)}" data-span="{first!r} {last!r}"'
+            found[name] = f'data-box="{" ".join(f"{v:.2f}" for v in box)}" data-span="{float(first)!r} {float(last)!r}"'
     return found
 
 
@@ -208,8 +208,8 @@ def for_page(text: str, times: dict[str, str] | None = None) -> str:
     text = re.sub(r"font: ([\d.]+)px 'DejaVu Sans'", r"font-size: \1px; font-family: var(--letters)", text)
     for name, stand_in in COLOURS.items():
         text = text.replace(stand_in, f"var({name})")
-    # A tenth of a thousandth of a point is finer than any screen.
-    text = re.sub(r"(\d\.\d{2})\d+", r"\1", text)
+    # A hundredth of a point is finer than any screen.
+    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
     return re.sub(r">\s+<", "><", text).strip()
 
 
@@ -227,6 +227,11 @@ def latency_ticks(axis: Any, low_us: float, high_us: float) -> None:  # noqa: AN
     axis.set_major_locator(FixedLocator([m * 10.0**e for e in range(first, last + 1) for m in inner]))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda us, _: plain_latency(us)))
+
+
+def interval_words(series: dict[str, Any]) -> str:
+    """The length of the intervals of ``series``: ``64 ms``."""
+    return plain_latency(1e6 * series["interval_s"])
 
 
 def plain_latency(us: float) -> str:

@@ -17,6 +17,7 @@ from wordline.drawing import (
     Drawing,
     any_value,
     heat,
+    interval_words,
     is_narrow,
     latency_ticks,
     legend,
@@ -121,7 +122,7 @@ def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
         time_axes(figure, [axes], end_s)
         legend(axes, len(drawn))
 
-    return Drawing("Latency over time", f"All requests, in intervals of {units.duration(series['interval_s'])}.", plot)
+    return Drawing("Latency over time", f"All requests, in intervals of {interval_words(series)}.", plot)
 
 
 def middles(series: dict[str, Any]) -> list[float]:
@@ -149,7 +150,7 @@ def throughput_over_time(series: dict[str, Any], end_s: float) -> Drawing | None
         if rows[0]:
             legend(both[0], len(rows[0]))
 
-    words = f"What the drive completed, in intervals of {units.duration(series['interval_s'])}."
+    words = f"What the drive completed, in intervals of {interval_words(series)}."
     return Drawing("Throughput over time", words, plot, height=1.4)
 
 
@@ -269,7 +270,7 @@ def causes_over_time(result: dict[str, Any]) -> Drawing | None:
         )  # fmt: skip
 
     words = (
-        f"Of the latency of the requests that ended in an interval of {units.duration(interval)}, the share of each cause."
+        f"Of the latency of the requests that ended in an interval of {interval_words(told)}, the share of each cause."
     )
     return Drawing("Causes of latency over time", words, plot, height=0.75 + 0.5 * len(panels_of))
 
@@ -301,7 +302,7 @@ def dies_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None
         time_axes(figure, panels, end(result))
 
     words = (
-        f"Share of each interval of {units.duration(activity['interval_s'])} in which a die's cells were at work"
+        f"Share of each interval of {interval_words(activity)} in which a die's cells were at work"
         + (", and in which garbage collection held the die" if len(drawn) > 1 else "")
         + ". Full colour is all of it."
     )
@@ -322,7 +323,7 @@ def channels_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | 
         time_axes(figure, [axes], end(result))
 
     words = (
-        f"Share of each interval of {units.duration(activity['interval_s'])} in which a channel's bus was in use. "
+        f"Share of each interval of {interval_words(activity)} in which a channel's bus was in use. "
         f"Full colour is the largest, {units.percent(most)}."
     )
     return Drawing("Channels over time", words, plot, height=0.75)

@@ -16,6 +16,9 @@ LARGE = 0.1
 
 MOST_NAMED = 3
 
+MOSTLY = 0.5
+"""More of the time than all else together."""
+
 
 def sentences(result: Result) -> list[str]:
     """What was busiest, what set the pace, and what requests spent their time on."""
@@ -73,14 +76,19 @@ def pace(result: Result, busy: list[story.Part]) -> str:
         return f"{verdict[0].upper()}{verdict[1:]}."
     mean, closed = in_flight(result), is_closed(result)
     told = f"On average {units.three(mean)} requests were in flight, and no part was saturated"
+    if _share(result, "write", "buffer") >= MOSTLY:
+        return f"{told}; yet the write buffer was full, and the pace was that at which the flash emptied it."
     if closed:
         return f"{told}: the load sent the next request when one was done, so the latency of each set the pace."
-    waited = max((part for op in causes.OPS for cause, _, part in causes.shares(result, op) if cause.key == "slot"), default=0)
-    if waited >= LITTLE:
+    if max(_share(result, op, "slot") for op in causes.OPS) >= LITTLE:
         return f"{told}; yet requests waited for queue slots: they came in bursts."
     if closed is False:
         return f"{told}: the load set the pace, by the times at which its requests came."
     return f"{told}."
+
+
+def _share(result: Result, op: str, key: str) -> float:
+    return next((share for cause, _, share in causes.shares(result, op) if cause.key == key), 0.0)
 
 
 def spent(result: Result, op: str) -> str:

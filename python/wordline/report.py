@@ -183,8 +183,9 @@ def where_table(result: dict[str, Any]) -> dict[str, Any]:
             continue
         values = []
         for op in ops:
-            _, seconds, share = spent[op].get(cause.key, (cause, 0.0, 0.0))
-            values += [units.percent(share), units.latency(1e6 * seconds / result["latency_us"][op]["count"])]
+            _, seconds, share = spent[op].get(cause.key, (cause, None, None))
+            mean = None if seconds is None else 1e6 * seconds / result["latency_us"][op]["count"]
+            values += [units.percent(share), units.latency(mean)]
         rows.append((cause, values))
     return {"ops": ops, "rows": rows}
 

@@ -131,14 +131,12 @@ impl Activity {
         }
     }
 
-    /// Whether an interval has ended before `now`.
-    #[inline]
-    pub(crate) fn is_due(&self, now: Time) -> bool {
-        now >= self.end
+    /// When the current interval ends.
+    pub(crate) fn due(&self) -> Time {
+        self.end
     }
 
     /// Ends the intervals up to `now`; nothing of what happens at `now` may have happened.
-    #[cold]
     pub(crate) fn look(&mut self, kernel: &Kernel, now: Time) {
         while now >= self.end {
             let (_, doubled) = self.intervals.index(now);

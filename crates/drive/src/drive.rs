@@ -12,6 +12,7 @@ use crate::policy::link::LinkCosts;
 use crate::split::Split;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Op, Request, Time};
 use wordline_firmware::{ConfigError, Fault, Kernel, Plan};
 use wordline_flash::{Energy, EnergyConfig, Flash, WearCounts};
@@ -109,6 +110,11 @@ impl Wire {
     }
 }
 
+/// A drive from a snapshot measures nothing until it is told to.
+fn never() -> Time {
+    END_OF_TIME
+}
+
 /// A drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drive {
@@ -135,6 +141,9 @@ pub struct Drive {
     /// Not measured before that: then none.
     #[serde(skip)]
     activity: Option<Box<Activity>>,
+    /// When the current interval of it ends.
+    #[serde(skip, default = "never")]
+    activity_due: Time,
     #[serde(skip)]
     split: Option<Box<Split>>,
     verify: bool,
@@ -177,6 +186,7 @@ impl Drive {
             completions: Vec::new(),
             metrics: Metrics::new(0),
             activity: None,
+            activity_due: END_OF_TIME,
             split: None,
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
@@ -263,7 +273,9 @@ impl Drive {
         self.busy_before = (channels, dies);
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
-        self.activity = Some(Box::new(Activity::new(&self.kernel, self.now)));
+        let activity = Activity::new(&self.kernel, self.now);
+        self.activity_due = activity.due();
+        self.activity = Some(Box::new(activity));
         if self.split.is_some() {
             self.split_time(true);
         }
@@ -351,6 +363,15 @@ impl Drive {
         Ok(slot)
     }
 
+    /// An interval of the activity has ended, before anything happens at `now`.
+    #[cold]
+    fn look(&mut self, now: Time) {
+        if let Some(activity) = &mut self.activity {
+            activity.look(&self.kernel, now);
+            self.activity_due = activity.due();
+        }
+    }
+
     /// Handles the next event; false when nothing is in flight.
     ///
     /// # Errors
@@ -358,8 +379,8 @@ impl Drive {
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
         let Some(event) = self.queue.pop() else { return Ok(false) };
-        if let Some(activity) = self.activity.as_mut().filter(|activity| activity.is_due(event.time)) {
-            activity.look(&self.kernel, event.time);
+        if event.time >= self.activity_due {
+            self.look(event.time);
         }
         self.now = event.time;
         match event.kind {

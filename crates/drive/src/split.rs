@@ -121,13 +121,15 @@ impl Split {
         add(Cause::LinkIn, at.queued - submitted);
         add(Cause::Dispatch, at.served - at.queued);
         add(Cause::LinkOut, now - at.done);
+        // A write waits for the buffer before it comes into a queue. A read that comes later into one followed its data from another.
+        let before = if op == Op::Write { Cause::Buffer } else { Cause::Queue };
         let Some(account) = at.account else {
-            // No flash operation: the write was done when the buffer had taken it, the read when it was taken up.
-            return add(Cause::Buffer, at.done - at.served);
+            // No flash operation was needed in the end.
+            return add(before, at.done - at.served);
         };
         // A write may have been taken over by one that waits in the buffer already: its own time begins when it came.
         let ready = account.ready.clamp(at.served, at.done);
-        add(if account.merged { Cause::Merge } else { Cause::Buffer }, ready - at.served);
+        add(if account.merged { Cause::Merge } else { before }, ready - at.served);
         if account.overlaps {
             return add(Cause::Flash, at.done - ready);
         }

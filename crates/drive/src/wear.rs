@@ -49,7 +49,8 @@ mod tests {
     fn bars_hold_every_block() {
         let of = |values: &[u32]| histogram(values.iter().copied());
         assert_eq!(of(&[3, 3, 5]), json!({"first": 3, "width": 1, "blocks": [2, 0, 1]}));
-        assert_eq!(of(&[0, 63]), json!({"first": 0, "width": 1, "blocks": [[1].as_slice(), &[0; 62], &[1]].concat()}));
+        let ends = [[1].as_slice(), &[0; 62], &[1]].concat();
+        assert_eq!(of(&[0, 63]), json!({"first": 0, "width": 1, "blocks": ends}));
         let wide = of(&[10, 11, 12, 138]);
         assert_eq!((&wide["first"], &wide["width"]), (&json!(10), &json!(3)));
         assert_eq!(wide["blocks"].as_array().unwrap().len(), 43);

@@ -43,10 +43,6 @@ pub struct FlashOp {
     pub failed: bool,
     /// A read of the collector that is to move its page inside its plane.
     pub copy: bool,
-    /// Whether it waits for any of several dies; kept with `held`.
-    pub anywhere: bool,
-    /// Where accounts are kept: how long the collector had held its die, or all dies on average, when it became ready.
-    pub held: Time,
 }
 
 impl Default for FlashOp {
@@ -67,8 +63,6 @@ impl Default for FlashOp {
             buffered: false,
             failed: false,
             copy: false,
-            anywhere: false,
-            held: 0,
         }
     }
 }

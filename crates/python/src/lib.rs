@@ -120,7 +120,7 @@ fn load_keys() -> String {
 
 /// Runs a load on a drive.
 #[pyfunction]
-#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None))]
+#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, split=true))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -134,10 +134,11 @@ fn run(
     timeline: Option<&str>,
     window: Option<(u64, u64)>,
     limit: Option<u64>,
+    split: bool,
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
     let document =
-        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref()))?;
+        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref(), split))?;
     Ok(document.to_string())
 }
 

@@ -81,6 +81,7 @@ pub fn run(
     snapshot: Option<&str>,
     progress: Py<PyAny>,
     timeline: Option<&Wanted<'_>>,
+    split: bool,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets)?;
@@ -99,7 +100,7 @@ pub fn run(
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = reporter.interrupted;
     let title = &loaded.value.name;
-    drive.split_time(true);
+    drive.split_time(split);
     let drawn = if !partial {
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
         let (ran, drawn) = feed(&mut drive, load, opened, title, &mut report);

@@ -38,9 +38,20 @@ struct Begin {
     held_of_all: Time,
 }
 
+/// How things were when an operation came to wait.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    /// How long the collector had held its die, or the dies on average.
+    held: Time,
+    /// Whether it waits for any of several dies.
+    anywhere: bool,
+}
+
 /// The accounts of host operations.
 #[derive(Clone, Debug)]
 pub(super) struct Accounts {
+    /// By operation.
+    opens: Vec<Open>,
     /// By die.
     begins: Vec<Begin>,
     /// By request.
@@ -89,7 +100,8 @@ impl Kernel {
     /// Keeps the accounts of host operations, for `requests` requests at a time; 0 ends that.
     pub fn keep_accounts(&mut self, requests: usize) {
         let begins = vec![Begin::default(); self.dies.len()];
-        self.accounts = (requests > 0).then(|| Box::new(Accounts { begins, last: vec![None; requests] }));
+        self.accounts =
+            (requests > 0).then(|| Box::new(Accounts { opens: Vec::new(), begins, last: vec![None; requests] }));
     }
 
     /// The account of the operation of a request that ended last, since the last call.
@@ -104,9 +116,12 @@ impl Kernel {
             Constraint::Plane(plane) => self.dies[self.planes_per_die.quotient(plane) as usize].held(self.now),
             _ => self.holdings.mean(self.now, self.dies.len()),
         };
-        let op = self.slab.get_mut(slot);
-        op.held = held;
-        op.anywhere = !matches!(constraint, Constraint::Plane(_));
+        let Some(accounts) = &mut self.accounts else { return };
+        // It grows with the slab of operations, and no further.
+        if accounts.opens.len() <= slot as usize {
+            accounts.opens.resize(slot as usize + 1, Open::default());
+        }
+        accounts.opens[slot as usize] = Open { held, anywhere: !matches!(constraint, Constraint::Plane(_)) };
     }
 
     /// A command begins on a die.
@@ -119,17 +134,17 @@ impl Kernel {
     }
 
     /// A command of a die has ended that did `op` for the host. The times booked for a command end with it.
-    pub(super) fn close_account(&mut self, die: u32, op: &FlashOp) {
+    pub(super) fn close_account(&mut self, die: u32, slot: u32, op: &FlashOp) {
         let (cells, bus_wait) = self.flash.die_progress(die);
         let state = &self.dies[die as usize];
         let Some(accounts) = &mut self.accounts else { return };
         let Some(last) = accounts.last.get_mut(op.owner as usize) else { return };
-        let begin = accounts.begins[die as usize];
-        let held = if op.anywhere { begin.held_of_all } else { state.held };
+        let (begin, open) = (accounts.begins[die as usize], accounts.opens[slot as usize]);
+        let held = if open.anywhere { begin.held_of_all } else { state.held };
         *last = Some(Account {
             ready: op.ready,
             started: state.since,
-            collector: held.saturating_sub(op.held),
+            collector: held.saturating_sub(open.held),
             cells: cells - begin.cells,
             bus_wait: bus_wait - begin.bus_wait,
             merged: op.merge,

@@ -41,13 +41,15 @@ impl Kernel {
             let mut slot = page;
             while slot != NONE {
                 let op = *self.slab.get(slot);
-                if self.accounts.is_some() && class.is_host() {
-                    self.close_account(die, &op);
-                }
                 // Freed slots are linked by the same field: what follows must be known before.
                 match class {
                     Class::HostRead if op.merge => self.merged(slot),
-                    Class::HostRead | Class::HostWrite => self.host_done(slot, &op, op.ready < collector_end),
+                    Class::HostRead | Class::HostWrite => {
+                        if self.accounts.is_some() {
+                            self.close_account(die, slot, &op);
+                        }
+                        self.host_done(slot, &op, op.ready < collector_end);
+                    }
                     Class::GcRead if op.copy => self.copied(slot, &op),
                     Class::GcRead => self.moved_out(slot, &op),
                     Class::GcWrite => {
