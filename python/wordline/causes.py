@@ -30,7 +30,9 @@ class Cause:
 
 
 CAUSES = (
-    Cause("slot", "queue slot", "waiting for a queue slot", "Waiting at the host for a free queue slot.", drawing.FAINT),
+    Cause(
+        "slot", "queue slot", "waiting for a queue slot", "Waiting at the host for a free queue slot.", drawing.FAINT
+    ),
     Cause(
         "link_in",
         "link in",
@@ -38,7 +40,9 @@ CAUSES = (
         "The command, and a write's data, on the way to the drive; waiting for the link included.",
         drawing.GREEN,
     ),
-    Cause("dispatch", "dispatch", "waiting to be taken up", "In the drive, waiting to be taken up.", drawing.FAINT, "//"),
+    Cause(
+        "dispatch", "dispatch", "waiting to be taken up", "In the drive, waiting to be taken up.", drawing.FAINT, "//"
+    ),
     Cause(
         "buffer",
         "buffer room",
@@ -46,7 +50,9 @@ CAUSES = (
         "Waiting for room in the write buffer: the flash took data more slowly than they came.",
         drawing.PURPLE,
     ),
-    Cause("merge", "merge", "reading old data", "Reading old data to complete partly written units.", drawing.PURPLE, "//"),
+    Cause(
+        "merge", "merge", "reading old data", "Reading old data to complete partly written units.", drawing.PURPLE, "//"
+    ),
     Cause(
         "queue",
         "die queue",

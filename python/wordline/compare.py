@@ -1,4 +1,4 @@
-"""Several runs side by side: their main figures as ratios to the first, what differs in their settings, their figures overlaid."""
+"""Several runs side by side: main figures as ratios to the first, what differs in the settings, figures overlaid."""
 
 from __future__ import annotations
 
@@ -81,6 +81,15 @@ def _busy(name: str) -> Callable[[Result], float | None]:
     return lambda result: next((part.mean for part in story.parts(result) if part.name == name), None)
 
 
+LATENCIES = {
+    "mean": "mean",
+    "p50": "50 %",
+    "p99": "99 %",
+    "p99_9": "99.9 %",
+    "p99_99": "99.99 %",
+    "max": "slowest",
+}
+
 FIGURES: tuple[tuple[str, Callable[[Result], float | None], Callable[[Any], str]], ...] = (
     ("requests", lambda result: result["requests"], units.count),
     ("simulated time", lambda result: result["simulated_s"], units.duration),
@@ -89,7 +98,7 @@ FIGURES: tuple[tuple[str, Callable[[Result], float | None], Callable[[Any], str]
     *(
         (f"{op} {label}", _latency(op, key), units.latency)
         for op in ("read", "write")
-        for key, label in (("mean", "mean"), ("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"), ("p99_99", "99.99 %"), ("max", "slowest"))
+        for key, label in LATENCIES.items()
     ),
     ("write amplification", lambda result: result.get("write_amplification"), units.three),
     ("blocks collected", lambda result: result["gc"]["collections"], units.count),
@@ -241,9 +250,7 @@ def distribution(runs: Sequence[Run]) -> Drawing | None:
 def _legend(figure: Figure, runs: Sequence[Run]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D([], [], color=colour, linestyle=style) for (colour, style), _ in zip(LOOKS, runs, strict=False)
-    ]
+    handles = [Line2D([], [], color=colour, linestyle=style) for (colour, style), _ in zip(LOOKS, runs, strict=False)]
     figure.legend(
         handles, [run.name for run in runs], loc="outside upper left", ncols=1 if is_narrow(figure) else 3,
     )  # fmt: skip

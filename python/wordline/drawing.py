@@ -199,7 +199,7 @@ def for_page(text: str, times: dict[str, str] | None = None) -> str:
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     for name, attributes in (times or {}).items():
         text = text.replace(f'<g id="{name}">', f'<g class="time" {attributes}>')
-    text = re.sub(r'<g id="(data|xaxis)\d*"', r'<g class="\1"', text)
+    text = re.sub(r'<g id="(data|xaxis|on-colour)\d*"', r'<g class="\1"', text)
     text = re.sub(r'<g (clip-path="[^"]*")>(\s*<image)', r'<g class="data" \1>\2', text)
     # Names such as "axes_1" repeat in every figure; references go to hashed names only.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
@@ -270,7 +270,7 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) 
 
 
 def heat(axes: Axes, rows: Sequence[Sequence[float]], interval_s: float, colour: str) -> None:
-    """A map of shares, 0 to 1: a row for each part, from above, a column for each interval. Nought is the page itself."""
+    """A map of shares, 0 to 1: a row for each part, a column for each interval. Nought is the page itself."""
     import numpy
     from matplotlib.colors import to_rgb
 

@@ -217,7 +217,15 @@ def where_time_went(result: dict[str, Any]) -> Drawing | None:
                     linewidth=0.6, label=label,
                 )  # fmt: skip
                 if share >= (0.12 if is_narrow(figure) else 0.05) and not cause.hatch:
-                    axes.text(left + share / 2, row, units.percent(share), ha="center", va="center", color=PAPER)
+                    axes.text(
+                        left + share / 2,
+                        row,
+                        units.percent(share),
+                        ha="center",
+                        va="center",
+                        color=PAPER,
+                        gid="on-colour",
+                    )
                 left += share
         axes.set_yticks(range(len(bars)), list(bars))
         axes.set_ylim(len(bars) - 0.5, -0.5)
@@ -388,7 +396,7 @@ def wear(worn: dict[str, Any]) -> Drawing | None:
         right.yaxis.set_major_locator(MaxNLocator(5))
 
     words = (
-        "How many blocks have had how many erases since the drive was new, preconditioning included; and the mean of each "
-        "plane."
+        "How many blocks have had how many erases since the drive was new, preconditioning included; "
+        "and the mean of each plane."
     )
     return Drawing("Wear of the blocks", words, plot, height=0.85)

@@ -1,4 +1,4 @@
-"""What limited a run, from its figures: how busy the parts were, how many requests were in flight, where their time went."""
+"""What limited a run, from its figures: busy parts, requests in flight, and where their time went."""
 
 from __future__ import annotations
 

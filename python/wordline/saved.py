@@ -16,7 +16,19 @@ from wordline.files import OutputFile
 SCHEMA = 1
 """The layout of results that this version reads."""
 
-NEEDED = ("version", "digest", "config", "drive", "simulated_s", "requests", "iops", "latency_us", "flash", "gc", "wear")
+NEEDED = (
+    "version",
+    "digest",
+    "config",
+    "drive",
+    "simulated_s",
+    "requests",
+    "iops",
+    "latency_us",
+    "flash",
+    "gc",
+    "wear",
+)
 """Without these a file holds no result, whatever it says of its schema."""
 
 
@@ -45,8 +57,8 @@ def read(name: str) -> dict[str, Any]:
     if result["schema"] != SCHEMA:
         version = result.get("version", "of another age")
         raise Trouble(
-            f"{name}: a result of schema {json.dumps(result['schema'])}, written by Wordline {version}; this version reads "
-            f"schema {SCHEMA}"
+            f"{name}: a result of schema {json.dumps(result['schema'])}, written by Wordline {version}; "
+            f"this version reads schema {SCHEMA}"
         )
     missing = [key for key in NEEDED if key not in result]
     if missing:

@@ -59,6 +59,13 @@
     }
   }
 
+  function nameAxis(axis) {
+    if (!axis.lowest) return;
+    const name = make("text", { class: "tick-name", x: (axis.x0 + axis.x1) / 2, y: axis.y1 + 29 });
+    name.textContent = "simulated time (s)";
+    axis.ticks.append(name);
+  }
+
   function draw() {
     const [from, to] = shown;
     const isWhole = from <= whole[0] && to >= whole[1];
@@ -71,7 +78,9 @@
         if (isWhole) layer.removeAttribute("transform");
         else layer.setAttribute("transform", `translate(${axis.x0 - start * scale} 0) scale(${scale} 1)`);
       }
-      if (!isWhole) drawTicks(axis);
+      if (isWhole) continue;
+      drawTicks(axis);
+      nameAxis(axis);
     }
     bar.classList.toggle("held", !isWhole);
     for (const button of bar.querySelectorAll("[data-part]")) button.disabled = isWhole;
