@@ -43,10 +43,10 @@ def held_by_gc(result: Result) -> float:
     """The share of time in which garbage collection held the dies, on average."""
     activity = result.get("activity") or {}
     rows, interval = activity.get("dies_gc") or [], activity.get("interval_s") or 0.0
-    whole = result.get("simulated_s") or 0.0
+    whole = activity.get("end_s") or 0.0
     if not rows or not rows[0] or not whole:
         return 0.0
-    # The last interval may be cut off by the end of the run.
+    # The last interval may be cut off by the end.
     last = len(rows[0]) - 1
     lengths = [interval] * last + [max(0.0, whole - last * interval)]
     held = sum(share * length for row in rows for share, length in zip(row, lengths, strict=True))
@@ -78,6 +78,8 @@ def pace(result: Result, busy: list[story.Part]) -> str:
     told = f"On average {units.three(mean)} requests were in flight, and no part was saturated"
     if _share(result, "write", "buffer") >= MOSTLY:
         return f"{told}; yet the write buffer was full, and the pace was that at which the flash emptied it."
+    if queued(result) >= MOSTLY:
+        return f"{told}; yet requests spent most of their time in the queues of dies, of which some were wanted more than others."
     if closed:
         return f"{told}: the load sent the next request when one was done, so the latency of each set the pace."
     if max(_share(result, op, "slot") for op in causes.OPS) >= LITTLE:
@@ -89,6 +91,14 @@ def pace(result: Result, busy: list[story.Part]) -> str:
 
 def _share(result: Result, op: str, key: str) -> float:
     return next((share for cause, _, share in causes.shares(result, op) if cause.key == key), 0.0)
+
+
+def queued(result: Result) -> float:
+    """The share of the time of all reads and writes that they spent in the queues of dies."""
+    spent_on = (result.get("time_of") or {}).get
+    whole = sum(sum((spent_on(op) or {}).values()) for op in causes.OPS)
+    waited = sum((spent_on(op) or {}).get(key, 0.0) for op in causes.OPS for key in ("queue", "queue_gc"))
+    return waited / whole if whole else 0.0
 
 
 def spent(result: Result, op: str) -> str:

@@ -176,7 +176,7 @@ impl Activity {
         self.end = self.intervals.end(self.dies.cells.len() / self.dies.seen.len());
     }
 
-    /// As the result has it, up to `now`.
+    /// As the result has it, up to `now`: a drive may work on after its last completion.
     #[must_use]
     pub fn document(&self, kernel: &Kernel, now: Time) -> Value {
         let mut whole = self.clone();
@@ -190,6 +190,7 @@ impl Activity {
         }
         json!({
             "interval_s": whole.intervals.length as f64 / 1e12,
+            "end_s": (now - self.intervals.start) as f64 / 1e12,
             "channels": whole.channels.shares(&lengths),
             "dies": whole.dies.shares(&lengths),
             "dies_gc": whole.collector.shares(&lengths),
