@@ -79,7 +79,10 @@ def pace(result: Result, busy: list[story.Part]) -> str:
     if _share(result, "write", "buffer") >= MOSTLY:
         return f"{told}; yet the write buffer was full, and the pace was that at which the flash emptied it."
     if queued(result) >= MOSTLY:
-        return f"{told}; yet requests spent most of their time in the queues of dies, of which some were wanted more than others."
+        return (
+            f"{told}; yet requests spent most of their time in the queues of dies, of which some were wanted more than "
+            "others."
+        )
     if closed:
         return f"{told}: the load sent the next request when one was done, so the latency of each set the pace."
     if max(_share(result, op, "slot") for op in causes.OPS) >= LITTLE:
