@@ -14,6 +14,7 @@ import click
 
 from wordline.errors import FAILED, INTERRUPTED, Trouble, nearest, status_of, tell
 from wordline.files import OutputFile, same_file
+from wordline.saved import compare, report
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -223,6 +224,8 @@ def run(
                 *about_timeline,
                 wanted_tables,
                 job_by_job=fio_name is not None,
+                # The summary says nothing of where the time went.
+                split="json" in outputs or "report" in outputs,
             )
         result = json.loads(document)
         finish(result, outputs, quiet, timeline)
@@ -331,9 +334,9 @@ def finish(
     from wordline import jsontext
 
     def report_text() -> str:
-        from wordline import report
+        from wordline import report as page
 
-        return report.html(result)
+        return page.html(result)
 
     fio = result.pop("fio", None)
     texts = {
@@ -630,6 +633,10 @@ def study(name: str | None, everything: bool, scorecard: bool, full: bool, out: 
     if partial:
         sys.exit(INTERRUPTED)
     return None
+
+
+wordline.add_command(report)
+wordline.add_command(compare)
 
 
 def print_json(value: object) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from wordline import aged, checking, figures, story, units
+from wordline import aged, causes, checking, figures, limits, story, units
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -27,8 +29,61 @@ PERCENTILES = {
 OPS = ("read", "write", "trim", "flush")
 
 
+TIMED = ("latency", "throughput", "causes", "space", "dies-map", "channels-map")
+"""Figures over simulated time, which a reader zooms together."""
+
+SECTIONS = {
+    "latency": "Latency",
+    "where": "Where the time went",
+    "over-time": "Over time",
+    "utilisation": "Utilisation",
+    "wear": "Wear",
+    "flash": "Flash",
+    "drive": "Drive",
+    "start": "Start",
+    "workload": "Load",
+    "configuration": "Configuration",
+    "provenance": "Provenance",
+}
+"""Sections of the page by their names in it."""
+
+
 def html(result: dict[str, Any]) -> str:
     """The whole page for ``result``."""
+    drawings = figures.all_of(result)
+    timed = [drawings[key] for key in TIMED if key in drawings]
+    at_start = list(start(result))
+    absent = {
+        *([] if "where" in drawings else ["where"]),
+        *([] if timed else ["over-time"]),
+        *([] if "wear" in drawings else ["wear"]),
+        *([] if at_start else ["start"]),
+    }
+    return render(
+        "report.html.j2",
+        title=f"{story.load_name(result)} on {story.drive_name(result)}",
+        partial=story.partial(result),
+        paragraph=story.paragraph(result),
+        limits=limits.sentences(result),
+        tiles=list(tiles(result)),
+        sections=[(key, name) for key, name in SECTIONS.items() if key not in absent],
+        latency=latency_table(result),
+        drawings=defaultdict(lambda: None, drawings),
+        timed=timed,
+        where=where_table(result),
+        link=link_words(result),
+        work=list(work(result)),
+        drive=list(checking.figures(result["drive"])),
+        config=list(config_rows(result)),
+        workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
+        start=at_start,
+        value_text=checking.value_text,
+        provenance=list(provenance(result)),
+    )
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401
+    """A page from its template."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -39,23 +94,7 @@ def html(result: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(tight=tight, breakable=breakable)
-    page = environment.get_template("report.html.j2").render(
-        title=f"{story.load_name(result)} on {story.drive_name(result)}",
-        partial=story.partial(result),
-        paragraph=story.paragraph(result),
-        tiles=list(tiles(result)),
-        latency=latency_table(result),
-        drawings=drawings(result),
-        link=link_words(result),
-        work=list(work(result)),
-        drive=list(checking.figures(result["drive"])),
-        config=list(config_rows(result)),
-        workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
-        start=list(start(result)),
-        value_text=checking.value_text,
-        provenance=list(provenance(result)),
-    )
-    return page + "\n"
+    return environment.get_template(template).render(**values) + "\n"
 
 
 def tight(text: str) -> str:
@@ -68,21 +107,6 @@ def breakable(key: str) -> Markup:
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(key))))
-
-
-def drawings(result: dict[str, Any]) -> dict[str, figures.Drawing | None]:
-    """The figures by the section they belong to; None where there is nothing to show."""
-    series = result.get("series") or {}
-    busy = result.get("utilisation") or {}
-    timed = bool(series.get("start_s"))
-    return {
-        "distribution": figures.distribution(result.get("cdf") or {}),
-        "latency": figures.latency_over_time(series) if timed else None,
-        "throughput": figures.throughput_over_time(series) if timed else None,
-        "space": figures.space_over_time(series) if timed else None,
-        "channels": figures.utilisation(busy.get("channels") or [], "channel"),
-        "dies": figures.utilisation(busy.get("dies") or [], "die"),
-    }
 
 
 def tiles(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -149,11 +173,41 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
 
 
-def config_rows(result: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Every key of the drive with its value and, if it is no default, where it was set."""
+def where_table(result: dict[str, Any]) -> dict[str, Any]:
+    """Where the time went: ``ops`` and ``rows``, each a cause with its share and its mean for each operation."""
+    spent = {op: {part[0].key: part for part in causes.shares(result, op)} for op in causes.OPS}
+    ops = [op for op, parts in spent.items() if parts]
+    rows = []
+    for cause in causes.CAUSES:
+        if not any(cause.key in spent[op] for op in ops):
+            continue
+        values = []
+        for op in ops:
+            _, seconds, share = spent[op].get(cause.key, (cause, None, None))
+            mean = None if seconds is None else 1e6 * seconds / result["latency_us"][op]["count"]
+            values += [units.percent(share), units.latency(mean)]
+        rows.append((cause, values))
+    return {"ops": ops, "rows": rows}
+
+
+def config_rows(result: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Every key of the drive with its value and, if it was changed, where, and what the preset has."""
     origins = {change["key"]: change.get("origin") or "changed" for change in result.get("changes") or []}
+    preset = preset_of(result) if origins else {}
     for key, value in checking.flat(result["config"]):
-        yield key, checking.value_text(value), origins.get(key, "")
+        before = checking.value_text(preset[key]) if key in preset else ""
+        text = checking.value_text(value)
+        yield {"key": key, "value": text, "origin": origins.get(key, ""), "preset": before if before != text else ""}
+
+
+def preset_of(result: dict[str, Any]) -> dict[str, Any]:
+    """The keys of the preset of the drive's name, if this version of the program has it and made the result."""
+    from wordline import _core
+
+    name = result["config"].get("name")
+    if result["version"] != _core.version() or all(drive["name"] != name for drive in json.loads(_core.drives())):
+        return {}
+    return dict(checking.flat(json.loads(_core.check(name, []))["config"]))
 
 
 def start(result: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -102,7 +102,7 @@ def headline(result: Result) -> str:
 
 
 def paragraph(result: Result) -> list[str]:
-    """A few sentences that tell the whole run."""
+    """A few sentences that tell what was done."""
     told = [
         f"{drive_name(result)} ran {load_name(result)}: {units.some(result['requests'], 'request')} in "
         f"{units.duration(result['simulated_s'])} of simulated time, which is {units.short(result['iops'])} requests a "
@@ -110,11 +110,6 @@ def paragraph(result: Result) -> list[str]:
     ]
     told += _latency(result["latency_us"]["all"])
     told += _flash(result)
-    busy = parts(result)
-    if busy:
-        told.append(
-            f"Busiest: the {busy[0].name}, {units.percent(busy[0].mean)} of the time{busy[0].range()}; {verdict(busy)}."
-        )
     return told
 
 

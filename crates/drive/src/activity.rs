@@ -1,118 +1,228 @@
-//! How busy dies and channels were over time, and with whose work: a small picture of every run.
+//! How busy channels and dies were over time, in constant memory: intervals that double when they become too many.
 //!
-//! The drive keeps sums of busy time anyway; they are looked at whenever an interval ends, at exactly that time. So a request
-//! costs nothing here. When there are too many intervals, two become one.
+//! Nothing is counted as it happens. The flash keeps sums anyway, and at the end of each interval their growth is taken.
 
-use crate::drive::Drive;
 use serde_json::{json, Value};
-use wordline_base::time::US;
+use wordline_base::time::MS;
 use wordline_base::Time;
-use wordline_firmware::policy::arbiter::{Class, CLASSES};
+use wordline_firmware::Kernel;
 
-/// Most intervals, and most values of a picture: a die in an interval is one.
-const MOST_INTERVALS: usize = 200;
-const MOST_VALUES: usize = 1 << 14;
-const SHORTEST: Time = 100 * US;
+/// Most values of a map; a drive with more dies has fewer intervals.
+const MOST_CELLS: usize = 1 << 15;
+const MOST_INTERVALS: usize = 256;
+const FEWEST_INTERVALS: usize = 32;
+const FIRST_INTERVAL: Time = MS / 8;
 
-/// Sums of busy time at the ends of intervals.
-#[derive(Clone, Debug)]
-pub struct Activity {
-    start: Time,
-    interval: Time,
-    /// When the current interval ends.
-    pub(crate) due: Time,
+/// Intervals of equal length from a start on, which double instead of becoming more than `most`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Intervals {
+    pub start: Time,
+    pub length: Time,
     most: usize,
-    /// Values of one look: the classes of each die, then the channels.
-    width: usize,
-    /// One look behind the other, the first at the start.
-    looks: Vec<Time>,
 }
 
-impl Default for Activity {
-    fn default() -> Self {
-        Self { start: 0, interval: SHORTEST, due: Time::MAX, most: MOST_INTERVALS, width: 0, looks: Vec::new() }
+impl Intervals {
+    pub fn new(start: Time, most: usize) -> Self {
+        Self { start, length: FIRST_INTERVAL, most }
     }
+
+    /// The index of the interval that holds `now`, and how often all intervals had to double to have it.
+    pub fn index(&mut self, now: Time) -> (usize, u32) {
+        let mut doubled = 0;
+        while (now - self.start) / self.length >= self.most as u64 {
+            self.length *= 2;
+            doubled += 1;
+        }
+        (((now - self.start) / self.length) as usize, doubled)
+    }
+
+    pub fn end(&self, index: usize) -> Time {
+        self.start + (index as u64 + 1) * self.length
+    }
+}
+
+/// A sum for each of several parts, and how it grew in each interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Growth {
+    seen: Vec<Time>,
+    /// Booked, and still to come: the flash books a use when it begins.
+    ahead: Vec<Time>,
+    /// By interval, then part.
+    cells: Vec<Time>,
+}
+
+impl Growth {
+    fn new(sums: impl Iterator<Item = Time>) -> Self {
+        let seen: Vec<Time> = sums.collect();
+        Self { ahead: vec![0; seen.len()], seen, cells: Vec::new() }
+    }
+
+    /// Ends an interval of the given length.
+    fn end(&mut self, length: Time, sums: impl Iterator<Item = Time>) {
+        for ((sum, seen), ahead) in sums.zip(&mut self.seen).zip(&mut self.ahead) {
+            let grown = sum - *seen + *ahead;
+            *seen = sum;
+            *ahead = grown.saturating_sub(length);
+            self.cells.push(grown - *ahead);
+        }
+    }
+
+    /// Makes one interval of each two.
+    fn double(&mut self) {
+        let parts = self.seen.len();
+        let merged = |pair: &[Time]| -> Vec<Time> {
+            (0..parts).map(|part| pair[part] + pair.get(parts + part).copied().unwrap_or(0)).collect()
+        };
+        self.cells = self.cells.chunks(2 * parts).flat_map(merged).collect();
+    }
+
+    /// Shares of `intervals`, by part: thousandths are enough for a map.
+    fn shares(&self, lengths: &[Time]) -> Vec<Vec<f64>> {
+        let parts = self.seen.len();
+        let share = |cell: Time, length: Time| (1e3 * cell as f64 / length.max(1) as f64).round().min(1e3) / 1e3;
+        (0..parts)
+            .map(|part| {
+                lengths.iter().enumerate().map(|(i, &length)| share(self.cells[i * parts + part], length)).collect()
+            })
+            .collect()
+    }
+}
+
+/// How busy channels and dies were over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    intervals: Intervals,
+    /// End of the current interval.
+    end: Time,
+    channels: Growth,
+    /// Cells at work.
+    dies: Growth,
+    /// Commands of the collector.
+    collector: Growth,
+}
+
+fn channels(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
+    let flash = kernel.flash();
+    (0..flash.geometry().channels).map(|channel| flash.channel_times(channel).busy)
+}
+
+fn dies(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
+    let flash = kernel.flash();
+    (0..flash.geometry().dies()).map(|die| flash.die_progress(die).0)
+}
+
+fn collector(kernel: &Kernel, now: Time) -> impl Iterator<Item = Time> + '_ {
+    (0..kernel.flash().geometry().dies()).map(move |die| kernel.held_by_collector(die, now))
 }
 
 impl Activity {
-    /// From now on.
-    pub(crate) fn new(drive: &Drive) -> Self {
-        let geometry = *drive.kernel().flash().geometry();
-        let dies = geometry.dies() as usize;
-        let mut activity = Self {
-            start: drive.now(),
-            due: drive.now() + SHORTEST,
-            // An even number, so that pairs of intervals become one.
-            most: (MOST_VALUES / dies).clamp(16, MOST_INTERVALS) & !1,
-            width: dies * CLASSES + geometry.channels as usize,
-            ..Self::default()
-        };
-        look(drive, drive.now(), &mut activity.looks);
-        activity
-    }
-
-    /// Ends the intervals that end up to `now`; the drive is as it was before its event of that time.
-    pub(crate) fn advance(&mut self, drive: &Drive, now: Time) {
-        while self.due <= now {
-            look(drive, self.due, &mut self.looks);
-            if self.looks.len() / self.width > self.most {
-                self.halve();
-            }
-            self.due = self.start + self.interval * (self.looks.len() / self.width) as Time;
-        }
-    }
-
-    /// Keeps every second look.
-    fn halve(&mut self) {
-        let looks = self.looks.len() / self.width;
-        for at in 1..=looks / 2 {
-            self.looks.copy_within(2 * at * self.width..(2 * at + 1) * self.width, at * self.width);
-        }
-        self.looks.truncate((looks / 2 + 1) * self.width);
-        self.interval *= 2;
-    }
-
-    /// Busy shares up to now in thousandths: for each task, and for the channels, a list of intervals for each unit.
+    /// Nothing seen yet, from `now` on.
     #[must_use]
-    pub fn document(&self, drive: &Drive) -> Value {
-        let geometry = *drive.kernel().flash().geometry();
-        let dies = geometry.dies() as usize;
-        let mut looks = self.looks.clone();
-        let last = self.start + self.interval * (looks.len() / self.width.max(1)).saturating_sub(1) as Time;
-        if drive.now() > last {
-            look(drive, drive.now(), &mut looks);
+    pub fn new(kernel: &Kernel, now: Time) -> Self {
+        let parts = kernel.flash().geometry().dies() as usize;
+        let most = (MOST_CELLS / parts.max(1)).clamp(FEWEST_INTERVALS, MOST_INTERVALS);
+        let intervals = Intervals::new(now, most);
+        Self {
+            end: intervals.end(0),
+            intervals,
+            channels: Growth::new(channels(kernel)),
+            dies: Growth::new(dies(kernel)),
+            collector: Growth::new(collector(kernel, now)),
         }
-        let rows: Vec<&[Time]> = looks.chunks(self.width.max(1)).collect();
-        let end = |index: usize| (self.start + self.interval * index as Time).min(drive.now());
-        let shares = |of: &dyn Fn(&[Time]) -> Time| -> Vec<u64> {
-            let share = |(index, pair): (usize, &[&[Time]])| {
-                let length = (end(index + 1) - end(index)).max(1);
-                ((of(pair[1]) - of(pair[0])) * 1_000 + length / 2) / length
-            };
-            rows.windows(2).enumerate().map(share).collect()
-        };
-        let of_dies = |classes: &[Class]| -> Vec<Vec<u64>> {
-            let sum = |row: &[Time], die: usize| classes.iter().map(|&c| row[die * CLASSES + c as usize]).sum::<Time>();
-            (0..dies).map(|die| shares(&|row| sum(row, die))).collect()
-        };
-        let channels: Vec<Vec<u64>> =
-            (0..geometry.channels as usize).map(|channel| shares(&|row| row[dies * CLASSES + channel])).collect();
+    }
+
+    /// When the current interval ends.
+    pub(crate) fn due(&self) -> Time {
+        self.end
+    }
+
+    /// Ends the intervals up to `now`; nothing of what happens at `now` may have happened.
+    pub(crate) fn look(&mut self, kernel: &Kernel, now: Time) {
+        while now >= self.end {
+            let (_, doubled) = self.intervals.index(now);
+            if doubled > 0 {
+                self.double(doubled);
+                continue;
+            }
+            self.close(kernel, self.end, self.intervals.length);
+            let done = self.dies.cells.len() / self.dies.seen.len();
+            self.end = self.intervals.end(done);
+        }
+    }
+
+    fn close(&mut self, kernel: &Kernel, at: Time, length: Time) {
+        self.channels.end(length, channels(kernel));
+        self.dies.end(length, dies(kernel));
+        self.collector.end(length, collector(kernel, at));
+    }
+
+    /// Makes intervals longer: what has ended is merged, and the last of it may be open again.
+    fn double(&mut self, times: u32) {
+        for _ in 0..times {
+            let done = self.dies.cells.len() / self.dies.seen.len();
+            let all = [&mut self.channels, &mut self.dies, &mut self.collector];
+            if done % 2 == 0 {
+                all.into_iter().for_each(Growth::double);
+            } else {
+                // The last one is half of an interval that has not ended: what it holds is counted again when that ends.
+                for growth in all {
+                    let from = growth.cells.len() - growth.seen.len();
+                    let half = growth.cells.split_off(from);
+                    growth.ahead.iter_mut().zip(half).for_each(|(ahead, grown)| *ahead += grown);
+                    growth.double();
+                }
+            }
+        }
+        self.end = self.intervals.end(self.dies.cells.len() / self.dies.seen.len());
+    }
+
+    /// As the result has it, up to `now`: a drive may work on after its last completion.
+    #[must_use]
+    pub fn document(&self, kernel: &Kernel, now: Time) -> Value {
+        let mut whole = self.clone();
+        whole.look(kernel, now);
+        let done = whole.dies.cells.len() / whole.dies.seen.len();
+        let mut lengths = vec![whole.intervals.length; done];
+        let rest = now - (whole.intervals.start + done as u64 * whole.intervals.length);
+        if rest > 0 {
+            whole.close(kernel, now, rest);
+            lengths.push(rest);
+        }
         json!({
-            "interval_s": self.interval as f64 / 1e12,
-            "end_s": (drive.now() - self.start) as f64 / 1e12,
-            "unit": "thousandths",
-            "dies": {
-                "host_read": of_dies(&[Class::HostRead]),
-                "host_write": of_dies(&[Class::HostWrite]),
-                "gc": of_dies(&[Class::GcRead, Class::GcWrite, Class::GcErase]),
-            },
-            "channels": channels,
+            "interval_s": whole.intervals.length as f64 / 1e12,
+            "end_s": (now - self.intervals.start) as f64 / 1e12,
+            "channels": whole.channels.shares(&lengths),
+            "dies": whole.dies.shares(&lengths),
+            "dies_gc": whole.collector.shares(&lengths),
         })
     }
 }
 
-fn look(drive: &Drive, at: Time, into: &mut Vec<Time>) {
-    let flash = drive.kernel().flash();
-    (0..flash.geometry().dies()).for_each(|die| into.extend(drive.kernel().occupied(die, at)));
-    into.extend((0..flash.geometry().channels).map(|channel| flash.channel_used(channel, at)));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_double_instead_of_becoming_more() {
+        let mut intervals = Intervals::new(1_000, 4);
+        assert_eq!(intervals.index(1_000), (0, 0));
+        assert_eq!(intervals.index(1_000 + 4 * FIRST_INTERVAL - 1), (3, 0));
+        assert_eq!(intervals.index(1_000 + 4 * FIRST_INTERVAL), (2, 1));
+        assert_eq!(intervals.index(1_000 + 33 * FIRST_INTERVAL), (2, 3));
+        assert_eq!(intervals.end(2), 1_000 + 48 * FIRST_INTERVAL);
+    }
+
+    #[test]
+    fn what_is_booked_ahead_falls_into_the_intervals_in_which_it_happens() {
+        let mut growth = Growth::new([5, 0].into_iter());
+        // The first part books 25 at once; the second 4 in each interval.
+        growth.end(10, [30, 4].into_iter());
+        growth.end(10, [30, 8].into_iter());
+        growth.end(10, [30, 12].into_iter());
+        growth.end(10, [31, 16].into_iter());
+        assert_eq!(growth.cells, [10, 4, 10, 4, 5, 4, 1, 4]);
+        growth.double();
+        assert_eq!(growth.cells, [20, 8, 6, 8]);
+        assert_eq!(growth.shares(&[20, 20]), [[1.0, 0.3], [0.4, 0.4]]);
+    }
 }

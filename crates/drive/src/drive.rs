@@ -9,9 +9,11 @@ use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::link::LinkCosts;
+use crate::split::Split;
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Op, Request, Time};
 use wordline_firmware::{ConfigError, Fault, Kernel, Plan};
 use wordline_flash::{Energy, EnergyConfig, Flash, WearCounts};
@@ -133,6 +135,11 @@ impl Wire {
     }
 }
 
+/// A drive from a snapshot measures nothing until it is told to.
+fn never() -> Time {
+    END_OF_TIME
+}
+
 /// A drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drive {
@@ -157,11 +164,16 @@ pub struct Drive {
     /// Where requests have come to, while somebody looks on.
     #[serde(skip)]
     stops: Option<Vec<Stop>>,
-    /// How busy dies and channels were over time.
-    #[serde(skip)]
-    activity: Activity,
     /// What was measured since the last [`Drive::start_measuring`].
     pub metrics: Metrics,
+    /// Not measured before that: then none.
+    #[serde(skip)]
+    activity: Option<Box<Activity>>,
+    /// When the current interval of it ends.
+    #[serde(skip, default = "never")]
+    activity_due: Time,
+    #[serde(skip)]
+    split: Option<Box<Split>>,
     verify: bool,
     /// Busy times of channels and dies when measuring began.
     busy_before: (Vec<Time>, Vec<Time>),
@@ -201,8 +213,10 @@ impl Drive {
             flushing: VecDeque::new(),
             completions: Vec::new(),
             stops: None,
-            activity: Activity::default(),
             metrics: Metrics::new(0),
+            activity: None,
+            activity_due: END_OF_TIME,
+            split: None,
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
             currents: energy,
@@ -288,13 +302,12 @@ impl Drive {
         self.busy_before = (channels, dies);
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
-        self.activity = Activity::new(self);
-    }
-
-    /// How busy dies and channels were, over the time since measuring began.
-    #[must_use]
-    pub fn activity(&self) -> &Activity {
-        &self.activity
+        let activity = Activity::new(&self.kernel, self.now);
+        self.activity_due = activity.due();
+        self.activity = Some(Box::new(activity));
+        if self.split.is_some() {
+            self.split_time(true);
+        }
     }
 
     /// Has the drive note where requests have come to.
@@ -319,11 +332,26 @@ impl Drive {
         &self.link
     }
 
-    #[cold]
-    fn look_at_activity(&mut self, now: Time) {
-        let mut activity = std::mem::take(&mut self.activity);
-        activity.advance(self, now);
-        self.activity = activity;
+    /// Starts or ends asking where the time of requests goes. Nothing may be in flight.
+    ///
+    /// # Panics
+    /// While requests are in flight.
+    pub fn split_time(&mut self, on: bool) {
+        assert_eq!(self.in_flight(), 0, "requests are in flight");
+        self.kernel.keep_accounts(if on { self.slots.len() } else { 0 });
+        self.split = on.then(|| Box::new(Split::new(self.slots.len(), self.now)));
+    }
+
+    /// Where the time of requests went, if that was asked.
+    #[must_use]
+    pub fn split(&self) -> Option<&Split> {
+        self.split.as_deref()
+    }
+
+    /// How busy channels and dies were over time, once measuring has begun.
+    #[must_use]
+    pub fn activity(&self) -> Option<&Activity> {
+        self.activity.as_deref()
     }
 
     /// Energy of the flash since measuring began.
@@ -386,6 +414,15 @@ impl Drive {
         Ok(slot)
     }
 
+    /// An interval of the activity has ended, before anything happens at `now`.
+    #[cold]
+    fn look(&mut self, now: Time) {
+        if let Some(activity) = &mut self.activity {
+            activity.look(&self.kernel, now);
+            self.activity_due = activity.due();
+        }
+    }
+
     /// Handles the next event; false when nothing is in flight.
     ///
     /// # Errors
@@ -393,8 +430,8 @@ impl Drive {
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
         let Some(event) = self.queue.pop() else { return Ok(false) };
-        if event.time >= self.activity.due {
-            self.look_at_activity(event.time);
+        if event.time >= self.activity_due {
+            self.look(event.time);
         }
         self.now = event.time;
         match event.kind {
@@ -403,11 +440,7 @@ impl Drive {
                 self.settle()?;
             }
             ARRIVE => self.arrive(event.index)?,
-            DATA => {
-                self.note(event.index, Stage::Queued);
-                self.queued.push_back(event.index);
-                self.dispatch()?;
-            }
+            DATA => self.enqueue(event.index)?,
             _ => self.finish(event.index)?,
         }
         Ok(true)
@@ -440,7 +473,16 @@ impl Drive {
             self.queue.push(time, DATA, slot);
             return Ok(());
         }
+        self.enqueue(slot)
+    }
+
+    /// All of a request is in the drive.
+    #[inline]
+    fn enqueue(&mut self, slot: u32) -> Result<(), Fault> {
         self.note(slot, Stage::Queued);
+        if let Some(split) = &mut self.split {
+            split.queued(slot, self.now);
+        }
         self.queued.push_back(slot);
         self.dispatch()
     }
@@ -461,6 +503,10 @@ impl Drive {
     /// Splits a request into mapping units for the firmware.
     #[inline]
     fn serve(&mut self, slot: u32) {
+        if let Some(split) = &mut self.split {
+            split.served(slot, self.now);
+            self.kernel.take_account(slot);
+        }
         let request = self.slots[slot as usize].request;
         let unit_bytes = u64::from(self.plan.unit_bytes);
         let (first, skip) = ((request.offset / unit_bytes) as u32, (request.offset % unit_bytes) as u32);
@@ -598,6 +644,9 @@ impl Drive {
     #[inline]
     fn complete(&mut self, slot: u32) {
         self.note(slot, Stage::Done);
+        if let Some(split) = &mut self.split {
+            split.done(slot, self.now, self.kernel.take_account(slot));
+        }
         let ready = self.slots[slot as usize].data_end.max(self.now);
         let wire = usize::from(!self.link.half_duplex);
         // Data went before it on the same wire, so it cannot overtake them.
@@ -621,6 +670,9 @@ impl Drive {
             waiting: state.submitted - request.arrival,
             gc_affected: state.gc_affected,
         };
+        if let Some(split) = &mut self.split {
+            split.finished(slot, request.op, request.arrival, state.submitted, self.now);
+        }
         let counters = self.kernel.counters();
         let (programs, units) = (counters.programs(), counters.host_units);
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());

@@ -14,10 +14,12 @@ pub mod presets;
 pub mod result;
 pub mod run;
 pub mod snapshot;
+pub mod split;
 mod steady;
 pub mod streams;
 pub mod timeline;
 mod watch;
+pub mod wear;
 
 pub use config::{load, Derived, DriveConfig};
 pub use drive::{Completion, Drive, SubmitError};

@@ -4,6 +4,8 @@ use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
 use crate::metrics::Series;
 use crate::precondition::Preconditioned;
+use crate::split::Split;
+use crate::wear;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op};
 
@@ -79,7 +81,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     }
     let host_bytes = metrics.bytes[Op::Write as usize];
     let nand_bytes = counters.programs() * u64::from(about.parts.geometry.page_bytes);
-    let wear = wear(drive);
+    let wear = wear::document(drive.kernel());
     let energy = drive.energy();
     let config = serde_json::to_value(about.config).unwrap_or(Value::Null);
     let digest = digest(drive, about, &config);
@@ -130,8 +132,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "free_blocks": drive.kernel().blocks().free_blocks(),
         "utilisation": utilisation(drive, seconds),
         "series": series(&metrics.series, metrics.start, metrics.end, plan.units_per_page),
-        "activity": drive.activity().document(drive),
         "cdf": {"read": cdf(&metrics.latency[Op::Read as usize]), "write": cdf(&metrics.latency[Op::Write as usize])},
+        "activity": drive.activity().map(|activity| activity.document(drive.kernel(), drive.now())),
+        "time_of": drive.split().map(Split::document),
         "precondition": about.precondition,
     })
 }
@@ -143,14 +146,6 @@ fn drive_figures(about: &About<'_>) -> Value {
         map.insert("title".into(), about.config.title.clone().into());
     }
     figures
-}
-
-fn wear(drive: &Drive) -> Value {
-    let blocks = drive.kernel().blocks().records();
-    let count = blocks.len() as f64;
-    let mean = blocks.iter().map(|b| f64::from(b.erases)).sum::<f64>() / count;
-    let variance = blocks.iter().map(|b| (f64::from(b.erases) - mean).powi(2)).sum::<f64>() / count;
-    json!({"mean": mean, "max": blocks.iter().map(|b| b.erases).max(), "stddev": variance.sqrt()})
 }
 
 fn reliability(drive: &Drive) -> Value {

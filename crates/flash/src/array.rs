@@ -531,6 +531,16 @@ impl Flash {
         }
     }
 
+    /// How long a die has worked in cells and registers, and how long it has waited for the bus. Times are booked when they begin.
+    #[inline]
+    #[must_use]
+    pub fn die_progress(&self, die: u32) -> (Time, Time) {
+        let (at, die_in_package) = self.locate(die);
+        let times = self.packages[at].times(die_in_package);
+        let passed = self.passed[die as usize] + self.passed[self.aside(die) as usize];
+        (times.array(), times.contention + passed)
+    }
+
     /// Where the time of a die went.
     #[must_use]
     pub fn die_times(&self, die: u32) -> DieTimes {

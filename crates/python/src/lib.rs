@@ -123,7 +123,7 @@ fn load_keys() -> String {
 /// Runs a load on a drive.
 #[pyfunction]
 #[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
-    job_by_job=false))]
+    job_by_job=false, split=true))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -139,11 +139,13 @@ fn run(
     limit: Option<u64>,
     tables: Option<tables::Asked>,
     job_by_job: bool,
+    split: bool,
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
     let (wanted, tables) = (wanted.as_ref(), tables.as_ref());
-    let document =
-        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted, tables, job_by_job))?;
+    let document = py.detach(|| {
+        work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted, tables, job_by_job, split)
+    })?;
     Ok(document.to_string())
 }
 

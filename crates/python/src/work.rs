@@ -87,6 +87,7 @@ pub fn run(
     timeline: Option<&Wanted<'_>>,
     tables: Option<&tables::Asked>,
     job_by_job: bool,
+    split: bool,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets)?;
@@ -109,6 +110,7 @@ pub fn run(
     let mut partial = reporter.interrupted;
     let mut left_out = None;
     let title = &loaded.value.name;
+    drive.split_time(split);
     let mut observation = tables.as_mut().map(|tables| tables.start(&mut drive));
     let drawn = if !partial {
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);

@@ -4,11 +4,13 @@
 //! the queues of their task; `dispatch` fills an idle die: it surveys what waits, lets the arbiter choose, has pages bound (`bind`)
 //! and starts the command; `complete` takes the command's end back up. Collection runs through the same queues as a task of its
 //! own (`collect`), and moves pages inside their plane where it may (`copy`). Each step is a file of that name. Where dies work in
-//! cache mode (`sequence`) or are interrupted (`interrupt`), they need attention between start and end (`attend`).
+//! cache mode (`sequence`) or are interrupted (`interrupt`), they need attention between start and end (`attend`). Where the time of
+//! operations went is kept in `account`.
 //!
 //! The host's and the collector's state changes when an operation is *issued*; a die works on its commands one after the
 //! other, so whoever looks a place up later finds its data there by the time the die serves it.
 
+mod account;
 mod attend;
 mod audit;
 mod bind;
@@ -38,6 +40,7 @@ use crate::policy::victim::VictimPolicy;
 use crate::shadow::{Misplaced, Shadow};
 use crate::space::{Space, Stream};
 use crate::{ConfigError, FirmwareConfig, Plan};
+use account::{Accounts, Holdings};
 use interrupt::Interruption;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
@@ -45,6 +48,7 @@ use std::collections::VecDeque;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_PLANES};
 
+pub use account::Account;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
 
@@ -181,9 +185,10 @@ struct Die {
     pages: [u32; MAX_PLANES],
     /// When the collector last let go of it.
     collector_end: Time,
-    /// When it became busy.
-    #[serde(skip)]
+    /// When its command began.
     since: Time,
+    /// How long commands of the collector have held it, up to the last of them that ended.
+    held: Time,
     /// How long it was busy, by class.
     #[serde(skip)]
     occupied: [Time; CLASSES],
@@ -270,6 +275,9 @@ pub struct Kernel {
     /// What is noted of the commands, while somebody looks on.
     #[serde(skip)]
     notes: Option<Box<Notes>>,
+    holdings: Holdings,
+    #[serde(skip)]
+    accounts: Option<Box<Accounts>>,
 }
 
 fn stream_of(class: Class) -> Stream {
@@ -314,6 +322,7 @@ impl Kernel {
             collector_end: 0,
             since: 0,
             occupied: [0; CLASSES],
+            held: 0,
         };
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
@@ -368,6 +377,8 @@ impl Kernel {
             done: Vec::new(),
             counters: Counters::default(),
             notes: None,
+            holdings: Holdings::default(),
+            accounts: None,
             flash,
         };
         kernel.set_blocks_aside(config.capacity.replacement_blocks)?;

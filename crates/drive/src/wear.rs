@@ -1,0 +1,60 @@
+//! How the erases of a drive lie over its blocks and planes.
+
+use serde_json::{json, Value};
+use wordline_firmware::Kernel;
+
+/// Most bars of the histogram.
+const MOST_BARS: u32 = 64;
+
+/// Erases of the blocks since the drive was new: mean, largest and standard deviation, a histogram, and the mean of each plane.
+#[must_use]
+pub fn document(kernel: &Kernel) -> Value {
+    let blocks = kernel.blocks().records();
+    let erases = || blocks.iter().map(|block| block.erases);
+    let count = blocks.len() as f64;
+    let mean = erases().map(f64::from).sum::<f64>() / count;
+    let variance = erases().map(|n| (f64::from(n) - mean).powi(2)).sum::<f64>() / count;
+    let per_plane = kernel.flash().geometry().blocks_per_plane as usize;
+    let planes: Vec<f64> = blocks
+        .chunks(per_plane)
+        .map(|plane| plane.iter().map(|block| f64::from(block.erases)).sum::<f64>() / plane.len() as f64)
+        .map(|mean| (mean * 1e3).round() / 1e3)
+        .collect();
+    json!({
+        "mean": mean,
+        "max": erases().max(),
+        "stddev": variance.sqrt(),
+        "histogram": histogram(erases()),
+        "planes": planes,
+    })
+}
+
+/// Bars of equal width from the smallest value on.
+fn histogram(values: impl Iterator<Item = u32> + Clone) -> Value {
+    let (least, most) = values.clone().fold((u32::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
+    if least > most {
+        return Value::Null;
+    }
+    let width = (most - least) / MOST_BARS + 1;
+    let mut bars = vec![0_u64; ((most - least) / width + 1) as usize];
+    values.for_each(|n| bars[((n - least) / width) as usize] += 1);
+    json!({"first": least, "width": width, "blocks": bars})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_hold_every_block() {
+        let of = |values: &[u32]| histogram(values.iter().copied());
+        assert_eq!(of(&[3, 3, 5]), json!({"first": 3, "width": 1, "blocks": [2, 0, 1]}));
+        let ends = [[1].as_slice(), &[0; 62], &[1]].concat();
+        assert_eq!(of(&[0, 63]), json!({"first": 0, "width": 1, "blocks": ends}));
+        let wide = of(&[10, 11, 12, 138]);
+        assert_eq!((&wide["first"], &wide["width"]), (&json!(10), &json!(3)));
+        assert_eq!(wide["blocks"].as_array().unwrap().len(), 43);
+        assert_eq!((&wide["blocks"][0], &wide["blocks"][42]), (&json!(3), &json!(1)));
+        assert_eq!(of(&[]), Value::Null);
+    }
+}

@@ -1,0 +1,333 @@
+"""Several runs side by side: main figures as ratios to the first, what differs in the settings, figures overlaid."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wordline import causes, checking, figures, limits, report, story, units
+from wordline.drawing import (
+    BLUE,
+    GOLD,
+    GREEN,
+    ORANGE,
+    PAPER,
+    PURPLE,
+    TEAL,
+    Drawing,
+    any_value,
+    is_narrow,
+    latency_ticks,
+    line,
+    time_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+LOOKS = ((BLUE, "-"), (ORANGE, "--"), (GREEN, ":"), (PURPLE, "-."), (TEAL, (0, (6, 1))), (GOLD, (0, (1, 1))))
+"""Colour and style of each run."""
+
+MOST = len(LOOKS)
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A result and what it is called."""
+
+    name: str
+    result: Result
+
+
+def named(read: Sequence[tuple[str, Result]]) -> list[Run]:
+    """Calls each result by its file, with as much of the path as tells them apart."""
+    paths = [Path(name) for name, _ in read]
+    for depth in range(1, 1 + max(len(path.parts) for path in paths)):
+        names = ["/".join(path.with_suffix("").parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            break
+    else:
+        names = [f"{n + 1}: {path.stem}" for n, path in enumerate(paths)]
+    return [Run(name, result) for name, (_, result) in zip(names, read, strict=True)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure of each run."""
+
+    name: str
+    texts: list[str]
+    ratios: list[float | None]
+    """To the first run; None where there is none."""
+
+    def ratio_text(self, n: int) -> str:
+        """``× 1.23`` behind the value of run ``n``; nothing for the first."""
+        ratio = self.ratios[n]
+        return "" if n == 0 or ratio is None else f"× {units.three(ratio)}"
+
+
+def _latency(op: str, key: str) -> Callable[[Result], float | None]:
+    return lambda result: (result["latency_us"].get(op) or {}).get(key)
+
+
+def _busy(name: str) -> Callable[[Result], float | None]:
+    return lambda result: next((part.mean for part in story.parts(result) if part.name == name), None)
+
+
+LATENCIES = {
+    "mean": "mean",
+    "p50": "50 %",
+    "p99": "99 %",
+    "p99_9": "99.9 %",
+    "p99_99": "99.99 %",
+    "max": "slowest",
+}
+
+FIGURES: tuple[tuple[str, Callable[[Result], float | None], Callable[[Any], str]], ...] = (
+    ("requests", lambda result: result["requests"], units.count),
+    ("simulated time", lambda result: result["simulated_s"], units.duration),
+    ("requests/s", lambda result: result["iops"], units.short),
+    ("bandwidth", lambda result: result.get("bandwidth_mib_s"), units.bandwidth),
+    *(
+        (f"{op} {label}", _latency(op, key), units.latency)
+        for op in ("read", "write")
+        for key, label in LATENCIES.items()
+    ),
+    ("write amplification", lambda result: result.get("write_amplification"), units.three),
+    ("blocks collected", lambda result: result["gc"]["collections"], units.count),
+    ("blocks erased", lambda result: result["flash"]["erases"], units.count),
+    ("held up by GC", lambda result: result.get("gc_affected_requests"), units.count),
+    ("dies busy", _busy("dies"), units.percent),
+    ("channels busy", _busy("channels"), units.percent),
+    ("dies held by GC", lambda result: limits.held_by_gc(result) if result.get("activity") else None, units.percent),
+    ("energy", lambda result: result.get("energy_j"), lambda joules: f"{units.three(joules)} J"),
+)  # fmt: skip
+"""The main figures: name, value, and how it is written."""
+
+
+def rows(runs: Sequence[Run]) -> Iterator[Row]:
+    """The main figures that any of the runs has."""
+    for name, value_of, text in FIGURES:
+        values = [value_of(run.result) for run in runs]
+        if not any(value is not None and value != 0 for value in values):
+            continue
+        first = values[0]
+        yield Row(
+            name,
+            [units.NOTHING if value is None else text(value) for value in values],
+            [value / first if value is not None and first else None for value in values],
+        )
+
+
+def differences(runs: Sequence[Run]) -> Iterator[tuple[str, list[str]]]:
+    """What differs in what was run: keys of the drive, then of the load, then seed, version and state at the start."""
+    for section in ("config", "workload"):
+        flats = [dict(checking.flat(run.result.get(section) or {})) for run in runs]
+        keys = dict.fromkeys(key for flat in flats for key in flat)
+        for key in keys:
+            texts = [checking.value_text(flat.get(key)) for flat in flats]
+            # Where a trace lies says nothing of what it holds, and what was asked of a job shows in what it became.
+            if section == "workload" and (key == "trace.path" or key.startswith("options.job")):
+                continue
+            if len(set(texts)) > 1:
+                yield key if section == "config" else f"load: {key}", texts
+    for key in ("seed", "version", "snapshot"):
+        texts = [checking.value_text(run.result.get(key)) for run in runs]
+        if len(set(texts)) > 1:
+            yield key, texts
+
+
+def show(console: Console, runs: Sequence[Run]) -> None:
+    """Prints the main figures with their ratios, and what differs."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+    table.add_column("")
+    for n, run in enumerate(runs):
+        table.add_column(run.name, justify="right", overflow="fold")
+        if n:
+            table.add_column("", style="dim")
+    for row in rows(runs):
+        cells = [cell for n, text in enumerate(row.texts) for cell in ((text, row.ratio_text(n)) if n else (text,))]
+        table.add_row(row.name, *cells)
+    console.print(table)
+    differing = list(differences(runs))
+    console.print()
+    if not differing:
+        same = len({run.result["digest"] for run in runs}) == 1
+        console.print("No difference in drive, load or seed" + ("; the results are the same." if same else "."))
+        return
+    console.print("What differs")
+    table = Table(box=None, padding=(0, 1), pad_edge=False, show_header=False)
+    for _ in range(len(runs) + 1):
+        table.add_column(overflow="fold")
+    for key, texts in differing:
+        table.add_row(key, *texts)
+    console.print(table)
+
+
+def html(runs: Sequence[Run]) -> str:
+    """The whole page."""
+    found = drawings(runs)
+    looks = [colour.rpartition(" ")[2] for colour, _ in LOOKS]
+    return report.render(
+        "compare.html.j2",
+        title=" and ".join([", ".join(run.name for run in runs[:-1]), runs[-1].name]),
+        runs=[
+            {
+                "name": run.name,
+                "colour": colour,
+                "story": story.paragraph(run.result)[:1] + limits.sentences(run.result),
+                "partial": story.partial(run.result),
+            }
+            for run, colour in zip(runs, looks, strict=False)
+        ],
+        rows=list(rows(runs)),
+        differences=list(differences(runs)),
+        same=len({run.result["digest"] for run in runs}) == 1,
+        drawings=defaultdict(lambda: None, found),
+        timed=[found[key] for key in ("latency", "throughput") if key in found],
+        provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
+    )
+
+
+def drawings(runs: Sequence[Run]) -> dict[str, Drawing]:
+    """The figures by their place in the page."""
+    found = {
+        "distribution": distribution(runs),
+        "where": where(runs),
+        "latency": over_time(
+            runs,
+            "99th percentile over time",
+            "Latency within which 99 % of the requests of an interval were done.",
+            [("latency", "latency_p99_us")],
+        ),
+        "throughput": over_time(
+            runs,
+            "Throughput over time",
+            "What the drives completed.",
+            [("read MiB/s", "read_mib_s"), ("write MiB/s", "write_mib_s")],
+        ),
+    }
+    return {place: figure for place, figure in found.items() if figure is not None}
+
+
+def distribution(runs: Sequence[Run]) -> Drawing | None:
+    """Latency distributions to the tail, one panel for reads and one for writes."""
+    panels = {}
+    for op in causes.OPS:
+        curves = {}
+        for n, run in enumerate(runs):
+            points = [(us, 1 - q) for us, q in (run.result.get("cdf") or {}).get(op) or [] if us > 0 and q < 1]
+            if len(points) > 1:
+                curves[n] = points
+        if curves:
+            panels[op] = curves
+    if not panels:
+        return None
+
+    def plot(figure: Figure) -> None:
+        shape = (len(panels), 1) if is_narrow(figure) else (1, len(panels))
+        for axes, (op, curves) in zip(figure.subplots(*shape, squeeze=False).flat, panels.items(), strict=True):
+            for n, points in curves.items():
+                colour, style = LOOKS[n]
+                figures.tail(axes, points, color=colour, linestyle=style)
+            figures.nines(axes, curves.values())
+            axes.set_title(f"{op}s", loc="left", fontsize=10)
+        _legend(figure, runs)
+
+    words = "Share of requests done within a latency. Each step up is ten times rarer: the slowest are at the top."
+    return Drawing("Latency distributions", words, plot, height=1.3)
+
+
+def _legend(figure: Figure, runs: Sequence[Run]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=colour, linestyle=style) for (colour, style), _ in zip(LOOKS, runs, strict=False)]
+    figure.legend(
+        handles, [run.name for run in runs], loc="outside upper left", ncols=1 if is_narrow(figure) else 3,
+    )  # fmt: skip
+
+
+def where(runs: Sequence[Run]) -> Drawing | None:
+    """Mean latency of each run, divided by cause."""
+    panels = {}
+    for op in causes.OPS:
+        parts = [list(causes.shares(run.result, op)) for run in runs]
+        if any(parts):
+            panels[op] = parts
+    if not panels:
+        return None
+
+    def plot(figure: Figure) -> None:
+        shape = (len(panels), 1) if is_narrow(figure) else (1, len(panels))
+        named: dict[str, Any] = {}
+        for axes, (op, bars) in zip(figure.subplots(*shape, squeeze=False).flat, panels.items(), strict=True):
+            _means(axes, op, bars, runs, named)
+        order = [cause.name for cause in causes.CAUSES if cause.name in named]
+        columns = 3 if is_narrow(figure) else 6
+        figure.legend([named[name] for name in order], order, loc="outside lower left", ncols=columns, handlelength=1.2)
+
+    words = "Mean latency, divided by what requests spent it on. The parts of a bar add up to the mean."
+    return Drawing("Where the time went", words, plot, height=0.6 + 0.12 * len(runs))
+
+
+def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run], named: dict[str, Any]) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    for row, (parts, run) in enumerate(zip(bars, runs, strict=True)):
+        left = 0.0
+        for cause, seconds, _ in parts:
+            mean = 1e6 * seconds / run.result["latency_us"][op]["count"]
+            named[cause.name] = axes.barh(
+                row, mean, left=left, height=0.62, color=cause.colour, hatch=cause.hatch, edgecolor=PAPER, linewidth=0.5
+            )
+            left += mean
+    axes.set_yticks(range(len(runs)), [run.name for run in runs])
+    axes.set_ylim(len(runs) - 0.5, -0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda us, _: units.latency(us) if us else "0"))
+    axes.grid(visible=False, axis="y")
+    axes.set_title(f"{op}s", loc="left", fontsize=10)
+
+
+def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:
+    """Series of all runs, a panel for each kind, over the longest of the runs."""
+    drawn = [
+        (label, key)
+        for label, key in panels
+        if any(any_value((run.result.get("series") or {}).get(key)) for run in runs)
+    ]
+    if not drawn:
+        return None
+
+    def plot(figure: Figure) -> None:
+        axes_of = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (label, key) in zip(axes_of, drawn, strict=True):
+            values = []
+            for (colour, style), run in zip(LOOKS, runs, strict=False):
+                series = run.result.get("series") or {}
+                column = [value or None for value in series.get(key) or []]
+                if key.startswith("latency"):
+                    values += [value for value in column if value]
+                else:
+                    column = [value or 0.0 for value in column]
+                if column:
+                    line(axes, figures.middles(series), column, color=colour, linestyle=style)
+            if values:
+                axes.set_yscale("log")
+                latency_ticks(axes.yaxis, min(values), max(values))
+                axes.set_ylabel(label)
+            else:
+                figures.rate_axis(axes, label)
+        time_axes(figure, axes_of, max(figures.end(run.result) for run in runs))
+        _legend(figure, runs)
+
+    return Drawing(title, words, plot, height=0.5 + 0.65 * len(drawn))

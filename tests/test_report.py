@@ -1,0 +1,300 @@
+"""Report and comparison of saved results: what they say follows from the run, and every figure is a file."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import synthetic
+from conftest import PROGRAM, SMALL_DRIVE, Run, done, parsed, refused
+from wordline import compare, drawing, figures, limits, report
+
+LOAD = """\
+[[job]]
+name = "{name}"
+rw = "randrw"
+rwmixread = 50
+bs = "{bs}"
+iodepth = {depth}
+number_ios = {number}
+{more}
+"""
+
+AGED = """\
+overwrites = 0.5
+
+[buffer]
+policy = "fifo"
+capacity_kib = 1024
+"""
+"""Full enough to collect, with a write buffer: [precondition] goes on."""
+
+Runner = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """Runs a job on the small drive and gives the result; the same run is made once."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "small.toml").write_text(SMALL_DRIVE + AGED)
+    known: dict[str, dict[str, Any]] = {}
+
+    def run(*sets: str, bs: str = "16k", depth: int = 8, number: int = 12_000, more: str = "") -> dict[str, Any]:
+        text = LOAD.format(name="mixed", bs=bs, depth=depth, number=number, more=more)
+        key = f"{sets}{text}"
+        if key not in known:
+            (folder / "load.toml").write_text(text)
+            options = [part for each in sets for part in ("--set", each)]
+            command = [PROGRAM, "run", "small.toml", "load.toml", "--json", "-", "--quiet", *options]
+            made = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+            known[key] = parsed(done(made))
+        return known[key]
+
+    return run
+
+
+VARIANTS = {
+    "plain": ((), {}),
+    "deep": ((), {"depth": 64}),
+    "parts of units": ((), {"bs": "2k"}),
+    "no write buffer": (("buffer.policy=none",), {}),
+    "no write buffer, parts of units": (("buffer.policy=none",), {"bs": "6k"}),
+    "forced through": ((), {"more": "fua = true"}),
+    "at a rate": ((), {"more": "rate_iops = 4000"}),
+    "faster than it can": ((), {"more": "rate_iops = 400_000"}),
+    "reads suspend": (("suspend.policy=reads",), {}),
+    "planes for themselves": (("placement.policy=static", "collect.scope=plane"), {}),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_parts_of_the_time_add_up_to_the_latencies(small: Runner, name: str) -> None:
+    sets, load = VARIANTS[name]
+    result = small(*sets, **load)
+    for op in ("read", "write"):
+        of_op = result["latency_us"][op]
+        whole = of_op["mean"] * of_op["count"] / 1e6
+        told = result["time_of"][op]
+        assert sum(told.values()) == pytest.approx(whole, rel=1e-9)
+        assert min(told.values()) >= 0
+        series = result["time_of"]["series"][op]
+        assert set(series) == {cause for cause, seconds in told.items() if seconds}
+        for cause, seconds in series.items():
+            assert sum(seconds) == pytest.approx(told[cause], rel=1e-9)
+
+
+def test_causes_are_those_of_the_drive(small: Runner) -> None:
+    plain = small()
+    assert plain["time_of"]["read"]["cells"] > 0
+    assert plain["time_of"]["read"]["queue_gc"] > 0, "the drive is full and collects"
+    assert plain["time_of"]["write"]["cells"] == 0, "the buffer answers for it"
+    assert plain["time_of"]["read"]["flash"] == 0
+    through = small("buffer.policy=none")["time_of"]["write"]
+    assert through["cells"] > 0
+    assert through["buffer"] == 0
+    assert small("buffer.policy=none", bs="6k")["time_of"]["write"]["merge"] > 0
+    suspending = small("suspend.policy=reads")["time_of"]["read"]
+    assert suspending["flash"] > 0
+    assert suspending["cells"] == suspending["queue"] == 0
+    assert small(more="rate_iops = 400_000")["time_of"]["read"]["slot"] > 0
+
+
+def test_a_read_alone_spends_the_time_of_the_chip_in_the_cells(small: Runner) -> None:
+    result = small(depth=1)
+    read = result["time_of"]["read"]
+    count = result["latency_us"]["read"]["count"]
+    assert 1e6 * read["cells"] / count == pytest.approx(result["config"]["nand"]["read_us"], rel=0.05)
+
+
+def test_activity_agrees_with_utilisation(small: Runner) -> None:
+    result = small("buffer.policy=none")
+    activity = result["activity"]
+    whole = activity["end_s"]
+    assert whole >= result["simulated_s"]
+    count = len(activity["dies"][0])
+    assert 32 <= count <= 256
+    assert (count - 1) * activity["interval_s"] <= whole <= count * activity["interval_s"]
+    lengths = [activity["interval_s"]] * (count - 1) + [whole - (count - 1) * activity["interval_s"]]
+    for part in ("dies", "channels"):
+        for row, share in zip(activity[part], result["utilisation"][part], strict=True):
+            assert all(0 <= value <= 1 for value in row)
+            assert sum(v * s for v, s in zip(row, lengths, strict=True)) / result["simulated_s"] == pytest.approx(
+                share, abs=2e-3
+            )
+    held = limits.held_by_gc(result)
+    assert 0 < held < 1
+
+
+def test_wear_counts_every_block(small: Runner) -> None:
+    result = small()
+    wear, drive = result["wear"], result["drive"]
+    found = wear["histogram"]
+    assert sum(found["blocks"]) == drive["blocks"]
+    assert len(wear["planes"]) == drive["planes"]
+    assert sum(wear["planes"]) / drive["planes"] == pytest.approx(wear["mean"], abs=1e-3)
+    assert found["width"] == 1
+    mean = sum((found["first"] + n) * blocks for n, blocks in enumerate(found["blocks"])) / drive["blocks"]
+    assert mean == pytest.approx(wear["mean"])
+
+
+def test_the_page_of_a_saved_result_is_that_of_the_run(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
+    done(wordline("run", drive, load, "--quiet", "--json", "r.json", "--report", "run.html"))
+    assert done(wordline("report", "r.json", "-o", "saved.html")) == ""
+    assert (tmp_path / "saved.html").read_text() == (tmp_path / "run.html").read_text()
+    page = (tmp_path / "saved.html").read_text()
+    for section in ("where", "over-time", "dies-over-time", "channels-over-time", "wear", "configuration"):
+        assert f'id="{section}"' in page
+    assert len(page) < 5e6
+    assert done(wordline("report", "r.json", "-o", "-")) == page
+
+
+def test_every_figure_is_a_file_in_each_format(wordline: Run, small: Runner, tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(json.dumps(small()))
+    done(wordline("report", "r.json", "--figures", "all", "--format", "svg,PNG,pdf"))
+    keys = {figure.key for figure in figures.all_of(small()).values()}
+    assert len(keys) == 11
+    assert {path.name for path in (tmp_path / "all").iterdir()} == {f"{k}.{f}" for k in keys for f in drawing.FORMATS}
+    drawn = {figure.key: figure for figure in figures.all_of(small()).values()}
+    starts = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-"}
+    for path in (tmp_path / "all").iterdir():
+        data = path.read_bytes()
+        assert data.startswith(starts[path.suffix[1:]])
+        again = tmp_path / f"again{path.suffix}"
+        if path.stem in ("where-the-time-went", "dies-over-time"):
+            drawn[path.stem].save(again)
+            assert again.read_bytes() == data, "the same figure is the same file"
+        if path.suffix == ".svg":
+            ElementTree.fromstring(data)
+            assert not any(stand_in.encode() in data for stand_in in drawing.COLOURS.values())
+            assert drawing.LIGHT["--ink"].encode() in data
+
+
+def test_the_summary_alone_asks_for_no_accounts(wordline: Run, drive: Path, load: Path) -> None:
+    assert "requests" in done(wordline("run", drive, load))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, ["r.json", "No such file"]),
+        ("{", ["r.json:1:2", "no JSON"]),
+        ("[]", ["no result", "schema"]),
+        ("{}", ["no result", "wordline run --json"]),
+        ('{"schema": 2, "version": "9.9"}', ["schema 2", "9.9", "reads schema 1"]),
+        ('{"schema": 1, "version": "0.2.0"}', ["no whole result", "'digest'"]),
+        ('{"schema": NaN}', ["NaN"]),
+    ],
+)
+def test_what_is_no_result_is_refused(wordline: Run, tmp_path: Path, text: str | None, words: list[str]) -> None:
+    if text is not None:
+        (tmp_path / "r.json").write_text(text)
+    refused(wordline("report", "r.json", "-o", "r.html"), *words)
+    refused(wordline("compare", "r.json", "r.json"), *words)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_wrong_use_is_told(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(json.dumps(synthetic.result()))
+    refused(wordline("report", "r.json"), "nothing is asked for", "--figures")
+    refused(wordline("report", "r.json", "--figures", "f", "--format", "svg,pgn"), "'pgn'", "did you mean 'png'")
+    refused(wordline("report", "r.json", "-o", "x.html", "--format", "png"), "--figures")
+    refused(wordline("report", "r.json", "--figures", "r.json"), "r.json", "this is a file")
+    refused(wordline("report", "r.json", "-o", "r.json"), "read by the same command")
+    refused(wordline("report", ".", "-o", "x.html"), "directory")
+    refused(wordline("compare", "r.json"), "nothing to compare")
+    refused(wordline("compare", *["r.json"] * 7), "6 at most")
+
+
+def test_a_comparison_tells_ratios_and_differences(wordline: Run, small: Runner, tmp_path: Path) -> None:
+    one, other = small(), small("buffer.policy=none", depth=64)
+    for name, result in (("one", one), ("other", other)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result))
+    told = done(
+        wordline("compare", "one.json", "other.json", "--report", "c.html", "--figures", "f", env={"COLUMNS": "120"})
+    )
+    ratio = other["iops"] / one["iops"]
+    row = next(line for line in told.splitlines() if line.startswith("requests/s"))
+    assert float(row.split("×")[1]) == pytest.approx(ratio, rel=0.006)
+    assert re.search(r'buffer\.policy\s+"fifo"\s+"none"', told)
+    assert re.search(r"load: jobs\.0\.iodepth\s+8\s+64", told)
+    assert "victim.policy" not in told
+    page = (tmp_path / "c.html").read_text()
+    assert page.count("<svg") == 2 * 4
+    assert "jobs.<wbr>0.<wbr>iodepth" in page
+    assert {path.suffix for path in (tmp_path / "f").iterdir()} == {".svg"}
+    assert done(wordline("compare", "one.json", "one.json", "other.json", "--quiet")) == ""
+    same = done(wordline("compare", "one.json", "one.json"))
+    assert "the results are the same" in same
+
+
+def test_results_are_called_by_what_tells_them_apart() -> None:
+    results = [synthetic.result(), synthetic.result()]
+    names = lambda *paths: [run.name for run in compare.named(list(zip(paths, results, strict=False)))]  # noqa: E731
+    assert names("x/a.json", "y/b.json") == ["a", "b"]
+    assert names("x/r.json", "y/r.json") == ["x/r", "y/r"]
+    assert names("r.json", "r.json") == ["1: r", "2: r"]
+
+
+def test_results_of_older_versions_are_compared_too() -> None:
+    # Without activity and time_of.
+    runs = compare.named([("a.json", synthetic.result()), ("b.json", synthetic.result(seed=2))])
+    assert "</html>" in compare.html(runs)
+
+
+def told(**changes: Any) -> str:  # noqa: ANN401
+    """What a made-up result is said to be limited by."""
+    result = synthetic.result()
+    result.update(changes)
+    return " ".join(limits.sentences(result))
+
+
+def test_limits_are_those_of_the_figures() -> None:
+    busy = {"channels": [0.97] * 8, "dies": [0.3] * 64, "link_in": 0.1, "link_out": 0.1}
+    assert "The channels set the pace." in told(utilisation=busy)
+    trace = {"trace": {"file": "t.csv"}, "options": {"trace": {"pace": "timestamps"}}}
+    assert "the load set the pace, by the times" in told(workload=trace)
+    spent = {"read": {"slot": 5.0, "cells": 5.0}, "write": {}}
+    assert "they came in bursts" in told(workload=trace, time_of=spent)
+    jobs = {"jobs": [{"name": "j", "rate_iops": None, "iodepth": 4}]}
+    assert "the latency of each set the pace" in told(workload=jobs)
+    queues = {"read": {"queue": 4.0, "queue_gc": 2.0, "cells": 1.0}, "write": {"link_in": 2.0}}
+    assert limits.queued({"time_of": queues}) == pytest.approx(6 / 9)
+    assert "in the queues of dies, of which some were wanted more" in told(workload=jobs, time_of=queues)
+    full = {"read": {}, "write": {"buffer": 9.0, "link_in": 1.0}}
+    text = told(workload=jobs, time_of=full)
+    assert "the write buffer was full" in text
+    assert "Writes spent 90 % of their time waiting for room in the write buffer and 10 % on the link" in text
+
+
+def test_requests_in_flight_follow_from_the_latencies() -> None:
+    result = synthetic.result()
+    result.update(requests=1_000, simulated_s=2.0, waiting_us={"mean": 500.0, "max": 600.0})
+    result["latency_us"]["all"]["mean"] = 8_500.0
+    assert limits.in_flight(result) == pytest.approx(4.0)
+
+
+def test_a_changed_key_shows_what_the_preset_has(wordline: Run, load: Path, tmp_path: Path) -> None:
+    done(wordline("run", "demo", load, "--quiet", "--json", "r.json", "--set", "victim.policy=random"))
+    page = report.html(parsed((tmp_path / "r.json").read_text()))
+    row = next(line for line in page.splitlines() if 'class="changed"' in line and "victim" in line)
+    assert "&#34;random&#34;" in row
+    assert "--set victim.<wbr>policy=random; the preset has" in row
+    assert "greedy" in row
+
+
+def test_a_page_of_a_large_drive_is_small() -> None:
+    result = synthetic.result(channels=32, dies=1024)
+    columns = 32
+    result["activity"] = {
+        "interval_s": result["simulated_s"] / columns,
+        "channels": [[(n * t % 11) / 10 for t in range(columns)] for n in range(32)],
+        "dies": [[(n * t % 7) / 6 for t in range(columns)] for n in range(1024)],
+        "dies_gc": [[(n + t) % 3 / 2 for t in range(columns)] for n in range(1024)],
+    }
+    assert len(report.html(result)) < 5e6
