@@ -162,8 +162,8 @@ def run(
 ) -> None:
     """Run LOAD on DRIVE.
 
-    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst) or a workload TOML file. A trace
-    may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
+    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst) or a workload TOML file.
+    A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
     from wordline import _core
     from wordline.progress import Progress
