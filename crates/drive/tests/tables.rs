@@ -346,16 +346,16 @@ fn blocks_agree(name: &str, drive: &Drive, rows: &Rows) {
 fn the_picture_of_activity_agrees_with_the_table() {
     let mut drive = drive(&drives()[1].1, 1);
     let (rows, _) = watched(&mut drive, &mixed(), ALL, true);
-    let picture = drive.activity().document(&drive);
+    let picture = drive.activity().unwrap().document(drive.kernel(), drive.now());
     let (interval, end) = (picture["interval_s"].as_f64().unwrap(), picture["end_s"].as_f64().unwrap());
     for die in 0..8 {
-        let Some(list) = picture["dies"]["gc"].get(die) else { break };
+        let Some(list) = picture["dies_gc"].get(die) else { break };
         let shares = list.as_array().unwrap();
-        assert!(shares.len() as f64 == (end / interval).ceil() && shares.len() <= 200);
+        assert!(shares.len() as f64 == (end / interval).ceil() && shares.len() <= 256);
         let told: f64 = shares
             .iter()
             .enumerate()
-            .map(|(at, share)| share.as_f64().unwrap() / 1e3 * interval.min(end - at as f64 * interval))
+            .map(|(at, share)| share.as_f64().unwrap() * interval.min(end - at as f64 * interval))
             .sum();
         let of_die = rows.dies.iter().filter(|row| row.unit == die as u32);
         let exact = of_die.map(|row| row.times.occupied[2..].iter().sum::<Time>()).sum::<Time>() as f64 / 1e12;

@@ -176,7 +176,11 @@ fn nothing_panics_and_errors_name_their_line() {
             _ => mutate(&mut content, &mut random),
         }
         // Mostly read as what it was, sometimes as another format.
-        let format = if random.below(5) > 0 { *own } else { TraceFormat::ALL[random.below(23) as usize] };
+        let format = if random.below(5) > 0 {
+            *own
+        } else {
+            TraceFormat::ALL[random.below(TraceFormat::ALL.len() as u64) as usize]
+        };
         let mut options = options(format, &mut random);
         if random.below(4) == 0 && format != TraceFormat::Pattern {
             options.format = None;
