@@ -216,7 +216,7 @@ def test_the_terminal_tells_all_of_it_in_words(wordline: Run, tmp_path: Path) ->
         assert words in text
     one = done(wordline("trace", "info", "t.csv", "--device", "b", "--limit", "20"))
     assert "Requests        20 in" in one and "Devices" not in one
-    refused(wordline("trace", "info", "t.csv", "--device", "d"), "--device d", "this trace has a, b, c")
+    refused(wordline("trace", "info", "t.csv", "--device", "d"), "--device d", "this trace has a, c, b")
     refused(wordline("trace", "info", "t.csv", "--k", "0"), "--k")
     refused(wordline("trace", "info", "none.csv"), "none.csv: no such file")
 

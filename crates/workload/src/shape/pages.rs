@@ -449,7 +449,7 @@ mod tests {
     #[test]
     fn sampling_stays_within_its_stated_error() {
         let mut outliers = 0;
-        for seed in 0..20 {
+        for seed in 0..8 {
             let mut random = Stream::new(seed, "pages-test", 1);
             let (mut pages, mut exact) = (Pages::with(2048), Pages::default());
             for _ in 0..60_000 {
@@ -471,6 +471,6 @@ mod tests {
             assert!((mean(&pages) / mean(&exact) - 1.0).abs() < 0.15);
         }
         // One of twenty is expected outside of two standard errors.
-        assert!(outliers <= 6, "{outliers} of 40");
+        assert!(outliers <= 3, "{outliers} of 16");
     }
 }
