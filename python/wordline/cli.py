@@ -162,8 +162,8 @@ def run(
 ) -> None:
     """Run LOAD on DRIVE.
 
-    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (text, gz or zst), a workload TOML file or a job file of
-    fio (.fio).
+    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (text, gz or zst), a workload TOML file or a
+    job file of fio (.fio).
     """
     from wordline import _core
     from wordline.progress import Progress
