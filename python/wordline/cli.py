@@ -190,8 +190,8 @@ def run(
 ) -> None:
     """Run LOAD on DRIVE.
 
-    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst), a workload TOML file or a job file
-    of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
+    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst), a workload TOML file or a
+    job file of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
     from wordline import _core
     from wordline.progress import Progress
