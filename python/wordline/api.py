@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wordline.policy import Policy
 
 Sets = Mapping[str, object] | Iterable[str] | None
 """Overrides: ``{"victim.policy": "greedy"}``, or texts as after ``--set``: ``["victim.policy=greedy"]``."""
@@ -14,18 +17,20 @@ Progress = Callable[[str, float | None, int, float], None]
 """Called ten times a second or so with the phase, its fraction done (0 to 1 or None), requests, simulated seconds."""
 
 
-def check(drive: str | os.PathLike[str], sets: Sets = None) -> dict[str, Any]:
+def check(drive: str | os.PathLike[str], sets: Sets = None, *, policies: Iterable[type[Policy]] = ()) -> dict[str, Any]:
     """Resolves a drive's configuration.
 
     :param drive: a preset's name or a TOML file.
     :param sets: overrides of the drive's keys.
+    :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: ``config`` (every key), ``origins`` (where each key that is no default was set) and ``derived`` (capacities
         in bytes, block counts, peak bandwidths in MiB/s).
     :raises wordline.InputError: if anything is wrong with it; the message says what, where, and what would be right.
     """
     from wordline import _core
+    from wordline.policy import given
 
-    return json.loads(_core.check(os.fspath(drive), set_texts(sets)))
+    return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies)))
 
 
 def run(
@@ -39,6 +44,7 @@ def run(
     progress: Progress | None = None,
     timeline: str | os.PathLike[str] | None = None,
     window: str | None = None,
+    policies: Iterable[type[Policy]] = (),
 ) -> dict[str, Any]:
     """Runs a load on a drive.
 
@@ -51,19 +57,33 @@ def run(
     :param progress: told how far the run is.
     :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result then tells of it under ``timeline``.
     :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``; all that it has room for if absent.
+    :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: the result, as ``wordline run --json`` writes it. After an interrupt its ``partial`` is true and it holds
         what was done until then.
     :raises wordline.InputError: if drive, load or snapshot are wrong.
-    :raises wordline.RunError: if the run could not be carried through, or the timeline not be written.
+    :raises wordline.RunError: if the run could not be carried through, or the timeline not be written. What a policy
+        in Python raises comes back as it was raised.
     """
     from wordline import _core
+    from wordline.policy import given
     from wordline.timeline import span, whole
 
     start = None if snapshot is None else os.fspath(snapshot)
     told = progress or (lambda *_: None)
     texts, load_texts = set_texts(sets), set_texts(load_sets)
     path = None if timeline is None else os.fspath(timeline)
-    document = _core.run(os.fspath(drive), os.fspath(load), texts, load_texts, seed, start, told, path, span(window))
+    document = _core.run(
+        os.fspath(drive),
+        os.fspath(load),
+        texts,
+        load_texts,
+        seed,
+        start,
+        told,
+        path,
+        span(window),
+        policies=given(policies),
+    )
     return whole(path, json.loads(document))
 
 

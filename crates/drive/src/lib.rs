@@ -4,6 +4,7 @@
 
 pub mod config;
 mod drive;
+pub mod guests;
 pub mod metrics;
 pub mod policy;
 pub mod precondition;

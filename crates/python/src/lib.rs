@@ -2,11 +2,13 @@
 //! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
 mod drawing;
+mod guest;
 mod load;
 mod package;
 mod progress;
 mod work;
 
+use guest::Guests;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -19,6 +21,9 @@ use work::Failure;
 
 create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
 create_exception!(_core, RunError, PyRuntimeError, "The run could not be carried through.");
+
+/// Policies of the caller: descriptions in JSON and who makes them.
+type Policies = Vec<(String, Py<PyAny>)>;
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
@@ -38,8 +43,10 @@ fn version() -> &'static str {
 
 /// The resolved configuration of a drive with its derived figures.
 #[pyfunction]
-fn check(drive: &str, sets: Vec<String>) -> PyResult<String> {
-    let (loaded, parts) = work::read_drive(drive, &sets)?;
+#[pyo3(signature = (drive, sets, policies=None))]
+fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>) -> PyResult<String> {
+    let guests = Guests::new(policies)?;
+    let (loaded, parts) = work::read_drive(drive, &sets, &guests).map_err(|failure| guests.own(failure))?;
     let origins: serde_json::Map<String, Value> =
         loaded.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();
     let document = json!({
@@ -120,7 +127,7 @@ fn load_keys() -> String {
 
 /// Runs a load on a drive.
 #[pyfunction]
-#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None))]
+#[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, policies=None))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -134,16 +141,19 @@ fn run(
     timeline: Option<&str>,
     window: Option<(u64, u64)>,
     limit: Option<u64>,
+    policies: Option<Policies>,
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
-    let document =
-        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref()))?;
+    let guests = Guests::new(policies)?;
+    let document = py
+        .detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref(), &guests))
+        .map_err(|failure| guests.own(failure))?;
     Ok(document.to_string())
 }
 
 /// Preconditions a drive and writes a snapshot.
 #[pyfunction]
-#[pyo3(signature = (drive, sets, seed, out_path, progress))]
+#[pyo3(signature = (drive, sets, seed, out_path, progress, policies=None))]
 fn precondition(
     py: Python<'_>,
     drive: &str,
@@ -151,8 +161,12 @@ fn precondition(
     seed: Option<u64>,
     out_path: &str,
     progress: Py<PyAny>,
+    policies: Option<Policies>,
 ) -> PyResult<String> {
-    let document = py.detach(|| work::precondition(drive, &sets, seed, Path::new(out_path), progress))?;
+    let guests = Guests::new(policies)?;
+    let document = py
+        .detach(|| work::precondition(drive, &sets, seed, Path::new(out_path), progress, &guests))
+        .map_err(|failure| guests.own(failure))?;
     Ok(document.to_string())
 }
 

@@ -1,6 +1,7 @@
 //! Runs and preconditioning, from texts to documents.
 
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
+use crate::guest::Guests;
 use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
 use cpu_time::ThreadTime;
@@ -52,11 +53,11 @@ impl From<Fault> for Failure {
 }
 
 /// Reads and checks a drive.
-pub fn read_drive(drive: &str, sets: &[String]) -> Result<(Loaded<DriveConfig>, Parts), Failure> {
+pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loaded<DriveConfig>, Parts), Failure> {
     if drive.is_empty() {
         return Err(Failure::Input("the name of the drive is empty; give a preset or a TOML file".into()));
     }
-    wordline_drive::load(drive, sets).map_err(Failure::input)
+    wordline_drive::config::load_with(drive, sets, &guests.makers).map_err(Failure::input)
 }
 
 /// Reads a snapshot for a drive.
@@ -81,9 +82,10 @@ pub fn run(
     snapshot: Option<&str>,
     progress: Py<PyAny>,
     timeline: Option<&Wanted<'_>>,
+    guests: &Guests,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
-    let (loaded, parts) = read_drive(drive, sets)?;
+    let (loaded, parts) = read_drive(drive, sets, guests)?;
     let spec = Spec::read(load, load_sets)?;
     fits_memory(&parts)?;
     // Opened before the drive is aged, so that a wrong load is told at once. That may mean to read a trace once.
@@ -212,9 +214,10 @@ pub fn precondition(
     seed: Option<u64>,
     out: &Path,
     progress: Py<PyAny>,
+    guests: &Guests,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
-    let (loaded, parts) = read_drive(drive, sets)?;
+    let (loaded, parts) = read_drive(drive, sets, guests)?;
     fits_memory(&parts)?;
     let mut reporter = Reporter::new(progress);
     let (aged, done) = prepare(&loaded.value, seed, None, &mut reporter)?;
