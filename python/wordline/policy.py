@@ -77,8 +77,7 @@ class Policy:
 class VictimView(NamedTuple):
     """The closed blocks of a domain (the drive or a plane): those that may be collected.
 
-    The arrays have an entry for each block, in this order: fewest valid units first; of equals, the
-    one that has had that
+    The arrays have an entry for each block, ordered by valid units, fewest first; of equals, the one that has had that
     many longest comes first. They are read-only, and never change afterwards.
     """
 

@@ -46,11 +46,10 @@ impl Schema {
         let mut at = format!("/properties/{section}");
         loop {
             let schema = self.0.pointer(&at)?;
-            match schema.get("$ref").and_then(Value::as_str) {
-                _ if schema.get("oneOf").is_some() => return Some(at + "/oneOf"),
-                Some(target) => at = target.strip_prefix('#')?.to_owned(),
-                None => return None,
+            if let Some(word) = ["oneOf", "anyOf"].into_iter().find(|word| schema.get(word).is_some()) {
+                return Some(format!("{at}/{word}"));
             }
+            at = schema.get("$ref")?.as_str()?.strip_prefix('#')?.to_owned();
         }
     }
 }
