@@ -68,7 +68,9 @@ def test_a_built_in_policy_in_python_does_the_very_same(
     wordline: Run, drive: Path, writes: Path, name: str, own: str, scope: str
 ) -> None:
     def result(*options: str | Path) -> dict[str, Any]:
-        arguments = ("--set", f"collect.scope={scope}", "--quiet", "--json", "-", *options)
+        placement = "static" if scope == "plane" else "least-busy"
+        where = ("--set", f"collect.scope={scope}", "--set", f"placement.policy={placement}")
+        arguments = (*where, "--quiet", "--json", "-", *options)
         return parsed(done(wordline("run", drive, writes, *arguments)))
 
     built_in = result("--set", f"victim.policy={name}")
@@ -127,9 +129,9 @@ def test_a_collect_policy_decides_when(wordline: Run, drive: Path, writes: Path)
 
     eager = ("--policy", EAGER, "--set", "collect.policy=eager")
     usual, ahead = free(), free(*eager)
-    further = free(*eager, "--set", "collect.ahead=9", "--set", "collect.window_pages=4")
-    assert usual["write_amplification"] < ahead["write_amplification"] < further["write_amplification"]
-    assert further["config"]["collect"]["ahead"] == 9
+    less = free(*eager, "--set", "collect.ahead=5", "--set", "collect.window_pages=4")
+    assert usual["write_amplification"] < less["write_amplification"] < ahead["write_amplification"]
+    assert (less["config"]["collect"]["ahead"], less["config"]["collect"]["window_pages"]) == (5, 4)
     refused(wordline("run", drive, writes, *eager, "--set", "collect.stop_blocks=1"), "the thresholds are crossed")
 
 

@@ -9,13 +9,12 @@ use super::{Collect, Copyback, Scope, SpaceView};
 use crate::policy::{Build, GuestOptions, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
-use std::fmt::Debug;
 
 /// The section of a guest.
 pub type Options = GuestOptions;
 
 /// A collect policy outside the program.
-pub trait GuestCollect: Debug + Send {
+pub trait GuestCollect: std::fmt::Debug + Send {
     /// As [`Collect::wants`].
     ///
     /// # Errors

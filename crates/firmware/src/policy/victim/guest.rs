@@ -8,13 +8,12 @@ use crate::blocks::VictimView;
 use crate::policy::{Build, GuestOptions, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
-use std::fmt::Debug;
 
 /// The section of a guest.
 pub type Options = GuestOptions;
 
 /// A victim policy outside the program.
-pub trait GuestVictim: Debug + Send {
+pub trait GuestVictim: std::fmt::Debug + Send {
     /// As [`Victim::choose`]; the view is ranked.
     ///
     /// # Errors
