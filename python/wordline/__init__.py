@@ -11,14 +11,16 @@ The command ``wordline`` is the main way in; from Python::
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from wordline.api import check, run
 
 if TYPE_CHECKING:
+    from wordline import policy
     from wordline._core import InputError, RunError
 
-__all__ = ["InputError", "RunError", "__version__", "check", "run"]
+__all__ = ["InputError", "RunError", "__version__", "check", "policy", "run"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
@@ -27,6 +29,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
         from wordline import _core
 
         return getattr(_core, name)
+    if name == "policy":
+        return importlib.import_module("wordline.policy")
     if name == "__version__":
         from wordline import _core
 

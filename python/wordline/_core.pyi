@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 
+Policies = list[tuple[str, Callable[[str, str], object]]]
+"""Of each policy in Python its description as JSON, and what makes it from options and the drive's shape, both JSON."""
+
 Progress = Callable[[str, float | None, int, float], None]
 
 class InputError(ValueError):
@@ -11,7 +14,7 @@ class RunError(RuntimeError):
     """The run could not be carried through."""
 
 def version() -> str: ...
-def check(drive: str, sets: list[str]) -> str: ...
+def check(drive: str, sets: list[str], policies: Policies | None = None) -> str: ...
 def drives() -> str: ...
 def policies() -> str: ...
 def keys() -> str: ...
@@ -30,9 +33,17 @@ def run(
     tables: tuple[list[str], str, int | None, int | None] | None = None,
     job_by_job: bool = False,
     split: bool = True,
+    policies: Policies | None = None,
 ) -> str: ...
 def table_names() -> list[str]: ...
-def precondition(drive: str, sets: list[str], seed: int | None, out_path: str, progress: Progress) -> str: ...
+def precondition(
+    drive: str,
+    sets: list[str],
+    seed: int | None,
+    out_path: str,
+    progress: Progress,
+    policies: Policies | None = None,
+) -> str: ...
 def package_run(
     experiment: str,
     progress: Progress,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wordline.policy import Policy
 
 Sets = Mapping[str, object] | Iterable[str] | None
 """Overrides: ``{"victim.policy": "greedy"}``, or texts as after ``--set``: ``["victim.policy=greedy"]``."""
@@ -14,18 +17,20 @@ Progress = Callable[[str, float | None, int, float], None]
 """Called ten times a second or so with the phase, its fraction done (0 to 1 or None), requests, simulated seconds."""
 
 
-def check(drive: str | os.PathLike[str], sets: Sets = None) -> dict[str, Any]:
+def check(drive: str | os.PathLike[str], sets: Sets = None, *, policies: Iterable[type[Policy]] = ()) -> dict[str, Any]:
     """Resolves a drive's configuration.
 
     :param drive: a preset's name or a TOML file.
     :param sets: overrides of the drive's keys.
+    :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: ``config`` (every key), ``origins`` (where each key that is no default was set) and ``derived`` (capacities
         in bytes, block counts, peak bandwidths in MiB/s).
     :raises wordline.InputError: if anything is wrong with it; the message says what, where, and what would be right.
     """
     from wordline import _core
+    from wordline.policy import given
 
-    return json.loads(_core.check(os.fspath(drive), set_texts(sets)))
+    return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies)))
 
 
 def run(
@@ -43,6 +48,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     sample: str | None = None,
     interval: str | None = None,
+    policies: Iterable[type[Policy]] = (),
 ) -> dict[str, Any]:
     """Runs a load on a drive.
 
@@ -60,13 +66,16 @@ def run(
     :param out: the directory for them.
     :param sample: of the requests, write such a share: ``"1/100"``.
     :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
+    :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: the result, as ``wordline run --json`` writes it. After an interrupt its ``partial`` is true and it holds
         what was done until then.
     :raises wordline.InputError: if drive, load or snapshot are wrong.
-    :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written.
+    :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written. What a
+        policy in Python raises comes back as it was raised.
     """
     from wordline import _core
     from wordline import tables as tables_of
+    from wordline.policy import given
     from wordline.timeline import span, whole
 
     start = None if snapshot is None else os.fspath(snapshot)
@@ -75,7 +84,17 @@ def run(
     path = None if timeline is None else os.fspath(timeline)
     wanted = tables_of.asked(tables, out, sample, interval)
     document = _core.run(
-        os.fspath(drive), os.fspath(load), texts, load_texts, seed, start, told, path, span(window), None, wanted
+        os.fspath(drive),
+        os.fspath(load),
+        texts,
+        load_texts,
+        seed,
+        start,
+        told,
+        path,
+        span(window),
+        tables=wanted,
+        policies=given(policies),
     )
     return tables_of.whole(whole(path, json.loads(document)))
 

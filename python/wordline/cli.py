@@ -77,6 +77,12 @@ def load_set_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--load-set", "load_sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
 
 
+def policy_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--policy``."""
+    text = "Take in the policies of a Python file, for use by their names. May be repeated."
+    return click.option("--policy", "policy_files", multiple=True, metavar="FILE", help=text)(function)
+
+
 def seed_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--seed``."""
     return click.option("--seed", type=Seed(), metavar="N", help="Seed of all random numbers.")(function)
@@ -137,6 +143,7 @@ def wordline(ctx: click.Context) -> None:
 @click.argument("more", nargs=-1)
 @set_option
 @load_set_option
+@policy_option
 @click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a drive that 'wordline precondition' aged.")
 @seed_option
 @click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
@@ -172,6 +179,7 @@ def run(
     more: tuple[str, ...],
     sets: tuple[str, ...],
     load_sets: tuple[str, ...],
+    policy_files: tuple[str, ...],
     snapshot: str | None,
     seed: int | None,
     json_name: str | None,
@@ -193,9 +201,10 @@ def run(
     DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst), a workload TOML file or a
     job file of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
-    from wordline import _core
+    from wordline import _core, policyfile
     from wordline.progress import Progress
 
+    taken_in = policyfile.taken_in(policy_files)
     shortcuts["format"] = format_name
     all_load_sets = [*several(load, more), *load_sets, *trace_sets(shortcuts)]
     wanted = (("json", json_name), ("fio-json", fio_name), ("report", report_name), ("timeline", timeline_name))
@@ -211,8 +220,8 @@ def run(
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
         timeline = outputs.pop("timeline", None)
         path = None if timeline is None else str(timeline.path)
-        with Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
-            about_timeline = (path, window, timeline_limit)
+        watched = policyfile.shown(policy_files)
+        with watched, Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
             document = _core.run(
                 drive,
                 load,
@@ -221,11 +230,14 @@ def run(
                 seed,
                 snapshot,
                 progress,
-                *about_timeline,
-                wanted_tables,
+                path,
+                window,
+                timeline_limit,
+                tables=wanted_tables,
                 job_by_job=fio_name is not None,
                 # The summary says nothing of where the time went.
                 split="json" in outputs or "report" in outputs,
+                policies=taken_in,
             )
         result = json.loads(document)
         finish(result, outputs, quiet, timeline)
@@ -382,12 +394,15 @@ def finish_timeline(told: dict[str, Any], file: OutputFile) -> list[Trouble]:
 @wordline.command(short_help="Check a drive; show its figures and settings.")
 @click.argument("drive")
 @set_option
+@policy_option
 @json_flag
-def check(drive: str, sets: tuple[str, ...], as_json: bool) -> None:
+def check(drive: str, sets: tuple[str, ...], policy_files: tuple[str, ...], as_json: bool) -> None:
     """Check DRIVE: its figures and all its settings, or what is wrong with it."""
-    from wordline import _core
+    from wordline import _core, policyfile
 
-    checked = json.loads(_core.check(drive, list(sets)))
+    taken_in = policyfile.taken_in(policy_files)
+    with policyfile.shown(policy_files):
+        checked = json.loads(_core.check(drive, list(sets), taken_in))
     if as_json:
         return print_json(checked)
     from wordline import checking
@@ -413,13 +428,14 @@ def drives(as_json: bool) -> None:
 
 @wordline.command(short_help="List the policies with their sources and options.")
 @click.argument("family", required=False)
+@policy_option
 @json_flag
-def policies(family: str | None, as_json: bool) -> None:
+def policies(family: str | None, policy_files: tuple[str, ...], as_json: bool) -> None:
     """List the policies of firmware and host, of all families or of FAMILY."""
-    from wordline import _core, listing
+    from wordline import _core, listing, policyfile
     from wordline.console import console
 
-    listed = listing.of_family(json.loads(_core.policies()), family)
+    listed = listing.of_family(policyfile.listed(json.loads(_core.policies()), policy_files), family)
     if as_json:
         return print_json(listed)
     return listing.show_policies(console(), listed)
@@ -454,20 +470,24 @@ def explain(key: str | None) -> None:
 @click.argument("drive")
 @click.option("-o", "--output", required=True, metavar="SNAPSHOT", help="The file to write.")
 @set_option
+@policy_option
 @seed_option
 @click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
-def precondition(drive: str, output: str, sets: tuple[str, ...], seed: int | None, quiet: bool) -> None:
+def precondition(
+    drive: str, output: str, sets: tuple[str, ...], policy_files: tuple[str, ...], seed: int | None, quiet: bool
+) -> None:
     """Age DRIVE as its [precondition] section says, and keep its state for 'wordline run --from'."""
-    from wordline import _core
+    from wordline import _core, policyfile
     from wordline.progress import Progress
 
+    taken_in = policyfile.taken_in(policy_files)
     if output == "-":
         raise Trouble("a snapshot cannot go to standard output; give the name of a file")
     with OutputFile(output, [drive]) as file:
         if file.special:
             raise Trouble(f"{output}: a snapshot cannot go to a device or a pipe; give the name of a file")
-        with Progress(quiet) as progress:
-            done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), progress))
+        with policyfile.shown(policy_files), Progress(quiet) as progress:
+            done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), progress, taken_in))
         if done.get("partial"):
             raise Trouble("interrupted; no snapshot was written", INTERRUPTED)
         file.commit()

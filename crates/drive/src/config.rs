@@ -1,5 +1,6 @@
 //! A drive file: all sections, the check that a drive can be built from them, and the figures that follow.
 
+use crate::guests::{self, Guests};
 use crate::policy::buffer::BufferConfig;
 use crate::policy::dispatch::DispatchConfig;
 use crate::policy::link::{LinkConfig, LinkCosts};
@@ -287,6 +288,16 @@ pub enum LoadError {
     /// The file itself.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// A policy from outside the program that cannot be taken in.
+    #[error("the policy '{name}' ({family}): {problem}")]
+    Guest {
+        /// Its family.
+        family: String,
+        /// Its name.
+        name: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
     /// What it says, with where it says it.
     #[error("{origin}: {error}")]
     Config {
@@ -302,13 +313,23 @@ pub enum LoadError {
 /// # Errors
 /// Names file, line, key and value of what cannot be used, and what would be right.
 pub fn load(drive: &str, sets: &[String]) -> Result<(Loaded<DriveConfig>, Parts), LoadError> {
+    load_with(drive, sets, &[])
+}
+
+/// As [`load`], with policies from outside the program.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loaded<DriveConfig>, Parts), LoadError> {
+    let extra = guests::variants(guests)?;
     let names: Vec<String> = presets::names();
-    let loaded = match presets::text(drive) {
+    let mut loaded = match presets::text(drive) {
         Some((name, text)) if !Path::new(drive).is_file() => {
-            wordline_settings::load_text::<DriveConfig>(&name, &text, None, sets, &presets::text, &names)?
+            wordline_settings::load_text_with::<DriveConfig>(&name, &text, None, sets, &presets::text, &names, &extra)?
         }
-        _ => wordline_settings::load_file::<DriveConfig>(Path::new(drive), sets, &presets::text, &names)?,
+        _ => wordline_settings::load_file_with::<DriveConfig>(Path::new(drive), sets, &presets::text, &names, &extra)?,
     };
+    loaded.value.firmware.seat(guests);
     match loaded.value.parts() {
         Ok(parts) => Ok((loaded, parts)),
         Err(error) => Err(LoadError::Config { origin: origin_of(&loaded, drive, &error.key), error }),

@@ -726,6 +726,9 @@ impl Drive {
         if self.in_flight() == 0 && self.kernel.operations() == 0 {
             return if self.verify { self.kernel.audit() } else { Ok(()) };
         }
+        if let Some(fault) = self.kernel.complaint() {
+            return Err(fault);
+        }
         Err(Fault::Books(format!(
             "the drive has come to a stop at {} ps with {} requests in flight, {} flash operations waiting, {} free blocks",
             self.now,

@@ -6,6 +6,7 @@ pub mod activity;
 pub mod config;
 mod drive;
 pub mod fio_json;
+pub mod guests;
 pub mod metrics;
 pub mod observe;
 pub mod policy;

@@ -90,6 +90,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "seed": about.seed,
         "digest": digest,
+        "outcome": outcome(drive),
         "partial": about.partial,
         "config": config,
         "workload": about.workload,
@@ -248,6 +249,18 @@ fn digest(drive: &Drive, about: &About<'_>, config: &Value) -> String {
     hasher.update(config.to_string().as_bytes());
     hasher.update(about.workload.to_string().as_bytes());
     hasher.update(&about.seed.to_le_bytes());
+    hash_events(drive, &mut hasher);
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// A hash of every completion and the state of the blocks at the end: equal where two configurations come to the same.
+fn outcome(drive: &Drive) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hash_events(drive, &mut hasher);
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+fn hash_events(drive: &Drive, hasher: &mut blake3::Hasher) {
     hasher.update(&drive.metrics.hash.to_le_bytes());
     hasher.update(&drive.metrics.requests().to_le_bytes());
     hasher.update(&drive.metrics.end.to_le_bytes());
@@ -256,5 +269,4 @@ fn digest(drive: &Drive, about: &About<'_>, config: &Value) -> String {
             hasher.update(&word.to_le_bytes());
         }
     }
-    hasher.finalize().to_hex()[..32].to_owned()
 }

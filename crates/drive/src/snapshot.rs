@@ -2,7 +2,7 @@
 //!
 //! A file is `WORDLINE` and a format number, then a zstd stream of a JSON header (version, configuration, seed, how it was made)
 //! and the state, with zstd's checksum over all of it. A run with the same configuration goes on exactly where the snapshot was taken; a run with other policies
-//! takes over data, maps and wear.
+//! takes over data, maps and wear. So does one with a policy from outside the program.
 
 use crate::config::DriveConfig;
 use crate::drive::Drive;
@@ -127,7 +127,8 @@ pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Dri
             map.remove("precondition");
         }
     }
-    if resolved == was && header.seed == seed {
+    // A policy from outside the program is saved by its name: it starts anew.
+    if resolved == was && header.seed == seed && !config.firmware.has_guests() {
         return Ok((header, saved));
     }
     let misfit = |error| SnapshotError::Misfit { path: name.clone(), error };

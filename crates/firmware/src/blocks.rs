@@ -559,6 +559,24 @@ impl VictimView<'_> {
         self.list().clock.wrapping_sub(self.blocks.get(block).touched)
     }
 
+    /// Why a block may not be chosen, as the end of a sentence; nothing if it may.
+    #[must_use]
+    pub fn objection(&self, block: u32) -> Option<String> {
+        let all = self.blocks.records.len();
+        if block as usize >= all {
+            return Some(format!("does not exist: the drive has blocks 0 to {}", all - 1));
+        }
+        let (domain, status) = (self.blocks.domain_of(block), self.blocks.get(block).status);
+        if domain != self.domain {
+            return Some(format!("lies in domain {domain}; a block of domain {} was asked for", self.domain));
+        }
+        if status != Status::Closed {
+            return Some(format!("is not closed: its state is {}", format!("{status:?}").to_lowercase()));
+        }
+        let (valid, full) = (self.valid(block), self.units_per_block());
+        (!self.gains(block)).then(|| format!("gains no page: {valid} of its {full} units are valid"))
+    }
+
     /// Number of closed blocks.
     #[must_use]
     pub fn closed_count(&self) -> u32 {
@@ -575,6 +593,14 @@ impl VictimView<'_> {
     #[must_use]
     pub fn least_valid(&self) -> Option<u32> {
         self.oldest_by_valid().next().map(|(_, block)| block)
+    }
+
+    /// All closed blocks in the order of the ranking: fewest valid units first; of equals, the one that has had that many longest.
+    /// Needs the ranking.
+    pub fn by_rank(&self) -> impl Iterator<Item = u32> + '_ {
+        self.oldest_by_valid().flat_map(|(_, first)| {
+            std::iter::successors(Some(first), |&block| Some(self.blocks.get(block).next).filter(|&next| next != NONE))
+        })
     }
 
     /// For each number of valid units that occurs, from the smallest: that number and the block invalidated longest ago. Needs

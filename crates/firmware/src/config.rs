@@ -9,7 +9,7 @@ use crate::policy::placement::PlacementConfig;
 use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
 use crate::policy::victim::VictimConfig;
-use crate::policy::Build;
+use crate::policy::{Build, Guests};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_flash::Geometry;
@@ -114,6 +114,22 @@ impl Plan {
 }
 
 impl FirmwareConfig {
+    /// Finds the policies outside the program that the sections name.
+    pub fn seat(&mut self, guests: &Guests) {
+        let named = [("victim", self.victim.guest_mut()), ("collect", self.collect.guest_mut())];
+        for (family, section) in named {
+            if let Some(section) = section {
+                section.seat(family, guests);
+            }
+        }
+    }
+
+    /// Whether a policy outside the program is named.
+    #[must_use]
+    pub fn has_guests(&self) -> bool {
+        matches!(self.victim, VictimConfig::Guest(_)) || matches!(self.collect, CollectConfig::Guest(_))
+    }
+
     /// What policies may know when they are built, with units of `units_per_page`.
     pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_page: u32, seed: u64) -> Build<'a> {
         let plane_local = self.collect.scope() == Scope::Plane;

@@ -2,6 +2,7 @@
 //! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
 mod drawing;
+mod guest;
 mod load;
 mod package;
 mod progress;
@@ -9,6 +10,7 @@ mod tables;
 mod traces;
 mod work;
 
+use guest::Guests;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -21,6 +23,9 @@ use work::Failure;
 
 create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
 create_exception!(_core, RunError, PyRuntimeError, "The run could not be carried through.");
+
+/// Policies of the caller: descriptions in JSON and who makes them.
+type Policies = Vec<(String, Py<PyAny>)>;
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
@@ -40,8 +45,10 @@ fn version() -> &'static str {
 
 /// The resolved configuration of a drive with its derived figures.
 #[pyfunction]
-fn check(drive: &str, sets: Vec<String>) -> PyResult<String> {
-    let (loaded, parts) = work::read_drive(drive, &sets)?;
+#[pyo3(signature = (drive, sets, policies=None))]
+fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>) -> PyResult<String> {
+    let guests = Guests::new(policies)?;
+    let (loaded, parts) = work::read_drive(drive, &sets, &guests).map_err(|failure| guests.own(failure))?;
     let origins: serde_json::Map<String, Value> =
         loaded.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();
     let document = json!({
@@ -123,7 +130,7 @@ fn load_keys() -> String {
 /// Runs a load on a drive.
 #[pyfunction]
 #[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
-    job_by_job=false, split=true))]
+    job_by_job=false, split=true, policies=None))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -140,12 +147,17 @@ fn run(
     tables: Option<tables::Asked>,
     job_by_job: bool,
     split: bool,
+    policies: Option<Policies>,
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
     let (wanted, tables) = (wanted.as_ref(), tables.as_ref());
-    let document = py.detach(|| {
-        work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted, tables, job_by_job, split)
-    })?;
+    let guests = Guests::new(policies)?;
+    let document = py
+        .detach(|| {
+            let asked = work::Asked { timeline: wanted, tables, job_by_job, split };
+            work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
+        })
+        .map_err(|failure| guests.own(failure))?;
     Ok(document.to_string())
 }
 
@@ -157,7 +169,7 @@ fn table_names() -> Vec<&'static str> {
 
 /// Preconditions a drive and writes a snapshot.
 #[pyfunction]
-#[pyo3(signature = (drive, sets, seed, out_path, progress))]
+#[pyo3(signature = (drive, sets, seed, out_path, progress, policies=None))]
 fn precondition(
     py: Python<'_>,
     drive: &str,
@@ -165,8 +177,12 @@ fn precondition(
     seed: Option<u64>,
     out_path: &str,
     progress: Py<PyAny>,
+    policies: Option<Policies>,
 ) -> PyResult<String> {
-    let document = py.detach(|| work::precondition(drive, &sets, seed, Path::new(out_path), progress))?;
+    let guests = Guests::new(policies)?;
+    let document = py
+        .detach(|| work::precondition(drive, &sets, seed, Path::new(out_path), progress, &guests))
+        .map_err(|failure| guests.own(failure))?;
     Ok(document.to_string())
 }
 

@@ -1,6 +1,7 @@
 //! Runs and preconditioning, from texts to documents.
 
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
+use crate::guest::Guests;
 use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
 use crate::tables;
@@ -56,11 +57,11 @@ impl From<Fault> for Failure {
 }
 
 /// Reads and checks a drive.
-pub fn read_drive(drive: &str, sets: &[String]) -> Result<(Loaded<DriveConfig>, Parts), Failure> {
+pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loaded<DriveConfig>, Parts), Failure> {
     if drive.is_empty() {
         return Err(Failure::Input("the name of the drive is empty; give a preset or a TOML file".into()));
     }
-    wordline_drive::load(drive, sets).map_err(Failure::input)
+    wordline_drive::config::load_with(drive, sets, &guests.makers).map_err(Failure::input)
 }
 
 /// Reads a snapshot for a drive.
@@ -74,6 +75,18 @@ fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header
     })
 }
 
+/// What a run is to give besides its result, and in how much detail.
+pub struct Asked<'a> {
+    /// A timeline.
+    pub timeline: Option<&'a Wanted<'a>>,
+    /// Tables.
+    pub tables: Option<&'a tables::Asked>,
+    /// The figures of each job in fio's form.
+    pub job_by_job: bool,
+    /// Where the time of requests went.
+    pub split: bool,
+}
+
 /// Runs a load on a drive and gives the result document.
 #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn run(
@@ -84,13 +97,12 @@ pub fn run(
     seed: Option<u64>,
     snapshot: Option<&str>,
     progress: Py<PyAny>,
-    timeline: Option<&Wanted<'_>>,
-    tables: Option<&tables::Asked>,
-    job_by_job: bool,
-    split: bool,
+    asked: &Asked<'_>,
+    guests: &Guests,
 ) -> Result<Value, Failure> {
+    let Asked { timeline, tables, job_by_job, split } = *asked;
     let seed = seed.unwrap_or(SEED);
-    let (loaded, parts) = read_drive(drive, sets)?;
+    let (loaded, parts) = read_drive(drive, sets, guests)?;
     let spec = Spec::read(load, load_sets)?;
     fits_memory(&parts)?;
     // Opened before the drive is aged, so that a wrong load is told at once. That may mean to read a trace once.
@@ -284,9 +296,10 @@ pub fn precondition(
     seed: Option<u64>,
     out: &Path,
     progress: Py<PyAny>,
+    guests: &Guests,
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
-    let (loaded, parts) = read_drive(drive, sets)?;
+    let (loaded, parts) = read_drive(drive, sets, guests)?;
     fits_memory(&parts)?;
     let mut reporter = Reporter::new(progress);
     let (aged, done) = prepare(&loaded.value, seed, None, &mut reporter)?;

@@ -4,6 +4,7 @@ use crate::advice::nearest_of;
 use crate::check::{Below, Checker};
 use crate::document::{decode, parse, Data, Entry, Node};
 use crate::error::{Origin, SettingsError};
+use crate::extra::ExtraVariant;
 use crate::merge::{fill_tags, merge, origins};
 use crate::schema::Schema;
 use crate::sets;
@@ -42,12 +43,26 @@ pub fn load_file<T>(
 where
     T: DeserializeOwned + Serialize + JsonSchema,
 {
+    load_file_with(path, sets, presets, preset_names, &[])
+}
+
+/// As [`load_file`], with variants that the type takes but does not tell in its schema.
+pub fn load_file_with<T>(
+    path: &Path,
+    sets: &[String],
+    presets: Presets<'_>,
+    preset_names: &[String],
+    extra: &[ExtraVariant],
+) -> Result<Loaded<T>, SettingsError>
+where
+    T: DeserializeOwned + Serialize + JsonSchema,
+{
     let name = path.display().to_string();
     let sources = Sources { presets, preset_names };
     if !path.is_file() && looks_like_preset(&name) {
         if let Some((shown, text)) = presets(&name) {
             let id = format!("preset {name}");
-            return assemble(sources.chain(Source { id, name: shown, text, base: None })?, sets);
+            return assemble(sources.chain(Source { id, name: shown, text, base: None })?, sets, extra);
         }
     }
     let text = read(path, &name).map_err(|reason| match reason {
@@ -62,6 +77,7 @@ where
     assemble(
         sources.chain(Source { id: identity(path), name, text, base: path.parent().map(Path::to_path_buf) })?,
         sets,
+        extra,
     )
 }
 
@@ -78,9 +94,25 @@ pub fn load_text<T>(
 where
     T: DeserializeOwned + Serialize + JsonSchema,
 {
+    load_text_with(name, text, base_dir, sets, presets, preset_names, &[])
+}
+
+/// As [`load_text`], with variants that the type takes but does not tell in its schema.
+pub fn load_text_with<T>(
+    name: &str,
+    text: &str,
+    base_dir: Option<&Path>,
+    sets: &[String],
+    presets: Presets<'_>,
+    preset_names: &[String],
+    extra: &[ExtraVariant],
+) -> Result<Loaded<T>, SettingsError>
+where
+    T: DeserializeOwned + Serialize + JsonSchema,
+{
     let base = base_dir.map(Path::to_path_buf);
     let source = Source { id: format!("text {name}"), name: name.to_string(), text: text.to_string(), base };
-    assemble(Sources { presets, preset_names }.chain(source)?, sets)
+    assemble(Sources { presets, preset_names }.chain(source)?, sets, extra)
 }
 
 /// One text of a chain of `extends`.
@@ -195,11 +227,14 @@ fn no_circle(seen: &[(String, String)], found: &Source, at: Origin) -> Result<()
 }
 
 /// Checks the layers one by one, lays them over each other and reads the result.
-fn assemble<T>(layers: Vec<Layer>, sets: &[String]) -> Result<Loaded<T>, SettingsError>
+fn assemble<T>(layers: Vec<Layer>, sets: &[String], extra: &[ExtraVariant]) -> Result<Loaded<T>, SettingsError>
 where
     T: DeserializeOwned + Serialize + JsonSchema,
 {
-    let schema = Schema::of::<T>();
+    let mut schema = Schema::of::<T>();
+    for variant in extra {
+        assert!(schema.add(variant), "'{}' takes no variants by '{}'", variant.section, variant.tag);
+    }
     let view = schema.view();
     let start = Origin::start_of(layers.last().map_or("", |layer| layer.name.as_str()));
     let default = view.default();
@@ -215,8 +250,9 @@ where
     merged.at = Some(start.clone());
     fill_tags(&view, &mut merged, default);
     Checker { root: view.clone(), complete: true }.document(&merged, Below { lower: None, default }, &start)?;
-    let value: T =
-        serde_path_to_error::deserialize(merged.to_json()).map_err(|error| rejected(&error, &merged, start))?;
+    let mut json = merged.to_json();
+    extra.iter().for_each(|variant| variant.fill(&mut json));
+    let value: T = serde_path_to_error::deserialize(json).map_err(|error| rejected(&error, &merged, start))?;
     let resolved = serde_json::to_value(&value).map_err(|error| SettingsError::Unreadable {
         name: "resolved configuration".to_string(),
         reason: format!("cannot be written out: {error}"),

@@ -11,6 +11,7 @@ mod bounds;
 mod check;
 mod document;
 mod error;
+mod extra;
 mod keys;
 mod layers;
 mod merge;
@@ -20,5 +21,6 @@ mod sets;
 
 pub use advice::nearest;
 pub use error::{Origin, SettingsError};
+pub use extra::ExtraVariant;
 pub use keys::{keys, Choice, KeyDoc, VariantOf};
-pub use layers::{load_file, load_text, Loaded, Presets};
+pub use layers::{load_file, load_file_with, load_text, load_text_with, Loaded, Presets};

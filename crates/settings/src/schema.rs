@@ -5,7 +5,7 @@ use schemars::{generate::SchemaSettings, JsonSchema};
 use serde_json::{Map, Value};
 
 /// The schema of a whole configuration type.
-pub(crate) struct Schema(Value);
+pub(crate) struct Schema(pub(crate) Value);
 
 impl Schema {
     /// The schema of what `T` reads.

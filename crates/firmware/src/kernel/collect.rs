@@ -5,6 +5,7 @@ use crate::blocks::Status;
 use crate::ops::FlashOp;
 use crate::policy::arbiter::Class;
 use crate::policy::collect::{Copyback, SpaceView};
+use crate::policy::Trouble;
 
 impl Kernel {
     /// Starts collections while the policy wants them.
@@ -15,12 +16,14 @@ impl Kernel {
         loop {
             let (free, running) = (self.blocks.free_in_domain(domain), self.jobs.running(domain));
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
+                self.heed(self.collect.trouble().is_some_and(|trouble| trouble.fatal));
                 return;
             }
             self.blocks.settle(domain);
             let view = self.blocks.view(domain);
             let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else {
                 self.starved[domain as usize] = true;
+                self.heed(self.victim.trouble().is_some_and(|trouble| trouble.fatal));
                 return;
             };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
@@ -28,6 +31,23 @@ impl Kernel {
                 return;
             }
         }
+    }
+
+    /// Ends the run if a policy from outside the program has failed; collection itself cannot.
+    #[inline]
+    fn heed(&mut self, failed: bool) {
+        if failed {
+            self.fault = self.complaint().map(Box::new);
+        }
+    }
+
+    /// What is wrong with a policy from outside the program, if one is used and something is.
+    #[must_use]
+    pub fn complaint(&self) -> Option<Fault> {
+        let of = |family, trouble: &Trouble| Fault::Policy { time: self.now, family, trouble: trouble.clone() };
+        let all = [("victim", self.victim.trouble()), ("collect", self.collect.trouble())];
+        let worst = all.into_iter().filter_map(|(family, trouble)| Some((family, trouble?)));
+        worst.max_by_key(|(_, trouble)| trouble.fatal).map(|(family, trouble)| of(family, trouble))
     }
 
     /// Starts emptying a closed block; false if its domain has no room for its data now.

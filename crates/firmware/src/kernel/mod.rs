@@ -37,6 +37,7 @@ use crate::policy::placement::PlacementPolicy;
 use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::victim::VictimPolicy;
+use crate::policy::Trouble;
 use crate::shadow::{Misplaced, Shadow};
 use crate::space::{Space, Stream};
 use crate::{ConfigError, FirmwareConfig, Plan};
@@ -98,6 +99,16 @@ pub enum Fault {
     /// Data were lost or misplaced.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
+    /// A policy from outside the program failed, or keeps the drive from going on.
+    #[error("the policy '{}' ({family}), at {:.6} s: {}", .trouble.policy, *time as f64 / 1e12, .trouble.story)]
+    Policy {
+        /// When, in picoseconds.
+        time: Time,
+        /// Its family.
+        family: &'static str,
+        /// Its name, and what happened.
+        trouble: Trouble,
+    },
     /// The books do not balance.
     #[error("block accounting: {0}")]
     Books(String),
@@ -278,6 +289,9 @@ pub struct Kernel {
     holdings: Holdings,
     #[serde(skip)]
     accounts: Option<Box<Accounts>>,
+    /// Why the run must end, where the step that found it could not say so.
+    #[serde(skip)]
+    fault: Option<Box<Fault>>,
 }
 
 fn stream_of(class: Class) -> Stream {
@@ -379,6 +393,7 @@ impl Kernel {
             notes: None,
             holdings: Holdings::default(),
             accounts: None,
+            fault: None,
             flash,
         };
         kernel.set_blocks_aside(config.capacity.replacement_blocks)?;
@@ -611,7 +626,7 @@ impl Kernel {
             } else if let Some(die) = self.pressed.pop_front() {
                 self.look(die, queue)?;
             } else if self.dirty.is_empty() && !self.shared_dirty {
-                return Ok(());
+                return self.fault.as_ref().map_or(Ok(()), |fault| Err(Fault::clone(fault)));
             }
         }
     }

@@ -7,12 +7,15 @@
 pub mod arbiter;
 pub mod collect;
 pub mod free_block;
+pub mod guest;
 pub mod mapping;
 pub mod pack;
 pub mod placement;
 pub mod suspend;
 pub mod trim;
 pub mod victim;
+
+pub use guest::{GuestOptions, Guests, Maker, Seat, Trouble};
 
 use serde::Serialize;
 use wordline_flash::Geometry;
@@ -59,29 +62,51 @@ pub struct Build<'a> {
     pub seed: u64,
 }
 
-/// Generates a family from its list: see the head of this file. The first member is the default.
+/// Generates a family from its list: see the head of this file. The first member is the default. A family with a `guest` line takes
+/// policies from outside the program (see [`guest`]); they are no members, since who starts a run brings them along.
 #[macro_export]
 macro_rules! policies {
     (
         family $family:literal decides $decides:literal;
         trait $Trait:ident, config $Config:ident, policy $Policy:ident;
         members { $( $(#[$doc:meta])* $name:literal => $module:ident :: $Variant:ident ),+ $(,)? }
+        $( guest $guests:ident :: $Guest:ident; )?
         methods { $( fn $method:ident ( $this:ident : $receiver:ty $(, $arg:ident : $ty:ty)* $(,)? ) -> $ret:ty; )* }
     ) => {
         $( pub mod $module; )+
+        $( pub mod $guests; )?
 
         #[doc = concat!("Options of the `[", $family, "]` section: ", $decides, ".")]
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(tag = "policy")]
         pub enum $Config {
             $( $(#[$doc])* #[serde(rename = $name)] $Variant($module::Options), )+
+            $(
+                /// A policy outside the program, by its own name.
+                #[serde(untagged)]
+                #[schemars(skip)]
+                $Guest($guests::Options),
+            )?
         }
 
         #[doc = concat!("A built policy of the family `", $family, "`.")]
         #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
         pub enum $Policy {
             $( $(#[$doc])* $Variant($module::$Variant), )+
+            $(
+                /// A policy outside the program.
+                $Guest($guests::$Guest),
+            )?
         }
+
+        $(
+            impl $Config {
+                /// The section of a policy outside the program, if one is named.
+                pub(crate) fn guest_mut(&mut self) -> Option<&mut $guests::Options> {
+                    if let Self::$Guest(options) = self { Some(options) } else { None }
+                }
+            }
+        )?
 
         impl Default for $Config {
             fn default() -> Self {
@@ -97,13 +122,20 @@ macro_rules! policies {
             pub fn build(&self, build: &$crate::policy::Build<'_>) -> Result<$Policy, $crate::ConfigError> {
                 match self {
                     $( Self::$Variant(options) => $module::$Variant::new(options, build).map($Policy::$Variant), )+
+                    $( Self::$Guest(options) => $guests::$Guest::new(options, build).map($Policy::$Guest), )?
                 }
             }
 
             /// The name of the chosen policy.
             #[must_use]
-            pub fn name(&self) -> &'static str {
-                match self { $( Self::$Variant(_) => $name, )+ }
+            pub fn name(&self) -> &str {
+                match self {
+                    $( Self::$Variant(_) => $name, )+
+                    $( Self::$Guest(options) => {
+                        let $guests::Options { policy, .. } = options;
+                        policy
+                    } )?
+                }
             }
 
             /// All members of the family.
@@ -120,7 +152,10 @@ macro_rules! policies {
         // The list of members becomes a match; the methods are written out below with it.
         macro_rules! dispatch {
             ($object:expr, $bound:ident => $run:expr) => {
-                match $object { $( $Policy::$Variant($bound) => $run, )+ }
+                match $object {
+                    $( $Policy::$Variant($bound) => $run, )+
+                    $( $Policy::$Guest($bound) => $run, )?
+                }
             };
         }
 

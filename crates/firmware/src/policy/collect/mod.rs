@@ -1,6 +1,7 @@
 //! Family `collect`: when blocks are collected, and in what steps.
 
 use crate::policies;
+use crate::policy::Trouble;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,10 @@ pub trait Collect {
     fn most(&self) -> u32;
     /// How pages move whose units are all valid.
     fn copyback(&self) -> Copyback;
+    /// What is wrong with its answers, if it comes from outside the program.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -64,6 +69,7 @@ policies! {
         /// When free blocks run low.
         "on-demand" => on_demand::OnDemand,
     }
+    guest guest::Guest;
     methods {
         fn wants(self: &mut Self, view: &SpaceView) -> bool;
         fn reserve(self: &Self) -> u32;
@@ -72,6 +78,7 @@ policies! {
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;
         fn copyback(self: &Self) -> Copyback;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 
@@ -81,6 +88,7 @@ impl CollectConfig {
     pub fn scope(&self) -> Scope {
         match self {
             Self::OnDemand(options) => options.scope,
+            Self::Guest(options) => guest::scope(options),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::blocks::VictimView;
 use crate::policies;
+use crate::policy::Trouble;
 
 /// Decides which closed block is collected next.
 pub trait Victim {
@@ -11,6 +12,10 @@ pub trait Victim {
     fn closed(&mut self, view: &VictimView<'_>, block: u32);
     /// Whether the policy asks for the ranking by valid units, which costs some time on every overwrite.
     fn ranked(&self) -> bool;
+    /// What is wrong with its answers, if it comes from outside the program.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -28,9 +33,11 @@ policies! {
         /// The best of d blocks drawn at random.
         "best-of" => best_of::BestOf,
     }
+    guest guest::Guest;
     methods {
         fn choose(self: &mut Self, view: &VictimView<'_>) -> Option<u32>;
         fn closed(self: &mut Self, view: &VictimView<'_>, block: u32) -> ();
         fn ranked(self: &Self) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

@@ -1,0 +1,232 @@
+//! Policies from outside the program: they decide as members do, and what they may not decide ends the run with its story.
+
+mod common;
+
+use common::{closed_loop, request};
+use serde_json::{json, Map, Value};
+use std::sync::Arc;
+use wordline_base::{Op, Stream};
+use wordline_drive::config::load_with;
+use wordline_drive::guests::{Build, GuestCollect, GuestVictim, Maker, SpaceView, VictimView};
+use wordline_drive::snapshot::{self, Header};
+use wordline_drive::{Drive, DriveConfig, Fault};
+
+/// How the guests of these tests choose.
+type Choice = fn(&VictimView<'_>, u64) -> Result<Option<u32>, String>;
+
+#[derive(Clone, Debug)]
+struct Chooser {
+    choice: Choice,
+    asked: u64,
+}
+
+impl GuestVictim for Chooser {
+    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, String> {
+        self.asked += 1;
+        (self.choice)(view, self.asked)
+    }
+
+    fn closed(&mut self, view: &VictimView<'_>, block: u32) -> Result<(), String> {
+        assert!(view.is_closed(block));
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn GuestVictim> {
+        Box::new(self.clone())
+    }
+}
+
+/// Collects when so many blocks are free.
+#[derive(Clone, Debug)]
+struct Below(u32);
+
+impl GuestCollect for Below {
+    fn wants(&mut self, view: &SpaceView) -> Result<bool, String> {
+        Ok(view.free + view.running < self.0)
+    }
+
+    fn fork(&self) -> Box<dyn GuestCollect> {
+        Box::new(self.clone())
+    }
+}
+
+#[derive(Debug)]
+struct Guest {
+    family: &'static str,
+    name: &'static str,
+    choice: Choice,
+    options: Map<String, Value>,
+}
+
+impl Maker for Guest {
+    fn family(&self) -> &str {
+        self.family
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn summary(&self) -> &str {
+        "a guest"
+    }
+
+    fn options(&self) -> &Map<String, Value> {
+        &self.options
+    }
+
+    fn victim(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
+        Ok(Box::new(Chooser { choice: self.choice, asked: 0 }))
+    }
+
+    fn collect(&self, options: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
+        let below = options["below"].as_u64().ok_or("below is no number")?;
+        Ok(Box::new(Below(below as u32)))
+    }
+}
+
+fn guest(family: &'static str, choice: Choice) -> Arc<dyn Maker> {
+    let options = json!({"below": {"type": "integer", "default": 3}}).as_object().cloned().unwrap_or_default();
+    Arc::new(Guest { family, name: "guest", choice, options })
+}
+
+fn least(view: &VictimView<'_>, _: u64) -> Result<Option<u32>, String> {
+    let ranked: Vec<u32> = view.by_rank().collect();
+    assert_eq!(ranked.len() as u32, view.closed_count());
+    assert!(ranked.windows(2).all(|pair| view.valid(pair[0]) <= view.valid(pair[1])));
+    Ok(ranked.first().copied().filter(|&block| view.gains(block)))
+}
+
+const SHAPE: [&str; 8] = [
+    "geometry.channels=1",
+    "geometry.packages_per_channel=1",
+    "geometry.dies_per_package=2",
+    "geometry.planes_per_die=2",
+    "geometry.blocks_per_plane=40",
+    "geometry.pages_per_block=16",
+    "precondition.fill=false",
+    "precondition.overwrites=0",
+];
+
+fn config(sets: &[&str], guests: &[Arc<dyn Maker>]) -> Result<DriveConfig, String> {
+    let sets: Vec<String> = SHAPE.iter().chain(sets).map(|set| (*set).to_owned()).collect();
+    load_with("demo", &sets, guests).map(|(loaded, _)| loaded.value).map_err(|error| error.to_string())
+}
+
+/// Overwrites the drive twice at random.
+fn overwrite(drive: &mut Drive) -> Result<u64, Fault> {
+    let (units, bytes) = (u64::from(drive.kernel().plan().logical_units), drive.kernel().plan().unit_bytes);
+    let mut random = Stream::new(1, "guests", 0);
+    for _ in 0..2 * units {
+        if !drive.has_slot(0) {
+            // It has come to a stop, and says why when it is drained.
+            break;
+        }
+        let write = request(Op::Write, random.below(units) * u64::from(bytes), bytes);
+        drive.submit(drive.now(), write).expect("a slot is free");
+        while drive.step()? {}
+        drive.completions().clear();
+    }
+    drive.drain()?;
+    Ok(drive.kernel().state_hash())
+}
+
+fn outcome(sets: &[&str], guests: &[Arc<dyn Maker>]) -> Result<u64, String> {
+    let mut drive = Drive::new(&config(sets, guests)?, 7).map_err(|error| error.to_string())?;
+    overwrite(&mut drive).map_err(|fault| fault.to_string())
+}
+
+#[test]
+fn a_guest_that_decides_as_a_member_does_comes_to_the_same() {
+    let member = outcome(&["victim.policy=greedy"], &[]).expect("it runs");
+    assert_eq!(outcome(&["victim.policy=guest"], &[guest("victim", least)]), Ok(member));
+    // What a preset says of collection belongs to its policy: all that matters is said for both.
+    let steps = ["collect.scope=plane", "collect.reserve_blocks=1", "collect.start_blocks=3", "collect.stop_blocks=3"];
+    let with = |policy: &'static str| [&[policy][..], &steps, &["collect.window_pages=8"]].concat();
+    let member = outcome(&with("collect.policy=on-demand"), &[]).expect("it runs");
+    assert_eq!(outcome(&with("collect.policy=guest"), &[guest("collect", least)]), Ok(member));
+}
+
+#[test]
+fn what_a_guest_may_not_choose_ends_the_run_with_its_story() {
+    let story = |choice: Choice| {
+        outcome(&["victim.policy=guest", "collect.scope=plane"], &[guest("victim", choice)]).expect_err("it fails")
+    };
+    let free: Choice = |view, _| Ok((0..40).map(|n| view.domain() * 40 + n).find(|&block| !view.is_closed(block)));
+    let full: Choice = |view, _| Ok(view.by_rank().last());
+    for (choice, words) in [
+        (
+            (|_, _| Ok(Some(u32::MAX))) as Choice,
+            "it chose block 4294967295, which does not exist: the drive has blocks 0 to 159",
+        ),
+        (|view, _| Ok(Some((view.domain() * 40 + 40) % 160)), "a block of domain "),
+        (free, "which is not closed: its state is "),
+        (full, "which gains no page: 6"),
+        (|_, _| Ok(None), "it chose no block, though "),
+        (|_, asked| if asked < 5 { Err("no idea".into()) } else { Ok(None) }, ": no idea"),
+    ] {
+        let told = story(choice);
+        assert!(told.starts_with("the policy 'guest' (victim), at "), "{told}");
+        assert!(told.contains(words), "'{words}' is not in: {told}");
+    }
+    let told = outcome(&["collect.policy=guest", "collect.below=0"], &[guest("collect", least)]).expect_err("it stops");
+    assert!(told.contains("the policy 'guest' (collect), at ") && told.contains("did not want to collect"), "{told}");
+}
+
+#[test]
+fn a_forked_drive_has_a_guest_of_its_own() {
+    let guests = [guest("victim", |view, asked| if asked > 20 { Err("tired".into()) } else { least(view, asked) })];
+    let mut drive = Drive::new(&config(&["victim.policy=guest"], &guests).expect("accepted"), 7).expect("accepted");
+    let fork = drive.clone();
+    assert!(overwrite(&mut drive).is_err());
+    // The count of the second began where the first stood when it was forked: at nothing.
+    let mut again = fork.clone();
+    assert_eq!(
+        overwrite(&mut again).map_err(|f| f.to_string()),
+        overwrite(&mut fork.clone()).map_err(|f| f.to_string())
+    );
+}
+
+#[test]
+fn its_section_is_checked_like_any_other() {
+    let refused = |sets: &[&str], guests: &[Arc<dyn Maker>]| config(sets, guests).expect_err("it is refused");
+    let both = [guest("collect", least)];
+    for (sets, guests, words) in [
+        (&["collect.policy=guest", "collect.belov=1"][..], &both[..], "did you mean 'collect.below'?"),
+        (&["collect.policy=guest", "collect.below=x"], &both, "expected an integer"),
+        (&["collect.policy=guest", "collect.stop_blocks=1"], &both, "the thresholds are crossed"),
+        (&["collect.policy=gest"], &both, "guest"),
+        (&["collect.policy=guest"], &[], "on-demand"),
+        (&["collect.below=1"], &both, "it is an option of policy 'guest'"),
+        (&[], &[guest("victim", least), guest("victim", least)], "two policies of the family have this name"),
+    ] {
+        let told = refused(sets, guests);
+        assert!(told.contains(words), "'{words}' is not in: {told}");
+    }
+    let taken: Arc<dyn Maker> =
+        Arc::new(Guest { family: "victim", name: "greedy", choice: least, options: Map::default() });
+    assert!(refused(&[], &[taken]).contains("a policy of this name comes with the program"));
+    let resolved = serde_json::to_value(config(&["collect.policy=guest"], &both).expect("accepted")).expect("is JSON");
+    assert_eq!(resolved["collect"], json!({"policy": "guest", "below": 3}));
+}
+
+#[test]
+fn a_snapshot_keeps_the_name_and_the_data() {
+    let guests = [guest("victim", least)];
+    let config = config(&["victim.policy=guest"], &guests).expect("accepted");
+    let mut drive = Drive::new(&config, 7).expect("accepted");
+    overwrite(&mut drive).expect("it runs");
+    let header = Header {
+        version: "test".into(),
+        config: serde_json::to_value(&config).expect("is JSON"),
+        seed: 7,
+        precondition: Value::Null,
+    };
+    let path = std::env::temp_dir().join(format!("wordline-guest-{}.snapshot", std::process::id()));
+    snapshot::save(&path, &header, &drive).expect("it is saved");
+    let (_, mut loaded) = snapshot::load(&path, &config, 7).expect("it is loaded");
+    std::fs::remove_file(&path).expect("it was there");
+    assert_eq!(loaded.kernel().state_hash(), drive.kernel().state_hash());
+    overwrite(&mut loaded).expect("the guest decides again");
+    closed_loop(&mut loaded, 1, 10, |_| request(Op::Write, 0, 4096));
+}

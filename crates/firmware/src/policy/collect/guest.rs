@@ -1,0 +1,104 @@
+//! Guest: a collect policy that is written outside the program.
+//!
+//! Source: whoever wrote it.
+//! Faithful: it decides when another block is collected; in what steps is said by the options of collection on demand, which it
+//! takes besides its own.
+
+use super::on_demand::{OnDemand, Options as Steps};
+use super::{Collect, Copyback, Scope, SpaceView};
+use crate::policy::{Build, GuestOptions, Seat, Trouble};
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+
+/// The section of a guest.
+pub type Options = GuestOptions;
+
+/// A collect policy outside the program.
+pub trait GuestCollect: std::fmt::Debug + Send {
+    /// As [`Collect::wants`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn wants(&mut self, view: &SpaceView) -> Result<bool, String>;
+
+    /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
+    fn fork(&self) -> Box<dyn GuestCollect>;
+}
+
+impl Clone for Box<dyn GuestCollect> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// A collect policy outside the program, and what is wrong with it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Guest {
+    seat: Seat<Box<dyn GuestCollect>>,
+    steps: OnDemand,
+}
+
+/// Those options of the section that are options of collection on demand.
+fn steps(options: &Options) -> Result<Steps, ConfigError> {
+    let json = |error: serde_json::Error| options.error("collect", error.to_string());
+    let known = serde_json::to_value(Steps::default()).map_err(json)?;
+    let mut own = options.options.clone();
+    own.retain(|key, _| known.get(key).is_some());
+    serde_json::from_value(own.into()).map_err(json)
+}
+
+/// The scope that the section says.
+pub(super) fn scope(options: &Options) -> Scope {
+    steps(options).map(|steps| steps.scope).unwrap_or_default()
+}
+
+impl Guest {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let steps = OnDemand::new(&steps(options)?, build)?;
+        let object = options.maker("collect")?.collect(&options.options, build);
+        let object = object.map_err(|problem| options.error("collect", problem))?;
+        Ok(Self { seat: Seat::new(&options.policy, object), steps })
+    }
+}
+
+impl Collect for Guest {
+    fn wants(&mut self, view: &SpaceView) -> bool {
+        let Some(wanted) = self.seat.ask(|guest| guest.wants(view)) else { return false };
+        if wanted {
+            self.seat.forgive();
+        } else if view.free < self.steps.start() {
+            let SpaceView { domain, free, running } = view;
+            let story = format!("it did not want to collect in domain {domain} with {free} blocks free, {running} running");
+            self.seat.complain(false, story);
+        }
+        wanted
+    }
+
+    fn reserve(&self) -> u32 {
+        self.steps.reserve()
+    }
+
+    fn start(&self) -> u32 {
+        self.steps.start()
+    }
+
+    fn stop(&self) -> u32 {
+        self.steps.stop()
+    }
+
+    fn window(&self) -> u32 {
+        self.steps.window()
+    }
+
+    fn most(&self) -> u32 {
+        self.steps.most()
+    }
+
+    fn copyback(&self) -> Copyback {
+        self.steps.copyback()
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.seat.trouble()
+    }
+}

@@ -1,0 +1,84 @@
+//! Guest: a victim policy that is written outside the program.
+//!
+//! Source: whoever wrote it.
+//! Faithful: what it answers is done, or the run ends with the reason: the block must be closed, lie in the domain and gain a page.
+
+use super::Victim;
+use crate::blocks::VictimView;
+use crate::policy::{Build, GuestOptions, Seat, Trouble};
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+
+/// The section of a guest.
+pub type Options = GuestOptions;
+
+/// A victim policy outside the program.
+pub trait GuestVictim: std::fmt::Debug + Send {
+    /// As [`Victim::choose`]; the view is ranked.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, String>;
+
+    /// As [`Victim::closed`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn closed(&mut self, view: &VictimView<'_>, block: u32) -> Result<(), String>;
+
+    /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
+    fn fork(&self) -> Box<dyn GuestVictim>;
+}
+
+impl Clone for Box<dyn GuestVictim> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// A victim policy outside the program, and what is wrong with it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Guest(Seat<Box<dyn GuestVictim>>);
+
+impl Guest {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let object = options.maker("victim")?.victim(&options.options, build);
+        let object = object.map_err(|problem| options.error("victim", problem))?;
+        Ok(Self(Seat::new(&options.policy, object)))
+    }
+}
+
+impl Victim for Guest {
+    fn choose(&mut self, view: &VictimView<'_>) -> Option<u32> {
+        let Some(block) = self.0.ask(|guest| guest.choose(view))? else {
+            if view.least_valid().is_some_and(|least| view.gains(least)) {
+                let story = format!("it chose no block, though {} are closed and some gain space", view.closed_count());
+                self.0.complain(false, story);
+            }
+            return None;
+        };
+        match view.objection(block) {
+            None => {
+                self.0.forgive();
+                Some(block)
+            }
+            Some(objection) => {
+                self.0.complain(true, format!("it chose block {block}, which {objection}"));
+                None
+            }
+        }
+    }
+
+    fn closed(&mut self, view: &VictimView<'_>, block: u32) {
+        self.0.ask(|guest| guest.closed(view, block));
+    }
+
+    fn ranked(&self) -> bool {
+        true
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.0.trouble()
+    }
+}

@@ -1,0 +1,247 @@
+//! Policies written in Python: what the firmware asks is asked of their objects, with the interpreter's lock for the length of the
+//! question. What they raise is kept and given back as it was raised.
+
+use crate::work::Failure;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes};
+use serde_json::{json, Map, Value};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use wordline_drive::guests::{Build, GuestCollect, GuestVictim, Maker, SpaceView, VictimView};
+
+/// Numbers of a block that a victim policy is shown: its own, valid units, erases, age.
+const COLUMNS: usize = 4;
+const NUMBER: usize = size_of::<i64>();
+
+/// The exception that ended a run.
+#[derive(Clone, Debug, Default)]
+struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    /// Keeps an exception, and gives a story for those who cannot show it.
+    fn keep(&self, py: Python<'_>, error: PyErr) -> String {
+        let story = format!("it raised {error}");
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first one is the cause of those that follow.
+        kept.get_or_insert_with(|| error.clone_ref(py));
+        story
+    }
+}
+
+/// The policies that the caller brought along.
+pub struct Guests {
+    /// Who makes them.
+    pub makers: Vec<Arc<dyn Maker>>,
+    raised: Raised,
+}
+
+impl Guests {
+    /// From pairs of a description in JSON and a function that makes the policy from options and build, both JSON.
+    pub fn new(policies: Option<Vec<(String, Py<PyAny>)>>) -> Result<Self, Failure> {
+        let raised = Raised::default();
+        let maker = |(about, make): (String, Py<PyAny>)| {
+            let about: Value = serde_json::from_str(&about).map_err(Failure::input)?;
+            let text = |key: &str| about[key].as_str().unwrap_or_default().to_owned();
+            let options = about["options"].as_object().cloned().unwrap_or_default();
+            let (family, name, summary) = (text("family"), text("name"), text("summary"));
+            Ok(Arc::new(PythonMaker { family, name, summary, options, make, raised: raised.clone() }) as Arc<dyn Maker>)
+        };
+        let makers = policies.unwrap_or_default().into_iter().map(maker).collect::<Result<_, Failure>>()?;
+        Ok(Self { makers, raised })
+    }
+
+    /// If a policy raised an exception, that is why there is no result; its note tells the engine's side of it.
+    pub fn own(&self, failure: Failure) -> Failure {
+        let raised = self.raised.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match (raised, failure) {
+            (Some(error), Failure::Run(story) | Failure::Input(story)) => {
+                // Python 3.10 has no notes; the exception itself says what matters.
+                Python::attach(|py| drop(error.value(py).call_method1("add_note", (story,))));
+                Failure::Python(error)
+            }
+            (_, failure) => failure,
+        }
+    }
+}
+
+/// Makes policies of a class.
+struct PythonMaker {
+    family: String,
+    name: String,
+    summary: String,
+    options: Map<String, Value>,
+    make: Py<PyAny>,
+    raised: Raised,
+}
+
+impl fmt::Debug for PythonMaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PythonMaker").field("family", &self.family).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PythonMaker {
+    fn seated(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Seated, String> {
+        let geometry = build.geometry;
+        let told = json!({
+            "seed": build.seed,
+            "domains": build.domains,
+            "planes": geometry.planes(),
+            "blocks_per_plane": geometry.blocks_per_plane,
+            "pages_per_block": geometry.pages_per_block,
+            "units_per_page": build.units_per_page,
+        });
+        Python::attach(|py| {
+            let texts = (Value::Object(options.clone()).to_string(), told.to_string());
+            let object = self.make.call1(py, texts).map_err(|error| self.raised.keep(py, error))?;
+            Seated::new(py, object, &self.raised).map_err(|error| self.raised.keep(py, error))
+        })
+    }
+}
+
+impl Maker for PythonMaker {
+    fn family(&self) -> &str {
+        &self.family
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    fn options(&self) -> &Map<String, Value> {
+        &self.options
+    }
+
+    fn victim(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
+        Ok(Box::new(self.seated(options, build)?))
+    }
+
+    fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
+        Ok(Box::new(self.seated(options, build)?))
+    }
+}
+
+/// A policy at work: its object with the methods that are called often.
+struct Seated {
+    object: Py<PyAny>,
+    /// What the policy decides.
+    decide: Py<PyAny>,
+    /// Told of every block that is closed, if the policy wants to know.
+    closed: Option<Py<PyAny>>,
+    raised: Raised,
+    /// Why it cannot decide, if it was to be copied and could not be.
+    broken: Option<String>,
+}
+
+impl fmt::Debug for Seated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seated").field("broken", &self.broken).finish_non_exhaustive()
+    }
+}
+
+impl Seated {
+    fn new(py: Python<'_>, object: Py<PyAny>, raised: &Raised) -> PyResult<Self> {
+        let decide = object.getattr(py, "decide")?;
+        let closed = object.getattr(py, "closed")?;
+        let closed = (!closed.is_none(py)).then_some(closed);
+        Ok(Self { object, decide, closed, raised: raised.clone(), broken: None })
+    }
+
+    /// Asks with the interpreter's lock.
+    fn ask<A>(&self, question: impl FnOnce(Python<'_>) -> PyResult<A>) -> Result<A, String> {
+        match &self.broken {
+            Some(story) => Err(story.clone()),
+            None => Python::attach(|py| question(py).map_err(|error| self.raised.keep(py, error))),
+        }
+    }
+
+    fn copy(&self) -> Self {
+        Python::attach(|py| {
+            let copied = self.object.call_method0(py, "fork").and_then(|object| Self::new(py, object, &self.raised));
+            copied.unwrap_or_else(|error| Self {
+                object: self.object.clone_ref(py),
+                decide: self.decide.clone_ref(py),
+                closed: None,
+                raised: self.raised.clone(),
+                broken: Some(self.raised.keep(py, error)),
+            })
+        })
+    }
+}
+
+/// An answer that is of no use, as the end of a sentence.
+fn odd(answer: &Bound<'_, PyAny>, wanted: &str) -> String {
+    let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    let kind = answer.get_type().name().map_or_else(|_| String::new(), |name| format!(" ({name})"));
+    let shown = if shown.chars().count() > 60 { shown.chars().take(60).chain("...".chars()).collect() } else { shown };
+    format!("it answered {shown}{kind}; expected {wanted}")
+}
+
+/// The columns one behind the other: all blocks, all numbers of valid units, all erases, all ages.
+fn fill(view: &VictimView<'_>, count: usize, memory: &mut [u8]) {
+    let (blocks, rest) = memory.split_at_mut(count * NUMBER);
+    let (valid, rest) = rest.split_at_mut(count * NUMBER);
+    let (erases, ages) = rest.split_at_mut(count * NUMBER);
+    let cells = |column: &mut [u8], at: usize, value: u32| {
+        column[at * NUMBER..(at + 1) * NUMBER].copy_from_slice(&i64::from(value).to_ne_bytes());
+    };
+    for (at, block) in view.by_rank().enumerate() {
+        cells(blocks, at, block);
+        cells(valid, at, view.valid(block));
+        cells(erases, at, view.erases(block));
+        cells(ages, at, view.age(block));
+    }
+}
+
+impl GuestVictim for Seated {
+    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, String> {
+        const WANTED: &str = "the number of a block, or None";
+        let count = view.closed_count() as usize;
+        self.ask(|py| {
+            // Bytes are never written again: arrays over them are read-only, and stay right if the policy keeps them.
+            let memory = PyBytes::new_with(py, COLUMNS * NUMBER * count, |memory| {
+                fill(view, count, memory);
+                Ok(())
+            })?;
+            let answer = self.decide.bind(py).call1((memory, count, view.domain()))?;
+            if answer.is_none() {
+                return Ok(Ok(None));
+            }
+            let number = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<i64>().ok() };
+            let block = number.map(|number| u32::try_from(number).map_err(|_| odd(&answer, WANTED)));
+            Ok(block.unwrap_or_else(|| Err(odd(&answer, WANTED))).map(Some))
+        })?
+    }
+
+    fn closed(&mut self, _: &VictimView<'_>, block: u32) -> Result<(), String> {
+        match &self.closed {
+            Some(closed) => self.ask(|py| closed.call1(py, (block,)).map(drop)),
+            None => Ok(()),
+        }
+    }
+
+    fn fork(&self) -> Box<dyn GuestVictim> {
+        Box::new(self.copy())
+    }
+}
+
+impl GuestCollect for Seated {
+    fn wants(&mut self, view: &SpaceView) -> Result<bool, String> {
+        self.ask(|py| {
+            let answer = self.decide.bind(py).call1((view.domain, view.free, view.running))?;
+            // Whatever Python takes for true or false, such as a comparison of numpy, but not a forgotten return.
+            if answer.is_none() {
+                return Ok(Err(odd(&answer, "True or False")));
+            }
+            answer.is_truthy().map(Ok)
+        })?
+    }
+
+    fn fork(&self) -> Box<dyn GuestCollect> {
+        Box::new(self.copy())
+    }
+}

@@ -1,0 +1,69 @@
+//! Variants that a tagged enum of the type takes besides those that it has in Rust: what a user's own code brings along.
+
+use crate::schema::Schema;
+use serde_json::{json, Map, Value};
+
+/// One more variant of an internally tagged enum.
+#[derive(Clone, Debug)]
+pub struct ExtraVariant {
+    /// The top-level key that holds the enum.
+    pub section: String,
+    /// The key that names the variant.
+    pub tag: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub doc: String,
+    /// The variant whose options it takes besides its own.
+    pub like: Option<String>,
+    /// The schemas of its own options. One without a default has to be given.
+    pub options: Map<String, Value>,
+}
+
+impl Schema {
+    /// Adds a variant; false if the section holds no such enum.
+    pub fn add(&mut self, extra: &ExtraVariant) -> bool {
+        let Some(at) = self.variants_of(&extra.section) else { return false };
+        let Some(Value::Array(variants)) = self.0.pointer_mut(&at) else { return false };
+        let named = |variant: &&Value| variant["properties"][&extra.tag]["const"].as_str() == extra.like.as_deref();
+        let model = extra.like.as_ref().and_then(|_| variants.iter().find(named));
+        let mut variant = model.cloned().unwrap_or_else(|| json!({"type": "object"}));
+        variant["description"] = json!(extra.doc);
+        let required = extra.options.iter().filter(|(_, option)| option.get("default").is_none());
+        variant["required"] = [&extra.tag].into_iter().chain(required.map(|(key, _)| key)).cloned().collect();
+        if let Some(into) = variant["properties"].as_object_mut() {
+            into.extend(extra.options.clone());
+        } else {
+            variant["properties"] = extra.options.clone().into();
+        }
+        variant["properties"][&extra.tag] = json!({"type": "string", "const": extra.name});
+        variants.push(variant);
+        true
+    }
+
+    /// The place of the variants of a section.
+    fn variants_of(&self, section: &str) -> Option<String> {
+        let mut at = format!("/properties/{section}");
+        loop {
+            let schema = self.0.pointer(&at)?;
+            if let Some(word) = ["oneOf", "anyOf"].into_iter().find(|word| schema.get(word).is_some()) {
+                return Some(format!("{at}/{word}"));
+            }
+            at = schema.get("$ref")?.as_str()?.strip_prefix('#')?.to_owned();
+        }
+    }
+}
+
+impl ExtraVariant {
+    /// Writes out the defaults of the options that a configuration with this variant leaves open.
+    pub(crate) fn fill(&self, config: &mut Value) {
+        let Some(section) = config.get_mut(&self.section).and_then(Value::as_object_mut) else { return };
+        if section.get(&self.tag).and_then(Value::as_str) == Some(&self.name) {
+            for (key, option) in &self.options {
+                if let Some(default) = option.get("default") {
+                    section.entry(key).or_insert_with(|| default.clone());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+"""Two victim policies that come with Wordline, written once more in Python: they choose the very same blocks."""
+
+import numpy as np
+from wordline.policy import Victim, VictimView
+
+
+class Greedy(Victim):
+    """The block with the fewest valid units; of equals, the one that has had that count longest."""
+
+    name = "python-greedy"
+
+    def choose(self, view: VictimView) -> int | None:
+        """The first of the view, unless it gains nothing."""
+        if not len(view.blocks):
+            return None
+        # argmin takes the first of equals, which the order of the view makes the right one.
+        best = view.valid.argmin()
+        gains = view.valid[best] + view.units_per_page <= view.units_per_block
+        return view.blocks[best] if gains else None
+
+
+class CostBenefit(Victim):
+    """The largest (1 - u) x age / 2u; u = share of valid units, age = pages programmed since the last invalidation."""
+
+    name = "python-cost-benefit"
+    age_weight: float = 1.0
+
+    def choose(self, view: VictimView) -> int | None:
+        """The best ratio of gain to work."""
+        # However old, a block without a page to gain is not worth its work, and the engine would refuse it.
+        gaining = np.searchsorted(view.valid, view.units_per_block - view.units_per_page, side="right")
+        if gaining == 0:
+            return None
+        if view.valid[0] == 0:
+            return view.blocks[0]
+        valid, age = view.valid[:gaining], view.age[:gaining] + 1.0
+        if self.age_weight != 1:
+            age **= self.age_weight
+        return view.blocks[np.argmax((view.units_per_block - valid) * age / (2 * valid))]

@@ -1,0 +1,331 @@
+"""Policies written in Python: they decide in runs, are checked like others, and fail with their own tracebacks."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy
+import pytest
+import wordline as package
+from conftest import ROOT, Run, done, parsed, refused
+from wordline.policy import Collect, SpaceView, Victim, VictimView, described
+
+VICTIMS = ROOT / "docs" / "examples" / "victims.py"
+EAGER = ROOT / "docs" / "examples" / "eager.py"
+
+LOAD = """\
+[[job]]
+rw = "randwrite"
+bs = "16k"
+iodepth = 8
+number_ios = 40_000
+random_distribution = "zipf:0.9"
+"""
+
+
+@pytest.fixture
+def writes(tmp_path: Path) -> Path:
+    """A load of skewed overwrites, so that much is collected."""
+    path = tmp_path / "writes.toml"
+    path.write_text(LOAD)
+    return path
+
+
+class Greedy(Victim):
+    """The block with the fewest valid units.
+
+    More of it is not in the summary.
+    """
+
+    name = "mine"
+    slack: Annotated[float, "Share of a block that must be invalid."] = 0.0
+    mode: Literal["first", "last"] = "first"
+    retries: int = 0
+    loud: bool = False
+
+    def choose(self, view: VictimView) -> int | None:
+        fit = view.valid + max(view.units_per_page, self.slack * view.units_per_block) <= view.units_per_block
+        return view.blocks[fit][0] if fit.any() else None
+
+
+def choosing(choose: Callable[[Any, VictimView], object]) -> type[Victim]:
+    """A victim policy that chooses so."""
+    return type("Odd", (Victim,), {"name": "odd", "choose": choose})
+
+
+def run(drive: Path, load: Path, policy: type, **sets: object) -> dict[str, Any]:
+    """A run with a policy in the place of its family's."""
+    keys = {f"{policy.family}.{key}": value for key, value in sets.items()}
+    return package.run(drive, load, {f"{policy.family}.policy": policy.name, **keys}, policies=[policy])
+
+
+@pytest.mark.parametrize("scope", ["plane", "drive"])
+@pytest.mark.parametrize(("name", "own"), [("greedy", "python-greedy"), ("cost-benefit", "python-cost-benefit")])
+def test_a_built_in_policy_in_python_does_the_very_same(
+    wordline: Run, drive: Path, writes: Path, name: str, own: str, scope: str
+) -> None:
+    def result(*options: str | Path) -> dict[str, Any]:
+        placement = "static" if scope == "plane" else "least-busy"
+        where = ("--set", f"collect.scope={scope}", "--set", f"placement.policy={placement}")
+        arguments = (*where, "--quiet", "--json", "-", *options)
+        return parsed(done(wordline("run", drive, writes, *arguments)))
+
+    built_in = result("--set", f"victim.policy={name}")
+    in_python = result("--set", f"victim.policy={own}", "--policy", VICTIMS)
+    assert built_in["gc"]["collections"] > 100
+    assert in_python["outcome"] == built_in["outcome"]
+    assert in_python["latency_us"] == built_in["latency_us"]
+    assert in_python["digest"] != built_in["digest"], "the configuration is another one"
+    assert in_python["digest"] == result("--set", f"victim.policy={own}", "--policy", VICTIMS)["digest"]
+
+
+def test_what_a_policy_sees(drive: Path, writes: Path) -> None:
+    seen: list[VictimView] = []
+    told: list[int] = []
+
+    class Looker(Greedy):
+        name = "looker"
+
+        def choose(self, view: VictimView) -> int | None:
+            seen.append(view)
+            for array in (view.blocks, view.valid, view.erases, view.age):
+                assert array.dtype == numpy.int64
+                assert not array.flags.writeable
+            order = view.valid * 10**9 - view.age
+            assert (numpy.diff(order) >= 0).all()
+            assert set(view.blocks // self.drive.blocks_per_plane) <= {view.domain}
+            return super().choose(view)
+
+        def closed(self, block: int) -> None:
+            told.append(block)
+
+    result = run(drive, writes, Looker)
+    assert len(seen) >= result["gc"]["collections"] > 100
+    first, last = seen[0], seen[-1]
+    assert (first.units_per_page, last.units_per_block) == (1, 64)
+    assert first.erases.sum() < last.erases.sum(), "what was seen first is as it was"
+    assert set(last.blocks) <= set(told)
+
+
+def test_chance_of_a_policy_comes_from_the_seed(drive: Path, writes: Path) -> None:
+    class Dice(Victim):
+        name = "dice"
+
+        def choose(self, view: VictimView) -> int | None:
+            fit = view.blocks[view.valid < view.units_per_block]
+            return self.random.choice(fit) if len(fit) else None
+
+    first, second = run(drive, writes, Dice), run(drive, writes, Dice)
+    other = package.run(drive, writes, {"victim.policy": "dice"}, seed=1, policies=[Dice])
+    assert first["digest"] == second["digest"] != other["digest"]
+
+
+def test_a_collect_policy_decides_when(wordline: Run, drive: Path, writes: Path) -> None:
+    def free(*options: str | Path) -> dict[str, Any]:
+        return parsed(done(wordline("run", drive, writes, "--quiet", "--json", "-", *options)))
+
+    eager = ("--policy", EAGER, "--set", "collect.policy=eager")
+    usual, ahead = free(), free(*eager)
+    less = free(*eager, "--set", "collect.ahead=5", "--set", "collect.window_pages=4")
+    assert usual["write_amplification"] < less["write_amplification"] < ahead["write_amplification"]
+    assert (less["config"]["collect"]["ahead"], less["config"]["collect"]["window_pages"]) == (5, 4)
+    refused(wordline("run", drive, writes, *eager, "--set", "collect.stop_blocks=1"), "the thresholds are crossed")
+
+
+def test_options_are_checked_like_others(drive: Path) -> None:
+    def problem(*sets: str) -> str:
+        with pytest.raises(package.InputError) as caught:
+            package.check(drive, ["victim.policy=mine", *sets], policies=[Greedy])
+        return str(caught.value)
+
+    config = package.check(drive, ["victim.policy=mine", "victim.slack=1"], policies=[Greedy])["config"]
+    assert config["victim"] == {"policy": "mine", "slack": 1, "mode": "first", "retries": 0, "loud": False}
+    assert "unknown key 'victim.slak' (value 1); did you mean 'victim.slack'?" in problem("victim.slak=1")
+    assert "'victim.slack' is \"much\"; expected a number" in problem("victim.slack=much")
+    assert "'victim.retries' is 1.5; expected an integer" in problem("victim.retries=1.5")
+    assert "expected one of first, last" in problem("victim.mode=lost")
+    with pytest.raises(package.InputError, match="did you mean 'mine'"):
+        package.check(drive, ["victim.policy=mime"], policies=[Greedy])
+    with pytest.raises(package.InputError, match="expected one of greedy, "):
+        package.check(drive, ["victim.policy=mine"])
+
+
+def test_an_option_without_a_value_has_to_be_given(drive: Path) -> None:
+    class Needy(Greedy):
+        name = "needy"
+        share: float
+
+    with pytest.raises(package.InputError, match=r"'victim.share' is missing; expected a number"):
+        package.check(drive, ["victim.policy=needy"], policies=[Needy])
+    given = package.check(drive, ["victim.policy=needy", "victim.share=2"], policies=[Needy])
+    assert given["config"]["victim"]["share"] == 2
+
+
+def test_what_a_policy_raises_comes_back_as_it_was_raised(drive: Path, writes: Path) -> None:
+    class Lost(LookupError):
+        pass
+
+    def deep(view: VictimView) -> int:
+        raise Lost(f"no block in domain {view.domain}")
+
+    with pytest.raises(Lost, match="no block in domain") as caught:
+        run(drive, writes, choosing(lambda _, view: deep(view)))
+    assert [frame.name for frame in traceback.extract_tb(caught.tb)][-2:] == ["<lambda>", "deep"]
+    assert "the policy 'odd' (victim), at 0." in caught.value.__notes__[0]
+    # The engine is as good as before.
+    assert run(drive, writes, Greedy)["partial"] is False
+
+
+def test_a_policy_may_refuse_its_options(drive: Path, writes: Path) -> None:
+    class Strict(Greedy):
+        name = "strict"
+
+        def __init__(self) -> None:
+            if self.slack > 1:
+                raise ValueError(f"slack = {self.slack} is more than a block")
+
+    with pytest.raises(ValueError, match=r"slack = 2\.0 is more than a block"):
+        run(drive, writes, Strict, slack=2)
+    with pytest.raises(ValueError, match=r"slack = 2\.0 is more than a block"):
+        package.check(drive, {"victim.policy": "strict", "victim.slack": 2}, policies=[Strict])
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda _: 10**6, "it chose block 1000000, which does not exist: the drive has blocks 0 to 639"),
+        (lambda _: -1, "it answered -1 (int); expected the number of a block, or None"),
+        (lambda _: 2**40, "it answered 1099511627776 (int); expected the number of a block, or None"),
+        (lambda _: True, "it answered True (bool)"),
+        (lambda _: "3", "it answered '3' (str)"),
+        (lambda view: view.blocks, "(ndarray)"),
+        (lambda view: view.blocks[-1], "which gains no page: 64 of its 64 units are valid"),
+        (lambda view: (view.domain * 40 + 40) % 640, "was asked for"),
+        (lambda _: None, "it chose no block, though"),
+    ],
+)
+def test_an_answer_of_no_use_ends_the_run_with_its_story(
+    drive: Path, writes: Path, answer: Callable[[VictimView], object], words: str
+) -> None:
+    with pytest.raises(package.RunError) as caught:
+        run(drive, writes, choosing(lambda _, view: answer(view)))
+    assert str(caught.value).startswith("the policy 'odd' (victim), at 0.")
+    assert words in str(caught.value)
+    assert "defect" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(None, "it answered None (NoneType); expected True or False"), (False, "it did not want to collect in domain")],
+)
+def test_a_drive_that_never_collects_says_why_it_stopped(drive: Path, writes: Path, answer: object, words: str) -> None:
+    class Lazy(Collect):
+        name = "lazy"
+
+        def wants(self, view: SpaceView) -> bool:
+            return answer  # type: ignore[return-value]
+
+    with pytest.raises(package.RunError, match=r"the policy 'lazy' \(collect\), at 0\.") as caught:
+        run(drive, writes, Lazy)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (Greedy(), "is no class of a policy"),
+        (type("A", (), {}), "is no class of a policy"),
+        (type("B", (Victim,), {"choose": Greedy.choose}), 'has no name; write, for example: name = "b"'),
+        (type("C", (Victim,), {"name": "c"}), "write its method 'choose'"),
+        (type("D", (Greedy,), {"__annotations__": {"x": list}}), "options are of type bool, int, float, str"),
+        (type("E", (Greedy,), {"__annotations__": {"x": int}, "x": "1"}), "has the default '1'"),
+        (type("F", (Greedy,), {"__annotations__": {"policy": int}}), "an option cannot be called 'policy'"),
+        (type("G", (Greedy,), {"__annotations__": {"choose": int}}), "an option cannot be called 'choose'"),
+    ],
+)
+def test_a_class_that_is_no_policy_is_told_so(drive: Path, policy: type, words: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        package.check(drive, policies=[policy])
+    assert words in str(caught.value)
+
+
+def test_names_are_taken_once(drive: Path) -> None:
+    taken = type("Taken", (Greedy,), {"name": "greedy"})
+    with pytest.raises(package.InputError, match="a policy of this name comes with the program"):
+        package.check(drive, policies=[taken])
+    with pytest.raises(package.InputError, match="two policies of the family have this name"):
+        package.check(drive, policies=[Greedy, Greedy])
+    with pytest.raises(TypeError, match=r"write policies=\[Greedy\]"):
+        package.check(drive, policies=Greedy)  # type: ignore[arg-type]
+    assert described(Greedy)["summary"] == "The block with the fewest valid units"
+
+
+def test_a_snapshot_needs_the_policy_again(wordline: Run, drive: Path, writes: Path) -> None:
+    mine = ("--set", "victim.policy=python-greedy", "--policy", VICTIMS)
+    aged = ("--set", "precondition.overwrites=0.5")
+    done(wordline("precondition", drive, "-o", "aged.snapshot", *mine, *aged, "--quiet"))
+    start = ("run", drive, writes, "--from", "aged.snapshot")
+    once, again = (parsed(done(wordline(*start, *mine, "--quiet", "--json", "-"))) for _ in range(2))
+    assert once["digest"] == again["digest"]
+    refused(wordline(*start, *mine[:2]), "'victim.policy' is \"python-greedy\"")
+    done(wordline(*start, "--quiet"))
+
+
+def test_the_command_shows_the_traceback_of_the_file(wordline: Run, drive: Path, writes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from wordline.policy import Victim\n\nclass Mine(Victim):\n    name = 'mine'\n\n"
+        "    def choose(self, view):\n        return 1 // (len(view.blocks) * 0)\n"
+    )
+    outcome = wordline("run", drive, writes, "--policy", path, "--set", "victim.policy=mine")
+    assert outcome.returncode == 1
+    lines = outcome.stderr.splitlines()
+    start = lines.index("Traceback (most recent call last):")
+    assert 'mine.py", line 7, in choose' in lines[start + 1]
+    assert "ZeroDivisionError: integer division or modulo by zero" in outcome.stderr
+    assert "the policy 'mine' (victim), at 0." in outcome.stderr
+    assert lines[-1] == f"wordline: {path}: the run ended with an exception of this file"
+    assert "cli.py" not in outcome.stderr
+    assert "panicked" not in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "words"),
+    [
+        (None, 2, "no such file"),
+        ("x = 1\n", 2, "this file holds no policy"),
+        ("from wordline.policy import Victim\n", 2, "this file holds no policy"),
+        ("def (:\n", 2, "this is no Python (see above)"),
+        ("raise OSError('gone')\n", 1, "OSError: gone"),
+        ("import nowhere_at_all\n", 1, "No module named 'nowhere_at_all'"),
+        ("from wordline.policy import Victim\nclass A(Victim):\n    name = 'a'\n", 2, "write its method 'choose'"),
+    ],
+)
+def test_a_file_of_no_use_is_told_so(
+    wordline: Run, drive: Path, tmp_path: Path, text: str | None, status: int, words: str
+) -> None:
+    path = tmp_path / "mine.py"
+    if text is not None:
+        path.write_text(text)
+    outcome = wordline("check", drive, "--policy", path)
+    assert outcome.returncode == status
+    assert words in outcome.stderr
+    assert outcome.stderr.splitlines()[-1].startswith("wordline: ")
+    assert "policyfile.py" not in outcome.stderr
+
+
+def test_policies_of_a_file_are_listed_with_the_others(wordline: Run) -> None:
+    listed = parsed(done(wordline("policies", "victim", "--policy", VICTIMS, "--json")))
+    assert [policy["name"] for policy in listed][-2:] == ["python-greedy", "python-cost-benefit"]
+    assert listed[-1]["options"] == [{"key": "victim.age_weight", "default": 1.0, "doc": ""}]
+    shown = done(wordline("policies", "collect", "--policy", EAGER))
+    assert "eager" in shown
+    assert "collect.ahead = 8" in shown
+
+
+def test_a_checked_drive_shows_the_options(wordline: Run, drive: Path) -> None:
+    shown = done(wordline("check", drive, "--policy", EAGER, "--set", "collect.policy=eager"))
+    assert "ahead = 8" in shown
