@@ -522,7 +522,7 @@ def trace() -> None:
 def info(
     file: str, more: tuple[str, ...], load_sets: tuple[str, ...], k: int, as_json: bool, **shortcuts: object
 ) -> None:
-    """Show what is in the trace FILE, or in several as one: counts, sizes, alignment, order, arrivals, footprint, rewrites."""
+    """Show what is in the trace FILE, or in several as one: counts, sizes, order, arrivals, footprint, rewrites."""
     from wordline import _core
     from wordline.progress import Progress
 

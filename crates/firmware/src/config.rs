@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn crossed_thresholds_are_refused() {
         let mut config = FirmwareConfig::default();
-        let CollectConfig::OnDemand(options) = &mut config.collect;
+        let CollectConfig::OnDemand(options) = &mut config.collect else { unreachable!("it is the default") };
         options.start_blocks = Some(5);
         options.stop_blocks = Some(4);
         let error = config.plan(&geometry()).unwrap_err().to_string();
