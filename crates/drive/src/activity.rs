@@ -161,7 +161,7 @@ impl Activity {
         for _ in 0..times {
             let done = self.dies.cells.len() / self.dies.seen.len();
             let all = [&mut self.channels, &mut self.dies, &mut self.collector];
-            if done % 2 == 0 {
+            if done.is_multiple_of(2) {
                 all.into_iter().for_each(Growth::double);
             } else {
                 // The last one is half of an interval that has not ended: what it holds is counted again when that ends.
