@@ -193,7 +193,7 @@ def html(runs: Sequence[Run]) -> str:
         differences=list(differences(runs)),
         same=len({run.result["digest"] for run in runs}) == 1,
         drawings=defaultdict(lambda: None, found),
-        timed=[found[key] for key in ("latency", "throughput") if key in found],
+        timed=[(key, found[key]) for key in ("latency", "throughput") if key in found],
         provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
     )
 

@@ -51,7 +51,7 @@ SECTIONS = {
 def html(result: dict[str, Any]) -> str:
     """The whole page for ``result``."""
     drawings = figures.all_of(result)
-    timed = [drawings[key] for key in TIMED if key in drawings]
+    timed = [(key.removesuffix("-map"), drawings[key]) for key in TIMED if key in drawings]
     at_start = list(start(result))
     absent = {
         *([] if "where" in drawings else ["where"]),

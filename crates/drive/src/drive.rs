@@ -4,6 +4,8 @@
 //! follow and queues the request in the drive; `dispatch` takes queued requests up; `serve` splits them into mapping units for the firmware;
 //! `settle` gathers what the firmware has done and carries a read's data back over the link; `finish` completes.
 
+mod measuring;
+
 use crate::activity::Activity;
 use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
@@ -291,25 +293,6 @@ impl Drive {
         self.kernel.adopt(&other.kernel)
     }
 
-    /// Starts all measurements anew.
-    pub fn start_measuring(&mut self) {
-        self.metrics = Metrics::new(self.now);
-        self.kernel.reset_counters();
-        self.wires.iter_mut().for_each(|wire| wire.busy = 0);
-        let flash = self.kernel.flash();
-        let channels = (0..flash.geometry().channels).map(|channel| flash.channel_times(channel).busy).collect();
-        let dies = (0..flash.geometry().dies()).map(|die| flash.die_times(die).array()).collect();
-        self.busy_before = (channels, dies);
-        self.energy_before = flash.energy(self.now, &self.currents);
-        self.wear_before = flash.wear_counts();
-        let activity = Activity::new(&self.kernel, self.now);
-        self.activity_due = activity.due();
-        self.activity = Some(Box::new(activity));
-        if self.split.is_some() {
-            self.split_time(true);
-        }
-    }
-
     /// Has the drive note where requests have come to.
     pub(crate) fn note_stops(&mut self, on: bool) {
         self.stops = on.then(Vec::new);
@@ -330,52 +313,6 @@ impl Drive {
     /// What the link costs.
     pub(crate) fn link(&self) -> &LinkCosts {
         &self.link
-    }
-
-    /// Starts or ends asking where the time of requests goes. Nothing may be in flight.
-    ///
-    /// # Panics
-    /// While requests are in flight.
-    pub fn split_time(&mut self, on: bool) {
-        assert_eq!(self.in_flight(), 0, "requests are in flight");
-        self.kernel.keep_accounts(if on { self.slots.len() } else { 0 });
-        self.split = on.then(|| Box::new(Split::new(self.slots.len(), self.now)));
-    }
-
-    /// Where the time of requests went, if that was asked.
-    #[must_use]
-    pub fn split(&self) -> Option<&Split> {
-        self.split.as_deref()
-    }
-
-    /// How busy channels and dies were over time, once measuring has begun.
-    #[must_use]
-    pub fn activity(&self) -> Option<&Activity> {
-        self.activity.as_deref()
-    }
-
-    /// Energy of the flash since measuring began.
-    #[must_use]
-    pub fn energy(&self) -> Energy {
-        self.kernel.flash().energy(self.now, &self.currents).since(&self.energy_before)
-    }
-
-    /// Retries and failures since measuring began.
-    #[must_use]
-    pub fn wear_counts(&self) -> WearCounts {
-        self.kernel.flash().wear_counts().since(&self.wear_before)
-    }
-
-    /// How long a channel had been in use when measuring began.
-    #[must_use]
-    pub fn channel_busy_before(&self, channel: u32) -> Time {
-        self.busy_before.0[channel as usize]
-    }
-
-    /// How long the cells of a die had worked when measuring began.
-    #[must_use]
-    pub fn die_busy_before(&self, die: u32) -> Time {
-        self.busy_before.1[die as usize]
     }
 
     /// Whether the link carries data in one direction at a time only.
@@ -412,15 +349,6 @@ impl Drive {
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
         self.queue.push(time, ARRIVE, slot);
         Ok(slot)
-    }
-
-    /// An interval of the activity has ended, before anything happens at `now`.
-    #[cold]
-    fn look(&mut self, now: Time) {
-        if let Some(activity) = &mut self.activity {
-            activity.look(&self.kernel, now);
-            self.activity_due = activity.due();
-        }
     }
 
     /// Handles the next event; false when nothing is in flight.
