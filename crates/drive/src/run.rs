@@ -36,7 +36,7 @@ pub enum RunError {
 /// A drive that wears out is no mistake of anybody.
 fn told(fault: &Fault) -> String {
     match fault {
-        Fault::WornOut { .. } => fault.to_string(),
+        Fault::WornOut { .. } | Fault::NoSpare { .. } => fault.to_string(),
         _ => format!("the model broke a rule, which is a defect of it: {fault}"),
     }
 }

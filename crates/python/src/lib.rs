@@ -2,6 +2,8 @@
 //! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
 mod drawing;
+mod given;
+mod handle;
 mod load;
 mod package;
 mod progress;
@@ -14,7 +16,7 @@ use serde_json::{json, Value};
 use std::path::Path;
 use wordline_drive::{presets, DriveConfig};
 use wordline_settings::{keys as keys_of, KeyDoc};
-use wordline_workload::{LoadFile, TraceReader};
+use wordline_workload::LoadFile;
 use work::Failure;
 
 create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
@@ -40,17 +42,7 @@ fn version() -> &'static str {
 #[pyfunction]
 fn check(drive: &str, sets: Vec<String>) -> PyResult<String> {
     let (loaded, parts) = work::read_drive(drive, &sets)?;
-    let origins: serde_json::Map<String, Value> =
-        loaded.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();
-    let document = json!({
-        "name": loaded.value.name,
-        "title": loaded.value.title,
-        "source": loaded.value.source,
-        "config": loaded.resolved,
-        "origins": origins,
-        "derived": parts.derived(),
-    });
-    Ok(document.to_string())
+    Ok(work::described(&loaded, &parts).to_string())
 }
 
 /// The presets.
@@ -125,7 +117,7 @@ fn load_keys() -> String {
 fn run(
     py: Python<'_>,
     drive: &str,
-    load: &str,
+    load: given::Given,
     sets: Vec<String>,
     load_sets: Vec<String>,
     seed: Option<u64>,
@@ -137,7 +129,7 @@ fn run(
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
     let document =
-        py.detach(|| work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref()))?;
+        py.detach(|| work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, wanted.as_ref()))?;
     Ok(document.to_string())
 }
 
@@ -159,23 +151,7 @@ fn precondition(
 /// What a trace holds.
 #[pyfunction]
 fn trace_info(py: Python<'_>, path: &str, load_sets: Vec<String>) -> PyResult<String> {
-    py.detach(|| {
-        let spec = load::Spec::read(path, &load_sets)?;
-        let Some(trace) = spec.file.trace.clone() else {
-            return Err(Failure::Input(format!("{path}: a workload file without a [trace]")));
-        };
-        let (file, options) = (spec.base().join(&trace.file), trace.clone());
-        let (found, info) = progress::interruptible(move || {
-            let found = TraceReader::open(&file, &options).map(|reader| reader.detected().clone()).ok();
-            (found, wordline_workload::info(&file, &options))
-        })?;
-        let info = info.map_err(|error| spec.failure(&error))?;
-        let mut value = serde_json::to_value(&info).map_err(|e| Failure::Run(e.to_string()))?;
-        value["file"] = json!(trace.file);
-        value["detected"] = json!(found);
-        Ok::<_, Failure>(value.to_string())
-    })
-    .map_err(PyErr::from)
+    Ok(py.detach(|| load::Spec::read(path, &load_sets)?.info())?.to_string())
 }
 
 /// Runs a load on one package.
@@ -203,6 +179,8 @@ fn package_chains() -> String {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add_class::<handle::Handle>()?;
+    module.add_class::<given::Load>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;

@@ -1,6 +1,8 @@
 //! A LOAD of the command line: a workload file, or a trace with options.
 
+use crate::progress::interruptible;
 use crate::work::Failure;
+use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wordline_settings::Origin;
@@ -36,6 +38,26 @@ impl Spec {
         let spec = Self { file: loaded.value, name: load.to_owned(), origins: loaded.origins };
         spec.has_trace_for(sets)?;
         Ok(spec)
+    }
+
+    /// Reads the text of a workload file that is in no file; `name` stands for it in messages.
+    pub fn text(name: &str, text: &str, sets: &[String]) -> Result<Self, Failure> {
+        let loaded = wordline_settings::load_text::<LoadFile>(name, text, None, sets, &|_| None, &[])
+            .map_err(|error| Failure::Input(as_load_set(&error.to_string())))?;
+        Ok(Self { file: loaded.value, name: name.to_owned(), origins: loaded.origins })
+    }
+
+    /// What its trace holds.
+    pub fn info(&self) -> Result<Value, Failure> {
+        let Some(trace) = self.file.trace.clone() else {
+            return Err(Failure::Input(format!("{}: a workload without a [trace]", self.name)));
+        };
+        let (file, options) = (self.base().join(&trace.file), trace.clone());
+        let info = interruptible(move || wordline_workload::info(&file, &options))?;
+        let info = info.map_err(|error| self.failure(&error))?;
+        let mut value = serde_json::to_value(&info).map_err(|error| Failure::Run(error.to_string()))?;
+        value["file"] = json!(trace.file);
+        Ok(value)
     }
 
     /// Options for a trace need a trace.
