@@ -11,6 +11,7 @@ from wordline import api
 
 if TYPE_CHECKING:
     from wordline._core import Load
+    from wordline.frames import Frame
 
 HERE = "the workload"
 """What stands for a workload without a file in messages."""
@@ -19,7 +20,7 @@ HERE = "the workload"
 class Workload:
     """A load, read and checked; any number of drives can run it.
 
-    Made by :meth:`read`, :meth:`trace`, :meth:`job` or :meth:`text`; ``+`` puts workloads side by side::
+    Made by :meth:`read`, :meth:`trace`, :meth:`table`, :meth:`job` or :meth:`text`; ``+`` puts workloads side by side::
 
         Workload.trace("hm_0.csv.gz", past_end="wrap") + Workload.job(rw="randread", bs="4k", rate_iops=1000)
     """
@@ -46,6 +47,25 @@ class Workload:
         :raises wordline.InputError: if an option is wrong.
         """
         return cls._made({"trace": {"file": os.fspath(path), **options}})
+
+    @classmethod
+    def table(cls, data: object, *, name: str = "table", **options: Any) -> Workload:  # noqa: ANN401
+        """A trace in memory: a table of pandas, Polars or pyarrow, or a mapping of columns such as numpy arrays.
+
+        Its columns are read where they are. They are found by their names, in any case: ``time_s``, ``time_ms``,
+        ``time_us``, ``time_ns``, ``time_ps``, or ``time`` (times and durations know their unit, for numbers give
+        ``time_unit``); ``op`` (words such as read, write, trim, flush, or R, W, T, F); ``offset`` or ``offset_bytes``
+        in bytes, or ``lba`` in blocks of 512 bytes; ``size`` or ``size_bytes``, or ``blocks``; and, if there,
+        ``device`` and ``fua``. Others are named by ``columns={"time": "ts", …}`` as in ``[trace.columns]``.
+
+        :param name: stands for the table in messages and results.
+        :param options: those of ``[trace]``: ``past_end``, ``pace``, ``speed``, ``limit`` …
+        :raises wordline.InputError: if a column is missing or of the wrong kind. Rows are checked when they are read.
+        """
+        from wordline import _core
+        from wordline.frames import arrow_of
+
+        return cls(_core.Load.table(HERE, toml_text({"trace": {"file": name, **options}}), arrow_of(data)))
 
     @classmethod
     def job(cls, **options: Any) -> Workload:  # noqa: ANN401
@@ -90,23 +110,27 @@ class Workload:
         """
         return json.loads(self.engine.info())
 
+    def to_frame(self, limit: int | None = None) -> Frame:
+        """The requests of its trace.
+
+        Columns: ``time_ps`` since the first, ``op``, ``offset_bytes``, ``size_bytes``, ``fua`` and, if any, ``device``.
+        They are as they stand in the trace, before they are put on a drive; :meth:`table` takes them back.
+
+        :param limit: the most requests to read.
+        :raises wordline.InputError: if it has no trace, or the trace cannot be read.
+        """
+        from wordline.frames import Frame
+
+        return Frame(self.engine.records(limit))
+
     def __add__(self, other: Workload) -> Workload:
-        """Both side by side."""
+        """Both side by side.
+
+        :raises wordline.InputError: if both have a trace, or they end at different times.
+        """
         if not isinstance(other, Workload):
             return NotImplemented
-        mine, theirs = self.options, other.options
-        if mine["trace"] and theirs["trace"]:
-            raise ValueError("a workload has one trace; give all its files to one, or run one after the other")
-        ends = [s for s in (mine["runtime_s"], theirs["runtime_s"]) if s is not None]
-        if len(set(ends)) > 1:
-            raise ValueError(f"the workloads end at different times: runtime_s is {ends[0]} and {ends[1]}")
-        return Workload._made(
-            {
-                "trace": mine["trace"] or theirs["trace"],
-                "job": mine["job"] + theirs["job"],
-                "runtime_s": ends[0] if ends else None,
-            }
-        )
+        return Workload(self.engine.beside(other.engine))
 
     def __repr__(self) -> str:
         """The workload in a line."""

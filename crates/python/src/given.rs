@@ -1,10 +1,15 @@
 //! Loads that Python holds on to.
 
+use crate::frame::Frame;
 use crate::load::Spec;
 use crate::progress::interruptible;
+use crate::records;
+use crate::table::Trace;
 use crate::work::Failure;
 use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
 use std::sync::Arc;
+use wordline_workload::Table;
 
 /// A load: read and checked, to be run on any number of drives.
 #[pyclass(name = "Load", module = "wordline._core", frozen)]
@@ -31,6 +36,30 @@ impl Load {
     #[staticmethod]
     fn text(name: &str, text: &str, sets: Vec<String>) -> PyResult<Self> {
         Ok(Self { spec: Arc::new(Spec::text(name, text, &sets)?) })
+    }
+
+    /// The same for the text of a workload file whose trace is a table with the Arrow interface.
+    #[staticmethod]
+    fn table(py: Python<'_>, name: &str, text: &str, table: PyTable) -> PyResult<Self> {
+        let (batches, schema) = table.into_inner();
+        let mut spec = Spec::text(name, text, &[])?;
+        let Some(trace) = &mut spec.file.trace else {
+            return Err(Failure::Input(format!("{name}: a table is read as a [trace], and there is none")).into());
+        };
+        let rows = py.detach(|| Trace::new(&batches, &schema, trace))?;
+        trace.table = Some(Table(Arc::new(rows)));
+        Ok(Self { spec: Arc::new(spec) })
+    }
+
+    /// Up to `limit` requests of its trace.
+    #[pyo3(signature = (limit=None))]
+    fn records(&self, py: Python<'_>, limit: Option<u64>) -> PyResult<Frame> {
+        Ok(py.detach(|| records::table(&self.spec, limit))?)
+    }
+
+    /// Both loads side by side.
+    fn beside(&self, other: &Self) -> PyResult<Self> {
+        Ok(Self { spec: Arc::new(self.spec.beside(&other.spec)?) })
     }
 
     /// What the load is, with every default, as JSON.

@@ -2,11 +2,14 @@
 //! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
 mod drawing;
+mod frame;
 mod given;
 mod handle;
 mod load;
 mod package;
 mod progress;
+mod records;
+mod table;
 mod work;
 
 use pyo3::create_exception;
@@ -181,6 +184,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<RunError>())?;
     module.add_class::<handle::Handle>()?;
     module.add_class::<given::Load>()?;
+    module.add_class::<frame::Frame>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;

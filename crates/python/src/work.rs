@@ -125,7 +125,8 @@ pub fn run(
 /// Tells where the parts of a run came from. Where a trace lies is told, and is no part of what was run.
 pub fn add_origins(result: &mut Value, drive: &Loaded<DriveConfig>, load: &Spec, snapshot: Option<&Path>) {
     result["snapshot"] = json!(snapshot);
-    let path = load.file.trace.as_ref().map(|trace| load.base().join(&trace.file));
+    let path =
+        load.file.trace.as_ref().filter(|trace| trace.table.is_none()).map(|trace| load.base().join(&trace.file));
     if let Some(trace) = result["workload"].get_mut("trace") {
         trace["path"] = json!(path);
     }

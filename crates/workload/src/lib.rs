@@ -35,4 +35,5 @@ pub use job::{Bytes, JobOptions, RateProcess, Rw};
 pub use load::{Load, LoadFile, LoadStream, Pacing};
 pub use options::{Backwards, Columns, Devices, Pace, PastEnd, TimeUnit, TraceFormat, TraceOptions, ZeroSize};
 pub use reader::detect::{detect, Detected};
+pub use reader::table::{Row, RowProblem, Rows, Table};
 pub use reader::{Record, TraceReader};

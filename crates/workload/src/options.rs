@@ -1,5 +1,6 @@
 //! `[trace]`: which file to replay and how to read it. The field comments are the user's documentation.
 
+use crate::reader::table::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -22,10 +23,13 @@ pub enum TraceFormat {
     Ssdsim,
     /// Columns named in a header line, separated by commas, tabs or semicolons.
     Csv,
+    /// A table in memory. No file has this format, so it cannot be written in one.
+    #[serde(skip_deserializing)]
+    Table,
 }
 
 impl TraceFormat {
-    /// All formats.
+    /// All formats of files.
     pub const ALL: [TraceFormat; 6] = [
         TraceFormat::Msr,
         TraceFormat::Disksim,
@@ -45,6 +49,7 @@ impl TraceFormat {
             TraceFormat::Mqsim => "mqsim",
             TraceFormat::Ssdsim => "ssdsim",
             TraceFormat::Csv => "csv",
+            TraceFormat::Table => "table",
         }
     }
 }
@@ -231,6 +236,10 @@ pub struct TraceOptions {
     pub loops: u32,
     /// Stop after this many requests, over all loops.
     pub limit: Option<u64>,
+    /// A table to read instead of the file, whose name then only stands for it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub table: Option<Table>,
 }
 
 impl Default for TraceOptions {
@@ -255,6 +264,7 @@ impl Default for TraceOptions {
             iodepth: None,
             loops: 1,
             limit: None,
+            table: None,
         }
     }
 }

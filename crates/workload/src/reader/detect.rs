@@ -39,6 +39,10 @@ pub fn detect(path: &Path) -> Result<Detected, WorkloadError> {
 
 /// The format that the options give, or else the one that is found.
 pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<Detected, WorkloadError> {
+    if let Some(table) = &options.table {
+        let (format, compression) = (TraceFormat::Table, Compression::Plain);
+        return Ok(Detected { format, compression, reason: table.0.describe() });
+    }
     let mut lines = Lines::open(path)?;
     let compression = lines.input().compression;
     let found = |format, reason: &str| Ok(Detected { format, compression, reason: reason.to_owned() });

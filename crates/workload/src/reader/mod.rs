@@ -4,6 +4,7 @@ pub(crate) mod csv;
 pub(crate) mod detect;
 pub(crate) mod disksim;
 pub(crate) mod msr;
+pub(crate) mod table;
 pub(crate) mod units;
 
 use crate::device::DeviceTable;
@@ -12,6 +13,7 @@ use crate::lines::Lines;
 use crate::options::{Backwards, TraceFormat, TraceOptions, ZeroSize};
 use detect::Detected;
 use std::path::Path;
+use table::{Cursor, RowProblem};
 use wordline_base::Op;
 
 /// More devices than this are taken for a column that names something else.
@@ -51,18 +53,55 @@ enum Parser {
     Csv(csv::Csv),
 }
 
+/// Where requests come from.
+#[allow(clippy::large_enum_variant, reason = "there is one a trace")]
+enum Source {
+    Text {
+        lines: Lines,
+        parser: Parser,
+        /// The current line is the first request and not yet parsed.
+        held: bool,
+    },
+    Table(Cursor),
+}
+
+impl Source {
+    /// The next request, and nothing at the end.
+    #[inline]
+    fn advance(&mut self, devices: &mut DeviceTable) -> Result<Option<Parsed>, WorkloadError> {
+        let (lines, parser, held) = match self {
+            Source::Text { lines, parser, held } => (lines, parser, held),
+            Source::Table(cursor) => return cursor.advance(devices),
+        };
+        if !std::mem::take(held) && !lines.advance()? {
+            return Ok(None);
+        }
+        let line = lines.current();
+        let parsed = match parser {
+            Parser::Msr(parser) => parser.parse(line, devices),
+            Parser::DiskSim(parser) => parser.parse(line, devices),
+            Parser::Csv(parser) => parser.parse(line, devices),
+        };
+        parsed.map(Some).map_err(|problem| lines.error(*problem))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Source::Text { lines, .. } => lines.path(),
+            Source::Table(cursor) => cursor.name(),
+        }
+    }
+}
+
 /// Reads a trace from its start to its end in constant memory.
 pub struct TraceReader {
-    lines: Lines,
-    parser: Parser,
+    source: Source,
     detected: Detected,
     devices: DeviceTable,
     /// Name and, once it has appeared, number of the only device to keep.
     filter: Option<(String, Option<u32>)>,
     backwards: Backwards,
     zero_size: ZeroSize,
-    /// The current line is the first request and not yet parsed.
-    held: bool,
     base: Option<u128>,
     last: u128,
     records: u64,
@@ -78,6 +117,9 @@ impl TraceReader {
     /// When the file cannot be read, has no line, or its format is neither given nor unmistakable.
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, WorkloadError> {
         let detected = detect::resolve(path, options)?;
+        if let Some(table) = &options.table {
+            return Ok(Self::new(Source::Table(Cursor::open(path, table, options)?), detected, options));
+        }
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Err(empty(path, "it has no line with data"));
@@ -104,22 +146,24 @@ impl TraceReader {
             }
             format => Parser::DiskSim(disksim::DiskSim::new(format, options)?),
         };
-        Ok(Self {
-            lines,
-            parser,
+        Ok(Self::new(Source::Text { lines, parser, held }, detected, options))
+    }
+
+    fn new(source: Source, detected: Detected, options: &TraceOptions) -> Self {
+        Self {
+            source,
             detected,
             devices: DeviceTable::default(),
             filter: options.device.clone().map(|name| (name, None)),
             backwards: options.backwards,
             zero_size: options.zero_size,
-            held,
             base: None,
             last: 0,
             records: 0,
             requests: 0,
             clamped: 0,
             skipped: 0,
-        })
+        }
     }
 
     /// The next request; `None` at the end of the trace.
@@ -130,19 +174,7 @@ impl TraceReader {
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, WorkloadError> {
         loop {
-            if !std::mem::take(&mut self.held) && !self.lines.advance()? {
-                return self.finish();
-            }
-            let line = self.lines.current();
-            let parsed = match &self.parser {
-                Parser::Msr(parser) => parser.parse(line, &mut self.devices),
-                Parser::DiskSim(parser) => parser.parse(line, &mut self.devices),
-                Parser::Csv(parser) => parser.parse(line, &mut self.devices),
-            };
-            let parsed = match parsed {
-                Ok(parsed) => parsed,
-                Err(problem) => return Err(self.lines.error(*problem)),
-            };
+            let Some(parsed) = self.source.advance(&mut self.devices)? else { return self.finish() };
             self.records += 1;
             if let Some(record) = self.check(parsed)? {
                 return Ok(Some(record));
@@ -227,16 +259,20 @@ impl TraceReader {
             return Err(option("trace.device", format!("{wanted:?}"), format!("no such device; {has}{near}")));
         }
         let why = match (self.records, self.skipped) {
+            (0, _) if matches!(self.source, Source::Table(_)) => "it has no row".to_owned(),
             (0, _) => "it has nothing behind its header".to_owned(),
             (_, skipped) => format!("all its {skipped} requests have zero bytes and were left out"),
         };
-        Err(empty(self.lines.path(), &why))
+        Err(empty(self.source.path(), &why))
     }
 
     /// An error about the line of the last record.
     #[cold]
     pub(crate) fn bad(&self, field: &'static str, problem: String) -> WorkloadError {
-        self.lines.error(*Problem::new(field, b"", problem))
+        match &self.source {
+            Source::Text { lines, .. } => lines.error(*Problem::new(field, b"", problem)),
+            Source::Table(cursor) => cursor.error(RowProblem { field, value: String::new(), problem }),
+        }
     }
 
     /// Names of the devices seen so far, in order of first appearance; empty when the trace has no such column.
@@ -251,10 +287,13 @@ impl TraceReader {
         &self.detected
     }
 
-    /// Number of the line of the last record, from 1.
+    /// Number of the line or row of the last record, from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
-        self.lines.number()
+        match &self.source {
+            Source::Text { lines, .. } => lines.number(),
+            Source::Table(cursor) => cursor.number(),
+        }
     }
 
     /// Requests that were moved to the time of the one before them (`backwards = "clamp"`).
@@ -272,7 +311,10 @@ impl TraceReader {
     /// Share of the file read so far, 0 to 1.
     #[must_use]
     pub fn progress(&self) -> f64 {
-        self.lines.input().progress()
+        match &self.source {
+            Source::Text { lines, .. } => lines.input().progress(),
+            Source::Table(cursor) => cursor.progress(),
+        }
     }
 }
 
