@@ -222,7 +222,7 @@ def test_workloads_side_by_side(small: Drive, trace: Path, load: Path) -> None:
 def test_wrong_workloads_are_refused_at_once(tmp_path: Path) -> None:
     for make, words in (
         (lambda: Workload.job(rw="randred"), "did you mean 'randread'"),
-        (lambda: Workload.job(iodepht=3), "did you mean 'iodepth'"),
+        (lambda: Workload.job(iodepht=3), "did you mean 'job.0.iodepth'"),
         (lambda: Workload.trace("x", past_end="warp"), "did you mean 'wrap'"),
         (lambda: Workload.read(tmp_path / "none.toml"), "no such file"),
         (lambda: Workload.job(rw="read").info(), "without a .trace."),
@@ -259,7 +259,7 @@ def test_a_run_is_the_dictionary_of_its_result(done: Run, tmp_path: Path) -> Non
     done.save(tmp_path / "run.json")
     assert Run.load(tmp_path / "run.json") == done
     done.report(tmp_path / "run.html")
-    assert (tmp_path / "run.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "run.html").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_tables_of_a_run(done: Run) -> None:
@@ -306,7 +306,7 @@ def test_frames_of_wrong_columns_are_refused() -> None:
         (True, "x"),
         (None, None),
     ]
-    with pytest.raises(ValueError, match="length"):
+    with pytest.raises(ValueError, match="row count"):
         Frame.of([("a", "int", [1]), ("b", "int", [1, 2])])
     with pytest.raises(ValueError, match="is no type of a column"):
         Frame.of([("a", "whole", [1])])

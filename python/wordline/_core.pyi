@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, final
 
-Progress = Callable[[str, float | None, int, float], object]
+_Progress = Callable[[str, float | None, int, float], object]
 
 class InputError(ValueError):
     """What the user gave is wrong: a key, a value, a file, a trace. The message is complete."""
@@ -15,7 +15,7 @@ class RunError(RuntimeError):
 class Frame:
     """A table in memory, with the Arrow C interface."""
 
-    def __init__(self, columns: list[tuple[str, str, list[Any]]]) -> None: ...
+    def __new__(cls, columns: list[tuple[str, str, list[Any]]]) -> Frame: ...
     def __len__(self) -> int: ...
     @property
     def columns(self) -> list[str]: ...
@@ -42,7 +42,7 @@ class Load:
 class Drive:
     """A drive whose state lasts from one load to the next."""
 
-    def __init__(self, drive: str, sets: list[str], seed: int | None = None, snapshot: str | None = None) -> None: ...
+    def __new__(cls, drive: str, sets: list[str], seed: int | None = None, snapshot: str | None = None) -> Drive: ...
     @property
     def seed(self) -> int: ...
     def describe(self) -> str: ...
@@ -51,14 +51,14 @@ class Drive:
         self,
         load: Load,
         seed: int | None,
-        progress: Progress,
+        progress: _Progress,
         timeline: str | None = None,
         window: tuple[int, int] | None = None,
         limit: int | None = None,
     ) -> str: ...
     def precondition(
         self,
-        progress: Progress,
+        progress: _Progress,
         fill: bool | None = None,
         overwrites: float | None = None,
         steady_state: bool | None = None,
@@ -81,15 +81,15 @@ def run(
     load_sets: list[str],
     seed: int | None,
     snapshot: str | None,
-    progress: Progress,
+    progress: _Progress,
     timeline: str | None = None,
     window: tuple[int, int] | None = None,
     limit: int | None = None,
 ) -> str: ...
-def precondition(drive: str, sets: list[str], seed: int | None, out_path: str, progress: Progress) -> str: ...
+def precondition(drive: str, sets: list[str], seed: int | None, out_path: str, progress: _Progress) -> str: ...
 def package_run(
     experiment: str,
-    progress: Progress,
+    progress: _Progress,
     timeline: str | None = None,
     window: tuple[int, int] | None = None,
     limit: int | None = None,

@@ -112,6 +112,12 @@ class Run(dict[str, Any]):
         """Latency distributions of reads and writes: ``op``, ``latency_us``, and the ``share`` up to there."""
         from wordline import frames
 
+        return frames.cdf(self)
+
+    def latency(self) -> Frame:
+        """Latency by operation in µs: count, mean, extremes and percentiles."""
+        from wordline import frames
+
         return frames.latency(self)
 
     def utilisation(self) -> Frame:
