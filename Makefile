@@ -26,7 +26,7 @@ $(VENV)/.created:
 
 $(VENV)/.tools: $(VENV)/.created
 	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
-		'fio-plot>=1.1.21,<2' 'pyarrow>=16' 'polars>=1' 'playwright>=1.49'
+		'fio-plot>=1.1.21,<2' 'pyarrow>=18' 'polars>=1.20' 'pandas>=2.2' 'playwright>=1.49' 'mypy>=1.15' 'nbclient>=0.10' 'ipykernel>=6.29'
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.tools pyproject.toml Cargo.toml Cargo.lock $(SOURCES)

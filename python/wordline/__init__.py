@@ -4,14 +4,17 @@ The command ``wordline`` is the main way in; from Python::
 
     import wordline
 
-    drive = wordline.check("tlc-nvme", {"capacity.raw_over_logical": 1.15})
-    result = wordline.run("tlc-nvme", "load.toml", seed=7)
-    print(result["latency_us"]["read"]["p99"])
+    run = wordline.run("tlc-nvme", "load.toml", {"capacity.raw_over_logical": 1.15}, seed=7)
+    print(run["latency_us"]["read"]["p99"])
+
+    drive = wordline.Drive("tlc-nvme")
+    drive.precondition(fill=True)
+    drive.run(wordline.Workload.job(rw="randread", bs="4k", iodepth=32, number_ios=100_000))
 """
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from wordline.api import check, run
@@ -19,20 +22,30 @@ from wordline.api import check, run
 if TYPE_CHECKING:
     from wordline import policy
     from wordline._core import InputError, RunError
+    from wordline.drive import Drive
+    from wordline.runs import Run
+    from wordline.workload import Workload
 
-__all__ = ["InputError", "RunError", "__version__", "check", "policy", "run"]
+    __version__: str
+
+__all__ = ["Drive", "InputError", "Run", "RunError", "Workload", "__version__", "check", "policy", "run"]
+
+LATER = {
+    "Drive": "wordline.drive",
+    "InputError": "wordline._core",
+    "Run": "wordline.runs",
+    "RunError": "wordline._core",
+    "Workload": "wordline.workload",
+}
+"""Where the names are that come only when asked for, so that help and messages are there at once."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """Loads the engine only when something of it is asked for, so that help and messages are there at once."""
-    if name in ("InputError", "RunError"):
-        from wordline import _core
-
-        return getattr(_core, name)
-    if name == "policy":
-        return importlib.import_module("wordline.policy")
+    """Loads what is asked for."""
     if name == "__version__":
-        from wordline import _core
-
-        return _core.version()
+        return import_module("wordline._core").version()
+    if name == "policy":
+        return import_module("wordline.policy")
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module 'wordline' has no attribute '{name}'")

@@ -1,11 +1,12 @@
-"""The engine. All results are JSON text; ``wordline.check`` and ``wordline.run`` give them parsed."""
+"""The engine. All results are JSON text; the modules around it give them parsed."""
 
 from collections.abc import Callable
+from typing import Any, final
 
-Policies = list[tuple[str, Callable[[str, str], object]]]
+_Policies = list[tuple[str, Callable[[str, str], object]]]
 """Of each policy in Python its description as JSON, and what makes it from options and the drive's shape, both JSON."""
 
-Progress = Callable[[str, float | None, int, float], None]
+_Progress = Callable[[str, float | None, int, float], object]
 
 class InputError(ValueError):
     """What the user gave is wrong: a key, a value, a file, a trace. The message is complete."""
@@ -13,27 +14,92 @@ class InputError(ValueError):
 class RunError(RuntimeError):
     """The run could not be carried through."""
 
+@final
+class Frame:
+    """A table in memory, with the Arrow C interface."""
+
+    def __new__(cls, columns: list[tuple[str, str, list[Any]]]) -> Frame: ...
+    def __len__(self) -> int: ...
+    @property
+    def columns(self) -> list[str]: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+@final
+class Load:
+    """A load: read and checked, to be run on any number of drives."""
+
+    @staticmethod
+    def read(path: str, sets: list[str]) -> Load: ...
+    @staticmethod
+    def text(name: str, text: str, sets: list[str]) -> Load: ...
+    @staticmethod
+    def table(name: str, text: str, table: object) -> Load: ...
+    def beside(self, other: Load) -> Load: ...
+    def records(self, limit: int | None = None) -> Frame: ...
+    def describe(self) -> str: ...
+    def info(self) -> str: ...
+
+@final
+class Drive:
+    """A drive whose state lasts from one load to the next."""
+
+    def __new__(
+        cls,
+        drive: str,
+        sets: list[str],
+        seed: int | None = None,
+        snapshot: str | None = None,
+        policies: _Policies | None = None,
+    ) -> Drive: ...
+    @property
+    def seed(self) -> int: ...
+    def describe(self) -> str: ...
+    def state_json(self) -> str: ...
+    def run(
+        self,
+        load: Load,
+        seed: int | None,
+        progress: _Progress,
+        timeline: str | None = None,
+        window: tuple[int, int] | None = None,
+        limit: int | None = None,
+        tables: tuple[list[str], str, int | None, int | None] | None = None,
+    ) -> str: ...
+    def precondition(
+        self,
+        progress: _Progress,
+        fill: bool | None = None,
+        overwrites: float | None = None,
+        steady_state: bool | None = None,
+        timed: bool | None = None,
+        seed: int | None = None,
+    ) -> str: ...
+    def fork(self, sets: list[str], seed: int | None) -> Drive: ...
+    def save(self, path: str) -> int: ...
+
 def version() -> str: ...
-def check(drive: str, sets: list[str], policies: Policies | None = None) -> str: ...
+def check(drive: str, sets: list[str], policies: _Policies | None = None) -> str: ...
 def drives() -> str: ...
 def policies() -> str: ...
 def keys() -> str: ...
 def load_keys() -> str: ...
 def run(
     drive: str,
-    load: str,
+    load: str | Load,
     sets: list[str],
     load_sets: list[str],
     seed: int | None,
     snapshot: str | None,
-    progress: Progress,
+    progress: _Progress,
     timeline: str | None = None,
     window: tuple[int, int] | None = None,
     limit: int | None = None,
     tables: tuple[list[str], str, int | None, int | None] | None = None,
     job_by_job: bool = False,
     split: bool = True,
-    policies: Policies | None = None,
+    policies: _Policies | None = None,
 ) -> str: ...
 def table_names() -> list[str]: ...
 def precondition(
@@ -41,18 +107,18 @@ def precondition(
     sets: list[str],
     seed: int | None,
     out_path: str,
-    progress: Progress,
-    policies: Policies | None = None,
+    progress: _Progress,
+    policies: _Policies | None = None,
 ) -> str: ...
 def package_run(
     experiment: str,
-    progress: Progress,
+    progress: _Progress,
     timeline: str | None = None,
     window: tuple[int, int] | None = None,
     limit: int | None = None,
 ) -> str: ...
 def package_chains() -> str: ...
-def trace_info(path: str, load_sets: list[str], window: int, progress: Progress) -> str: ...
+def trace_info(path: str, load_sets: list[str], window: int, progress: _Progress) -> str: ...
 def trace_convert(
     path: str,
     load_sets: list[str],
@@ -62,9 +128,9 @@ def trace_convert(
     drop: bool,
     round: bool,
     window: tuple[int, int] | None,
-    progress: Progress,
+    progress: _Progress,
 ) -> str: ...
 def trace_synth(
-    spec: str | None, sets: list[str], out_path: str | None, out_name: str, to: str | None, progress: Progress
+    spec: str | None, sets: list[str], out_path: str | None, out_name: str, to: str | None, progress: _Progress
 ) -> str: ...
 def synth_keys() -> str: ...

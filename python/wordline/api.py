@@ -1,4 +1,4 @@
-"""The Python interface: what the commands do, as functions that return dictionaries."""
+"""The Python interface: what the commands do, as functions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wordline.drive import Drive
     from wordline.policy import Policy
+    from wordline.runs import Run
+    from wordline.workload import Workload
 
 Sets = Mapping[str, object] | Iterable[str] | None
 """Overrides: ``{"victim.policy": "greedy"}``, or texts as after ``--set``: ``["victim.policy=greedy"]``."""
 
-Progress = Callable[[str, float | None, int, float], None]
+Progress = Callable[[str, float | None, int, float], object]
 """Called ten times a second or so with the phase, its fraction done (0 to 1 or None), requests, simulated seconds."""
 
 
@@ -34,14 +37,14 @@ def check(drive: str | os.PathLike[str], sets: Sets = None, *, policies: Iterabl
 
 
 def run(
-    drive: str | os.PathLike[str],
-    load: str | os.PathLike[str],
+    drive: Drive | str | os.PathLike[str],
+    load: Workload | str | os.PathLike[str],
     sets: Sets = None,
     load_sets: Sets = None,
     *,
     seed: int | None = None,
     snapshot: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     timeline: str | os.PathLike[str] | None = None,
     window: str | None = None,
     tables: str | Iterable[str] | None = None,
@@ -49,54 +52,75 @@ def run(
     sample: str | None = None,
     interval: str | None = None,
     policies: Iterable[type[Policy]] = (),
-) -> dict[str, Any]:
+) -> Run:
     """Runs a load on a drive.
 
-    :param drive: a preset's name or a TOML file.
-    :param load: a trace, or a workload TOML file.
+    :param drive: a preset's name or a TOML file: a new drive, which is first preconditioned as its configuration says.
+        Or a ``Drive``, which goes on from its state, like ``drive.run(load)``.
+    :param load: a workload, or the name of a trace or workload file.
     :param sets: overrides of the drive's keys.
-    :param load_sets: overrides of the load's keys.
-    :param seed: of all random streams; the drive file's, or the engine's own, if absent.
+    :param load_sets: overrides of the keys of the load's file.
+    :param seed: of all random streams; the engine's own if absent.
     :param snapshot: a preconditioned drive to start from.
-    :param progress: told how far the run is.
+    :param progress: a function that is told how far the run is; ``True`` for a progress bar, ``False`` for none.
+        Without it there is a bar in notebooks only.
     :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result then tells of it under ``timeline``.
     :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``; all that it has room for if absent.
     :param tables: tables to write as Parquet files, such as ``["requests", "intervals"]`` or ``"all"``; the result then
-        tells of them under ``tables``.
+        tells of them under ``tables``, and ``run.table(name)`` opens one.
     :param out: the directory for them.
     :param sample: of the requests, write such a share: ``"1/100"``.
     :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
-    :return: the result, as ``wordline run --json`` writes it. After an interrupt its ``partial`` is true and it holds
-        what was done until then.
+    :return: the result, as ``wordline run --json`` writes it. After an interrupt (Ctrl-C, or a notebook's stop button)
+        its ``partial`` is true and it holds what was done until then.
     :raises wordline.InputError: if drive, load or snapshot are wrong.
     :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written. What a
         policy in Python raises comes back as it was raised.
     """
     from wordline import _core
     from wordline import tables as tables_of
+    from wordline.drive import Drive
     from wordline.policy import given
+    from wordline.progress import shown
+    from wordline.runs import Run
     from wordline.timeline import span, whole
+    from wordline.workload import Workload
 
+    if isinstance(drive, Drive):
+        if sets is not None or snapshot is not None or policies:
+            raise TypeError("overrides, snapshot and policies go with the name of a drive; fork a Drive to change it")
+        return drive.run(
+            load,
+            load_sets,
+            seed=seed,
+            progress=progress,
+            timeline=timeline,
+            window=window,
+            tables=tables,
+            out=out,
+            sample=sample,
+            interval=interval,
+        )
+    workload = Workload.given(load, load_sets)
     start = None if snapshot is None else os.fspath(snapshot)
-    told = progress or (lambda *_: None)
-    texts, load_texts = set_texts(sets), set_texts(load_sets)
     path = None if timeline is None else os.fspath(timeline)
     wanted = tables_of.asked(tables, out, sample, interval)
-    document = _core.run(
-        os.fspath(drive),
-        os.fspath(load),
-        texts,
-        load_texts,
-        seed,
-        start,
-        told,
-        path,
-        span(window),
-        tables=wanted,
-        policies=given(policies),
-    )
-    return tables_of.whole(whole(path, json.loads(document)))
+    with shown(progress) as told:
+        document = _core.run(
+            os.fspath(drive),
+            workload.engine,
+            set_texts(sets),
+            [],
+            seed,
+            start,
+            told,
+            path,
+            span(window),
+            tables=wanted,
+            policies=given(policies),
+        )
+    return Run(tables_of.whole(whole(path, json.loads(document))))
 
 
 def set_texts(sets: Sets) -> list[str]:

@@ -1,11 +1,14 @@
-"""The progress bar of a run: on standard error, only for a person, and only if the run takes long enough to wonder."""
+"""The progress bar of a run: only for a person, and only if the run takes long enough to wonder. In a terminal it is on
+standard error, in a notebook below its cell."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wordline import units
 
@@ -13,8 +16,31 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
+    from wordline.api import Progress as Told
+
 PATIENCE_S = 1.0
 """A run shorter than this shows no bar."""
+
+
+@contextmanager
+def shown(progress: Told | bool | None) -> Iterator[Told]:
+    """What the engine tells its progress to: a caller's function, or a bar while the context lasts."""
+    if callable(progress):
+        yield progress
+    elif progress is not False and in_notebook():
+        with _Notebook() as told:
+            yield told
+    elif progress:
+        with Progress() as told:
+            yield told
+    else:
+        yield lambda *_: None
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this program."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 class Progress:
@@ -42,11 +68,7 @@ class Progress:
             if now - self.started < PATIENCE_S:
                 return
             self._show()
-        elapsed = now - self.phase_started
-        rate = (requests - self.phase_requests) / elapsed if elapsed > 0.2 else 0.0
-        figures = f"{units.short(requests)} requests, {units.short(round(rate))}/s" if requests else ""
-        if simulated_s:
-            figures += f", {units.duration(simulated_s)} simulated"
+        figures = words(requests, requests - self.phase_requests, now - self.phase_started, simulated_s)
         total = None if fraction is None else 1.0
         assert self.bar is not None and self.task is not None
         self.bar.update(self.task, description=phase, completed=fraction or 0.0, total=total, figures=figures)
@@ -72,3 +94,46 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+def words(requests: int, since: int, elapsed_s: float, simulated_s: float) -> str:
+    """How far a run is: its requests, their rate from those ``since`` ``elapsed_s`` ago, and the simulated time."""
+    rate = since / elapsed_s if elapsed_s > 0.2 else 0.0
+    text = f"{units.short(requests)} requests, {units.short(round(rate))}/s" if requests else ""
+    return f"{text}, {units.duration(simulated_s)} simulated" if simulated_s else text
+
+
+class _Notebook:
+    """A bar in the output of a cell, of plain HTML: it needs no extension. It is gone when the run is done."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.place: Any = None
+        self.phase: tuple[str, float, int] | None = None
+
+    def __call__(self, phase: str, fraction: float | None, requests: int, simulated_s: float) -> None:
+        """Reports that ``fraction`` (0 to 1, or None) of ``phase`` is done."""
+        now = time.monotonic()
+        if self.phase is None or self.phase[0] != phase:
+            self.phase = phase, now, requests
+        if now - self.started < PATIENCE_S:
+            return
+        _, since, before = self.phase
+        value = "" if fraction is None else f' value="{fraction:.3f}"'
+        figures = words(requests, requests - before, now - since, simulated_s)
+        self._put(f"<progress{value}></progress> {phase} {figures}")
+
+    def _put(self, html: str) -> None:
+        from IPython.display import HTML, display
+
+        if self.place is None:
+            self.place = display(HTML(html), display_id=True)
+        else:
+            self.place.update(HTML(html))
+
+    def __enter__(self) -> Callable[[str, float | None, int, float], None]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.place is not None:
+            self._put("")

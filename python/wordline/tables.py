@@ -1,14 +1,17 @@
-"""Tables of a run: what a user says of them, and what is told of them. ``docs/tables.md`` says what is in them."""
+"""Tables of a run: what a user says of them, what is told of them, and how they are opened. ``docs/tables.md`` says what is in them."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from wordline import units
 from wordline.errors import or_nearest
+
+if TYPE_CHECKING:
+    import pyarrow.dataset
 
 Asked = tuple[list[str], str, int | None, int | None]
 """Names, directory, one request in so many, length of an interval in picoseconds: as the engine takes them."""
@@ -102,3 +105,25 @@ def whole(result: dict[str, Any]) -> dict[str, Any]:
     if problems:
         raise _core.RunError("\n".join(problems))
     return result
+
+
+def paths(result: Mapping[str, Any]) -> dict[str, str]:
+    """The files of a run's tables by their names."""
+    return {file["name"]: file["path"] for file in result.get("tables", {}).get("files", [])}
+
+
+def opened(result: Mapping[str, Any], name: str) -> pyarrow.dataset.Dataset:
+    """A table as a dataset of pyarrow: nothing of it is read before columns or rows are asked for.
+
+    :raises KeyError: if the run wrote no such table.
+    """
+    from wordline.frames import needed
+
+    files = paths(result)
+    if name not in files:
+        has = f"it wrote {', '.join(files)}" if files else "it wrote none"
+        raise KeyError(f"this run has no table '{name}' ({has}); tables are written while it goes on, if asked for")
+    needed("pyarrow")
+    import pyarrow.dataset
+
+    return pyarrow.dataset.dataset(files[name], format="parquet")

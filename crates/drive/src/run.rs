@@ -47,7 +47,7 @@ pub enum RunError {
 /// A drive that wears out is no mistake of anybody.
 fn told(fault: &Fault) -> String {
     match fault {
-        Fault::WornOut { .. } | Fault::Policy { .. } => fault.to_string(),
+        Fault::WornOut { .. } | Fault::NoSpare { .. } | Fault::Policy { .. } => fault.to_string(),
         _ => format!("the model broke a rule, which is a defect of it: {fault}"),
     }
 }

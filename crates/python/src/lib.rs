@@ -2,10 +2,15 @@
 //! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
 
 mod drawing;
+mod frame;
+mod given;
 mod guest;
+mod handle;
 mod load;
 mod package;
 mod progress;
+mod records;
+mod table;
 mod tables;
 mod traces;
 mod work;
@@ -49,17 +54,7 @@ fn version() -> &'static str {
 fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>) -> PyResult<String> {
     let guests = Guests::new(policies)?;
     let (loaded, parts) = work::read_drive(drive, &sets, &guests).map_err(|failure| guests.own(failure))?;
-    let origins: serde_json::Map<String, Value> =
-        loaded.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();
-    let document = json!({
-        "name": loaded.value.name,
-        "title": loaded.value.title,
-        "source": loaded.value.source,
-        "config": loaded.resolved,
-        "origins": origins,
-        "derived": parts.derived(),
-    });
-    Ok(document.to_string())
+    Ok(work::described(&loaded, &parts).to_string())
 }
 
 /// The presets.
@@ -135,7 +130,7 @@ fn load_keys() -> String {
 fn run(
     py: Python<'_>,
     drive: &str,
-    load: &str,
+    load: given::Given,
     sets: Vec<String>,
     load_sets: Vec<String>,
     seed: Option<u64>,
@@ -155,7 +150,7 @@ fn run(
     let document = py
         .detach(|| {
             let asked = work::Asked { timeline: wanted, tables, job_by_job, split };
-            work::run(drive, load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
+            work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
         })
         .map_err(|failure| guests.own(failure))?;
     Ok(document.to_string())
@@ -211,6 +206,9 @@ fn package_chains() -> String {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add_class::<handle::Handle>()?;
+    module.add_class::<given::Load>()?;
+    module.add_class::<frame::Frame>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;

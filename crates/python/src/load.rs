@@ -1,11 +1,13 @@
 //! A LOAD of the command line: a workload file, a job file of fio, or a trace with options.
 
+use crate::progress::interruptible;
 use crate::work::Failure;
+use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wordline_drive::fio_json::JobWords;
 use wordline_settings::Origin;
-use wordline_workload::{FioFile, LoadFile, Place, WorkloadError};
+use wordline_workload::{FioFile, LoadFile, Place, TraceOptions, WorkloadError};
 
 /// A load and where its parts were written.
 pub struct Spec {
@@ -90,6 +92,56 @@ impl Spec {
             JobWords { title, options, percentiles: Vec::new() }
         };
         (self.file.job.iter().enumerate().map(words).collect(), BTreeMap::new())
+    }
+
+    /// Reads the text of a workload file that is in no file; `name` stands for it in messages.
+    pub fn text(name: &str, text: &str, sets: &[String]) -> Result<Self, Failure> {
+        let loaded = wordline_settings::load_text::<LoadFile>(name, text, None, sets, &|_| None, &[])
+            .map_err(|error| Failure::Input(as_load_set(&error.to_string())))?;
+        Ok(Self { file: loaded.value, name: name.to_owned(), origins: loaded.origins, fio: None })
+    }
+
+    /// This load and another side by side.
+    pub fn beside(&self, other: &Self) -> Result<Self, Failure> {
+        let placed = |spec: &Self| {
+            let mut trace = spec.file.trace.clone()?;
+            trace.file = spec.base().join(&trace.file);
+            Some(trace)
+        };
+        let trace = match (placed(self), placed(other)) {
+            (Some(_), Some(_)) => {
+                return Err(Failure::Input("both workloads have a trace, and one at a time is replayed".into()));
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
+        let runtime_s = match (self.file.runtime_s, other.file.runtime_s) {
+            (Some(mine), Some(theirs)) if mine != theirs => {
+                return Err(Failure::Input(format!("the workloads end apart: runtime_s = {mine} and {theirs}")));
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
+        let job = [&self.file.job[..], &other.file.job[..]].concat();
+        let name = "the workloads together".to_owned();
+        Ok(Self { file: LoadFile { trace, job, runtime_s }, name, origins: BTreeMap::new(), fio: None })
+    }
+
+    /// What its trace holds.
+    pub fn info(&self) -> Result<Value, Failure> {
+        let (path, options) = self.trace()?;
+        let name = options.file.clone();
+        let info = interruptible(move || wordline_workload::info(&path, &options))?;
+        let info = info.map_err(|error| self.failure(&error))?;
+        let mut value = serde_json::to_value(&info).map_err(|error| Failure::Run(error.to_string()))?;
+        value["file"] = json!(name);
+        Ok(value)
+    }
+
+    /// Its trace: where it lies and how to read it.
+    pub fn trace(&self) -> Result<(PathBuf, TraceOptions), Failure> {
+        let Some(trace) = self.file.trace.clone() else {
+            return Err(Failure::Input(format!("{}: a workload without a [trace]", self.name)));
+        };
+        Ok((self.base().join(&trace.file), trace))
     }
 
     /// Options for a trace need a trace.

@@ -1,9 +1,10 @@
 //! Runs and preconditioning, from texts to documents.
 
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
+use crate::given::{open, Given};
 use crate::guest::Guests;
 use crate::load::Spec;
-use crate::progress::{interruptible, Reporter};
+use crate::progress::Reporter;
 use crate::tables;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
@@ -23,7 +24,7 @@ use wordline_tables::Facts;
 use wordline_workload::{system_words, Load};
 
 /// Seed of a run that names none.
-const SEED: u64 = 42;
+pub const SEED: u64 = 42;
 
 /// Why there is no result.
 pub enum Failure {
@@ -65,7 +66,7 @@ pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Load
 }
 
 /// Reads a snapshot for a drive.
-fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), Failure> {
+pub fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), Failure> {
     if path.is_dir() {
         return Err(Failure::Input(format!("{}: this is a directory; a snapshot is one file", path.display())));
     }
@@ -91,7 +92,7 @@ pub struct Asked<'a> {
 #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn run(
     drive: &str,
-    load: &str,
+    load: &Given,
     sets: &[String],
     load_sets: &[String],
     seed: Option<u64>,
@@ -103,13 +104,10 @@ pub fn run(
     let Asked { timeline, tables, job_by_job, split } = *asked;
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets, guests)?;
-    let spec = Spec::read(load, load_sets)?;
+    let spec = load.spec(load_sets)?;
     fits_memory(&parts)?;
-    // Opened before the drive is aged, so that a wrong load is told at once. That may mean to read a trace once.
-    let (file, base, bytes) = (spec.file.clone(), spec.base(), parts.logical_bytes());
-    let opened = interruptible(move || Load::open(&file, &base, bytes, seed))?;
-    let load = opened.map_err(|error| spec.failure(&error))?;
-    let path = spec.file.trace.as_ref().map(|trace| spec.base().join(&trace.file));
+    // Opened before the drive is aged, so that a wrong load is told at once.
+    let load = open(&spec, parts.logical_bytes(), seed)?;
     let workload = load.description.clone();
     let names: Vec<String> = load.streams.iter().map(|stream| stream.name.clone()).collect();
     let opened = timeline.map(Wanted::open).transpose()?;
@@ -151,13 +149,10 @@ pub fn run(
     let mut result = document(&drive, &about);
     result["cpu_s"] = (start.elapsed().as_secs_f64() - prepared).into();
     result["precondition_cpu_s"] = prepared.into();
-    result["snapshot"] = json!(snapshot);
-    // Where the trace lies is told, and is no part of what was run.
+    add_origins(&mut result, &loaded, &spec, snapshot.map(Path::new));
     if let Some(trace) = result["workload"].get_mut("trace") {
-        trace["path"] = json!(path);
         trace["left_out"] = json!(left_out);
     }
-    result["changes"] = changes(&loaded);
     if let Some(drawn) = drawn {
         result["timeline"] = told(&drawn);
     }
@@ -176,7 +171,7 @@ pub fn run(
 }
 
 /// A steady state that was looked for, and what was found.
-fn steady_state(judged: &Judged<'_>) -> Value {
+pub fn steady_state(judged: &Judged<'_>) -> Value {
     let steady = judged.steady;
     json!({
         "job": judged.stream,
@@ -193,7 +188,7 @@ fn steady_state(judged: &Judged<'_>) -> Value {
 }
 
 /// What tables say of their run: what it was, and what it came to, if it did.
-fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option<&Value>) -> Facts {
+pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option<&Value>) -> Facts {
     let resolved = serde_json::to_string(config).unwrap_or_default();
     let digest = result.and_then(|result| result["digest"].as_str()).unwrap_or_default();
     let partial = result.is_none_or(|result| result["partial"] == true);
@@ -207,9 +202,34 @@ fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option<&Va
     ]
 }
 
+/// Tells where the parts of a run came from. Where a trace lies is told, and is no part of what was run.
+pub fn add_origins(result: &mut Value, drive: &Loaded<DriveConfig>, load: &Spec, snapshot: Option<&Path>) {
+    result["snapshot"] = json!(snapshot);
+    let path =
+        load.file.trace.as_ref().filter(|trace| trace.table.is_none()).map(|trace| load.base().join(&trace.file));
+    if let Some(trace) = result["workload"].get_mut("trace") {
+        trace["path"] = json!(path);
+    }
+    result["changes"] = changes(drive);
+}
+
+/// A drive's resolved configuration with its derived figures.
+pub fn described(loaded: &Loaded<DriveConfig>, parts: &Parts) -> Value {
+    let origins: serde_json::Map<String, Value> =
+        loaded.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();
+    json!({
+        "name": loaded.value.name,
+        "title": loaded.value.title,
+        "source": loaded.value.source,
+        "config": loaded.resolved,
+        "origins": origins,
+        "derived": parts.derived(),
+    })
+}
+
 /// Feeds a load to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and a run is carried
 /// through whatever becomes of its timeline.
-fn feed(
+pub fn feed(
     drive: &mut Drive,
     load: Load,
     timeline: Option<Opened>,
@@ -234,7 +254,7 @@ fn feed(
 }
 
 /// Refuses a drive that this machine cannot hold: running out of memory would end the program without a word.
-fn fits_memory(parts: &Parts) -> Result<(), Failure> {
+pub fn fits_memory(parts: &Parts) -> Result<(), Failure> {
     let needed = parts.derived().state_bytes;
     let free = free_memory();
     let granted = usize::try_from(needed).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
@@ -320,12 +340,7 @@ pub fn precondition(
     if done.interrupted {
         return Ok(json!({"precondition": done, "state_bytes": 0, "partial": true}));
     }
-    let bytes = snapshot::save(out, &header, &aged).map_err(|error| match error {
-        SnapshotError::Io { error, .. } => {
-            Failure::Run(format!("the snapshot cannot be written: {}", system_words(&error)))
-        }
-        other => Failure::input(other),
-    })?;
+    let bytes = snapshot::save(out, &header, &aged).map_err(unwritten)?;
     Ok(json!({
         "precondition": done,
         "state_bytes": parts.derived().state_bytes,
@@ -335,4 +350,14 @@ pub fn precondition(
         "seed": seed,
         "partial": false,
     }))
+}
+
+/// Why a snapshot cannot be written.
+pub fn unwritten(error: SnapshotError) -> Failure {
+    match error {
+        SnapshotError::Io { error, .. } => {
+            Failure::Run(format!("the snapshot cannot be written: {}", system_words(&error)))
+        }
+        other => Failure::input(other),
+    }
 }

@@ -25,6 +25,24 @@ pub enum WorkloadError {
     /// A line of a trace is not as it should be.
     #[error("{0}")]
     Line(Box<LineError>),
+    /// A row of a table in memory is not as it should be.
+    #[error(
+        "{}, row {row} (the first is 0): {field}{}: {problem}",
+        table.display(),
+        if value.is_empty() { String::new() } else { format!(" `{value}`") }
+    )]
+    Row {
+        /// What stands for the table.
+        table: PathBuf,
+        /// The row's number, from 0.
+        row: u64,
+        /// The field that is wrong.
+        field: &'static str,
+        /// What is in it; empty when the row as a whole is wrong.
+        value: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
     /// A compressed file ends in the middle of its data.
     #[error(
         "{}: the {kind} data is cut off after {unit} {lines}: the file is incomplete (an interrupted copy or download?); \

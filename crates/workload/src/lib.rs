@@ -50,6 +50,7 @@ pub use options::{
 };
 pub use reader::detect::{detect, Detected};
 pub use reader::formats::{format_table, TraceFormat};
+pub use reader::table::{Row, RowProblem, Rows, Table};
 pub use reader::{LeftOut, Record, TraceReader};
 pub use shape::arrivals::{ArrivalInfo, Dispersion};
 pub use shape::order::{SeekInfo, SequenceInfo};

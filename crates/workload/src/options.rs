@@ -1,6 +1,7 @@
 //! `[trace]`: which file to replay and how to read it. The field comments are the user's documentation.
 
 use crate::reader::formats::TraceFormat;
+use crate::reader::table::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -245,6 +246,10 @@ pub struct TraceOptions {
     pub loops: u32,
     /// Stop after this many requests, over all loops.
     pub limit: Option<u64>,
+    /// A table to read instead of the file, whose name then only stands for it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub table: Option<Table>,
 }
 
 impl Default for TraceOptions {
@@ -277,6 +282,7 @@ impl Default for TraceOptions {
             iodepth: None,
             loops: 1,
             limit: None,
+            table: None,
         }
     }
 }

@@ -94,26 +94,29 @@ macro_rules! formats {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub enum TraceFormat {
             $($(#[doc = $doc])+ #[serde(rename = $name)] $id,)+
+            /// A table in memory. No file has this format, so it cannot be written in one.
+            #[serde(rename = "table", skip_deserializing)]
+            Table,
         }
 
         impl TraceFormat {
-            /// All formats, in the order in which they are looked for.
+            /// All formats of files, in the order in which they are looked for.
             pub const ALL: [TraceFormat; [$($name),+].len()] = [$(TraceFormat::$id),+];
 
             /// The name written in a workload file.
             #[must_use]
             pub fn name(self) -> &'static str {
-                match self { $(TraceFormat::$id => $name),+ }
+                match self { $(TraceFormat::$id => $name,)+ TraceFormat::Table => "table" }
             }
 
             /// What it is, with columns and units.
             #[must_use]
             pub fn title(self) -> &'static str {
-                match self { $(TraceFormat::$id => concat!($($doc),+).trim_ascii()),+ }
+                match self { $(TraceFormat::$id => concat!($($doc),+).trim_ascii(),)+ TraceFormat::Table => "A table in memory." }
             }
 
             pub(crate) fn about(self) -> &'static Format {
-                match self { $(TraceFormat::$id => &$about),+ }
+                match self { $(TraceFormat::$id => &$about,)+ TraceFormat::Table => &csv::FORMAT }
             }
         }
     };

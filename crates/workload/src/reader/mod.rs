@@ -23,21 +23,25 @@ mod source;
 pub(crate) mod spc;
 pub(crate) mod srt;
 pub(crate) mod systor;
+pub(crate) mod table;
 pub(crate) mod tencent;
 pub(crate) mod units;
 pub(crate) mod vscsi;
 pub(crate) mod wiscsee;
 pub(crate) mod words;
 
+use crate::compress::Compression;
 use crate::error::{nearest, option, Problem, WorkloadError};
 use crate::files;
 use crate::options::{Backwards, TraceOptions, ZeroSize};
 use detect::Detected;
+use formats::TraceFormat;
 use join::Joined;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::{Item, Shared};
 use std::path::{Path, PathBuf};
+use table::{Cursor, RowProblem};
 use wordline_base::Op;
 
 /// More devices than this are taken for a column that names something else.
@@ -95,14 +99,46 @@ impl LeftOut {
     }
 }
 
-/// Reads a trace of one or several files from its start to its end in constant memory.
+/// Where requests come from.
+#[allow(clippy::large_enum_variant, reason = "there is one a trace")]
+enum Feed {
+    Files(Joined),
+    Table(Cursor),
+}
+
+impl Feed {
+    #[inline]
+    fn next(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
+        match self {
+            Feed::Files(files) => files.next(shared),
+            Feed::Table(cursor) => cursor.next(shared),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Feed::Files(files) => files.path(),
+            Feed::Table(cursor) => cursor.name(),
+        }
+    }
+
+    #[cold]
+    fn error_at(&self, line: u64, field: &'static str, problem: String) -> WorkloadError {
+        match self {
+            Feed::Files(files) => files.error_at(line, *Problem::new(field, b"", problem)),
+            Feed::Table(cursor) => cursor.error(RowProblem { field, value: String::new(), problem }),
+        }
+    }
+}
+
+/// Reads a trace of one or several files, or of a table, from its start to its end in constant memory.
 pub struct TraceReader {
-    files: Joined,
+    feed: Feed,
     detected: Detected,
     shared: Shared,
     backwards: Backwards,
     zero_size: ZeroSize,
-    /// Line of the last record, in the file that it came from.
+    /// Line of the last record, in the file that it came from; or its row, from 1.
     line: u64,
     base: Option<u128>,
     last: u128,
@@ -121,14 +157,24 @@ impl TraceReader {
         if !(0.0..=1.0).contains(&options.skip_bad) {
             return Err(option("trace.skip_bad", options.skip_bad, "must be a share of the lines, 0 to 1"));
         }
-        let (files, detected) = Joined::open(files::expand(path, options)?, options)?;
         let shared = Shared {
             filter: options.device.clone().map(|name| (name, None)),
             skip_bad: options.skip_bad,
             ..Shared::default()
         };
+        let (feed, detected) = match &options.table {
+            Some(table) => {
+                let reason = table.0.describe();
+                let detected = Detected { format: TraceFormat::Table, compression: Compression::Plain, reason };
+                (Feed::Table(Cursor::open(path, table, options)?), detected)
+            }
+            None => {
+                let (files, detected) = Joined::open(files::expand(path, options)?, options)?;
+                (Feed::Files(files), detected)
+            }
+        };
         Ok(Self {
-            files,
+            feed,
             detected,
             shared,
             backwards: options.backwards,
@@ -150,7 +196,7 @@ impl TraceReader {
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, WorkloadError> {
         loop {
-            let Some(item) = self.files.next(&mut self.shared)? else { return self.finish() };
+            let Some(item) = self.feed.next(&mut self.shared)? else { return self.finish() };
             self.line = item.line;
             if let Some(record) = self.check(item)? {
                 return Ok(Some(record));
@@ -230,11 +276,12 @@ impl TraceReader {
             return Err(option("trace.device", format!("{wanted:?}"), format!("no such device; {has}{near}")));
         }
         let why = match (self.shared.requests, self.shared.ignored, self.skipped) {
+            (0, 0, _) if matches!(self.feed, Feed::Table(_)) => "it has no row".to_owned(),
             (0, 0, _) => "it has nothing behind its header".to_owned(),
             (0, ignored, _) => format!("all its {ignored} lines are other events, or messages{}", self.other_action()),
             (_, _, skipped) => format!("all its {skipped} requests have zero bytes and were left out"),
         };
-        Err(empty(self.files.path(), &why))
+        Err(empty(self.feed.path(), &why))
     }
 
     /// A remedy for traces of events that have none of the wanted kind.
@@ -248,7 +295,7 @@ impl TraceReader {
     /// An error about the line of the last record.
     #[cold]
     pub(crate) fn bad(&self, field: &'static str, problem: String) -> WorkloadError {
-        self.files.error_at(self.line, *Problem::new(field, b"", problem))
+        self.feed.error_at(self.line, field, problem)
     }
 
     /// Names of the devices seen so far, in order of first appearance; empty when the trace has no such column.
@@ -263,7 +310,7 @@ impl TraceReader {
         &self.detected
     }
 
-    /// Number of the line of the last record in its file, from 1.
+    /// Number of the line of the last record in its file, or of its row, from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
@@ -272,13 +319,19 @@ impl TraceReader {
     /// Whether the trace has time stamps. Without them all times are 0 and only the order counts.
     #[must_use]
     pub fn timed(&self) -> bool {
-        self.files.timed()
+        match &self.feed {
+            Feed::Files(files) => files.timed(),
+            Feed::Table(_) => true,
+        }
     }
 
-    /// The files, in order.
+    /// The files, in order; none of a table.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
-        self.files.paths()
+        match &self.feed {
+            Feed::Files(files) => files.paths(),
+            Feed::Table(_) => &[],
+        }
     }
 
     /// What was left out or changed so far.
@@ -308,7 +361,10 @@ impl TraceReader {
     /// Share of the files read so far, 0 to 1.
     #[must_use]
     pub fn progress(&self) -> f64 {
-        self.files.progress()
+        match &self.feed {
+            Feed::Files(files) => files.progress(),
+            Feed::Table(cursor) => cursor.progress(),
+        }
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Whether the requests of a device are wanted.
     #[inline]
-    fn keeps(&mut self, device: u32) -> bool {
+    pub fn keeps(&mut self, device: u32) -> bool {
         let Some((wanted, number)) = &mut self.filter else { return true };
         if number.is_none() && self.devices.names().get(device as usize).is_some_and(|name| name == wanted) {
             *number = Some(device);

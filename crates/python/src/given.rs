@@ -1,0 +1,100 @@
+//! Loads that Python holds on to.
+
+use crate::frame::Frame;
+use crate::load::Spec;
+use crate::progress::interruptible;
+use crate::records;
+use crate::table::Trace;
+use crate::work::Failure;
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use std::sync::Arc;
+use wordline_workload::Table;
+
+/// A load: read and checked, to be run on any number of drives.
+#[pyclass(name = "Load", module = "wordline._core", frozen)]
+pub struct Load {
+    spec: Arc<Spec>,
+}
+
+impl Load {
+    /// What is to be run.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+}
+
+#[pymethods]
+impl Load {
+    /// A trace or a workload file, as after the command's LOAD.
+    #[staticmethod]
+    fn read(path: &str, sets: Vec<String>) -> PyResult<Self> {
+        Ok(Self { spec: Arc::new(Spec::read(path, &sets)?) })
+    }
+
+    /// The text of a workload file; `name` stands for it in messages.
+    #[staticmethod]
+    fn text(name: &str, text: &str, sets: Vec<String>) -> PyResult<Self> {
+        Ok(Self { spec: Arc::new(Spec::text(name, text, &sets)?) })
+    }
+
+    /// The same for the text of a workload file whose trace is a table with the Arrow interface.
+    #[staticmethod]
+    fn table(py: Python<'_>, name: &str, text: &str, table: PyTable) -> PyResult<Self> {
+        let (batches, schema) = table.into_inner();
+        let mut spec = Spec::text(name, text, &[])?;
+        let Some(trace) = &mut spec.file.trace else {
+            return Err(Failure::Input(format!("{name}: a table is read as a [trace], and there is none")).into());
+        };
+        let rows = py.detach(|| Trace::new(&batches, &schema, trace))?;
+        trace.table = Some(Table(Arc::new(rows)));
+        Ok(Self { spec: Arc::new(spec) })
+    }
+
+    /// Up to `limit` requests of its trace.
+    #[pyo3(signature = (limit=None))]
+    fn records(&self, py: Python<'_>, limit: Option<u64>) -> PyResult<Frame> {
+        Ok(py.detach(|| records::table(&self.spec, limit))?)
+    }
+
+    /// Both loads side by side.
+    fn beside(&self, other: &Self) -> PyResult<Self> {
+        Ok(Self { spec: Arc::new(self.spec.beside(&other.spec)?) })
+    }
+
+    /// What the load is, with every default, as JSON.
+    fn describe(&self) -> PyResult<String> {
+        serde_json::to_string(&self.spec.file).map_err(|error| Failure::Run(error.to_string()).into())
+    }
+
+    /// What its trace holds, as JSON.
+    fn info(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(py.detach(|| self.spec.info())?.to_string())
+    }
+}
+
+/// A load as it is given: the name of a file, or one that was read before.
+#[derive(FromPyObject)]
+pub enum Given {
+    /// A file with overrides beside it.
+    Name(String),
+    /// A load.
+    Load(Py<Load>),
+}
+
+impl Given {
+    /// Reads what is not yet read.
+    pub fn spec(&self, sets: &[String]) -> Result<Arc<Spec>, Failure> {
+        match self {
+            Self::Name(name) => Spec::read(name, sets).map(Arc::new),
+            Self::Load(load) => Ok(Arc::clone(&load.get().spec)),
+        }
+    }
+}
+
+/// Opens a load for a drive of `bytes` bytes. That may mean to read a trace once.
+pub fn open(spec: &Spec, bytes: u64, seed: u64) -> Result<wordline_workload::Load, Failure> {
+    let (file, base) = (spec.file.clone(), spec.base());
+    let opened = interruptible(move || wordline_workload::Load::open(&file, &base, bytes, seed))?;
+    opened.map_err(|error| spec.failure(&error))
+}

@@ -1,0 +1,376 @@
+//! A drive that keeps its state from one load to the next.
+
+use crate::drawing::{told, Wanted};
+use crate::given::{open, Load};
+use crate::guest::Guests;
+use crate::progress::Reporter;
+use crate::tables;
+use crate::work::{self, Failure};
+use crate::Policies;
+use cpu_time::ThreadTime;
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use wordline_drive::config::Parts;
+use wordline_drive::precondition::{precondition as age, Preconditioned};
+use wordline_drive::result::{document, About};
+use wordline_drive::run::{Progress, RunError};
+use wordline_drive::snapshot::{self, Header};
+use wordline_drive::streams::Streams;
+use wordline_drive::{Drive, DriveConfig};
+use wordline_settings::Loaded;
+
+/// What changes while a drive lives.
+#[derive(Clone)]
+struct State {
+    drive: Drive,
+    /// What was last done to it by preconditioning.
+    preconditioned: Option<Preconditioned>,
+    /// Loads that it has taken.
+    runs: u64,
+    /// Why it can do nothing more.
+    ended: Option<String>,
+}
+
+impl State {
+    /// Ends what is in flight, so that the next load finds the drive at rest.
+    fn rest(&mut self) {
+        if let Err(fault) = self.drive.drain() {
+            self.ended = Some(RunError::from(fault).to_string());
+        }
+        self.drive.completions().clear();
+    }
+}
+
+/// A drive whose state lasts. One thread at a time can work with it; any number of drives work side by side.
+#[pyclass(name = "Drive", module = "wordline._core", frozen)]
+pub struct Handle {
+    name: String,
+    sets: Vec<String>,
+    loaded: Arc<Loaded<DriveConfig>>,
+    parts: Arc<Parts>,
+    seed: u64,
+    snapshot: Option<PathBuf>,
+    guests: Arc<Guests>,
+    state: Mutex<State>,
+}
+
+impl Handle {
+    fn new(
+        name: &str,
+        sets: Vec<String>,
+        seed: Option<u64>,
+        snapshot: Option<PathBuf>,
+        guests: Arc<Guests>,
+    ) -> Result<Self, Failure> {
+        let seed = seed.unwrap_or(work::SEED);
+        let (loaded, parts) = work::read_drive(name, &sets, &guests)?;
+        work::fits_memory(&parts)?;
+        let drive = match &snapshot {
+            Some(path) => work::read_snapshot(path, &loaded.value, seed)?.1,
+            None => Drive::new(&loaded.value, seed).map_err(Failure::input)?,
+        };
+        let state = State { drive, preconditioned: None, runs: 0, ended: None };
+        Ok(Self {
+            name: name.to_owned(),
+            sets,
+            loaded: Arc::new(loaded),
+            parts: Arc::new(parts),
+            seed,
+            snapshot,
+            guests,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// The state, if nobody else works with it. Waiting for it could last for hours, or for ever where a progress function asks.
+    fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
+        self.state.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                Failure::Run(format!("the drive {} is at work; wait until it is done, or fork it before", self.name))
+            }
+            TryLockError::Poisoned(_) => Failure::Run(format!("the drive {} broke in an earlier run", self.name)),
+        })
+    }
+
+    /// The state of a drive that still works.
+    fn working(&self) -> Result<MutexGuard<'_, State>, Failure> {
+        let state = self.state()?;
+        match &state.ended {
+            Some(why) => Err(Failure::Run(format!("the drive {} came to its end before: {why}", self.name))),
+            None => Ok(state),
+        }
+    }
+
+    fn run_load(
+        &self,
+        load: &Load,
+        seed: Option<u64>,
+        progress: Py<PyAny>,
+        timeline: Option<&Wanted<'_>>,
+        tables: Option<&tables::Asked>,
+    ) -> Result<Value, Failure> {
+        let mut state = self.working()?;
+        let state = &mut *state;
+        let (seed, config) = (seed.unwrap_or(self.seed), &self.loaded.value);
+        let opened = open(load.spec(), state.drive.logical_bytes(), seed)?;
+        let workload = opened.description.clone();
+        let names: Vec<String> = opened.streams.iter().map(|stream| stream.name.clone()).collect();
+        let timeline = timeline.map(Wanted::open).transpose()?;
+        let mut tables = tables.map(tables::Opened::new).transpose()?;
+        state.drive.split_time(true);
+        let mut observation = tables.as_mut().map(|tables| tables.start(&mut state.drive));
+        let mut streams = Streams::default();
+        let mut reporter = Reporter::new(progress);
+        let start = ThreadTime::now();
+        let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
+        let (ran, drawn) = work::feed(
+            &mut state.drive,
+            opened,
+            timeline,
+            observation.as_mut(),
+            &config.name,
+            &mut report,
+            &mut streams,
+        );
+        if let Some(observation) = observation {
+            observation.finish(&mut state.drive);
+        }
+        let ended = match ran {
+            Ok(ended) => ended,
+            Err(error) => {
+                tables.map(|tables| tables.finish(work::facts(config, seed, &names, None)));
+                match &error {
+                    RunError::Fault(_) => state.ended = Some(error.to_string()),
+                    RunError::Load(_) | RunError::Request { .. } | RunError::Unmeasured { .. } => state.rest(),
+                }
+                return Err(error.into());
+            }
+        };
+        if let Some(error) = reporter.error {
+            state.rest();
+            return Err(Failure::Python(error));
+        }
+        let about = About {
+            config,
+            parts: &self.parts,
+            workload: &workload,
+            seed,
+            partial: ended.interrupted,
+            precondition: state.preconditioned.clone(),
+        };
+        let mut result = document(&state.drive, &about);
+        result["cpu_s"] = start.elapsed().as_secs_f64().into();
+        work::add_origins(&mut result, &self.loaded, load.spec(), self.snapshot.as_deref());
+        result["earlier_runs"] = state.runs.into();
+        if let Some(drawn) = drawn {
+            result["timeline"] = told(&drawn);
+        }
+        if let Some(tables) = tables {
+            result["tables"] = tables.finish(work::facts(config, seed, &names, Some(&result)));
+        }
+        let steady: Vec<Value> = streams.judged().map(|judged| work::steady_state(&judged)).collect();
+        if !steady.is_empty() {
+            result["steady_state"] = steady.into();
+        }
+        if let Some(trace) = result["workload"].get_mut("trace") {
+            trace["left_out"] = json!(ended.left_out);
+        }
+        state.runs += 1;
+        if ended.interrupted {
+            state.rest();
+        }
+        Ok(result)
+    }
+
+    fn age(&self, asked: &Asked, seed: Option<u64>, progress: Py<PyAny>) -> Result<Value, Failure> {
+        let mut state = self.working()?;
+        let state = &mut *state;
+        let mut wanted = self.loaded.value.precondition.clone();
+        asked.apply_to(&mut wanted);
+        if !(wanted.overwrites >= 0.0 && wanted.overwrites.is_finite()) {
+            return Err(Failure::Input(format!("overwrites = {}: must be 0 or more", wanted.overwrites)));
+        }
+        if !(wanted.fill || wanted.overwrites > 0.0 || wanted.steady_state) {
+            return Err(Failure::Input(format!(
+                "{}: nothing is asked for, here or in [precondition] of the drive; say what to do, as in fill=True",
+                self.name
+            )));
+        }
+        let mut reporter = Reporter::new(progress);
+        let mut report = |share| reporter.report("precondition", Some(share), 0, 0.0);
+        let done = match age(&mut state.drive, &wanted, seed.unwrap_or(self.seed), &mut report) {
+            Ok(done) => done,
+            Err(fault) => {
+                let error = RunError::from(fault);
+                state.ended = Some(error.to_string());
+                return Err(error.into());
+            }
+        };
+        state.preconditioned = Some(done.clone());
+        match reporter.error {
+            Some(error) => Err(Failure::Python(error)),
+            None => Ok(json!(done)),
+        }
+    }
+
+    fn copy(&self, sets: Vec<String>, seed: Option<u64>) -> Result<Self, Failure> {
+        let state = self.state()?;
+        let mut copy = state.clone();
+        if sets.is_empty() && seed.is_none_or(|seed| seed == self.seed) {
+            let (loaded, parts) = (Arc::clone(&self.loaded), Arc::clone(&self.parts));
+            return Ok(self.with(self.sets.clone(), loaded, parts, self.seed, copy));
+        }
+        let sets = [&self.sets[..], &sets[..]].concat();
+        let seed = seed.unwrap_or(self.seed);
+        let (loaded, parts) = work::read_drive(&self.name, &sets, &self.guests)?;
+        work::fits_memory(&parts)?;
+        let mut drive = Drive::new(&loaded.value, seed).map_err(Failure::input)?;
+        drive.adopt(&state.drive).map_err(|error| {
+            Failure::Input(format!("the fork of {} cannot take its state over: {error}", self.name))
+        })?;
+        copy.drive = drive;
+        Ok(self.with(sets, Arc::new(loaded), Arc::new(parts), seed, copy))
+    }
+
+    fn with(
+        &self,
+        sets: Vec<String>,
+        loaded: Arc<Loaded<DriveConfig>>,
+        parts: Arc<Parts>,
+        seed: u64,
+        state: State,
+    ) -> Self {
+        let (name, snapshot) = (self.name.clone(), self.snapshot.clone());
+        let guests = Arc::clone(&self.guests);
+        Self { name, sets, loaded, parts, seed, snapshot, guests, state: Mutex::new(state) }
+    }
+
+    fn write_snapshot(&self, path: &Path) -> Result<u64, Failure> {
+        let state = self.working()?;
+        let json = |value: serde_json::Result<Value>| value.map_err(|error| Failure::Run(error.to_string()));
+        let header = Header {
+            version: env!("CARGO_PKG_VERSION").into(),
+            config: json(serde_json::to_value(&self.loaded.value))?,
+            seed: self.seed,
+            precondition: json(serde_json::to_value(&state.preconditioned))?,
+        };
+        snapshot::save(path, &header, &state.drive).map_err(work::unwritten)
+    }
+
+    fn told(&self) -> Result<Value, Failure> {
+        let state = self.state()?;
+        let blocks = state.drive.kernel().blocks();
+        let erases: u64 = blocks.records().iter().map(|block| u64::from(block.erases)).sum();
+        Ok(json!({
+            "simulated_s": state.drive.now() as f64 / 1e12,
+            "runs": state.runs,
+            "free_blocks": blocks.free_blocks(),
+            "erases": erases,
+            "most_erases": blocks.records().iter().map(|block| block.erases).max(),
+            "precondition": state.preconditioned,
+            "ended": state.ended,
+        }))
+    }
+}
+
+/// What preconditioning is asked for beyond what the configuration says.
+struct Asked {
+    fill: Option<bool>,
+    overwrites: Option<f64>,
+    steady_state: Option<bool>,
+    timed: Option<bool>,
+}
+
+impl Asked {
+    fn apply_to(&self, config: &mut wordline_drive::config::PreconditionConfig) {
+        config.fill = self.fill.unwrap_or(config.fill);
+        config.overwrites = self.overwrites.unwrap_or(config.overwrites);
+        config.steady_state = self.steady_state.unwrap_or(config.steady_state);
+        config.timed = self.timed.unwrap_or(config.timed);
+    }
+}
+
+#[pymethods]
+impl Handle {
+    #[new]
+    #[pyo3(signature = (drive, sets, seed=None, snapshot=None, policies=None))]
+    fn __new__(
+        py: Python<'_>,
+        drive: &str,
+        sets: Vec<String>,
+        seed: Option<u64>,
+        snapshot: Option<PathBuf>,
+        policies: Option<Policies>,
+    ) -> PyResult<Self> {
+        let guests = Arc::new(Guests::new(policies)?);
+        let seated = Arc::clone(&guests);
+        let made = py.detach(|| Self::new(drive, sets, seed, snapshot, seated));
+        Ok(made.map_err(|failure| guests.own(failure))?)
+    }
+
+    /// Configuration, origins and derived figures, as JSON.
+    fn describe(&self) -> String {
+        work::described(&self.loaded, &self.parts).to_string()
+    }
+
+    /// How the drive stands now, as JSON.
+    fn state_json(&self) -> PyResult<String> {
+        Ok(self.told()?.to_string())
+    }
+
+    /// The seed of its random streams.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Runs a load on the drive as it is; the result as JSON.
+    #[pyo3(signature = (load, seed, progress, timeline=None, window=None, limit=None, tables=None))]
+    #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
+    fn run(
+        &self,
+        py: Python<'_>,
+        load: &Load,
+        seed: Option<u64>,
+        progress: Py<PyAny>,
+        timeline: Option<&str>,
+        window: Option<(u64, u64)>,
+        limit: Option<u64>,
+        tables: Option<tables::Asked>,
+    ) -> PyResult<String> {
+        let wanted = timeline.map(|path| Wanted { path, window, limit });
+        let result = py.detach(|| self.run_load(load, seed, progress, wanted.as_ref(), tables.as_ref()));
+        Ok(result.map_err(|failure| self.guests.own(failure))?.to_string())
+    }
+
+    /// Preconditions the drive; what was done, as JSON.
+    #[pyo3(signature = (progress, fill=None, overwrites=None, steady_state=None, timed=None, seed=None))]
+    #[allow(clippy::too_many_arguments)] // One a key of the section.
+    fn precondition(
+        &self,
+        py: Python<'_>,
+        progress: Py<PyAny>,
+        fill: Option<bool>,
+        overwrites: Option<f64>,
+        steady_state: Option<bool>,
+        timed: Option<bool>,
+        seed: Option<u64>,
+    ) -> PyResult<String> {
+        let asked = Asked { fill, overwrites, steady_state, timed };
+        let done = py.detach(|| self.age(&asked, seed, progress));
+        Ok(done.map_err(|failure| self.guests.own(failure))?.to_string())
+    }
+
+    /// A drive of its own in the same state, under further overrides if there are any.
+    fn fork(&self, py: Python<'_>, sets: Vec<String>, seed: Option<u64>) -> PyResult<Self> {
+        let copy = py.detach(|| self.copy(sets, seed));
+        Ok(copy.map_err(|failure| self.guests.own(failure))?)
+    }
+
+    /// Writes a snapshot; its size in bytes.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        Ok(py.detach(|| self.write_snapshot(&path))?)
+    }
+}

@@ -1,0 +1,380 @@
+//! A trace in memory: columns that came over the Arrow C interface, read where they are.
+
+use crate::work::Failure;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Schema, TimeUnit as ArrowUnit};
+use wordline_base::Op;
+use wordline_workload::{Columns, Row, RowProblem, Rows, TimeUnit, TraceOptions};
+
+/// Largest request, in bytes.
+const LARGEST: u64 = 1 << 30;
+
+const TIMES: [(&str, TimeUnit); 5] =
+    [("_s", TimeUnit::S), ("_ms", TimeUnit::Ms), ("_us", TimeUnit::Us), ("_ns", TimeUnit::Ns), ("_ps", TimeUnit::Ps)];
+
+const WORDS: [(&str, Op); 5] =
+    [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Flush), ("discard", Op::Trim)];
+
+/// The whole table.
+pub struct Trace {
+    chunks: Vec<Chunk>,
+    /// First row of each chunk.
+    starts: Vec<usize>,
+    rows: usize,
+    described: String,
+}
+
+impl Trace {
+    /// The trace in a table's batches. Columns are found as in a CSV trace, or as the options name them.
+    pub fn new(batches: &[RecordBatch], schema: &Schema, options: &TraceOptions) -> Result<Self, Failure> {
+        let layout = Layout::new(schema, options)?;
+        let (mut chunks, mut starts, mut rows) = (Vec::new(), Vec::new(), 0);
+        for batch in batches.iter().filter(|batch| batch.num_rows() > 0) {
+            chunks.push(layout.chunk(batch)?);
+            starts.push(rows);
+            rows += batch.num_rows();
+        }
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let described = format!("a table in memory with the columns {}", names.join(", "));
+        Ok(Self { chunks, starts, rows, described })
+    }
+}
+
+impl Rows for Trace {
+    fn len(&self) -> usize {
+        self.rows
+    }
+
+    fn describe(&self) -> String {
+        self.described.clone()
+    }
+
+    #[inline]
+    fn row(&self, at: usize) -> Result<Row<'_>, RowProblem> {
+        let chunk = self.starts.partition_point(|&start| start <= at) - 1;
+        self.chunks[chunk].row(at - self.starts[chunk])
+    }
+}
+
+/// Where the columns are, and what their numbers mean.
+struct Layout {
+    time: usize,
+    /// Picoseconds of one unit of time; nothing where the column's type says it.
+    time_ps: Option<u64>,
+    op: usize,
+    /// Column and bytes of one unit.
+    offset: (usize, u64),
+    size: (usize, u64),
+    device: Option<usize>,
+    fua: Option<usize>,
+}
+
+impl Layout {
+    fn new(schema: &Schema, options: &TraceOptions) -> Result<Self, Failure> {
+        let Columns { time, op, offset_bytes, lba, size_bytes, blocks, device, fua } = &options.columns;
+        let finder = Finder { names: schema.fields().iter().map(|field| field.name().as_str()).collect() };
+        let times = ["time", "time_s", "time_ms", "time_us", "time_ns", "time_ps"];
+        let time = finder.one("time", "the time", time.as_deref(), &times)?;
+        let unit = |own: u64, given: Option<u64>, key: &str| match given {
+            Some(bytes) if bytes == 0 || bytes > 1 << 20 => {
+                Err(Failure::Input(format!("trace.{key} = {bytes}: must be 1 to 1048576 bytes")))
+            }
+            given => Ok(given.unwrap_or(own)),
+        };
+        let (at, own) = finder.either(
+            "the address",
+            ("offset_bytes", offset_bytes.as_deref(), &["offset_bytes", "offset"]),
+            ("lba", lba.as_deref()),
+        )?;
+        let offset = (at, unit(own, options.address_block_bytes, "address_block_bytes")?);
+        let (at, own) = finder.either(
+            "the size",
+            ("size_bytes", size_bytes.as_deref(), &["size_bytes", "size"]),
+            ("blocks", blocks.as_deref()),
+        )?;
+        Ok(Self {
+            time,
+            time_ps: time_unit(schema, time, options)?,
+            op: finder.one("op", "the operation", op.as_deref(), &["op"])?,
+            offset,
+            size: (at, unit(own, options.size_block_bytes, "size_block_bytes")?),
+            device: finder.maybe("device", device.as_deref(), &["device"])?,
+            fua: finder.maybe("fua", fua.as_deref(), &["fua"])?,
+        })
+    }
+
+    fn chunk(&self, batch: &RecordBatch) -> Result<Chunk, Failure> {
+        let name = |at: usize| batch.schema_ref().field(at).name().clone();
+        let whole = |(at, unit): (usize, u64)| Ok::<_, Failure>((Whole::new(&name(at), batch.column(at))?, unit));
+        let op = words(&name(self.op), batch.column(self.op))?;
+        let texts = op.values().as_string::<i32>();
+        let ops = texts.iter().map(|text| text.and_then(op_of)).collect();
+        Ok(Chunk {
+            time: Times::new(&name(self.time), batch.column(self.time), self.time_ps)?,
+            ops,
+            op,
+            offset: whole(self.offset)?,
+            size: whole(self.size)?,
+            device: self.device.map(|at| words(&name(at), batch.column(at))).transpose()?,
+            fua: self.fua.map(|at| truth(&name(at), batch.column(at))).transpose()?,
+        })
+    }
+}
+
+/// Finds columns by their names, in any case.
+struct Finder<'a> {
+    names: Vec<&'a str>,
+}
+
+impl Finder<'_> {
+    /// The column that the user named for `key`, or else the first with a usual name.
+    fn maybe(&self, key: &str, named: Option<&str>, usual: &[&str]) -> Result<Option<usize>, Failure> {
+        let find = |wanted: &str| self.names.iter().position(|name| name.eq_ignore_ascii_case(wanted));
+        match named {
+            Some(name) => find(name).map(Some).ok_or_else(|| {
+                Failure::Input(format!(
+                    "trace.columns.{key} = {name:?}: no such column; the table has {}",
+                    self.names.join(", ")
+                ))
+            }),
+            None => Ok(usual.iter().find_map(|name| find(name))),
+        }
+    }
+
+    fn one(&self, key: &str, what: &str, named: Option<&str>, usual: &[&str]) -> Result<usize, Failure> {
+        self.maybe(key, named, usual)?.ok_or_else(|| self.missing(key, what, usual))
+    }
+
+    /// A column of bytes, or one of blocks of 512 bytes, with its unit in bytes.
+    fn either(
+        &self,
+        what: &str,
+        (bytes_key, bytes, usual): (&str, Option<&str>, &[&str]),
+        (blocks_key, blocks): (&str, Option<&str>),
+    ) -> Result<(usize, u64), Failure> {
+        let in_bytes = self.maybe(bytes_key, bytes, usual)?.map(|at| (at, 1));
+        let in_blocks = self.maybe(blocks_key, blocks, &[blocks_key])?.map(|at| (at, 512));
+        let blocks_only = blocks.is_some() && bytes.is_none();
+        let found = if blocks_only { in_blocks.or(in_bytes) } else { in_bytes.or(in_blocks) };
+        found.ok_or_else(|| self.missing(bytes_key, what, &[usual, &[blocks_key]].concat()))
+    }
+
+    #[cold]
+    fn missing(&self, key: &str, what: &str, usual: &[&str]) -> Failure {
+        Failure::Input(format!(
+            "the table has no column with {what}: it is looked for as {}; name the right one of [{}] by columns={{{key:?}: …}}",
+            usual.join(", "),
+            self.names.join(", ")
+        ))
+    }
+}
+
+/// Picoseconds of one unit of a column of plain numbers; nothing for a column of times.
+fn time_unit(schema: &Schema, at: usize, options: &TraceOptions) -> Result<Option<u64>, Failure> {
+    let field = schema.field(at);
+    let typed = matches!(field.data_type(), DataType::Timestamp(..) | DataType::Duration(_));
+    if let (true, Some(unit)) = (typed, options.time_unit) {
+        return Err(Failure::Input(format!(
+            "trace.time_unit = {:?}: the column {} knows its unit, {}; leave this out",
+            unit.name(),
+            field.name(),
+            field.data_type()
+        )));
+    }
+    let name = field.name().to_lowercase();
+    let of_name = TIMES.iter().find(|(end, _)| name.ends_with(end)).map(|(_, unit)| *unit);
+    match options.time_unit.or(of_name) {
+        _ if typed => Ok(None),
+        Some(unit) => Ok(Some(10_u64.pow(unit.power()))),
+        None => Err(Failure::Input(format!(
+            "the column {} does not say its unit; give time_unit: \"s\", \"ms\", \"us\", \"100ns\", \"ns\" or \"ps\"",
+            field.name()
+        ))),
+    }
+}
+
+/// The columns of one batch.
+struct Chunk {
+    time: Times,
+    op: DictionaryArray<Int32Type>,
+    /// What the words of `op` mean; nothing for a word without meaning.
+    ops: Vec<Option<Op>>,
+    offset: (Whole, u64),
+    size: (Whole, u64),
+    device: Option<DictionaryArray<Int32Type>>,
+    fua: Option<BooleanArray>,
+}
+
+impl Chunk {
+    #[inline]
+    fn row(&self, at: usize) -> Result<Row<'_>, RowProblem> {
+        let op = self.op_at(at)?;
+        let time_ps = self.time.at(at)?;
+        let (mut offset, mut bytes) = (0, 0);
+        if op != Op::Flush {
+            let value = self.offset.0.at("offset", at)?;
+            offset = value.checked_mul(self.offset.1).ok_or_else(|| {
+                bad("offset", value, format!("in units of {} bytes this exceeds 2^64 bytes", self.offset.1))
+            })?;
+            let value = self.size.0.at("size", at)?;
+            bytes =
+                value.checked_mul(self.size.1).filter(|&bytes| bytes <= LARGEST).ok_or_else(|| {
+                    bad("size", value, "a request of this size is over 1 GiB; check its unit".to_owned())
+                })? as u32;
+        }
+        let device = match &self.device {
+            Some(column) if column.is_valid(at) => text(column, at),
+            Some(_) => return Err(missing("device")),
+            None => "",
+        };
+        let fua = self.fua.as_ref().is_some_and(|column| column.is_valid(at) && column.value(at));
+        Ok(Row { time_ps, device, offset, bytes, op, fua })
+    }
+
+    #[inline]
+    fn op_at(&self, at: usize) -> Result<Op, RowProblem> {
+        if self.op.is_null(at) {
+            return Err(missing("op"));
+        }
+        self.ops[self.op.keys().value(at) as usize].ok_or_else(|| {
+            let problem = "must be read, write, trim (or discard) or flush, or R, W, T or F".to_owned();
+            bad("op", text(&self.op, at), problem)
+        })
+    }
+}
+
+fn text(column: &DictionaryArray<Int32Type>, at: usize) -> &str {
+    let values: &StringArray = column.values().as_string();
+    values.value(column.keys().value(at) as usize)
+}
+
+fn op_of(word: &str) -> Option<Op> {
+    let fits = |name: &str| match word.len() {
+        1 => name != "discard" && word.eq_ignore_ascii_case(&name[..1]),
+        _ => word.eq_ignore_ascii_case(name),
+    };
+    WORDS.iter().find(|(name, _)| fits(name)).map(|(_, op)| *op)
+}
+
+/// Arrival times.
+enum Times {
+    /// Whole numbers, and picoseconds of one.
+    Whole(Whole, u64),
+    /// Numbers with a fraction, and picoseconds of one.
+    Fraction(Float64Array, f64),
+}
+
+impl Times {
+    /// A column of plain numbers with their unit in picoseconds, or a column of times.
+    fn new(name: &str, column: &ArrayRef, unit: Option<u64>) -> Result<Self, Failure> {
+        let typed = |unit: &ArrowUnit| match unit {
+            ArrowUnit::Second => 1_000_000_000_000,
+            ArrowUnit::Millisecond => 1_000_000_000,
+            ArrowUnit::Microsecond => 1_000_000,
+            ArrowUnit::Nanosecond => 1_000,
+        };
+        match (column.data_type(), unit) {
+            (DataType::Timestamp(unit, _) | DataType::Duration(unit), _) => {
+                let numbers = cast_to(name, column, &DataType::Int64)?;
+                Ok(Self::Whole(Whole::I64(numbers.as_primitive::<Int64Type>().clone()), typed(unit)))
+            }
+            (DataType::Float16 | DataType::Float32 | DataType::Float64, Some(unit)) => {
+                let numbers = cast_to(name, column, &DataType::Float64)?;
+                Ok(Self::Fraction(numbers.as_primitive::<Float64Type>().clone(), unit as f64))
+            }
+            (_, unit) => Ok(Self::Whole(Whole::new(name, column)?, unit.unwrap_or(1))),
+        }
+    }
+
+    #[inline]
+    fn at(&self, at: usize) -> Result<u128, RowProblem> {
+        match self {
+            Self::Whole(column, unit) => Ok(u128::from(column.at("time", at)?) * u128::from(*unit)),
+            Self::Fraction(column, unit) => {
+                let time = column.value(at);
+                if column.is_null(at) || time.is_nan() {
+                    return Err(missing("time"));
+                }
+                let ps = (time * unit).round();
+                // Far beyond the end of simulated time, and far below the end of 128 bits.
+                if !(0.0..1e30).contains(&ps) {
+                    return Err(bad("time", time, "must be 0 or more, and finite".to_owned()));
+                }
+                Ok(ps as u128)
+            }
+        }
+    }
+}
+
+/// Whole numbers, as they came.
+enum Whole {
+    I64(Int64Array),
+    U64(UInt64Array),
+}
+
+impl Whole {
+    fn new(name: &str, column: &ArrayRef) -> Result<Self, Failure> {
+        let kind = column.data_type();
+        if kind.is_signed_integer() {
+            return Ok(Self::I64(cast_to(name, column, &DataType::Int64)?.as_primitive::<Int64Type>().clone()));
+        }
+        if kind.is_unsigned_integer() {
+            return Ok(Self::U64(cast_to(name, column, &DataType::UInt64)?.as_primitive::<UInt64Type>().clone()));
+        }
+        Err(Failure::Input(format!("the column {name} holds {kind}; whole numbers are wanted")))
+    }
+
+    #[inline]
+    fn at(&self, field: &'static str, at: usize) -> Result<u64, RowProblem> {
+        let (null, value) = match self {
+            Self::I64(column) => {
+                let value = column.value(at);
+                (column.is_null(at), u64::try_from(value).map_err(|_| value))
+            }
+            Self::U64(column) => (column.is_null(at), Ok(column.value(at))),
+        };
+        if null {
+            return Err(missing(field));
+        }
+        value.map_err(|value| bad(field, value, "is negative".to_owned()))
+    }
+}
+
+/// A column of words, each distinct one kept once.
+fn words(name: &str, column: &ArrayRef) -> Result<DictionaryArray<Int32Type>, Failure> {
+    let kind = column.data_type();
+    let inner = if let DataType::Dictionary(_, values) = kind { values } else { kind };
+    if !matches!(inner, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+        return Err(Failure::Input(format!("the column {name} holds {kind}; words are wanted")));
+    }
+    let wanted = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    Ok(cast_to(name, column, &wanted)?.as_dictionary::<Int32Type>().clone())
+}
+
+fn truth(name: &str, column: &ArrayRef) -> Result<BooleanArray, Failure> {
+    let kind = column.data_type();
+    if !(kind.is_integer() || *kind == DataType::Boolean) {
+        return Err(Failure::Input(format!("the column {name} holds {kind}; true and false are wanted")));
+    }
+    Ok(cast_to(name, column, &DataType::Boolean)?.as_boolean().clone())
+}
+
+/// The column as another type; as it is, if it is of that type.
+fn cast_to(name: &str, column: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Failure> {
+    cast(column, wanted).map_err(|error| Failure::Input(format!("the column {name} cannot be read: {error}")))
+}
+
+#[cold]
+fn missing(field: &'static str) -> RowProblem {
+    RowProblem { field, value: String::new(), problem: "is missing".to_owned() }
+}
+
+#[cold]
+fn bad(field: &'static str, value: impl ToString, problem: String) -> RowProblem {
+    RowProblem { field, value: value.to_string(), problem }
+}

@@ -1,0 +1,207 @@
+"""A drive that keeps its state from one load to the next."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from wordline import api, units
+
+if TYPE_CHECKING:
+    from wordline._core import Drive as Engine
+    from wordline.policy import Policy
+    from wordline.runs import Run
+    from wordline.workload import Workload
+
+
+class Drive:
+    """A simulated drive.
+
+    It is made empty, or from a snapshot, and each :meth:`run` goes on from where the last one ended. Its configuration
+    never changes; :meth:`fork` makes another drive in the same state, with other policies if wanted. One thread at a
+    time can work with a drive; several drives run in parallel in several threads, as the interpreter's lock is free
+    meanwhile::
+
+        drive = wordline.Drive("tlc-nvme", {"capacity.raw_over_logical": 1.28}, seed=7)
+        drive.precondition(fill=True, overwrites=2)
+        aged = drive.fork({"firmware.victim.policy": "fifo"})
+        run = drive.run(wordline.Workload.job(rw="randwrite", bs="4k", iodepth=32, number_ios=100_000))
+    """
+
+    def __init__(
+        self,
+        drive: str | os.PathLike[str],
+        sets: api.Sets = None,
+        *,
+        seed: int | None = None,
+        snapshot: str | os.PathLike[str] | None = None,
+        policies: Iterable[type[Policy]] = (),
+    ) -> None:
+        """Makes a drive. What ``[precondition]`` says is done by :meth:`precondition`, and not before.
+
+        :param drive: a preset's name or a TOML file.
+        :param sets: overrides of its keys.
+        :param seed: of all its random streams; the engine's own if absent.
+        :param snapshot: an aged drive whose state this one takes over.
+        :param policies: classes of policies in Python that it may name (see :mod:`wordline.policy`).
+        :raises wordline.InputError: if configuration or snapshot are wrong.
+        """
+        from wordline import _core
+        from wordline.policy import given
+
+        path = None if snapshot is None else os.fspath(snapshot)
+        self._engine: Engine = _core.Drive(os.fspath(drive), api.set_texts(sets), seed, path, policies=given(policies))
+
+    @classmethod
+    def _of(cls, engine: Engine) -> Drive:
+        drive = cls.__new__(cls)
+        drive._engine = engine
+        return drive
+
+    @cached_property
+    def _described(self) -> dict[str, Any]:
+        return json.loads(self._engine.describe())
+
+    @property
+    def name(self) -> str:
+        """Its name: the preset's, or that in its file."""
+        return self._described["name"]
+
+    @property
+    def title(self) -> str:
+        """Its name in words."""
+        return self._described["title"]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every key of its configuration, section by section."""
+        return self._described["config"]
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """Where each key that is no default was set."""
+        return self._described["origins"]
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """What follows from the configuration: counts of parts, capacities in bytes, peak bandwidths in MiB/s."""
+        return self._described["derived"]
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that the host sees."""
+        return self.derived["logical_bytes"]
+
+    @property
+    def seed(self) -> int:
+        """The seed of its random streams."""
+        return self._engine.seed
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """How it stands now.
+
+        ``simulated_s`` it has lived, ``runs`` it has done, ``free_blocks``, ``erases`` of all blocks, ``most_erases``
+        of one, what ``precondition`` last did, and why it ``ended`` if it is worn out.
+        """
+        return json.loads(self._engine.state_json())
+
+    def run(
+        self,
+        load: Workload | str | os.PathLike[str],
+        load_sets: api.Sets = None,
+        *,
+        seed: int | None = None,
+        progress: api.Progress | bool | None = None,
+        timeline: str | os.PathLike[str] | None = None,
+        window: str | None = None,
+        tables: str | Iterable[str] | None = None,
+        out: str | os.PathLike[str] | None = None,
+        sample: str | None = None,
+        interval: str | None = None,
+    ) -> Run:
+        """Runs a load on the drive as it is. All of the result is of this run alone, but ``wear`` and ``free_blocks``.
+
+        :param load: a workload, or the name of a trace or workload file.
+        :param load_sets: overrides of the file's keys.
+        :param seed: of the load's random streams; the drive's if absent.
+        :param progress: a function that is told how far the run is; ``True`` for a progress bar, ``False`` for none.
+            Without it there is a bar in notebooks only.
+        :param timeline: a file to write a timeline to.
+        :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``.
+        :param tables: tables to write as Parquet files, such as ``["requests"]`` or ``"all"``.
+        :param out: the directory for them.
+        :param sample: of the requests, write such a share: ``"1/100"``.
+        :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
+        :return: the result. After an interrupt its ``partial`` is true and it holds what was done until then; the drive
+            can be used on.
+        :raises wordline.InputError: if the load is wrong, or does not fit the drive.
+        :raises wordline.RunError: if the run could not be carried through, or another thread uses the drive.
+        """
+        from wordline import tables as tables_of
+        from wordline.progress import shown
+        from wordline.runs import Run
+        from wordline.timeline import span, whole
+        from wordline.workload import Workload
+
+        wanted = tables_of.asked(tables, out, sample, interval)
+        workload = Workload.given(load, load_sets)
+        path = None if timeline is None else os.fspath(timeline)
+        with shown(progress) as told:
+            document = self._engine.run(workload.engine, seed, told, path, span(window), tables=wanted)
+        return Run(tables_of.whole(whole(path, json.loads(document))))
+
+    def precondition(
+        self,
+        *,
+        fill: bool | None = None,
+        overwrites: float | None = None,
+        steady_state: bool | None = None,
+        timed: bool | None = None,
+        seed: int | None = None,
+        progress: api.Progress | bool | None = None,
+    ) -> dict[str, Any]:
+        """Writes the drive full and over, so that it is measured as it will be used.
+
+        What is not given is as ``[precondition]`` of its configuration says.
+
+        :param fill: write the whole capacity once, in order.
+        :param overwrites: then write this many times the capacity at random.
+        :param steady_state: then go on until write amplification is steady.
+        :param timed: let this take simulated time.
+        :param seed: of the random addresses; the drive's if absent.
+        :return: what was done, as under ``precondition`` in results; ``interrupted`` if it was.
+        """
+        from wordline.progress import shown
+
+        with shown(progress) as told:
+            return json.loads(self._engine.precondition(told, fill, overwrites, steady_state, timed, seed))
+
+    def fork(self, sets: api.Sets = None, *, seed: int | None = None) -> Drive:
+        """Another drive in the same state.
+
+        Without ``sets`` and ``seed`` it does exactly what this one would have done. With them it has other policies,
+        and takes over data, maps and wear; a drive file is then read again.
+
+        :raises wordline.InputError: if the overrides are wrong, or make a drive of another shape.
+        """
+        return Drive._of(self._engine.fork(api.set_texts(sets), seed))
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Writes a snapshot, from which ``Drive(…, snapshot=path)`` goes on; gives its size in bytes.
+
+        :raises wordline.RunError: if it cannot be written.
+        """
+        return self._engine.save(os.fspath(path))
+
+    def __repr__(self) -> str:
+        """The drive in a line."""
+        return f"<Drive {self.name}: {units.size(self.capacity)}, {self.derived['dies']} dies, seed {self.seed}>"
+
+    def _repr_html_(self) -> str:
+        from wordline import notebook
+
+        return notebook.drive(self)

@@ -1,0 +1,128 @@
+"""Tables for pandas, Polars and all others that speak the Arrow C interface: their columns are shared, not copied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from wordline._core import Frame as Engine
+
+Column = tuple[str, str, Sequence[Any]]
+"""Name, type (``float``, ``int``, ``bool`` or ``text``) and values."""
+
+
+class Frame:
+    """A table, which ``polars.DataFrame``, ``pyarrow.table`` and ``pandas.DataFrame.from_arrow`` take as it is."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Takes a table of the engine; :meth:`of` makes one of columns."""
+        self._engine = engine
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Frame:
+        """A table of columns of one length."""
+        from wordline import _core
+
+        return cls(_core.Frame([(name, kind, list(values)) for name, kind, values in columns]))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._engine.columns
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._engine)
+
+    def __arrow_c_schema__(self) -> object:
+        """The types of the columns, by the Arrow C interface."""
+        return self._engine.__arrow_c_schema__()
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The table as one array of structs, by the Arrow C interface."""
+        return self._engine.__arrow_c_array__(requested_schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table, by the Arrow C interface."""
+        return self._engine.__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The table of pyarrow."""
+        return needed("pyarrow").table(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of pandas; that needs pyarrow as well."""
+        needed("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table of Polars."""
+        return needed("polars").DataFrame(self)
+
+    def __repr__(self) -> str:
+        """The table in a line."""
+        return f"<Frame of {len(self)} rows: {', '.join(self.columns)}>"
+
+
+def needed(package: str) -> Any:  # noqa: ANN401
+    """An optional package, or how to get it."""
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(f"this needs {package}: pip install {package}") from error
+
+
+def arrow_of(data: object) -> object:
+    """Data as something with the Arrow C interface; columns in a mapping become a table of pyarrow.
+
+    :raises TypeError: if it is nothing of the kind.
+    """
+    if hasattr(data, "__arrow_c_stream__"):
+        return data
+    if isinstance(data, Mapping):
+        return needed("pyarrow").table(dict(data))
+    kind = type(data).__name__
+    raise TypeError(f"a table of pandas, Polars or pyarrow, or a mapping of columns is wanted, not {kind}")
+
+
+def intervals(result: Mapping[str, Any]) -> Frame:
+    """The time series of a result, a row an interval."""
+    series = result["series"]
+    kinds = {"free_blocks": "int"}
+    return Frame.of(
+        [(name, kinds.get(name, "float"), values) for name, values in series.items() if name != "interval_s"]
+    )
+
+
+def cdf(result: Mapping[str, Any]) -> Frame:
+    """Latency distributions: a row a point, with its operation and the share of its requests up to there."""
+    rows = [(op, us, share) for op, points in result["cdf"].items() for us, share in points]
+    ops, latencies, shares = zip(*rows, strict=True) if rows else ((), (), ())
+    return Frame.of([("op", "text", ops), ("latency_us", "float", latencies), ("share", "float", shares)])
+
+
+def latency(result: Mapping[str, Any]) -> Frame:
+    """Latency by operation: a row an operation (and all of them), with count, mean, extremes and percentiles."""
+    rows = result["latency_us"]
+    columns: list[Column] = [("op", "text", list(rows))]
+    for name in next(iter(rows.values())):
+        columns.append((name, "int" if name == "count" else "float", [row[name] for row in rows.values()]))
+    return Frame.of(columns)
+
+
+def utilisation(result: Mapping[str, Any]) -> Frame:
+    """How busy each part was: a row a part, with its kind, its number and the share of time, 0 to 1."""
+    busy = result["utilisation"]
+    rows = []
+    for kind, shares in (("channel", busy["channels"]), ("die", busy["dies"])):
+        rows += [(kind, number, share) for number, share in enumerate(shares)]
+    rows += [("link_in", 0, busy["link_in"]), ("link_out", 0, busy["link_out"])]
+    kinds, numbers, shares = zip(*rows, strict=True)
+    return Frame.of([("part", "text", kinds), ("number", "int", numbers), ("busy", "float", shares)])

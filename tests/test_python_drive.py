@@ -1,0 +1,282 @@
+"""Drives in Python: state that lasts, forks, snapshots, threads and interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import wordline
+from conftest import SMALL_DRIVE, SMALL_LOAD
+from wordline import Drive, Workload
+
+READS = Workload.job(rw="randread", bs="16k", iodepth=8, number_ios=2_000)
+WRITES = Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=2_000)
+ENDLESS = Workload.job(rw="randwrite", bs="4k", iodepth=8, time_based=True, runtime_s=1e6)
+"""Until it is interrupted, or the drive is worn out in a long time."""
+
+
+@pytest.fixture
+def small(drive: Path) -> Drive:
+    """A small drive, filled."""
+    made = Drive(drive)
+    made.precondition()
+    return made
+
+
+def test_a_drive_tells_what_it_is(drive: Path) -> None:
+    made = Drive(drive, {"capacity.raw_over_logical": 1.5}, seed=9)
+    checked = wordline.check(drive, {"capacity.raw_over_logical": 1.5})
+    assert (made.name, made.seed, made.config, made.derived) == ("small", 9, checked["config"], checked["derived"])
+    assert made.capacity == checked["derived"]["logical_bytes"]
+    assert made.origins["capacity.raw_over_logical"].startswith("--set")
+    assert "small" in repr(made)
+    assert "seed 9" in repr(made)
+    assert made.state == {
+        "simulated_s": 0.0,
+        "runs": 0,
+        "free_blocks": made.derived["blocks"],
+        "erases": 0,
+        "most_erases": 0,
+        "precondition": None,
+        "ended": None,
+    }
+    assert f"{made.derived['blocks']} blocks" in made._repr_html_()
+
+
+def test_its_first_run_is_the_run_of_the_command(drive: Path, load: Path, small: Drive) -> None:
+    whole = wordline.run(drive, load)
+    apart = small.run(load)
+    assert apart["digest"] == whole["digest"]
+    assert apart["precondition"] == whole["precondition"]
+    # The engine's own seed.
+    assert apart["seed"] == whole["seed"] == small.seed
+    same = wordline.run(drive, Workload.text(SMALL_LOAD))
+    assert same["digest"] == whole["digest"]
+
+
+def test_each_run_goes_on_and_is_measured_apart(small: Drive) -> None:
+    first = small.run(WRITES)
+    second = small.run(READS)
+    assert (first["earlier_runs"], second["earlier_runs"]) == (0, 1)
+    assert first["by_op"]["write"]["requests"] == second["by_op"]["read"]["requests"] == 2_000
+    assert second["by_op"]["write"]["requests"] == second["flash"]["programs"] == 0
+    assert second["write_amplification"] is None
+    assert second["series"]["start_s"][0] == 0
+    # All that a run does is in its own figures, and the drive's time goes on.
+    state = small.state
+    assert state["runs"] == 2
+    assert state["simulated_s"] >= first["simulated_s"] + second["simulated_s"]
+    # It is another state than the first run found, so the same load does another thing.
+    assert small.run(WRITES)["digest"] != first["digest"]
+    assert small.run(READS, seed=5)["seed"] == 5
+
+
+def test_data_last_from_run_to_run(drive: Path) -> None:
+    made = Drive(drive)
+    assert made.run(READS)["flash"]["reads"] == 0, "nothing is written yet"
+    made.run(Workload.job(rw="write", bs="64k", iodepth=8))
+    assert made.run(READS)["flash"]["reads"] > 1_000
+
+
+def test_a_fork_does_what_the_drive_would_have_done(small: Drive) -> None:
+    small.run(WRITES)
+    fork = small.fork()
+    mine, its = small.run(WRITES), fork.run(WRITES)
+    assert mine["digest"] == its["digest"]
+    # They share nothing.
+    small.run(WRITES)
+    assert (small.state["runs"], fork.state["runs"]) == (3, 2)
+
+
+def test_a_fork_with_another_policy_takes_the_state_over(small: Drive) -> None:
+    small.run(Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=20_000))
+    fork = small.fork({"victim.policy": "fifo"}, seed=3)
+    assert fork.config["victim"]["policy"] == "fifo"
+    assert small.config["victim"]["policy"] != "fifo"
+    assert fork.seed == 3
+    assert fork.state["erases"] == small.state["erases"] > 0
+    assert fork.run(READS)["flash"]["reads"] > 1_000
+    with pytest.raises(wordline.InputError, match="cannot take its state over"):
+        small.fork({"geometry.channels": 2})
+    with pytest.raises(wordline.InputError, match="did you mean"):
+        small.fork({"victim.policy": "fifoo"})
+
+
+def test_a_snapshot_goes_on_where_it_was_taken(small: Drive, drive: Path, tmp_path: Path) -> None:
+    small.run(WRITES)
+    path = tmp_path / "aged.snapshot"
+    assert small.save(path) == path.stat().st_size
+    again = Drive(drive, snapshot=path)
+    mine, its = small.run(READS), again.run(READS)
+    assert its["snapshot"] == str(path)
+    assert mine["latency_us"] == its["latency_us"]
+    with pytest.raises(wordline.RunError, match="cannot be written"):
+        small.save(tmp_path / "missing" / "x")
+    with pytest.raises(wordline.InputError, match="not a snapshot"):
+        Drive(drive, snapshot=drive)
+
+
+def test_preconditioning_as_configured_and_as_asked(drive: Path) -> None:
+    made = Drive(drive)
+    units = made.capacity // made.derived["unit_bytes"]
+    assert made.precondition()["filled_units"] == units
+    done = made.precondition(fill=False, overwrites=0.5)
+    assert (done["filled_units"], done["random_units"]) == (0, round(0.5 * units))
+    assert made.state["precondition"] == done
+    assert made.run(READS)["precondition"] == done
+    with pytest.raises(wordline.InputError, match="nothing is asked for"):
+        made.precondition(fill=False)
+    for wrong in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(wordline.InputError, match="overwrites"):
+            made.precondition(overwrites=wrong)
+
+
+def test_wrong_drives_are_refused(drive: Path) -> None:
+    with pytest.raises(wordline.InputError, match="did you mean 'demo'"):
+        Drive("demoo")
+    with pytest.raises(wordline.InputError, match="raw_over_logical"):
+        Drive(drive, {"capacity.raw_over_logical": 0.5})
+    made = Drive(drive)
+    with pytest.raises(TypeError, match="fork a Drive"):
+        wordline.run(made, READS, {"host.queue_depth": 1})
+    with pytest.raises(TypeError, match="has its options already"):
+        made.run(READS, {"job.0.bs": "4k"})
+
+
+def test_a_wrong_load_leaves_the_drive_usable(small: Drive, tmp_path: Path) -> None:
+    before = small.state
+    with pytest.raises(wordline.InputError, match="no such file"):
+        small.run("missing.csv")
+    assert small.state == before
+    # Its second line is bad, so the run has begun.
+    bad = tmp_path / "bad.csv"
+    bad.write_text("time_us,op,offset_bytes,size_bytes\n0,W,0,65536\n1,W,65536,65536\n2,Q,0,4096\n")
+    with pytest.raises(wordline.InputError, match="line 4"):
+        small.run(bad)
+    assert small.run(READS)["requests"] == 2_000
+
+
+def test_wordline_run_takes_drives_and_workloads(drive: Path, small: Drive) -> None:
+    assert wordline.run(drive, READS)["digest"] == small.fork().run(READS)["digest"]
+    assert wordline.run(small, READS)["earlier_runs"] == 0
+    assert wordline.run(small, READS)["earlier_runs"] == 1
+
+
+def test_other_threads_go_on_during_a_run(drive: Path) -> None:
+    ticks = []
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.001)
+
+    clock = threading.Thread(target=tick)
+    clock.start()
+    start = time.monotonic()
+    # No progress function, so that the run itself never lets go of the lock for one.
+    Drive(drive).run(Workload.job(rw="randwrite", bs="16k", iodepth=8, io_size="20g"), progress=False)
+    end = time.monotonic()
+    stop.set()
+    clock.join()
+    inside = [at for at in ticks if start < at < end]
+    assert end - start > 0.2, "too short to tell"
+    assert len(inside) > 20
+    assert max(b - a for a, b in pairwise(inside)) < 0.5 * (end - start)
+
+
+def test_drives_run_side_by_side(small: Drive) -> None:
+    """Each of two runs is seen in the middle of its work while the other is, too."""
+    both = threading.Barrier(2, timeout=60)
+    met = [False, False]
+    results: list[dict] = [{}, {}]
+    forks = [small.fork(), small.fork()]
+    long = Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=200_000)
+
+    def run(n: int) -> None:
+        def meet(*_: object) -> None:
+            if not met[n]:
+                both.wait()
+                met[n] = True
+
+        results[n] = forks[n].run(long, progress=meet)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert met == [True, True]
+    assert results[0]["digest"] == results[1]["digest"] == small.run(long)["digest"]
+
+
+def test_one_drive_is_for_one_thread(small: Drive) -> None:
+    told = []
+
+    def look(*_: object) -> None:
+        if not told:
+            try:
+                small.run(READS)
+            except wordline.RunError as error:
+                told.append(str(error))
+
+    small.run(Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=200_000), progress=look)
+    assert told
+    assert "is at work" in told[0]
+    assert small.run(READS)["requests"] == 2_000
+
+
+def test_an_interrupt_gives_what_was_done_and_a_drive_that_goes_on(small: Drive) -> None:
+    calls = []
+
+    def interrupt(phase: str, fraction: float | None, requests: int, simulated_s: float) -> None:
+        calls.append((phase, fraction, requests, simulated_s))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    result = small.run(ENDLESS, progress=interrupt)
+    assert result["partial"]
+    assert 0 < result["requests"] < 1e9
+    assert len(calls) == 1
+    assert calls[0][0] == "run"
+    whole = small.run(READS)
+    assert not whole["partial"]
+    assert whole["requests"] == 2_000
+    assert small.state["runs"] == 2
+
+
+def test_an_error_of_the_progress_function_comes_back(small: Drive) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("of my own")
+
+    with pytest.raises(LookupError, match="of my own"):
+        small.run(ENDLESS, progress=fail)
+    assert small.run(READS)["requests"] == 2_000
+
+
+def test_a_worn_out_drive_says_so_again(tmp_path: Path) -> None:
+    path = tmp_path / "worn.toml"
+    path.write_text(SMALL_DRIVE)
+    made = Drive(path, {"nand.reliability.endurance": 3, "nand.reliability.erase_fail": 0.5})
+    hard = Workload.job(rw="randwrite", bs="16k", iodepth=8, io_size="1000g")
+    with pytest.raises(wordline.RunError) as first:
+        made.run(hard)
+    assert made.state["ended"]
+    with pytest.raises(wordline.RunError, match="came to its end before") as second:
+        made.run(READS)
+    assert str(first.value) in str(second.value)
+
+
+def test_the_command_is_quick_to_help() -> None:
+    """Nothing heavy is loaded by ``import wordline``."""
+    code = (
+        "import sys, wordline; print([m for m in ('wordline._core','rich','pyarrow','matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
