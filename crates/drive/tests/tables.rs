@@ -277,7 +277,7 @@ fn units_agree(name: &str, drive: &Drive, rows: &Rows) {
         let times = flash.die_times(die);
         let array = sum(&of_die, |t| t.read + t.program + t.erase + t.other);
         assert_eq!(array, times.array(), "{name}: die {die}");
-        assert_eq!(sum(&of_die, |t| t.bus), times.bus.iter().sum::<Time>(), "{name}: die {die}");
+        assert_eq!(sum(&of_die, |t| t.bus), times.bus.iter().map(|used| used.time).sum::<Time>(), "{name}: die {die}");
         assert_eq!(sum(&of_die, |t| t.wait_bus), times.contention, "{name}: die {die}");
         let occupied = drive.kernel().occupied(die, drive.now());
         for class in 0..occupied.len() {
