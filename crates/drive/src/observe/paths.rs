@@ -80,7 +80,7 @@ impl Paths {
     pub fn submitted(&mut self, slot: u32, now: Time, request: &Request) {
         let number = self.next;
         self.next += 1;
-        let taken = mixed(number) % self.sample == 0;
+        let taken = mixed(number).is_multiple_of(self.sample);
         let trip = &mut self.trips[slot as usize];
         *trip = Trip { number: taken.then_some(number), request: *request, submitted: now, ..Trip::default() };
     }
