@@ -5,16 +5,19 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Takes a value from a row.
+pub type Take<R, T> = Box<dyn Fn(&R) -> T + Send + Sync>;
+
 /// How a value is taken from a row, and its type.
 pub enum Value<R> {
     /// A whole number.
-    U64(Box<dyn Fn(&R) -> u64 + Send + Sync>),
+    U64(Take<R, u64>),
     /// A small whole number.
     U32(fn(&R) -> u32),
     /// A number.
-    F64(Box<dyn Fn(&R) -> f64 + Send + Sync>),
+    F64(Take<R, f64>),
     /// A number, or nothing.
-    Maybe(Box<dyn Fn(&R) -> Option<f64> + Send + Sync>),
+    Maybe(Take<R, Option<f64>>),
     /// A truth value.
     Bool(fn(&R) -> bool),
     /// A word.
