@@ -291,8 +291,8 @@ fn units_agree(name: &str, drive: &Drive, rows: &Rows) {
         assert_eq!(sum(&of_die, |t| t.bus), times.bus.iter().sum::<Time>(), "{name}: die {die}");
         assert_eq!(sum(&of_die, |t| t.wait_bus), times.contention, "{name}: die {die}");
         let occupied = drive.kernel().occupied(die, drive.now());
-        for class in 0..occupied.len() {
-            assert_eq!(sum(&of_die, |t| t.occupied[class]), occupied[class], "{name}: die {die}");
+        for (class, &taken) in occupied.iter().enumerate() {
+            assert_eq!(sum(&of_die, |t| t.occupied[class]), taken, "{name}: die {die}");
         }
     }
     for (class, &count) in counters.ops.iter().enumerate() {
