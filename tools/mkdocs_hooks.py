@@ -29,3 +29,8 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 def on_post_page(output: str, **_: object) -> str:
     """Drops the one script that the theme fetches from elsewhere: a page must ask nobody for anything."""
     return re.sub(r'<script src="?https?://[^>]*></script>', "", output)
+
+
+def on_post_template(output_content: str, **_: object) -> str:
+    """The same for the page of what is not found."""
+    return on_post_page(output_content)
