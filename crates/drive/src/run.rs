@@ -235,11 +235,16 @@ pub fn run_measured(
     let mut walls = Walls::new(&load, start);
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
     let mut steps = 0;
+    let mut next = None;
+    // Nothing new can be submitted until a slot is free again or the next arrival has come.
+    let mut due = true;
     loop {
         if walls.wait {
-            walls.open(&mut feeds, drive.now(), streams)?;
+            due |= walls.open(&mut feeds, drive.now(), streams)?;
         }
-        let next = submit(drive, &mut feeds, watch.as_mut(), streams)?;
+        if due || next.is_some_and(|next| next <= drive.now()) {
+            next = submit(drive, &mut feeds, watch.as_mut(), streams)?;
+        }
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
         if walls.wait {
@@ -257,7 +262,10 @@ pub fn run_measured(
                         watch.after(drive);
                     }
                 }
-                settle(drive, &mut feeds, streams);
+                due = !drive.completions().is_empty();
+                if due {
+                    settle(drive, &mut feeds, streams);
+                }
             }
             (_, Some(arrival)) => {
                 if let Some(watch) = &mut watch {
@@ -321,8 +329,9 @@ impl Walls {
         Self { next: 0, measure_from: if ramp { start + from } else { Time::MAX }, wait: true }
     }
 
-    /// Starts all streams up to the next wall that still stands.
-    fn open(&mut self, feeds: &mut [Feed], now: Time, streams: &mut Streams) -> Result<(), RunError> {
+    /// Starts all streams up to the next wall that still stands; tells whether there were any.
+    fn open(&mut self, feeds: &mut [Feed], now: Time, streams: &mut Streams) -> Result<bool, RunError> {
+        let first = self.next;
         while self.next < feeds.len() {
             let (before, rest) = feeds.split_at_mut(self.next);
             if rest[0].stream.manner.stonewall && !before.iter().all(Feed::has_ended) {
@@ -333,7 +342,7 @@ impl Walls {
             self.next += 1;
         }
         self.wait = self.next < feeds.len() || self.measure_from < Time::MAX;
-        Ok(())
+        Ok(self.next > first)
     }
 
     /// Begins to measure when nothing happens any more before the time for that; `next` is when something does.
@@ -349,13 +358,9 @@ impl Walls {
 }
 
 /// Notes what the drive has completed.
-#[inline]
 fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
     let now = drive.now();
     let completions = drive.completions();
-    if completions.is_empty() {
-        return;
-    }
     for completion in completions.iter() {
         feeds[usize::from(completion.request.stream)].completed(now);
     }
@@ -373,7 +378,6 @@ fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
 }
 
 /// Submits what can be submitted now; gives the time of the next arrival that has a place.
-#[inline]
 fn submit(
     drive: &mut Drive,
     feeds: &mut [Feed],
