@@ -91,25 +91,25 @@ def test_the_parts_of_the_time_add_up_to_the_latencies(small: Runner, name: str)
 
 def test_causes_are_those_of_the_drive(small: Runner) -> None:
     plain = small()
-    assert plain["time_of"]["read"]["cells"] > 0
-    assert plain["time_of"]["read"]["queue_gc"] > 0, "the drive is full and collects"
-    assert plain["time_of"]["write"]["cells"] == 0, "the buffer answers for it"
-    assert plain["time_of"]["read"]["flash"] == 0
+    assert plain["time_of"]["read"]["array_read"] > 0
+    assert plain["time_of"]["read"]["array_program"] == 0
+    assert plain["time_of"]["read"]["wait_die_gc"] > 0, "the drive is full and collects"
+    assert plain["time_of"]["write"]["array_program"] == 0, "the buffer answers for it"
     through = small("buffer.policy=none")["time_of"]["write"]
-    assert through["cells"] > 0
-    assert through["buffer"] == 0
-    assert small("buffer.policy=none", bs="6k")["time_of"]["write"]["merge"] > 0
+    assert through["array_program"] > 0
+    assert through["wait_buffer"] == through["array_read"] == 0
+    assert small("buffer.policy=none", bs="6k")["time_of"]["write"]["array_read"] > 0, "old data are read first"
     suspending = small("suspend.policy=reads")["time_of"]["read"]
-    assert suspending["flash"] > 0
-    assert suspending["cells"] == suspending["queue"] == 0
-    assert small(more="rate_iops = 400_000")["time_of"]["read"]["slot"] > 0
+    assert suspending["array_read"] > 0
+    assert suspending["wait_die_gc"] < plain["time_of"]["read"]["wait_die_gc"]
+    assert small(more="rate_iops = 400_000")["time_of"]["read"]["waiting"] > 0
 
 
 def test_a_read_alone_spends_the_time_of_the_chip_in_the_cells(small: Runner) -> None:
     result = small(depth=1)
     read = result["time_of"]["read"]
     count = result["latency_us"]["read"]["count"]
-    assert 1e6 * read["cells"] / count == pytest.approx(result["config"]["nand"]["read_us"], rel=0.05)
+    assert 1e6 * read["array_read"] / count == pytest.approx(result["config"]["nand"]["read_us"], rel=0.05)
 
 
 def test_activity_agrees_with_utilisation(small: Runner) -> None:
@@ -259,14 +259,14 @@ def test_limits_are_those_of_the_figures() -> None:
     assert "The channels set the pace." in told(utilisation=busy)
     trace = {"trace": {"file": "t.csv"}, "options": {"trace": {"pace": "timestamps"}}}
     assert "the load set the pace, by the times" in told(workload=trace)
-    spent = {"read": {"slot": 5.0, "cells": 5.0}, "write": {}}
+    spent = {"read": {"waiting": 5.0, "array_read": 5.0}, "write": {}}
     assert "they came in bursts" in told(workload=trace, time_of=spent)
     jobs = {"jobs": [{"name": "j", "rate_iops": None, "iodepth": 4}]}
     assert "the latency of each set the pace" in told(workload=jobs)
-    queues = {"read": {"queue": 4.0, "queue_gc": 2.0, "cells": 1.0}, "write": {"link_in": 2.0}}
+    queues = {"read": {"wait_die_read": 4.0, "wait_die_gc": 2.0, "array_read": 1.0}, "write": {"link": 2.0}}
     assert limits.queued({"time_of": queues}) == pytest.approx(6 / 9)
     assert "in the queues of dies, of which some were wanted more" in told(workload=jobs, time_of=queues)
-    full = {"read": {}, "write": {"buffer": 9.0, "link_in": 1.0}}
+    full = {"read": {}, "write": {"wait_buffer": 9.0, "link": 1.0}}
     text = told(workload=jobs, time_of=full)
     assert "the write buffer was full" in text
     assert "Writes spent 90 % of their time waiting for room in the write buffer and 10 % on the link" in text

@@ -4,8 +4,11 @@ use crate::cases::{aged, job, Case};
 use crate::measure::{peak_mib, report, timed};
 use cpu_time::ThreadTime;
 use serde_json::{json, Value};
+use std::hint::black_box;
 use std::path::Path;
-use wordline_drive::observe::{Observation, Wanted};
+use wordline_drive::observe::{
+    BlockRow, ChannelTimes, DieTimes, IntervalRow, Observation, PlaneTimes, RequestRow, Sink, UnitRow, Wanted,
+};
 use wordline_drive::run::{run_watched, Watch};
 use wordline_drive::Drive;
 use wordline_tables::Tables;
@@ -16,10 +19,15 @@ use wordline_workload::Load;
 pub fn table_of_requests(case: &Case, share: f64, small: bool) -> Value {
     let drive = aged(case, small, 2.0);
     let count = (2e6 * share * if small { 0.02 } else { 1.0 }) as u64;
-    let (mut without, mut with) = (drive.clone(), drive);
+    let (mut without, mut seen, mut with) = (drive.clone(), drive.clone(), drive);
     let (plain, _) = timed(|| go(&mut without, count, None));
-    let directory = std::env::temp_dir().join(format!("wordline-bench-tables-{}", std::process::id()));
     let wanted = Wanted { requests: true, ..Wanted::NOTHING };
+    let (made, _) = timed(|| {
+        let mut observation = Observation::new(&mut seen, wanted, Box::new(Nowhere));
+        go(&mut seen, count, Some(&mut observation));
+        observation.finish(&mut seen);
+    });
+    let directory = std::env::temp_dir().join(format!("wordline-bench-tables-{}", std::process::id()));
     let mut tables = Tables::open(&directory, &wanted).expect("the temporary directory can be written");
     let (all, (own, written)) = timed(|| {
         let start = ThreadTime::now();
@@ -39,12 +47,27 @@ pub fn table_of_requests(case: &Case, share: f64, small: bool) -> Value {
         busier / plain,
         json!({
             "seconds without": plain,
+            "with rows that nobody writes": made,
             "of the run": own,
             "of the writer": all - own,
             "bytes a row": bytes as f64 / count as f64,
             "peak MiB": peak_mib(),
         }),
     )
+}
+
+/// Rows that nobody writes: what is left is the cost of making them.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn request(&mut self, row: &RequestRow) {
+        black_box(row);
+    }
+    fn interval(&mut self, _: &IntervalRow) {}
+    fn channel(&mut self, _: &UnitRow<ChannelTimes>) {}
+    fn die(&mut self, _: &UnitRow<DieTimes>) {}
+    fn plane(&mut self, _: &UnitRow<PlaneTimes>) {}
+    fn block(&mut self, _: &BlockRow) {}
 }
 
 fn go(drive: &mut Drive, count: u64, observation: Option<&mut Observation>) {

@@ -85,7 +85,7 @@ def pace(result: Result, busy: list[story.Part]) -> str:
         )
     if closed:
         return f"{told}: the load sent the next request when one was done, so the latency of each set the pace."
-    if max(_share(result, op, "slot") for op in causes.OPS) >= LITTLE:
+    if max(_share(result, op, "waiting") for op in causes.OPS) >= LITTLE:
         return f"{told}; yet requests waited for queue slots: they came in bursts."
     if closed is False:
         return f"{told}: the load set the pace, by the times at which its requests came."
@@ -96,11 +96,14 @@ def _share(result: Result, op: str, key: str) -> float:
     return next((share for cause, _, share in causes.shares(result, op) if cause.key == key), 0.0)
 
 
+QUEUES = ("wait_die_read", "wait_die_write", "wait_die_gc", "wait_space")
+
+
 def queued(result: Result) -> float:
     """The share of the time of all reads and writes that they spent in the queues of dies."""
     spent_on = (result.get("time_of") or {}).get
     whole = sum(sum((spent_on(op) or {}).values()) for op in causes.OPS)
-    waited = sum((spent_on(op) or {}).get(key, 0.0) for op in causes.OPS for key in ("queue", "queue_gc"))
+    waited = sum((spent_on(op) or {}).get(key, 0.0) for op in causes.OPS for key in QUEUES)
     return waited / whole if whole else 0.0
 
 

@@ -5,6 +5,7 @@
 use serde_json::{json, Value};
 use wordline_base::time::MS;
 use wordline_base::Time;
+use wordline_firmware::policy::arbiter::Class;
 use wordline_firmware::Kernel;
 
 /// Most values of a map; a drive with more dies has fewer intervals.
@@ -112,7 +113,10 @@ fn dies(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
 }
 
 fn collector(kernel: &Kernel, now: Time) -> impl Iterator<Item = Time> + '_ {
-    (0..kernel.flash().geometry().dies()).map(move |die| kernel.held_by_collector(die, now))
+    (0..kernel.flash().geometry().dies()).map(move |die| {
+        let occupied = kernel.occupied(die, now);
+        [Class::GcRead, Class::GcWrite, Class::GcErase].map(|class| occupied[class as usize]).iter().sum()
+    })
 }
 
 impl Activity {

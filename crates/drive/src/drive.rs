@@ -79,24 +79,6 @@ pub struct Completion {
     pub slot: u32,
 }
 
-/// Where a request has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// In the drive, a write with its data: it waits for dispatch.
-    Queued,
-    /// Taken up.
-    Served,
-    /// All is done: its completion goes to the host.
-    Done,
-}
-
-/// A request has come to a stage, now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stop {
-    pub slot: u32,
-    pub stage: Stage,
-}
-
 /// A queue slot with the request in it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
@@ -163,9 +145,6 @@ pub struct Drive {
     flushing: VecDeque<u32>,
     #[serde(skip)]
     completions: Vec<Completion>,
-    /// Where requests have come to, while somebody looks on.
-    #[serde(skip)]
-    stops: Option<Vec<Stop>>,
     /// What was measured since the last [`Drive::start_measuring`].
     pub metrics: Metrics,
     /// Not measured before that: then none.
@@ -214,7 +193,6 @@ impl Drive {
             blocked: VecDeque::new(),
             flushing: VecDeque::new(),
             completions: Vec::new(),
-            stops: None,
             metrics: Metrics::new(0),
             activity: None,
             activity_due: END_OF_TIME,
@@ -291,28 +269,6 @@ impl Drive {
     /// Names the first figure in which the drives differ.
     pub fn adopt(&mut self, other: &Drive) -> Result<(), ConfigError> {
         self.kernel.adopt(&other.kernel)
-    }
-
-    /// Has the drive note where requests have come to.
-    pub(crate) fn note_stops(&mut self, on: bool) {
-        self.stops = on.then(Vec::new);
-    }
-
-    /// Where requests have come to since this was cleared.
-    pub(crate) fn stops(&mut self) -> Option<&mut Vec<Stop>> {
-        self.stops.as_mut()
-    }
-
-    #[inline]
-    fn note(&mut self, slot: u32, stage: Stage) {
-        if let Some(stops) = &mut self.stops {
-            stops.push(Stop { slot, stage });
-        }
-    }
-
-    /// What the link costs.
-    pub(crate) fn link(&self) -> &LinkCosts {
-        &self.link
     }
 
     /// Whether the link carries data in one direction at a time only.
@@ -407,7 +363,6 @@ impl Drive {
     /// All of a request is in the drive.
     #[inline]
     fn enqueue(&mut self, slot: u32) -> Result<(), Fault> {
-        self.note(slot, Stage::Queued);
         if let Some(split) = &mut self.split {
             split.queued(slot, self.now);
         }
@@ -421,7 +376,6 @@ impl Drive {
         while !self.queued.is_empty() && self.dispatch.admits(self.in_service) {
             let slot = self.queued.pop_front().expect("checked");
             self.in_service += 1;
-            self.note(slot, Stage::Served);
             self.serve(slot);
         }
         self.kernel.pump(&mut self.queue)?;
@@ -433,7 +387,7 @@ impl Drive {
     fn serve(&mut self, slot: u32) {
         if let Some(split) = &mut self.split {
             split.served(slot, self.now);
-            self.kernel.take_account(slot);
+            self.kernel.begin_way(slot, self.now);
         }
         let request = self.slots[slot as usize].request;
         let unit_bytes = u64::from(self.plan.unit_bytes);
@@ -571,9 +525,8 @@ impl Drive {
     /// All of a request is done: its completion goes to the host once its data are there.
     #[inline]
     fn complete(&mut self, slot: u32) {
-        self.note(slot, Stage::Done);
         if let Some(split) = &mut self.split {
-            split.done(slot, self.now, self.kernel.take_account(slot));
+            split.done(slot, self.now);
         }
         let ready = self.slots[slot as usize].data_end.max(self.now);
         let wire = usize::from(!self.link.half_duplex);
@@ -599,7 +552,8 @@ impl Drive {
             gc_affected: state.gc_affected,
         };
         if let Some(split) = &mut self.split {
-            split.finished(slot, request.op, request.arrival, state.submitted, self.now);
+            let way = self.kernel.way(slot).expect("accounts are kept");
+            split.finished(slot, &request, state.submitted, way, self.now);
         }
         let counters = self.kernel.counters();
         let (programs, units) = (counters.programs(), counters.host_units);

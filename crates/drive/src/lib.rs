@@ -9,6 +9,7 @@ pub mod fio_json;
 pub mod guests;
 pub mod metrics;
 pub mod observe;
+pub mod parts;
 pub mod policy;
 pub mod precondition;
 pub mod presets;

@@ -414,7 +414,7 @@ fn submit(
             }
             let slot = drive.submit(ready, request).map_err(wrong)?;
             if let Some(watch) = &mut watch {
-                watch.submitted(slot, ready, &request);
+                watch.submitted(drive, slot, ready, &request);
             }
             feed.sent(request.op);
             if streams.active() {

@@ -1,88 +1,99 @@
-//! Where the time of reads and writes went: causes whose parts add up to the latencies, exactly.
+//! Where the time of reads and writes went: the parts of their latencies, added up by interval, and a row of each request for who wants
+//! them.
 //!
 //! A request's time is cut at five moments that the drive knows: it got its slot, was in the drive, was taken up, was done in the
-//! drive, was done at the host. Between the third and the fourth it waited for flash operations; the one that ended last
-//! tells where that time went. Sums are kept by interval, so that a report can show how the causes change.
+//! drive, was done at the host. Between the third and the fourth it waited for flash operations; the firmware's account of the one
+//! that ended last tells where that time went.
 
 use crate::activity::Intervals;
+use crate::observe::RequestRow;
+use crate::parts::{Moments, Part, PARTS};
+use crate::policy::link::LinkCosts;
 use serde_json::{json, Map, Value};
-use wordline_base::{Op, Time};
-use wordline_firmware::Account;
-
-/// What time is spent on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Waiting for a free queue slot.
-    Slot,
-    /// Command, and a write's data, on the way to the drive, waiting for the link included.
-    LinkIn,
-    /// In the drive, waiting to be taken up.
-    Dispatch,
-    /// Waiting for room in the write buffer.
-    Buffer,
-    /// Reading old data to complete a partial write.
-    Merge,
-    /// Waiting in the flash queue for what other requests do, or for room or company.
-    Queue,
-    /// Waiting in the flash queue while the collector held the die.
-    QueueGc,
-    /// The command waiting for the channel's bus.
-    BusWait,
-    /// The command on the channel's bus.
-    Bus,
-    /// The command in the cells and registers.
-    Cells,
-    /// Queue and command of drives whose commands overlap on a die, where they cannot be told apart.
-    Flash,
-    /// Data and completion on the way to the host, waiting for the link included.
-    LinkOut,
-}
-
-const CAUSES: [(Cause, &str); 12] = [
-    (Cause::Slot, "slot"),
-    (Cause::LinkIn, "link_in"),
-    (Cause::Dispatch, "dispatch"),
-    (Cause::Buffer, "buffer"),
-    (Cause::Merge, "merge"),
-    (Cause::Queue, "queue"),
-    (Cause::QueueGc, "queue_gc"),
-    (Cause::BusWait, "bus_wait"),
-    (Cause::Bus, "bus"),
-    (Cause::Cells, "cells"),
-    (Cause::Flash, "flash"),
-    (Cause::LinkOut, "link_out"),
-];
+use wordline_base::{Op, Request, Time};
+use wordline_firmware::Way;
 
 const MOST_INTERVALS: usize = 128;
 
-type Sums = [u128; CAUSES.len()];
+type Sums = [u128; PARTS];
 
-/// The moments of a request that is under way.
-#[derive(Clone, Copy, Debug, Default)]
-struct Moments {
-    queued: Time,
-    served: Time,
-    done: Time,
-    account: Option<Account>,
+/// The rows of requests that are done.
+#[derive(Clone, Debug)]
+struct Rows {
+    /// All times are told from here on.
+    origin: Time,
+    /// One request in so many has a row.
+    sample: u64,
+    next: u64,
+    /// By slot: the number of its request, if that is in the sample.
+    numbers: Vec<Option<u64>>,
+    done: Vec<RequestRow>,
 }
 
 /// Where the time of reads and writes went.
 #[derive(Clone, Debug)]
 pub struct Split {
+    link: LinkCosts,
     moments: Vec<Moments>,
     intervals: Intervals,
     end: Time,
     /// By interval: of reads, of writes.
     sums: Vec<[Sums; 2]>,
+    /// What the current interval adds to that: 200 days of latency fit in.
+    current: [[Time; PARTS]; 2],
+    rows: Option<Box<Rows>>,
 }
 
 impl Split {
     /// Nothing seen yet, from `now` on, for a drive of so many slots.
-    #[must_use]
-    pub fn new(slots: usize, now: Time) -> Self {
+    pub(crate) fn new(link: LinkCosts, slots: usize, now: Time) -> Self {
         let intervals = Intervals::new(now, MOST_INTERVALS);
         let end = intervals.end(0);
-        Self { moments: vec![Moments::default(); slots], intervals, end, sums: vec![Default::default()] }
+        Self {
+            link,
+            moments: vec![Moments::default(); slots],
+            intervals,
+            end,
+            sums: vec![Default::default()],
+            current: Default::default(),
+            rows: None,
+        }
+    }
+
+    /// Adds up anew from `now` on; what is under way goes on.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.intervals = Intervals::new(now, MOST_INTERVALS);
+        self.end = self.intervals.end(0);
+        self.current = Default::default();
+        self.sums.clear();
+        self.sums.push(Default::default());
+    }
+
+    /// Makes a row of one request in `sample` from now on.
+    pub(crate) fn make_rows(&mut self, origin: Time, sample: u64) {
+        let numbers = vec![None; self.moments.len()];
+        self.rows = Some(Box::new(Rows { origin, sample, next: 0, numbers, done: Vec::new() }));
+    }
+
+    /// Makes no rows any more.
+    pub(crate) fn end_rows(&mut self) {
+        self.rows = None;
+    }
+
+    /// The rows made since they were last drained.
+    #[inline]
+    pub(crate) fn rows(&mut self) -> Option<&mut Vec<RequestRow>> {
+        self.rows.as_mut().map(|rows| &mut rows.done)
+    }
+
+    /// A request got a slot: it has a number.
+    pub(crate) fn number(&mut self, slot: u32) {
+        if let Some(rows) = &mut self.rows {
+            let number = rows.next;
+            rows.next += 1;
+            let taken = rows.sample == 1 || mixed(number).is_multiple_of(rows.sample);
+            rows.numbers[slot as usize] = taken.then_some(number);
+        }
     }
 
     /// A request is in the drive.
@@ -94,59 +105,41 @@ impl Split {
     /// It is taken up.
     #[inline]
     pub(crate) fn served(&mut self, slot: u32, now: Time) {
-        let moments = &mut self.moments[slot as usize];
-        moments.served = now;
+        self.moments[slot as usize].served = now;
     }
 
-    /// It is done in the drive; the account is that of its last flash operation.
+    /// It is done in the drive.
     #[inline]
-    pub(crate) fn done(&mut self, slot: u32, now: Time, account: Option<Account>) {
-        let moments = &mut self.moments[slot as usize];
-        moments.done = now;
-        moments.account = account;
+    pub(crate) fn done(&mut self, slot: u32, now: Time) {
+        self.moments[slot as usize].done = now;
     }
 
-    /// It is done at the host.
-    pub(crate) fn finished(&mut self, slot: u32, op: Op, arrival: Time, submitted: Time, now: Time) {
-        if !matches!(op, Op::Read | Op::Write) {
+    /// It is done at the host; that was its way through the flash.
+    pub(crate) fn finished(&mut self, slot: u32, request: &Request, submitted: Time, way: &Way, now: Time) {
+        let moments = &mut self.moments[slot as usize];
+        moments.submitted = submitted;
+        let op = request.op;
+        let added = matches!(op, Op::Read | Op::Write);
+        let number = self.rows.as_mut().and_then(|rows| rows.numbers[slot as usize].take());
+        if !added && number.is_none() {
             return;
         }
-        let at = self.moments[slot as usize];
-        if now >= self.end {
-            self.grow(now);
+        let parts = moments.cut(request, way, &self.link, now);
+        if let (Some(rows), Some(number)) = (&mut self.rows, number) {
+            rows.add(number, request, (submitted, way), now, parts);
         }
-        let sums = &mut self.sums.last_mut().expect("there is an interval")[op as usize];
-        let mut add = |cause: Cause, time: Time| sums[cause as usize] += u128::from(time);
-        add(Cause::Slot, submitted - arrival);
-        add(Cause::LinkIn, at.queued - submitted);
-        add(Cause::Dispatch, at.served - at.queued);
-        add(Cause::LinkOut, now - at.done);
-        // A write waits for the buffer before it comes into a queue. A read that comes later into one followed its data from another.
-        let before = if op == Op::Write { Cause::Buffer } else { Cause::Queue };
-        let Some(account) = at.account else {
-            // No flash operation was needed in the end.
-            return add(before, at.done - at.served);
-        };
-        // A write may have been taken over by one that waits in the buffer already: its own time begins when it came.
-        let ready = account.ready.clamp(at.served, at.done);
-        add(if account.merged { Cause::Merge } else { before }, ready - at.served);
-        if account.overlaps {
-            return add(Cause::Flash, at.done - ready);
+        if added {
+            if now >= self.end {
+                self.grow(now);
+            }
+            self.current[op as usize].iter_mut().zip(parts).for_each(|(sum, time)| *sum += time);
         }
-        let started = account.started.clamp(ready, at.done);
-        let collector = account.collector.min(started - ready);
-        add(Cause::QueueGc, collector);
-        add(Cause::Queue, started - ready - collector);
-        let command = at.done - started;
-        let cells = account.cells.min(command);
-        let bus_wait = account.bus_wait.min(command - cells);
-        add(Cause::Cells, cells);
-        add(Cause::BusWait, bus_wait);
-        add(Cause::Bus, command - cells - bus_wait);
     }
 
     #[cold]
     fn grow(&mut self, now: Time) {
+        *self.sums.last_mut().expect("there is an interval") = self.latest();
+        self.current = Default::default();
         let (index, doubled) = self.intervals.index(now);
         for _ in 0..doubled {
             self.sums = self.sums.chunks(2).map(|pair| pair.iter().fold(Default::default(), merged)).collect();
@@ -155,25 +148,56 @@ impl Split {
         self.end = self.intervals.end(index);
     }
 
+    /// The sums of the current interval.
+    fn latest(&self) -> [Sums; 2] {
+        let mut sums = *self.sums.last().expect("there is an interval");
+        for (sum, &time) in sums.iter_mut().flatten().zip(self.current.iter().flatten()) {
+            *sum += u128::from(time);
+        }
+        sums
+    }
+
     /// As the result has it.
     #[must_use]
     pub fn document(&self) -> Value {
-        let total = self.sums.iter().fold(Default::default(), merged);
+        let mut intervals = self.sums.clone();
+        *intervals.last_mut().expect("there is an interval") = self.latest();
+        let total = intervals.iter().fold(Default::default(), merged);
         let mut series = Map::new();
         series.insert("interval_s".into(), json!(self.intervals.length as f64 / 1e12));
         let mut document = Map::new();
         for (op, name) in [(Op::Read, "read"), (Op::Write, "write")] {
-            let value = |sums: &Sums, cause: Cause| json!(seconds(sums[cause as usize]));
-            let table = CAUSES.map(|(cause, key)| (key.to_owned(), value(&total[op as usize], cause)));
+            let value = |sums: &Sums, part: Part| json!(seconds(sums[part as usize]));
+            let table = Part::ALL.map(|(part, key, _)| (key.to_owned(), value(&total[op as usize], part)));
             document.insert(name.into(), Value::Object(table.into_iter().collect()));
-            let used = CAUSES.iter().filter(|(cause, _)| total[op as usize][*cause as usize] > 0);
-            let over_time = used.map(|&(cause, key)| {
-                (key.to_owned(), self.sums.iter().map(|sums| value(&sums[op as usize], cause)).collect())
+            let used = Part::ALL.iter().filter(|(part, ..)| total[op as usize][*part as usize] > 0);
+            let over_time = used.map(|&(part, key, _)| {
+                (key.to_owned(), intervals.iter().map(|sums| value(&sums[op as usize], part)).collect())
             });
             series.insert(name.into(), Value::Object(over_time.collect()));
         }
         document.insert("series".into(), Value::Object(series));
         Value::Object(document)
+    }
+}
+
+impl Rows {
+    fn add(&mut self, number: u64, request: &Request, (submitted, way): (Time, &Way), now: Time, parts: [Time; PARTS]) {
+        let Request { arrival, offset, bytes, op, stream, .. } = *request;
+        let origin = self.origin;
+        self.done.push(RequestRow {
+            number,
+            stream,
+            op,
+            offset,
+            bytes,
+            arrival: arrival - origin,
+            submitted: submitted - origin,
+            flash_start: way.flash_start.map(|time| time - origin),
+            completion: now - origin,
+            gc_affected: way.gc_affected,
+            parts,
+        });
     }
 }
 
@@ -188,33 +212,53 @@ fn seconds(picoseconds: u128) -> f64 {
     picoseconds as f64 / 1e12
 }
 
+/// A number with its bits stirred (SplitMix64 by Steele, Lea and Flood), so that a sample does not beat with a load's rhythm.
+fn mixed(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::link::Transfer;
+    use wordline_firmware::Account;
 
-    fn of(document: &Value, op: &str, cause: &str) -> f64 {
-        document[op][cause].as_f64().unwrap() * 1e12
+    fn link(completion: Time) -> LinkCosts {
+        let data = Transfer { per: 1, ..Transfer::default() };
+        LinkCosts { command: 10, completion, data_in: data, data_out: data, ..LinkCosts::default() }
+    }
+
+    fn of(document: &Value, op: &str, part: &str) -> f64 {
+        document[op][part].as_f64().unwrap() * 1e12
     }
 
     #[test]
     fn the_parts_of_a_read_add_up() {
-        let mut split = Split::new(1, 0);
-        split.queued(0, 130);
+        let mut split = Split::new(link(25), 1, 0);
+        split.queued(0, 133);
         split.served(0, 150);
         let account = Account {
-            ready: 150,
-            started: 400,
-            collector: 200,
-            cells: 40,
-            bus_wait: 7,
-            merged: false,
-            overlaps: false,
+            start: 150,
+            end: 450,
+            bytes: 0,
+            die: [60, 0, 150],
+            space: 5,
+            wait_bus: 7,
+            bus: 13,
+            read: 40,
+            program: 0,
+            other: 20,
         };
-        split.done(0, 460, Some(account));
-        split.finished(0, Op::Read, 90, 120, 500);
+        split.done(0, 460);
+        let request = Request { arrival: 90, op: Op::Read, ..Request::default() };
+        split.finished(0, &request, 120, &Way::of(account), 500);
         let document = split.document();
-        let parts = [30.0, 10.0, 20.0, 0.0, 0.0, 50.0, 200.0, 7.0, 13.0, 40.0, 0.0, 40.0];
-        for ((_, name), part) in CAUSES.iter().zip(parts) {
+        let parts =
+            [30.0, 3.0 + 15.0, 10.0 + 25.0, 17.0, 0.0, 60.0, 0.0, 150.0, 5.0, 7.0, 13.0, 40.0, 0.0, 20.0, 10.0 + 5.0];
+        for ((_, name, _), part) in Part::ALL.iter().zip(parts) {
             assert!((of(&document, "read", name) - part).abs() < 1e-3, "{name}");
         }
         assert!((parts.iter().sum::<f64>() - (500.0 - 90.0)).abs() < 1e-9);
@@ -222,18 +266,19 @@ mod tests {
 
     #[test]
     fn intervals_double_and_keep_the_sums() {
-        let mut split = Split::new(1, 0);
+        let mut split = Split::new(link(0), 1, 0);
         for n in 0..1_000_u64 {
             let at = n * 1_000_000_000;
             split.queued(0, at);
             split.served(0, at);
-            split.done(0, at + 5, None);
-            split.finished(0, Op::Write, at, at, at + 5);
+            split.done(0, at + 5);
+            let request = Request { arrival: at, op: Op::Write, ..Request::default() };
+            split.finished(0, &request, at, &Way::default(), at + 5);
         }
         assert!(split.sums.len() <= MOST_INTERVALS);
         let document = split.document();
-        assert!((of(&document, "write", "buffer") - 5_000.0).abs() < 1e-3);
-        let list = document["series"]["write"]["buffer"].as_array().unwrap();
+        assert!((of(&document, "write", "wait_buffer") - 5_000.0).abs() < 1e-3);
+        let list = document["series"]["write"]["wait_buffer"].as_array().unwrap();
         assert_eq!(list.len(), split.sums.len());
         assert!((list.iter().map(|v| v.as_f64().unwrap()).sum::<f64>() * 1e12 - 5_000.0).abs() < 1e-3);
     }

@@ -31,12 +31,12 @@ impl Watch<'_> {
 
     /// A request got a slot.
     #[cold]
-    pub(crate) fn submitted(&mut self, slot: u32, now: Time, request: &Request) {
+    pub(crate) fn submitted(&mut self, drive: &mut Drive, slot: u32, now: Time, request: &Request) {
         if let Some(recording) = &mut self.recording {
             recording.submitted(slot, now, request);
         }
         if let Some(observation) = &mut self.observation {
-            observation.submitted(slot, now, request);
+            observation.submitted(drive, slot, now);
         }
     }
 
@@ -53,9 +53,6 @@ impl Watch<'_> {
             noted.services.clear();
             noted.passages.clear();
             noted.entries.clear();
-        }
-        if let Some(stops) = drive.stops() {
-            stops.clear();
         }
     }
 }

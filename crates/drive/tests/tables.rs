@@ -9,9 +9,9 @@ use std::path::Path;
 use std::rc::Rc;
 use wordline_base::{Op, Time};
 use wordline_drive::observe::{
-    BlockRow, ChannelTimes, DieTimes, IntervalRow, Observation, Part, PlaneTimes, RequestRow, Sink, UnitRow, Wanted,
-    PARTS,
+    BlockRow, ChannelTimes, DieTimes, IntervalRow, Observation, PlaneTimes, RequestRow, Sink, UnitRow, Wanted,
 };
+use wordline_drive::parts::{Part, PARTS};
 use wordline_drive::run::{run, run_watched, Ended, Watch};
 use wordline_drive::Drive;
 use wordline_workload::{Load, LoadFile};
@@ -236,6 +236,7 @@ fn tables_agree_with_the_results() {
         let jobs = load(&unseen, &mixed());
         run(&mut unseen, jobs, &mut |_| true).expect("no rule is broken");
         let mut seen = drive(&text, 1);
+        seen.split_time(true);
         let (rows, ended) = watched(&mut seen, &mixed(), ALL, true);
         assert!(!ended.interrupted);
         assert_eq!(seen.metrics, unseen.metrics, "{name}: to look at a run changes nothing");
@@ -270,6 +271,13 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
             let Some(told) = histogram.quantile(q) else { continue };
             let exact = latencies[(q * latencies.len() as f64).ceil() as usize - 1];
             assert!(told >= exact && told - exact <= exact / 256 + 1, "{name}: {q} {told} {exact}");
+        }
+    }
+    let split = drive.split().expect("it was asked").document();
+    for (op, name_of) in [(Op::Read, "read"), (Op::Write, "write")] {
+        for (part, key, _) in Part::ALL {
+            let of_rows: Time = requests.iter().filter(|row| row.op == op).map(|row| row.parts[part as usize]).sum();
+            assert_eq!(split[name_of][key], json!(of_rows as f64 / 1e12), "{name}: {key} of {name_of}s");
         }
     }
     // The rest that cannot be told is small.

@@ -4,6 +4,7 @@
 //! its number: the die, or behind all dies the die again for the lane beside.
 
 use crate::geometry::Geometry;
+use crate::spending::{Spending, Spent};
 use serde::{Deserialize, Serialize};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
@@ -54,10 +55,21 @@ pub struct Logged {
     pub entry: Entry,
 }
 
+/// What to record of what the dies do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Every use of the bus and of the cells, as an entry.
+    pub entries: bool,
+    /// How the time of each command is spent.
+    pub spending: bool,
+}
+
 /// The log of a drive's flash.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Recorder {
+    wants: Recorded,
     entries: Vec<Logged>,
+    spending: Spending,
     started: u64,
     /// By lane: the number of the current command, and of the one before.
     current: Vec<[u64; 2]>,
@@ -65,7 +77,9 @@ struct Recorder {
 
 /// The recorder as a die's lane sees it.
 struct LaneLog<'a> {
+    wants: Recorded,
     entries: &'a mut Vec<Logged>,
+    spending: &'a mut Spending,
     commands: [u64; 2],
     die: u32,
 }
@@ -73,7 +87,12 @@ struct LaneLog<'a> {
 impl Log for LaneLog<'_> {
     fn enter(&mut self, entry: &Entry) {
         let command = self.commands[usize::from(entry.held)];
-        self.entries.push(Logged { die: self.die, command, entry: *entry });
+        if self.wants.spending {
+            self.spending.add(self.die, command, entry);
+        }
+        if self.wants.entries {
+            self.entries.push(Logged { die: self.die, command, entry: *entry });
+        }
     }
 }
 
@@ -136,7 +155,8 @@ macro_rules! around {
             }
             Some(recorder) => {
                 let commands = recorder.current[lane as usize];
-                let mut log = LaneLog { entries: &mut recorder.entries, commands, die };
+                let (wants, entries, spending) = (recorder.wants, &mut recorder.entries, &mut recorder.spending);
+                let mut log = LaneLog { wants, entries, spending, commands, die };
                 let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut log };
                 $call
             }
@@ -260,10 +280,25 @@ impl Flash {
         sum
     }
 
-    /// Starts or ends recording what the dies do.
-    pub fn record(&mut self, on: bool) {
-        let lanes = self.due.len();
-        self.recorder = on.then(|| Box::new(Recorder { current: vec![[0; 2]; lanes], ..Recorder::default() }));
+    /// Starts or ends recording what the dies do; while something is recorded, what is wanted may change.
+    pub fn record(&mut self, wants: Recorded) {
+        if wants == Recorded::default() {
+            self.recorder = None;
+            return;
+        }
+        let (lanes, dies) = (self.due.len(), self.dies as usize);
+        let fresh = || {
+            let (entries, spending) = (Vec::new(), Spending::new(dies));
+            Box::new(Recorder { wants, entries, spending, started: 0, current: vec![[0; 2]; lanes] })
+        };
+        self.recorder.get_or_insert_with(fresh).wants = wants;
+    }
+
+    /// How the time of one of the last commands that a lane began was spent so far, while that is recorded.
+    #[inline]
+    #[must_use]
+    pub fn spent(&self, lane: u32, command: u64) -> Option<&Spent> {
+        self.recorder.as_ref().and_then(|recorder| recorder.spending.of(lane, command))
     }
 
     /// What was recorded since the last call; the caller drains it.
@@ -278,11 +313,12 @@ impl Flash {
     }
 
     #[inline]
-    fn number(&mut self, lane: u32) {
+    fn number(&mut self, now: Time, lane: u32) {
         if let Some(recorder) = &mut self.recorder {
             recorder.started += 1;
             let commands = &mut recorder.current[lane as usize];
             *commands = [recorder.started, commands[0]];
+            recorder.spending.begin(lane, recorder.started, now);
         }
     }
 
@@ -371,7 +407,7 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        self.number(lane);
+        self.number(now, lane);
         let which = if lane >= self.dies { Lane::Aside } else { Lane::Main };
         let begun = around!(self, now, lane, |package, die, around| package.begin(die, which, command, around));
         match begun {
@@ -395,7 +431,7 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        self.number(die);
+        self.number(now, die);
         match around!(self, now, die, |package, at, around| package.follow(at, command, around)) {
             Ok(time) => {
                 self.set_due(die, time, agenda);

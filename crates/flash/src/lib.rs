@@ -5,11 +5,13 @@
 mod array;
 mod geometry;
 mod parts;
+mod spending;
 pub mod timeline;
 pub mod unit;
 
-pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress};
+pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress, Recorded};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
+pub use spending::Spent;
 pub use wordline_nand::energy::{Energy, EnergyConfig};
 pub use wordline_nand::interface::Interface;
 pub use wordline_nand::reliability::{Reliability, ReliabilityConfig};

@@ -2,9 +2,8 @@
 
 use crate::column::Column;
 use wordline_base::{Op, Time};
-use wordline_drive::observe::{
-    BlockRow, ChannelTimes, DieTimes, IntervalRow, Part, PlaneTimes, RequestRow, UnitRow, PARTS,
-};
+use wordline_drive::observe::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, UnitRow};
+use wordline_drive::parts::Part;
 use wordline_drive::result::QUANTILES;
 use wordline_firmware::policy::arbiter::{Class, CLASSES};
 
@@ -18,37 +17,6 @@ fn us(time: Time) -> f64 {
 fn s(time: Time) -> f64 {
     time as f64 / 1e12
 }
-
-/// The parts of a request's latency after the waiting for a slot.
-const PARTS_OF_SERVICE: [(Part, &str, &str); PARTS - 1] = [
-    (Part::WaitLink, "wait_link_us", "waiting for the host's link, in both directions"),
-    (Part::Link, "link_us", "on the host's link: command, data, completion, and the latency of the link itself"),
-    (Part::WaitDispatch, "wait_dispatch_us", "in the drive, before dispatch took it up"),
-    (
-        Part::WaitBuffer,
-        "wait_buffer_us",
-        "waiting for room in the write buffer; of a flush, until the buffer was in flash",
-    ),
-    (Part::WaitDieRead, "wait_die_read_us", "waiting for a die while reads of the host held it"),
-    (Part::WaitDieWrite, "wait_die_write_us", "waiting for a die while writes of the host held it"),
-    (Part::WaitDieGc, "wait_die_gc_us", "waiting for a die while garbage collection held it"),
-    (
-        Part::WaitSpace,
-        "wait_space_us",
-        "waiting while the die that then took it was idle: for a free page, for company to fill a page, or for its turn",
-    ),
-    (Part::WaitBus, "wait_bus_us", "its command was ready and waited for the bus of the channel (contention)"),
-    (Part::Bus, "bus_us", "its command, addresses and data on the bus of the channel"),
-    (Part::ArrayRead, "array_read_us", "the cells were read"),
-    (Part::ArrayProgram, "array_program_us", "the cells were programmed"),
-    (
-        Part::DieOther,
-        "die_other_us",
-        "its command was in the die, but neither on the bus nor in the cells: registers, the address of another plane, the page \
-         before in cache mode, a suspension",
-    ),
-    (Part::Other, "other_us", "the rest: above all, the data had moved while it waited, and it began to wait anew"),
-];
 
 pub(crate) fn requests() -> Vec<Column<RequestRow>> {
     let mut columns = vec![
@@ -83,8 +51,10 @@ pub(crate) fn requests() -> Vec<Column<RequestRow>> {
         )
         .varied(),
     ];
-    for (part, name, doc) in PARTS_OF_SERVICE {
-        columns.push(Column::f64(name, doc, move |r: &RequestRow| us(r.parts[part as usize])));
+    // All but the waiting for a slot, which is before the service.
+    for (part, name, doc) in Part::ALL.into_iter().skip(1) {
+        let time = move |r: &RequestRow| us(r.parts[part as usize]);
+        columns.push(Column::f64(&format!("{name}_us"), doc, time));
     }
     columns
 }

@@ -12,7 +12,7 @@ use parquet::schema::types::ColumnPath;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{sync_channel, SyncSender};
+use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow, Wanted, SHORTEST_INTERVAL,
@@ -22,10 +22,10 @@ use wordline_drive::observe::{
 pub const NAMES: [&str; 6] = ["requests", "intervals", "channels", "dies", "planes", "blocks"];
 
 /// Rows that go to the other thread at a time, and rows of a group in a file.
-const BATCH: usize = 1 << 14;
+const BATCH: usize = 1 << 9;
 const GROUP: usize = 1 << 17;
 /// Batches that wait for the other thread before the run does.
-const PENDING: usize = 4;
+const PENDING: usize = 256;
 
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
@@ -287,6 +287,7 @@ fn write<R>(table: &mut Option<Table<R>>, rows: &[R]) {
 pub struct Tables {
     thread: Option<JoinHandle<Files>>,
     sender: Option<SyncSender<Rows>>,
+    emptied: Option<Receiver<Vec<RequestRow>>>,
 }
 
 impl Tables {
@@ -298,11 +299,18 @@ impl Tables {
         fs::create_dir_all(directory).map_err(|error| TableError::Io { path: directory.to_owned(), error })?;
         let mut files = Files::open(directory, wanted)?;
         let (sender, receiver) = sync_channel::<Rows>(PENDING);
+        let (give_back, emptied) = channel();
         let thread = thread::spawn(move || {
-            receiver.iter().for_each(|rows| files.write(&rows));
+            for rows in receiver {
+                files.write(&rows);
+                if let Rows::Requests(rows) = rows {
+                    // Whoever gathers rows may be done.
+                    let _ = give_back.send(rows);
+                }
+            }
             files
         });
-        Ok(Self { thread: Some(thread), sender: Some(sender) })
+        Ok(Self { thread: Some(thread), sender: Some(sender), emptied: Some(emptied) })
     }
 
     /// Where the rows go. What it still holds is written when it is dropped.
@@ -310,9 +318,11 @@ impl Tables {
     /// # Panics
     /// When it is asked for twice.
     pub fn sink(&mut self) -> Box<dyn Sink> {
-        let sender = self.sender.take().expect("a run has one place for its rows");
+        let parts = self.sender.take().zip(self.emptied.take());
+        let (sender, emptied) = parts.expect("a run has one place for its rows");
         Box::new(Gathered {
             sender,
+            emptied,
             requests: Vec::new(),
             intervals: Vec::new(),
             channels: Vec::new(),
@@ -348,6 +358,8 @@ impl Drop for Tables {
 /// Rows that wait to be enough.
 struct Gathered {
     sender: SyncSender<Rows>,
+    /// Room of rows that are written, to be used again.
+    emptied: Receiver<Vec<RequestRow>>,
     requests: Vec<RequestRow>,
     intervals: Vec<IntervalRow>,
     channels: Vec<UnitRow<ChannelTimes>>,
@@ -368,7 +380,12 @@ fn gather<R: Clone>(sender: &SyncSender<Rows>, rows: &mut Vec<R>, row: &R, pack:
 
 impl Sink for Gathered {
     fn request(&mut self, row: &RequestRow) {
-        gather(&self.sender, &mut self.requests, row, Rows::Requests);
+        self.requests.push(*row);
+        if self.requests.len() == BATCH {
+            let mut fresh = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
+            fresh.clear();
+            let _ = self.sender.send(Rows::Requests(std::mem::replace(&mut self.requests, fresh)));
+        }
     }
 
     fn interval(&mut self, row: &IntervalRow) {

@@ -5,6 +5,7 @@ use crate::activity::Activity;
 use crate::metrics::Metrics;
 use crate::split::Split;
 use wordline_base::Time;
+use wordline_firmware::Noting;
 use wordline_flash::{Energy, WearCounts};
 
 impl Drive {
@@ -22,8 +23,8 @@ impl Drive {
         let activity = Activity::new(&self.kernel, self.now);
         self.activity_due = activity.due();
         self.activity = Some(Box::new(activity));
-        if self.split.is_some() {
-            self.split_time(true);
+        if let Some(split) = &mut self.split {
+            split.restart(self.now);
         }
     }
 
@@ -33,8 +34,14 @@ impl Drive {
     /// While requests are in flight.
     pub fn split_time(&mut self, on: bool) {
         assert_eq!(self.in_flight(), 0, "requests are in flight");
-        self.kernel.keep_accounts(if on { self.slots.len() } else { 0 });
-        self.split = on.then(|| Box::new(Split::new(self.slots.len(), self.now)));
+        let noting = self.kernel.noting();
+        self.kernel.record(Noting { accounts: if on { self.slots.len() as u32 } else { 0 }, ..noting });
+        self.split = on.then(|| Box::new(Split::new(self.link, self.slots.len(), self.now)));
+    }
+
+    /// Where the time of requests goes, while that is asked.
+    pub(crate) fn split_mut(&mut self) -> Option<&mut Split> {
+        self.split.as_deref_mut()
     }
 
     /// Where the time of requests went, if that was asked.

@@ -3,25 +3,20 @@
 //! The drive and its firmware note what happens in a step, and after each step it is read here and forgotten: memory is constant
 //! but for what is under way. A run that nobody looks at pays nothing for it.
 
-mod commands;
-mod history;
-mod paths;
 mod periods;
 mod rows;
 mod units;
 
-pub use rows::{BlockRow, ChannelTimes, DieTimes, IntervalRow, Part, PlaneTimes, RequestRow, Sink, UnitRow, PARTS};
+pub use rows::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow};
 
-use crate::drive::{Drive, Stage};
-use commands::Commands;
-use paths::Paths;
+use crate::drive::Drive;
 use periods::Periods;
 use std::fmt;
 use units::Units;
 use wordline_base::time::MS;
-use wordline_base::{Request, Time};
+use wordline_base::Time;
 use wordline_firmware::blocks::Status;
-use wordline_firmware::{Noted, Noting, Passage};
+use wordline_firmware::Noting;
 
 /// The shortest interval: with shorter ones, too many would be open at a time.
 pub const SHORTEST_INTERVAL: Time = MS / 100;
@@ -69,12 +64,11 @@ impl Wanted {
 pub struct Observation {
     wanted: Wanted,
     sink: Box<dyn Sink>,
-    origin: Time,
     /// When the current interval began, and when it ends.
     from: Time,
     due: Time,
-    commands: Commands,
-    paths: Option<Paths>,
+    /// Whether the drive was asked for the time of requests only for these tables.
+    asked: bool,
     units: Option<Units>,
     periods: Option<Periods>,
 }
@@ -95,22 +89,23 @@ impl Observation {
         // Before counters are told by difference they begin anew.
         drive.start_measuring();
         let origin = drive.now();
-        let dies = drive.kernel().flash().geometry().dies();
-        let (queues, depth) = drive.queues();
-        let paths = wanted.requests.then(|| Paths::new(*drive.link(), queues * depth, dies, wanted.sample));
+        let asked = wanted.requests && drive.split().is_none();
+        if asked {
+            drive.split_time(true);
+        }
+        if let Some(split) = drive.split_mut().filter(|_| wanted.requests) {
+            split.make_rows(origin, wanted.sample);
+        }
         let observation = Self {
             wanted,
             sink,
-            origin,
             from: origin,
             due: if wanted.intervals || wanted.units() { origin + wanted.interval } else { Time::MAX },
-            commands: Commands::new(dies),
-            paths,
+            asked,
             units: wanted.units().then(|| Units::new(drive, wanted)),
             periods: wanted.intervals.then(|| Periods::new(drive)),
         };
-        drive.note_stops(wanted.requests);
-        observation.note_passages(drive, wanted.requests || wanted.units());
+        observation.note_passages(drive, wanted.units());
         observation
     }
 
@@ -160,9 +155,9 @@ impl Observation {
     }
 
     /// A request got a slot.
-    pub(crate) fn submitted(&mut self, slot: u32, now: Time, request: &Request) {
-        if let Some(paths) = &mut self.paths {
-            paths.submitted(slot, now, request);
+    pub(crate) fn submitted(&mut self, drive: &mut Drive, slot: u32, now: Time) {
+        if let Some(split) = drive.split_mut() {
+            split.number(slot);
         }
         if let Some(periods) = &mut self.periods {
             periods.submitted(now);
@@ -171,58 +166,38 @@ impl Observation {
 
     /// The drive has made a step: reads what it noted.
     pub(crate) fn after(&mut self, drive: &mut Drive) {
-        let now = drive.now();
-        // When a request was taken up is known before its operations, and what they did before it is done.
-        self.stops(drive, now, false);
-        if let Some(noted) = drive.kernel_mut().0.noted() {
-            self.read(&noted, now);
+        if let Some(units) = &mut self.units {
+            let now = drive.now();
+            if let Some(noted) = drive.kernel_mut().0.noted() {
+                units.read(&noted, now);
+            }
         }
-        self.stops(drive, now, true);
-        for completion in drive.completions().iter() {
-            if let Some(row) = self.paths.as_mut().and_then(|paths| paths.completed(completion, self.origin)) {
-                self.sink.request(&row);
-            }
-            if let Some(periods) = &mut self.periods {
-                periods.completed(completion);
-            }
+        if drive.completions().is_empty() {
+            return;
+        }
+        self.requests(drive);
+        if let Some(periods) = &mut self.periods {
+            drive.completions().iter().for_each(|completion| periods.completed(completion));
         }
     }
 
-    fn stops(&mut self, drive: &mut Drive, now: Time, done: bool) {
-        if let (Some(paths), Some(stops)) = (&mut self.paths, drive.stops()) {
-            for &stop in stops.iter().filter(|stop| (stop.stage == Stage::Done) == done) {
-                paths.stop(stop, now);
-            }
-        }
-    }
-
-    /// Commands are known before what they did, and that before what has come of them.
-    fn read(&mut self, noted: &Noted<'_>, now: Time) {
-        for passage in noted.passages.iter() {
-            if let Passage::Begun { lane, command, class, .. } = *passage {
-                self.commands.begin(lane, command, class, now);
-            }
-        }
-        for logged in noted.entries.iter() {
-            let class = self.commands.add(logged);
-            if let (Some(units), Some(class)) = (&mut self.units, class) {
-                units.add(logged, class);
-            }
-        }
-        for passage in noted.passages.iter() {
-            if let Some(units) = &mut self.units {
-                units.pass(passage, now);
-            }
-            if let Some(paths) = &mut self.paths {
-                paths.pass(passage, now, &mut self.commands);
-            }
+    fn requests(&mut self, drive: &mut Drive) {
+        if let Some(rows) = drive.split_mut().and_then(|split| split.rows()) {
+            rows.iter().for_each(|row| self.sink.request(row));
+            rows.clear();
         }
     }
 
     /// The run is over, or was cut off: writes all that is left.
     pub fn finish(mut self, drive: &mut Drive) {
         let now = drive.now();
-        drive.note_stops(false);
+        self.requests(drive);
+        if let Some(split) = drive.split_mut() {
+            split.end_rows();
+        }
+        if self.asked && drive.in_flight() == 0 {
+            drive.split_time(false);
+        }
         self.note_passages(drive, false);
         self.before(drive, now);
         if now > self.from && self.due < Time::MAX {

@@ -1,47 +1,9 @@
 //! The rows of the tables, as plain data. Times are in picoseconds, points in time since the start of the run.
 
+use crate::parts::PARTS;
 use crate::result::QUANTILES;
 use wordline_base::{Op, Time};
 use wordline_firmware::policy::arbiter::CLASSES;
-
-/// What the latency of a request is made of. The parts follow its way; those within the flash are of the operation that ended last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Part {
-    /// Before a queue slot.
-    Waiting,
-    /// For the link, in both directions.
-    WaitLink,
-    /// On the link: command, data, completion.
-    Link,
-    /// In the drive, until dispatch takes it up.
-    WaitDispatch,
-    /// For room in the write buffer; a flush, for the buffer to be in flash.
-    WaitBuffer,
-    /// For a die that is taken by reads of the host.
-    WaitDieRead,
-    /// For a die that is taken by writes of the host.
-    WaitDieWrite,
-    /// For a die that is taken by the collector.
-    WaitDieGc,
-    /// For a die that is free: it has no page to give, the page waits for company, or a turn.
-    WaitSpace,
-    /// The command waits for the bus of the channel.
-    WaitBus,
-    /// The command is on the bus.
-    Bus,
-    /// The cells are read.
-    ArrayRead,
-    /// The cells are programmed.
-    ArrayProgram,
-    /// The die is at something else: registers, another plane's address, the page before in cache mode, a suspension.
-    DieOther,
-    /// What is left: mostly, the data had moved and were looked for anew.
-    Other,
-}
-
-/// How many parts there are.
-pub const PARTS: usize = 15;
 
 /// A request that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +28,7 @@ pub struct RequestRow {
     pub completion: Time,
     /// Whether one of its operations waited for a die that the collector held.
     pub gc_affected: bool,
-    /// The parts of its latency, by [`Part`]; they add up to it.
+    /// The parts of its latency, by [`Part`](crate::parts::Part); they add up to it.
     pub parts: [Time; PARTS],
 }
 

@@ -8,9 +8,12 @@ use crate::drive::Drive;
 use std::collections::VecDeque;
 use wordline_base::Time;
 use wordline_firmware::policy::arbiter::{Class, CLASSES};
-use wordline_firmware::Passage;
+use wordline_firmware::{Noted, Passage};
 use wordline_flash::log::{Stage, What};
 use wordline_flash::{Geometry, Kind, Logged};
+
+/// Commands of a lane that the flash may still tell of: in cache mode, the current, the one before, and the one that has just ended.
+const KEPT: usize = 4;
 
 /// An interval that is not written yet.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +33,8 @@ pub(super) struct Units {
     open: VecDeque<Open>,
     /// Emptied, to be used again.
     spare: Vec<Open>,
+    /// By lane: the latest commands, with whose they are, newest first.
+    classes: Vec<[(u64, Class); KEPT]>,
     /// By die: when the oldest of its commands that run began, and the newest.
     running: Vec<Option<(Time, Time)>>,
     /// By die: how long it was taken up to the end of the last interval.
@@ -46,6 +51,7 @@ impl Units {
             origin: now,
             open: VecDeque::new(),
             spare: Vec::new(),
+            classes: vec![[(0, Class::HostRead); KEPT]; 2 * geometry.dies() as usize],
             running: vec![None; geometry.dies() as usize],
             occupied: (0..geometry.dies()).map(|die| drive.kernel().occupied(die, now)).collect(),
         }
@@ -83,8 +89,27 @@ impl Units {
         }
     }
 
+    /// Reads what the firmware noted. Commands are known before what they did, and that before what has come of them.
+    pub fn read(&mut self, noted: &Noted<'_>, now: Time) {
+        for passage in noted.passages.iter() {
+            if let Passage::Begun { lane, command, class, .. } = *passage {
+                let known = &mut self.classes[lane as usize];
+                known.rotate_right(1);
+                known[0] = (command, class);
+            }
+        }
+        for logged in noted.entries.iter() {
+            let (die, dies) = (logged.die as usize, self.running.len());
+            let mut known = self.classes[die].iter().chain(&self.classes[dies + die]);
+            if let Some(&(_, class)) = known.find(|(command, _)| *command == logged.command) {
+                self.add(logged, class);
+            }
+        }
+        noted.passages.iter().for_each(|passage| self.pass(passage, now));
+    }
+
     /// A step of a command.
-    pub fn pass(&mut self, passage: &Passage, now: Time) {
+    fn pass(&mut self, passage: &Passage, now: Time) {
         match *passage {
             Passage::Begun { lane, class, kind, planes, .. } => {
                 let dies = self.geometry.dies();
@@ -104,12 +129,11 @@ impl Units {
                 }
             }
             Passage::Idle { die } => self.running[die as usize] = None,
-            Passage::Bound { .. } | Passage::Ended { .. } => {}
         }
     }
 
     /// A use of bus or cells is over.
-    pub fn add(&mut self, logged: &Logged, class: Class) {
+    fn add(&mut self, logged: &Logged, class: Class) {
         let (die, entry) = (logged.die as usize, &logged.entry);
         let channel = die / self.geometry.dies_per_channel() as usize;
         match entry.what {

@@ -1,154 +1,189 @@
-//! Accounts: for how long the collector held a die, and where the time of a host operation went.
+//! Accounts: where the time of the host's operations went.
 //!
-//! The first is always kept, at the price of an addition for each command of the collector. The second is kept on request, and only
-//! the last operation of each request is remembered: it is the one that the request waited for.
+//! Kept on request. An operation waits for a die, which is told by what the die did in that time, and is carried by a command, whose
+//! time the flash adds up. Of each request the operation that ended last is remembered: it is the one that the request waited for.
 
-use super::{Die, Kernel};
+use super::history::{History, HOLDERS};
+use super::Kernel;
 use crate::ops::FlashOp;
-use crate::policy::placement::Constraint;
-use serde::{Deserialize, Serialize};
+use crate::policy::arbiter::Class;
 use wordline_base::Time;
+use wordline_flash::Spent;
 
-/// Where the time of a flash operation went, all in picoseconds.
+/// Where the time of a flash operation went, in picoseconds: from when it came to wait, but not before its request was taken up, to its
+/// end. The parts add up to the time in between, but for an operation that began to wait anew because its data had moved: they may
+/// then be less. A partial write's read of old data is part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// When it came to wait.
-    pub ready: Time,
-    /// When its command began.
-    pub started: Time,
-    /// Of the time in between, how long the collector held the die. A write that may go to several dies waits for all of them: the time
-    /// counts by the share of the drive's dies that the collector held.
-    pub collector: Time,
-    /// Of the command, the time in the cells and registers.
-    pub cells: Time,
-    /// Of the command, the time in which it waited for the bus.
-    pub bus_wait: Time,
-    /// Whether it writes what a read of old data completed.
-    pub merged: bool,
-    /// Whether commands of its die may overlap, so that only the whole time is known.
-    pub overlaps: bool,
+    /// Since when it waited.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// Bytes that it read for the host.
+    pub bytes: u32,
+    /// It waited while the die was taken by reads of the host, by its writes, by the collector.
+    pub die: [Time; HOLDERS],
+    /// It waited for a die that was free: it had no page to give, the page waited for company, or a turn.
+    pub space: Time,
+    /// Its command waited for the bus.
+    pub wait_bus: Time,
+    /// Its command was on the bus.
+    pub bus: Time,
+    /// Cells were read.
+    pub read: Time,
+    /// Cells were programmed.
+    pub program: Time,
+    /// Its command ran otherwise: registers, another plane's address, the page before in cache mode, a suspension.
+    pub other: Time,
 }
 
-/// How a die was when its command began.
+impl Account {
+    /// All parts together.
+    #[must_use]
+    pub fn sum(&self) -> Time {
+        let Self { die, space, wait_bus, bus, read, program, other, .. } = self;
+        die.iter().sum::<Time>() + space + wait_bus + bus + read + program + other
+    }
+
+    /// Adds what its command did, which has left at `now`.
+    fn serve(&mut self, spent: &Spent, now: Time) {
+        let mut left = now - spent.begun;
+        // In cache mode bus and cells may work for one command at the same time: such time is the bus's.
+        let told = [
+            (&mut self.bus, spent.bus),
+            (&mut self.read, spent.read),
+            (&mut self.program, spent.program),
+            (&mut self.wait_bus, spent.wait_bus),
+        ];
+        for (part, time) in told {
+            let time = time.min(left);
+            *part += time;
+            left -= time;
+        }
+        self.other += left;
+    }
+}
+
+/// The way of a request through the flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    served: Time,
+    /// When a command first began for it, if one did.
+    pub flash_start: Option<Time>,
+    /// Whether one of its operations waited for a die that the collector held.
+    pub gc_affected: bool,
+    /// Its operation that ended last, if one was carried by a command.
+    pub last: Option<Account>,
+}
+
+impl Way {
+    /// A way that ended with such an operation.
+    #[must_use]
+    pub fn of(last: Account) -> Self {
+        Self { last: Some(last), ..Self::default() }
+    }
+}
+
+/// An operation on its way.
 #[derive(Clone, Copy, Debug, Default)]
-struct Begin {
-    cells: Time,
-    bus_wait: Time,
-    /// As [`Holdings::mean`].
-    held_of_all: Time,
+struct Trail {
+    /// Whether it has read old data and goes on.
+    goes_on: bool,
+    lane: u32,
+    /// The command that carries it; 0 before one does.
+    command: u64,
+    account: Account,
 }
 
-/// How things were when an operation came to wait.
-#[derive(Clone, Copy, Debug, Default)]
-struct Open {
-    /// How long the collector had held its die, or the dies on average.
-    held: Time,
-    /// Whether it waits for any of several dies.
-    anywhere: bool,
-}
-
-/// The accounts of host operations.
+/// The accounts of the host's operations.
 #[derive(Clone, Debug)]
 pub(super) struct Accounts {
     /// By operation.
-    opens: Vec<Open>,
+    trails: Vec<Trail>,
     /// By die.
-    begins: Vec<Begin>,
+    histories: Vec<History>,
     /// By request.
-    last: Vec<Option<Account>>,
+    ways: Vec<Way>,
 }
 
-/// How long the collector held the dies of the drive.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Holdings {
-    dies: u32,
-    since: Time,
-    /// Dies times time.
-    sum: u128,
-}
-
-impl Holdings {
-    /// A die joins those that the collector holds, or leaves them.
-    #[inline]
-    pub(super) fn change(&mut self, now: Time, joins: bool) {
-        self.sum += u128::from(self.dies) * u128::from(now - self.since);
-        self.since = now;
-        self.dies = if joins { self.dies + 1 } else { self.dies - 1 };
+impl Accounts {
+    pub fn new(requests: usize, dies: usize) -> Self {
+        Self { trails: Vec::new(), histories: vec![History::default(); dies], ways: vec![Way::default(); requests] }
     }
 
-    /// The time up to `now`, on average over all dies.
-    fn mean(&self, now: Time, dies: usize) -> Time {
-        ((self.sum + u128::from(self.dies) * u128::from(now - self.since)) / dies as u128) as Time
+    /// A lane has begun a command.
+    pub fn begin(&mut self, lane: u32, class: Class, now: Time) {
+        if let Some(history) = self.histories.get_mut(lane as usize) {
+            history.take(now, class);
+        }
     }
-}
 
-impl Die {
-    /// How long the collector has held it up to `now`.
-    fn held(&self, now: Time) -> Time {
-        let current = if self.busy && !self.class.is_host() { now - self.since } else { 0 };
-        self.held + current
+    /// A die has nothing more to do.
+    pub fn leave(&mut self, die: u32, now: Time) {
+        self.histories[die as usize].leave(now);
+    }
+
+    /// A command that a lane has just begun carries an operation.
+    pub fn bind(&mut self, (lane, command): (u32, u64), operation: u32, op: &FlashOp, now: Time) {
+        let at = operation as usize;
+        // It grows with the slab of operations, and no further.
+        if at >= self.trails.len() {
+            self.trails.resize(at + 1, Trail::default());
+        }
+        let trail = &mut self.trails[at];
+        let Some(way) = self.ways.get_mut(op.owner as usize) else {
+            *trail = Trail::default();
+            return;
+        };
+        way.flash_start.get_or_insert(now);
+        let from = op.ready.max(way.served);
+        // A write that another was put into was there before this request: what it had done is not of this way.
+        if !trail.goes_on || trail.account.start < way.served {
+            *trail = Trail { account: Account { start: from, ..Account::default() }, ..Trail::default() };
+        }
+        (trail.lane, trail.command) = (lane, command);
+        let dies = self.histories.len();
+        let held: [Time; HOLDERS] = self.histories[lane as usize % dies].between(from, now);
+        let account = &mut trail.account;
+        account.die.iter_mut().zip(held).for_each(|(sum, time)| *sum += time);
+        account.space += now - from - held.iter().sum::<Time>();
     }
 }
 
 impl Kernel {
-    /// For how long the collector's commands have held a die up to `now`, in picoseconds, suspensions included.
-    #[must_use]
-    pub fn held_by_collector(&self, die: u32, now: Time) -> Time {
-        self.dies[die as usize].held(now)
-    }
-
-    /// Keeps the accounts of host operations, for `requests` requests at a time; 0 ends that.
-    pub fn keep_accounts(&mut self, requests: usize) {
-        let begins = vec![Begin::default(); self.dies.len()];
-        self.accounts =
-            (requests > 0).then(|| Box::new(Accounts { opens: Vec::new(), begins, last: vec![None; requests] }));
-    }
-
-    /// The account of the operation of a request that ended last, since the last call.
+    /// A request is taken up, with a number of its own among those under way: its accounts begin.
     #[inline]
-    pub fn take_account(&mut self, request: u32) -> Option<Account> {
-        self.accounts.as_mut()?.last[request as usize].take()
-    }
-
-    /// An operation comes to wait where `constraint` says.
-    pub(super) fn open_account(&mut self, slot: u32, constraint: Constraint) {
-        let held = match constraint {
-            Constraint::Plane(plane) => self.dies[self.planes_per_die.quotient(plane) as usize].held(self.now),
-            _ => self.holdings.mean(self.now, self.dies.len()),
-        };
-        let Some(accounts) = &mut self.accounts else { return };
-        // It grows with the slab of operations, and no further.
-        if accounts.opens.len() <= slot as usize {
-            accounts.opens.resize(slot as usize + 1, Open::default());
-        }
-        accounts.opens[slot as usize] = Open { held, anywhere: !matches!(constraint, Constraint::Plane(_)) };
-    }
-
-    /// A command begins on a die.
-    pub(super) fn begin_account(&mut self, die: u32) {
-        let held_of_all = self.holdings.mean(self.now, self.dies.len());
-        let (cells, bus_wait) = self.flash.die_progress(die);
-        if let Some(accounts) = &mut self.accounts {
-            accounts.begins[die as usize] = Begin { cells, bus_wait, held_of_all };
+    pub fn begin_way(&mut self, request: u32, now: Time) {
+        if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
+            accounts.ways[request as usize] = Way { served: now, ..Way::default() };
         }
     }
 
-    /// A command of a die has ended that did `op` for the host. The times booked for a command end with it.
-    pub(super) fn close_account(&mut self, die: u32, slot: u32, op: &FlashOp) {
-        let (cells, bus_wait) = self.flash.die_progress(die);
-        let state = &self.dies[die as usize];
-        let Some(accounts) = &mut self.accounts else { return };
-        let Some(last) = accounts.last.get_mut(op.owner as usize) else { return };
-        let (begin, open) = (accounts.begins[die as usize], accounts.opens[slot as usize]);
-        let held = if open.anywhere { begin.held_of_all } else { state.held };
-        *last = Some(Account {
-            ready: op.ready,
-            started: state.since,
-            collector: held.saturating_sub(open.held),
-            cells: cells - begin.cells,
-            bus_wait: bus_wait - begin.bus_wait,
-            merged: op.merge,
-            overlaps: self.attentive,
-        });
+    /// The way of a request so far, while accounts are kept.
+    #[inline]
+    #[must_use]
+    pub fn way(&self, request: u32) -> Option<&Way> {
+        self.notes.as_ref()?.accounts.as_ref()?.ways.get(request as usize)
+    }
+
+    /// An operation has left its command; a partial write may go on after its read, with the same number.
+    pub(super) fn close_account(&mut self, operation: u32, op: &FlashOp, goes_on: bool, gc_affected: bool) {
+        let now = self.now;
+        let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) else { return };
+        let Some(trail) = accounts.trails.get_mut(operation as usize) else { return };
+        // Without a command of its own it left before one carried it.
+        let ran = std::mem::take(&mut trail.command);
+        if ran != 0 {
+            if let Some(spent) = self.flash.spent(trail.lane, ran) {
+                trail.account.serve(spent, now);
+            }
+        }
+        trail.goes_on = goes_on && ran != 0;
+        let Some(way) = accounts.ways.get_mut(op.owner as usize) else { return };
+        way.gc_affected |= gc_affected;
+        if ran != 0 && !goes_on {
+            let bytes = if op.class == Class::HostRead { op.bytes } else { 0 };
+            way.last = Some(Account { end: now, bytes, ..trail.account });
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Completion: the command of a die has ended, and its operations go back to their tasks.
 
-use super::{Fault, HostDone, Kernel, Passage};
+use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, NONE};
 use crate::policy::arbiter::Class;
 use wordline_base::Time;
@@ -19,13 +19,11 @@ impl Kernel {
         state.occupied[class as usize] += self.now - state.since;
         if !class.is_host() {
             state.collector_end = self.now;
-            state.held += self.now - state.since;
-            self.holdings.change(self.now, false);
         }
         if self.notes.is_some() {
-            self.pass(Passage::Idle { die });
+            self.witness_idle(die);
         }
-        self.hand_back(die, class, &pages[..count], collector_end)?;
+        self.hand_back(class, &pages[..count], collector_end)?;
         self.mark(die);
         // A shared write may have waited for any die.
         self.shared_dirty |= self.shared_waiting != [0; 2] && !self.dies[die as usize].queued;
@@ -34,13 +32,7 @@ impl Kernel {
 
     /// Gives the operations of a command back to their tasks. The collector had let go of the die at `collector_end`.
     #[inline]
-    pub(super) fn hand_back(
-        &mut self,
-        die: u32,
-        class: Class,
-        pages: &[u32],
-        collector_end: Time,
-    ) -> Result<(), Fault> {
+    pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
         for &page in pages {
             let mut slot = page;
             while slot != NONE {
@@ -48,12 +40,7 @@ impl Kernel {
                 // Freed slots are linked by the same field: what follows must be known before.
                 match class {
                     Class::HostRead if op.merge => self.merged(slot),
-                    Class::HostRead | Class::HostWrite => {
-                        if self.accounts.is_some() {
-                            self.close_account(die, slot, &op);
-                        }
-                        self.host_done(slot, &op, op.ready < collector_end);
-                    }
+                    Class::HostRead | Class::HostWrite => self.host_done(slot, &op, op.ready < collector_end),
                     Class::GcRead if op.copy => self.copied(slot, &op),
                     Class::GcRead => self.moved_out(slot, &op),
                     Class::GcWrite => {

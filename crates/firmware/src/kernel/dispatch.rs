@@ -222,12 +222,6 @@ impl Kernel {
         state.busy = true;
         state.class = class;
         state.since = self.now;
-        if !class.is_host() {
-            self.holdings.change(self.now, true);
-        }
-        if self.accounts.is_some() {
-            self.begin_account(die);
-        }
         if self.timed {
             if self.attentive {
                 self.prepare(die, class);

@@ -22,9 +22,6 @@ impl Kernel {
             Class::GcWrite if self.plan.domains > 1 => Constraint::Plane(self.plane_of(op.source)),
             Class::GcWrite => self.placement.place(self.units_per_page.quotient(op.unit)),
         };
-        if self.accounts.is_some() {
-            self.open_account(slot, constraint);
-        }
         let geometry = self.flash.geometry();
         let channels = geometry.channels as usize;
         match constraint {

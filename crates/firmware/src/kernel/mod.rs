@@ -19,6 +19,7 @@ mod complete;
 mod copy;
 mod dispatch;
 mod enqueue;
+mod history;
 mod interrupt;
 mod retire;
 mod sequence;
@@ -41,7 +42,6 @@ use crate::policy::Trouble;
 use crate::shadow::{Misplaced, Shadow};
 use crate::space::{Space, Stream};
 use crate::{ConfigError, FirmwareConfig, Plan};
-use account::{Accounts, Holdings};
 use interrupt::Interruption;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,8 @@ use std::collections::VecDeque;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_PLANES};
 
-pub use account::Account;
+pub use account::{Account, Way};
+pub use history::HOLDERS;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
 
@@ -198,8 +199,6 @@ struct Die {
     collector_end: Time,
     /// When its command began.
     since: Time,
-    /// How long commands of the collector have held it, up to the last of them that ended.
-    held: Time,
     /// How long it was busy, by class.
     #[serde(skip)]
     occupied: [Time; CLASSES],
@@ -286,9 +285,6 @@ pub struct Kernel {
     /// What is noted of the commands, while somebody looks on.
     #[serde(skip)]
     notes: Option<Box<Notes>>,
-    holdings: Holdings,
-    #[serde(skip)]
-    accounts: Option<Box<Accounts>>,
     /// Why the run must end, where the step that found it could not say so.
     #[serde(skip)]
     fault: Option<Box<Fault>>,
@@ -336,7 +332,6 @@ impl Kernel {
             collector_end: 0,
             since: 0,
             occupied: [0; CLASSES],
-            held: 0,
         };
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
@@ -391,8 +386,6 @@ impl Kernel {
             done: Vec::new(),
             counters: Counters::default(),
             notes: None,
-            holdings: Holdings::default(),
-            accounts: None,
             fault: None,
             flash,
         };

@@ -1,10 +1,12 @@
-//! What commands are for, told to whoever looks on: who draws a timeline of the flash, and who follows requests through it.
+//! What commands are for, told to whoever looks on: who draws a timeline of the flash, who counts what its units do, and who asks where
+//! the time of requests went.
 
+use super::account::Accounts;
 use super::Kernel;
 use crate::ops::{FlashOp, NONE};
 use crate::policy::arbiter::{Class, CLASSES};
 use wordline_base::Time;
-use wordline_flash::{Kind, Logged, MAX_PLANES};
+use wordline_flash::{Kind, Logged, Recorded, MAX_PLANES};
 
 /// A command that has begun, and a request that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +21,10 @@ pub struct Service {
     pub request: Option<u32>,
 }
 
-/// A step in the life of commands and of the host's operations, in the order of happening.
+/// A step in the life of commands, in the order of happening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// A lane has begun a command. The operations that it carries follow.
+    /// A lane has begun a command.
     Begun {
         /// The lane of the flash.
         lane: u32,
@@ -35,32 +37,10 @@ pub enum Passage {
         /// The planes that take part, as bits.
         planes: u8,
     },
-    /// The command begun last carries an operation of the host.
-    Bound {
-        /// The operation; its number is used again when it has ended.
-        operation: u32,
-        /// The request, as the drive numbered it; none if its data were acknowledged before.
-        request: Option<u32>,
-        /// Since when it has waited, in picoseconds.
-        ready: Time,
-    },
     /// A die has nothing more to do.
     Idle {
         /// The die.
         die: u32,
-    },
-    /// An operation of the host has left its command; the old data for a partial write, or all that was asked for.
-    Ended {
-        /// The operation.
-        operation: u32,
-        /// The request, if it is still waited for.
-        request: Option<u32>,
-        /// Whether it goes on as a write, with the same number.
-        goes_on: bool,
-        /// Bytes that it read for the host.
-        bytes: u32,
-        /// Whether it waited for a die that the collector held.
-        gc_affected: bool,
     },
 }
 
@@ -70,15 +50,18 @@ pub(super) struct Notes {
     wants: Noting,
     services: Vec<Service>,
     passages: Vec<Passage>,
+    pub accounts: Option<Accounts>,
 }
 
-/// What to note of what the flash does, beside its log.
+/// What to note of what the flash does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noting {
-    /// Whom each command serves.
+    /// Whom each command serves, and what the flash does.
     pub services: bool,
-    /// Every step of commands and operations.
+    /// Every step of commands, and what the flash does.
     pub passages: bool,
+    /// The accounts of so many requests at a time; 0 keeps none.
+    pub accounts: u32,
 }
 
 /// What was noted since the last look.
@@ -86,20 +69,26 @@ pub struct Noting {
 pub struct Noted<'a> {
     /// Whom the commands serve that have begun.
     pub services: &'a mut Vec<Service>,
-    /// The steps of commands and operations.
+    /// The steps of commands.
     pub passages: &'a mut Vec<Passage>,
     /// What the dies did. A command is told before its entries.
     pub entries: &'a mut Vec<Logged>,
 }
 
 impl Kernel {
-    /// Starts or ends recording what the flash does, and for whom.
-    pub fn record(&mut self, noting: Noting) {
-        let on = noting.services || noting.passages;
-        if on != self.notes.is_some() {
-            self.flash.record(on);
+    /// Starts or ends noting what the flash does, and for whom.
+    pub fn record(&mut self, wants: Noting) {
+        self.flash.record(Recorded { entries: wants.services || wants.passages, spending: wants.accounts > 0 });
+        if wants == Noting::default() {
+            self.notes = None;
+            return;
         }
-        self.notes = on.then(|| Box::new(Notes { wants: noting, ..Notes::default() }));
+        let dies = self.dies.len();
+        let notes = self.notes.get_or_insert_with(Box::default);
+        if wants.accounts != notes.wants.accounts {
+            notes.accounts = (wants.accounts > 0).then(|| Accounts::new(wants.accounts as usize, dies));
+        }
+        notes.wants = wants;
     }
 
     /// What is noted now.
@@ -110,7 +99,7 @@ impl Kernel {
 
     /// What was noted since the last call, if anything is; the caller drains it.
     pub fn noted(&mut self) -> Option<Noted<'_>> {
-        let notes = self.notes.as_mut()?;
+        let notes = self.notes.as_mut().filter(|notes| notes.wants.services || notes.wants.passages)?;
         let entries = self.flash.recorded()?;
         Some(Noted { services: &mut notes.services, passages: &mut notes.passages, entries })
     }
@@ -146,6 +135,9 @@ impl Kernel {
             let planes = self.command.pages().iter().fold(0, |planes, page| planes | 1 << page.plane);
             notes.passages.push(Passage::Begun { lane, command, class, kind: self.command.kind, planes });
         }
+        if let Some(accounts) = &mut notes.accounts {
+            accounts.begin(lane, class, self.now);
+        }
         for &page in pages.iter().take(usize::from(count)).filter(|_| class.is_host()) {
             let mut operation = page;
             while operation != NONE {
@@ -155,8 +147,8 @@ impl Kernel {
                 if notes.wants.services && request.is_some() && !notes.services[first..].contains(&served) {
                     notes.services.push(served);
                 }
-                if notes.wants.passages {
-                    notes.passages.push(Passage::Bound { operation, request, ready: op.ready });
+                if let Some(accounts) = &mut notes.accounts {
+                    accounts.bind((lane, command), operation, op, self.now);
                 }
                 operation = op.next;
             }
@@ -166,16 +158,18 @@ impl Kernel {
     /// Notes that an operation of the host has left its command.
     #[cold]
     pub(super) fn witness_end(&mut self, operation: u32, op: &FlashOp, goes_on: bool, gc_affected: bool) {
-        let request = (op.owner != NONE).then_some(op.owner);
-        let bytes = if goes_on || op.class != Class::HostRead { 0 } else { op.bytes };
-        self.pass(Passage::Ended { operation, request, goes_on, bytes, gc_affected });
+        self.close_account(operation, op, goes_on, gc_affected);
     }
 
-    /// Notes a step.
+    /// Notes that a die has nothing more to do.
     #[cold]
-    pub(super) fn pass(&mut self, passage: Passage) {
-        if let Some(notes) = self.notes.as_mut().filter(|notes| notes.wants.passages) {
-            notes.passages.push(passage);
+    pub(super) fn witness_idle(&mut self, die: u32) {
+        let Some(notes) = &mut self.notes else { return };
+        if notes.wants.passages {
+            notes.passages.push(Passage::Idle { die });
+        }
+        if let Some(accounts) = &mut notes.accounts {
+            accounts.leave(die, self.now);
         }
     }
 }
