@@ -655,6 +655,64 @@ def study(name: str | None, everything: bool, scorecard: bool, full: bool, out: 
     return None
 
 
+@wordline.command(short_help="Test a drive as the SNIA PTS says.")
+@click.argument("drive")
+@click.option("--test", "tests", default="iops", show_default=True, metavar="WHICH", help="iops,tp,lat,wsat,xsr.")
+@set_option
+@seed_option
+@click.option("--round", "round_length", metavar="TIME", help="Simulated time of a cell of a round.  [default: 20ms]")
+@click.option("--full", is_flag=True, help="Cells of a round last 60 s, as in the standard.")
+@click.option("--quick", is_flag=True, help="Cells of a round last 2 ms: for a first look.")
+@click.option(
+    "--capacities",
+    type=click.FloatRange(min=0.05, max=1000),
+    default=1.0,
+    show_default=True,
+    metavar="X",
+    help="wsat, xsr: each load moves X times the capacity.",
+)
+@click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
+@click.option("--quiet", "-q", is_flag=True, help="No tables and no progress bar.")
+def pts(
+    drive: str,
+    tests: str,
+    sets: tuple[str, ...],
+    seed: int | None,
+    round_length: str | None,
+    full: bool,
+    quick: bool,
+    capacities: float,
+    json_name: str | None,
+    quiet: bool,
+) -> None:
+    """Test DRIVE as the SNIA Performance Test Specification 2.0 says, in simulated time."""
+    from wordline import jsontext, units
+    from wordline.console import console
+    from wordline.progress import Progress
+    from wordline.pts import command, tables
+
+    if (round_length is not None) + full + quick > 1:
+        raise Trouble("--round, --full and --quick all say how long a cell lasts; give one of them")
+    text = round_length or ("60s" if full else "2ms" if quick else "20ms")
+    try:
+        round_s = units.picoseconds(text) / 1e12
+    except ValueError as error:
+        raise Trouble(f"--round: {error}") from None
+    if round_s <= 0:
+        raise Trouble(f"--round: '{text}' is no time at all; give one such as 20ms")
+    names = command.asked(tests)
+    with ExitStack() as open_files:
+        output = open_files.enter_context(OutputFile(json_name, [drive])) if json_name is not None else None
+        with Progress(quiet) as progress:
+            result = command.run(drive, names, list(sets), seed, round_s, capacities, progress)
+        if output is not None:
+            output.write(jsontext.dumps(result) + "\n")
+        if not quiet:
+            tables.show(console(stderr=output is not None and output.standard), result)
+    if result["partial"]:
+        sys.exit(INTERRUPTED)
+
+
 wordline.add_command(report)
 wordline.add_command(compare)
 
