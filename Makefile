@@ -13,7 +13,7 @@ SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -n
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
 PYTHON_FILES := python studies tests tools
 
-.PHONY: build run test test-long bench docs studies lint format clean
+.PHONY: build run test test-long bench docs site studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -26,7 +26,8 @@ $(VENV)/.created:
 
 $(VENV)/.tools: $(VENV)/.created
 	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
-		'fio-plot>=1.1.21,<2' 'pyarrow>=18' 'polars>=1.20' 'pandas>=2.2' 'playwright>=1.49' 'mypy>=1.15' 'nbclient>=0.10' 'ipykernel>=6.29'
+		'fio-plot>=1.1.21,<2' 'pyarrow>=18' 'polars>=1.20' 'pandas>=2.2' 'playwright>=1.49' 'mypy>=1.15' 'nbclient>=0.10' 'ipykernel>=6.29' \
+		'mkdocs-material>=9.5,<10'
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.tools pyproject.toml Cargo.toml Cargo.lock $(SOURCES)
@@ -55,6 +56,9 @@ bench: ## speed: a table, and bench.json
 docs: build ## the reference of keys and policies and the page on tables, from the code
 	$(BIN)/python -m wordline.reference > docs/reference.md
 	$(CARGO) run --quiet -p wordline-tables --example page > docs/tables.md
+
+site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 studies: build ## the experiments of the papers: their pages in studies/
 	$(BIN)/wordline study --all --out studies

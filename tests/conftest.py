@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("WORDLINE", str(Path(sys.executable).parent / "wordline"))
 LONG = os.environ.get("WORDLINE_LONG") == "1"
+
+# A shell that runs the tests in the background makes them and their children deaf to Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BUNDLED = ROOT / "traces" / "pgbench-ext4.csv.zst"
 

@@ -298,10 +298,8 @@ def wait_for_engine(pid: int) -> None:
 
 def interrupted(*arguments: str | Path, cwd: Path, after: float) -> subprocess.CompletedProcess[str]:
     """A command that gets Ctrl-C when it has run for a while."""
-    # A shell that runs the tests in the background makes its children deaf to the signal.
-    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([PROGRAM, *arguments], cwd=cwd, preexec_fn=listen, **pipes) as process:
+    with subprocess.Popen([PROGRAM, *arguments], cwd=cwd, **pipes) as process:
         wait_for_engine(process.pid)
         time.sleep(after)
         assert process.poll() is None, "it has ended before it could be interrupted"

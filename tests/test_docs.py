@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from conftest import PROGRAM, ROOT, Run, done, parsed
+from wordline import cli
 
 STABLE = """
     schema version seed digest config workload simulated_s cpu_s requests iops bandwidth_mib_s
@@ -70,3 +73,27 @@ def test_the_reference_is_up_to_date() -> None:
     made = subprocess.run([python, "-m", "wordline.reference"], capture_output=True, text=True, timeout=60, check=True)
     kept = (ROOT / "docs" / "reference.md").read_text()
     assert made.stdout == kept, "docs/reference.md is out of date: 'make docs' makes it anew"
+
+
+def shown_commands() -> list[tuple[str, str]]:
+    """Every command that a page shows: the page, and the line."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    lines = ((page.name, line.strip()) for page in pages for line in page.read_text().splitlines())
+    return [(page, line.removeprefix("$ ")) for page, line in lines if re.match(r"(\$ )?wordline [a-z]", line)]
+
+
+def test_commands_that_pages_show_exist() -> None:
+    commands = shown_commands()
+    assert len(commands) > 30
+    for page, line in commands:
+        words = shlex.split(line.removesuffix("\\"), comments=True)[1:]
+        command: click.Command = cli.wordline
+        while isinstance(command, click.Group):
+            name, *words = words
+            found = command.get_command(click.Context(command), name)
+            assert found is not None, f"{page}: {line}: there is no command {name}"
+            command = found
+        options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)} | {"--help"}
+        for word in words:
+            option = word.split("=")[0]
+            assert not option.startswith("--") or option in options, f"{page}: {line}: no option {option}"

@@ -331,7 +331,7 @@ def test_tables_that_a_run_wrote_are_opened_lazily(done: Run, tmp_path: Path) ->
         done.requests()
     path = tmp_path / "requests.parquet"
     pyarrow.parquet.write_table(ARROW, path)
-    wrote = Run({**done, "tables": {"requests": str(path)}})
+    wrote = Run({**done, "tables": {"files": [{"name": "requests", "path": str(path)}]}})
     dataset = wrote.requests()
     assert dataset.count_rows() == len(TRACE_ROWS)
     assert dataset.to_table(columns=["size"]).column("size").to_pylist() == COLUMNS["size"]

@@ -186,11 +186,7 @@ def test_an_interrupt_keeps_what_was_done(drive: Path, tmp_path: Path) -> None:
     load = tmp_path / "endless.toml"
     load.write_text('[[job]]\nrw = "randrw"\nbs = "16k"\niodepth = 8\ntime_based = true\nruntime_s = 1_000_000\n')
     command = [PROGRAM, "run", drive, load, "--json", "part.json", "--report", "part.html"]
-    # A shell that runs the tests in the background makes its children deaf to the signal.
-    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listen
-    ) as process:
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1.5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

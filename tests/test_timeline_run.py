@@ -236,10 +236,8 @@ def test_an_interrupt_leaves_a_marked_timeline(drive: Path, tmp_path: Path) -> N
     load = tmp_path / "endless.toml"
     load.write_text('[[job]]\nrw = "randread"\nbs = "16k"\niodepth = 1\ntime_based = true\nruntime_s = 1_000_000\n')
     command = [PROGRAM, "run", drive, load, "--quiet", "--timeline", "part.pftrace", "--window", "..1000s"]
-    # A shell that runs the tests in the background makes its children deaf to the signal.
-    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=tmp_path, preexec_fn=listen, **pipes) as process:
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         for _ in range(500):
             time.sleep(0.01)
             parts = list(tmp_path.glob(".part.pftrace.*"))

@@ -9,9 +9,7 @@ use std::path::Path;
 use wordline_drive::precondition::precondition;
 use wordline_drive::run::run;
 use wordline_drive::{Drive, DriveConfig};
-use wordline_flash::config::{ByClass, PageOrder};
 use wordline_flash::unit::{run as run_package, Direction, Experiment, HostConfig, Load as PackageLoad, PackageConfig};
-use wordline_flash::{Interface, NandConfig};
 use wordline_workload::{JobOptions, Load, LoadFile, TraceOptions};
 
 /// A case of the benchmark.
@@ -334,19 +332,17 @@ fn package_octal_log(_: &Case, share: f64, _: bool) -> Value {
 /// Streams of 2 KB writes and reads on MLC1 of jung13, table 2.1.
 fn package(dies: u32, share: f64, stage_log: bool, published: f64) -> Value {
     let requests = (if stage_log { 2e5 } else { 1e6 } * share) as u64;
-    let nand = NandConfig {
-        interface: Interface::Sdr,
-        rate_mt_s: 40,
-        read_us: ByClass::One(50.0),
-        program_us: ByClass::Each(vec![250.0, 2_200.0]),
-        erase_us: 2_500.0,
-        page_order: PageOrder::Alpha,
-        ..NandConfig::default()
+    let device = wordline_drive::load("jung13-mlc1", &[]).expect("it is a preset").0.value;
+    let shape = PackageConfig {
+        dies,
+        planes: device.geometry.planes_per_die,
+        blocks_per_plane: device.geometry.blocks_per_plane,
+        pages_per_block: device.geometry.pages_per_block,
+        page_bytes: 2048,
     };
-    let shape = PackageConfig { dies, planes: 2, blocks_per_plane: 8196, pages_per_block: 128, page_bytes: 2048 };
     let stream = |op| Experiment {
         package: shape.clone(),
-        nand: nand.clone(),
+        nand: device.nand.clone(),
         host: HostConfig::default(),
         load: PackageLoad::Stream { op, request_bytes: 2048, requests },
         seed: 0,

@@ -1,4 +1,4 @@
-"""Tables of a run: what a user says of them, what is told of them, and how they are opened. ``docs/tables.md`` says what is in them."""
+"""Tables of a run: what a user says of them, what is told of them, how they are opened; ``docs/tables.md`` has more."""
 
 from __future__ import annotations
 

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 
 const SUB_BITS: u32 = 8;
 const SUB: usize = 1 << SUB_BITS;
-/// `1 - q` of a share with nine nines is off by some 1e-8 of itself: a billion values have to hold the ninth nine.
-const ROUNDING: f64 = 1e-6;
+/// `1 - q` of a share with nine nines is off by some 1e-8 of itself, and a billion values have to hold the ninth nine: it is
+/// taken as the decimal that was meant.
+const DECIMALS: f64 = 1e12;
+const ROUNDING: f64 = 1e-10;
 
 /// A histogram of 64-bit values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +109,7 @@ impl Histogram {
     /// `None` where the sample does not allow it: fewer than `1 / (1 - q)` values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let beyond = (1.0 - q) * self.count as f64;
+        let beyond = ((1.0 - q) * DECIMALS).round() / DECIMALS * self.count as f64;
         if self.count == 0 || beyond < 1.0 - ROUNDING {
             return None;
         }

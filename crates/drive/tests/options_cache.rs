@@ -5,6 +5,7 @@
 
 mod common;
 
+use common::pcie_3_x4::{data, COMMAND, COMPLETION};
 use common::{config, drive, latency, one, request, NS, US};
 use wordline_base::{Op, Request, Time};
 use wordline_drive::Drive;
@@ -26,13 +27,6 @@ const READ_OUT: Time = 20_500 * NS;
 const READ_OUT_PLANE: Time = 20_855 * NS;
 /// 80h, address, tADL, a page, 10h (or 11h or 15h), tWB.
 const DATA_IN: Time = 20_905 * NS;
-
-/// NVMe over PCIe 3.0 x4: the command and its fetching, the completion, a page and three.
-const COMMAND: Time = 522_344;
-const COMPLETION: Time = 10_157;
-fn data(bytes: u32) -> Time {
-    ((Time::from(bytes) + 24 * Time::from(bytes.div_ceil(256))) * 130_000).div_ceil(512)
-}
 
 fn build(planes: u32, pack: &str) -> Drive {
     placed(planes, pack, "policy = \"static\", order = \"PCWD\"", "plane")

@@ -6,6 +6,7 @@
 
 mod common;
 
+use common::pcie_3_x4::{data, COMMAND, COMPLETION};
 use common::{closed_loop, config, drive, one, pick, request, NS, US};
 use wordline_base::{Op, Request, Stream, Time};
 use wordline_drive::precondition::precondition;
@@ -18,14 +19,6 @@ const T_PROG: Time = 500 * US;
 const T_BERS: Time = 3_000 * US;
 const T_SUSPEND: Time = 30 * US;
 const T_RESUME: Time = 5 * US;
-/// NVMe over PCIe 3.0 x4: the command and its fetching, the completion, data in packets of 256 bytes.
-const COMMAND: Time = 522_344;
-const COMPLETION: Time = 10_157;
-
-fn data(bytes: u32) -> Time {
-    ((Time::from(bytes) + 24 * Time::from(bytes.div_ceil(256))) * 130_000).div_ceil(512)
-}
-
 /// A bus of NAND packages, by hand.
 struct Bus {
     keys: &'static str,

@@ -5,7 +5,7 @@ mod common;
 
 use common::{drive, for_seeds, pick};
 use wordline_base::{Op, Stream};
-use wordline_drive::run::{run_measured, RunError};
+use wordline_drive::run::{run_measured, RunError, Watch};
 use wordline_drive::streams::Streams;
 use wordline_drive::Drive;
 use wordline_workload::{Bytes, JobOptions, Load, LoadFile, Rw};
@@ -34,7 +34,7 @@ fn run(jobs: Vec<JobOptions>) -> Result<(Drive, Streams), RunError> {
     let spec = LoadFile { job: jobs, ..LoadFile::default() };
     let load = Load::open(&spec, std::path::Path::new("."), drive.logical_bytes(), 1)?;
     let mut streams = Streams::job_by_job();
-    run_measured(&mut drive, load, &mut |_| true, None, &mut streams)?;
+    run_measured(&mut drive, load, &mut |_| true, Watch::default(), &mut streams)?;
     Ok((drive, streams))
 }
 

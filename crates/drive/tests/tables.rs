@@ -138,7 +138,7 @@ fn a_write_and_a_read_by_hand() {
 }
 
 #[test]
-fn a_second_read_waits_for_the_die_and_a_third_for_a_slot() {
+fn reads_wait_for_the_die() {
     let mut drive = drive(&format!("{TINY}\n    queue = {{ depth = 2 }}"), 1);
     let fill = json!([job("w", "write", "16k", json!({"number_ios": 3}))]);
     watched(&mut drive, &fill, ALL, true);
@@ -152,11 +152,21 @@ fn a_second_read_waits_for_the_die_and_a_third_for_a_slot() {
     // Its command waits for the first one's on the link, and then it waits for the rest of the first one's time in the die.
     let waits = [(Part::WaitLink, 120 * NS), (Part::WaitDieRead, die - 120 * NS)];
     assert_eq!(second.parts, parts(&[&flash[..], &waits].concat()));
-    // The third gets the first one's slot; the die works on the second until 120 ns + 2 die.
-    assert_eq!(third.submitted, first.completion);
-    let served = first.completion + 120 * NS;
-    let waits = [(Part::Waiting, first.completion), (Part::WaitDieRead, 120 * NS + 2 * die - served)];
+    // A job's third request comes when there is a slot, which is the first one's; the die works on the second until 120 ns + 2 die.
+    assert_eq!((third.arrival, third.submitted), (first.completion, first.completion));
+    let waits = [(Part::WaitDieRead, 2 * die - first.completion)];
     assert_eq!(third.parts, parts(&[&flash[..], &waits].concat()));
+}
+
+#[test]
+fn requests_that_come_by_the_clock_wait_for_a_slot() {
+    let mut drive = drive(&format!("{TINY}\n    queue = {{ depth = 2 }}"), 1);
+    watched(&mut drive, &json!([job("w", "write", "16k", json!({"number_ios": 3}))]), ALL, true);
+    let reads = json!([job("r", "read", "16k", json!({"number_ios": 3, "iodepth": 8, "rate_iops": 1e6}))]);
+    let (rows, _) = watched(&mut drive, &reads, ALL, true);
+    let [first, _, third] = rows.requests[..] else { panic!("three requests") };
+    assert_eq!((third.submitted, third.arrival - first.arrival), (first.completion, 2 * US));
+    assert_eq!(third.parts[Part::Waiting as usize], first.completion - third.arrival);
 }
 
 #[test]
@@ -210,6 +220,7 @@ fn mixed() -> Value {
         {"name": "fill", "rw": "write", "bs": "64k", "iodepth": 4, "number_ios": 400},
         {"name": "mix", "rw": "randrw", "bs": "4k", "iodepth": 12, "number_ios": 3_000, "norandommap": true},
         {"name": "odd", "rw": "randwrite", "bs": "6k", "iodepth": 3, "number_ios": 600, "norandommap": true},
+        {"name": "rate", "rw": "randread", "bs": "4k", "iodepth": 2, "number_ios": 500, "norandommap": true, "rate_iops": 1e5},
         {"name": "trim", "rw": "randtrim", "bs": "32k", "iodepth": 1, "number_ios": 100, "norandommap": true},
     ])
 }
@@ -277,11 +288,11 @@ fn units_agree(name: &str, drive: &Drive, rows: &Rows) {
         let times = flash.die_times(die);
         let array = sum(&of_die, |t| t.read + t.program + t.erase + t.other);
         assert_eq!(array, times.array(), "{name}: die {die}");
-        assert_eq!(sum(&of_die, |t| t.bus), times.bus.iter().sum::<Time>(), "{name}: die {die}");
+        assert_eq!(sum(&of_die, |t| t.bus), times.bus.iter().map(|used| used.time).sum::<Time>(), "{name}: die {die}");
         assert_eq!(sum(&of_die, |t| t.wait_bus), times.contention, "{name}: die {die}");
         let occupied = drive.kernel().occupied(die, drive.now());
-        for class in 0..occupied.len() {
-            assert_eq!(sum(&of_die, |t| t.occupied[class]), occupied[class], "{name}: die {die}");
+        for (class, &taken) in occupied.iter().enumerate() {
+            assert_eq!(sum(&of_die, |t| t.occupied[class]), taken, "{name}: die {die}");
         }
     }
     for (class, &count) in counters.ops.iter().enumerate() {

@@ -2,8 +2,8 @@
 //!
 //! A bus serves data in the order in which it is asked, and lets commands and addresses pass before data that have not started:
 //! were they to queue behind the data of all other dies, the dies would all start reading together and the bus would idle for tR
-//! in every round. [`Turns::FirstCome`] is the bus that does just that. A transfer gets its place the moment it is ready, and no event is spent on waiting; data that a command passes are
-//! only told later that they end later.
+//! in every round. [`Turns::FirstCome`] is the bus that does just that. A transfer gets its place the moment it is ready, and no
+//! event is spent on waiting; data that a command passes are only told later that they end later.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,11 +77,28 @@ pub struct Port<'a> {
 impl Bus for Port<'_> {
     #[inline]
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
-        let SharedBus { free_at, busy, turns, waiting, latest } = &mut *self.bus;
-        *busy += duration;
+        self.bus.busy += duration;
+        if self.bus.free_at > ready {
+            return self.queue_up(ready, duration, short);
+        }
+        // All data have started, and ended.
+        self.bus.waiting.clear();
+        self.bus.free_at = ready + duration;
+        if !short {
+            self.bus.latest = Some((ready, self.lane));
+        }
+        ready
+    }
+}
+
+impl Port<'_> {
+    /// Takes a bus that is in use, or promised to data.
+    #[inline(never)]
+    fn queue_up(&mut self, ready: Time, duration: Time, short: bool) -> Time {
+        let SharedBus { free_at, turns, waiting, latest, .. } = &mut *self.bus;
         if *turns == Turns::FirstCome {
-            let start = (*free_at).max(ready);
-            *free_at = start + duration;
+            let start = *free_at;
+            *free_at += duration;
             return start;
         }
         while waiting.front().is_some_and(|&(start, _)| start < ready) {
@@ -90,25 +107,19 @@ impl Bus for Port<'_> {
         if let Some(started) = latest.take_if(|(start, _)| short && *start == ready) {
             waiting.push_front(started);
         }
-        let start = match waiting.front() {
-            Some(&(first, _)) if short => {
-                for (start, lane) in waiting.iter_mut() {
-                    *start += duration;
-                    self.due[*lane as usize] += duration;
-                    self.passed[*lane as usize] += duration;
-                }
-                *free_at += duration;
-                return first;
+        if let (Some(&(first, _)), true) = (waiting.front(), short) {
+            for (start, lane) in waiting.iter_mut() {
+                *start += duration;
+                self.due[*lane as usize] += duration;
+                self.passed[*lane as usize] += duration;
             }
-            _ => (*free_at).max(ready),
-        };
-        *free_at = start + duration;
+            *free_at += duration;
+            return first;
+        }
+        let start = *free_at;
+        *free_at += duration;
         if !short {
-            if start > ready {
-                waiting.push_back((start, self.lane));
-            } else {
-                *latest = Some((start, self.lane));
-            }
+            waiting.push_back((start, self.lane));
         }
         start
     }

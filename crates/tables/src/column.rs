@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Takes a value from a row.
-type From<R, T> = Box<dyn Fn(&R) -> T + Send + Sync>;
+pub type Take<R, T> = Box<dyn Fn(&R) -> T + Send + Sync>;
 
 /// How a value is taken from a row, and its type.
 pub enum Value<R> {
     /// A whole number.
-    U64(From<R, u64>),
+    U64(Take<R, u64>),
     /// A small whole number.
     U32(fn(&R) -> u32),
     /// A number.
-    F64(From<R, f64>),
+    F64(Take<R, f64>),
     /// A number, or nothing.
-    Maybe(From<R, Option<f64>>),
+    Maybe(Take<R, Option<f64>>),
     /// A truth value.
     Bool(fn(&R) -> bool),
     /// A word.

@@ -214,11 +214,12 @@ fn name_of(file: &Path) -> String {
 }
 
 /// The name of a trace of these files.
-fn trace_name(files: &[PathBuf]) -> String {
+fn trace_name(path: &Path, files: &[PathBuf]) -> String {
     match files {
         [file] => name_of(file),
         [file, more @ ..] => format!("{} and {} more", name_of(file), more.len()),
-        [] => String::new(),
+        // A table has the name that its owner gave it.
+        [] => name_of(path),
     }
 }
 
@@ -229,7 +230,7 @@ fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadSt
     let path = base.join(&options.file);
     let trace = TraceStream::open(&path, options, drive, 0)?;
     let detected = trace.detected().clone();
-    let name = trace_name(trace.files());
+    let name = trace_name(&path, trace.files());
     let mut text = json!({
         "file": name,
         "format": detected.format.name(),

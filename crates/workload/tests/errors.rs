@@ -200,7 +200,7 @@ fn options_that_make_no_sense() {
     fails(
         MSR,
         TraceOptions { read_is: Some("1".into()), ..d() },
-        &["trace.read_is = \"1\": means nothing to a trace of format msr; it is for disksim"],
+        &["trace.read_is = \"1\": means nothing to a trace of format msr; it is for parquet, disksim"],
     );
     let mut columns = TraceOptions::default();
     columns.columns.op = Some("opp".into());

@@ -52,7 +52,10 @@ impl Commands {
     pub fn of_lane(&mut self, lane: usize, command: u64) -> Option<&mut Spent> {
         let turn = usize::from(self.turns[lane]);
         let lane = &mut self.lanes[lane];
-        (0..KEPT)
+        if lane[turn].command == command {
+            return Some(&mut lane[turn]);
+        }
+        (1..KEPT)
             .map(|back| (turn + KEPT - back) % KEPT)
             .find(|&at| lane[at].command == command)
             .map(|at| &mut lane[at])

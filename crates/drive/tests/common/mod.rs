@@ -10,6 +10,20 @@ use wordline_drive::{Completion, Drive, DriveConfig};
 pub const NS: Time = 1_000;
 pub const US: Time = 1_000_000;
 
+/// NVMe over PCIe 3.0 x4, by hand: 8 GT/s on four lanes, of 130 bits 128; packets of 256 bytes with 24 bytes around them.
+pub mod pcie_3_x4 {
+    use wordline_base::Time;
+
+    /// The command and its fetching.
+    pub const COMMAND: Time = 522_344;
+    pub const COMPLETION: Time = 10_157;
+
+    /// Data in packets.
+    pub fn data(bytes: u32) -> Time {
+        ((Time::from(bytes) + 24 * Time::from(bytes.div_ceil(256))) * 130_000).div_ceil(512)
+    }
+}
+
 /// Whether the long loops are asked for.
 pub fn long() -> bool {
     std::env::var_os("WORDLINE_LONG").is_some()

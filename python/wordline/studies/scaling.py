@@ -1,0 +1,91 @@
+"""Throughput of a package with one to eight of something, dies or planes: what the studies of both measure and show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wordline.studies.context import Context
+from wordline.studies.outcome import Lines, Outcome, Table
+from wordline.studies.packages import KIB, Chapter, gain, stream
+
+COUNTS = (1, 2, 4, 8)
+SIZES_KIB = (2, 4, 8, 16, 32, 64)
+
+Package = Callable[[int, dict[str, Any]], dict[str, Any]]
+"""The package with so many of them, for a host with these keys: what :meth:`Chapter.experiment` takes."""
+
+
+def scaling(context: Context, part: str, package: Package, what_happens: str) -> Outcome:
+    """Bandwidth by number: transfers of a page each, a queue of 2 KB requests, and transfers of fixed sizes.
+
+    :param part: what there is more and more of, ``die`` or ``plane``; the claims are named by its plural.
+    :param what_happens: what the figures show, in a few words.
+    """
+    parts = f"{part}s"
+    chapter = Chapter(context.shared("jung13-chapter-2"))
+    page = chapter.page_bytes("MLC1")
+    pages = context.requests(4096)
+    loads = {
+        "spanning": lambda count: (count * page, 1),
+        "queued": lambda _: (page, chapter.application_depth),
+        **{kib: (lambda _, kib=kib: (kib * KIB, 1)) for kib in SIZES_KIB},
+    }
+    results = context.packages(
+        {
+            (op, load, count): chapter.experiment(
+                stream(op, size, pages * page // size),
+                **package(count, {"queue_depth": depth}),
+            )
+            for op in ("write", "read")
+            for load, setting in loads.items()
+            for count in COUNTS
+            for size, depth in [setting(count)]
+        }
+    )
+    rate = {key: result["bandwidth_mib_s"] for key, result in results.items()}
+    return Outcome(
+        measured={
+            f"jung13.{parts}-write": gain(rate["write", "spanning", 8], rate["write", "spanning", 1]),
+            f"jung13.{parts}-read": gain(rate["read", "spanning", 8], rate["read", "spanning", 1]),
+            f"jung13.{parts}-read-saturation": gain(rate["read", "spanning", 8], rate["read", "spanning", 4]),
+        },
+        tables=[
+            Table(
+                title,
+                (parts, "write, MiB/s", "against one, %", "read, MiB/s", "against one, %", "against half, %"),
+                [
+                    (
+                        str(n),
+                        rate["write", load, n],
+                        gain(rate["write", load, n], rate["write", load, 1]),
+                        rate["read", load, n],
+                        gain(rate["read", load, n], rate["read", load, 1]),
+                        gain(rate["read", load, n], rate["read", load, n // 2]) if n > 1 else None,
+                    )
+                    for n in COUNTS
+                ],
+                note,
+            )
+            for load, title, note in (
+                (
+                    "spanning",
+                    f"A page for each {part} in a transfer, one transfer at a time",
+                    "These values are judged.",
+                ),
+                ("queued", "Requests of 2 KB, 32 outstanding", "Not judged."),
+            )
+        ],
+        figures=[
+            Lines(
+                f"{parts}-{op}",
+                f"{op.capitalize()} bandwidth by transfer size and {parts}",
+                f"Sequential {op}s, one transfer at a time: {what_happens}.",
+                "transfer (KiB)",
+                "MiB/s",
+                [str(kib) for kib in SIZES_KIB],
+                {f"{n} {parts if n > 1 else part}": [rate[op, kib, n] for kib in SIZES_KIB] for n in COUNTS},
+            )
+            for op in ("write", "read")
+        ],
+    )
