@@ -58,8 +58,16 @@ LAT = Matrix(
 
 
 def throughput(size: int) -> Matrix:
-    """The throughput test at one block size; each has a drive of its own."""
-    return Matrix("Throughput", "mib_s", "MiB/s", _cells((100, 0), (size,)), Cell(0, size), random=False, depth=32)
+    """The throughput test at one block size, which has a drive of its own."""
+    return Matrix(
+        f"Throughput, {size // KIB} KiB",
+        "mib_s",
+        "MiB/s",
+        _cells((100, 0), (size,)),
+        Cell(0, size),
+        random=False,
+        depth=32,
+    )
 
 
 TP = (throughput(1024 * KIB), throughput(128 * KIB))

@@ -2,41 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from wordline.pts.bench import Bench, Interrupted
+from wordline.pts.bench import Bench, Load
 from wordline.pts.matrix import KIB, Cell
 
 STEP = 0.05
-"""A point of a series: this share of the capacity is written or read."""
+"""A point of a series: this share of the capacity is written."""
+
+LATE = 0.25
+"""The last part of a load, by points: what the drive comes to under it."""
+
+BAND = 0.10
+"""Within this share of what it comes to, the drive has recovered from what was before."""
+
+SEQUENTIAL = ("1024 KiB sequential writes", Load(Cell(0, 1024 * KIB), random=False, depth=32))
+RANDOM = ("8 KiB random writes", Load(Cell(0, 8 * KIB), random=True, depth=32))
+SMALL = ("4 KiB random writes", Load(Cell(0, 4 * KIB), random=True, depth=32))
 
 
 def saturation(bench: Bench, capacities: float) -> dict[str, Any]:
     """4 KiB random writes on an empty drive, until ``capacities`` times its size is written."""
-    return _phases(bench, "Write saturation", [("4 KiB random writes", Cell(0, 4 * KIB), True, capacities)])
+    return _phases(bench, "Write saturation", "iops", "IOPS", [SMALL], capacities)
 
 
 def recovery(bench: Bench, capacities: float) -> dict[str, Any]:
-    """Sequential writes, random reads and writes two to one, sequential writes; each ``capacities`` times its size."""
-    sequential = ("1024 KiB sequential writes", Cell(0, 1024 * KIB), False, capacities)
-    random = ("8 KiB random, reads to writes 2:1", Cell(67, 8 * KIB), True, capacities)
-    return _phases(bench, "Cross-stimulus recovery", [sequential, random, sequential])
+    """Sequential, random, and sequential writes again; each load ``capacities`` times the drive's size."""
+    loads = [SEQUENTIAL, RANDOM, SEQUENTIAL]
+    return _phases(bench, "Cross-stimulus recovery", "mib_s", "MiB/s", loads, capacities)
 
 
-def _phases(bench: Bench, title: str, phases: list[tuple[str, Cell, bool, float]]) -> dict[str, Any]:
+def _phases(
+    bench: Bench, title: str, figure: str, unit: str, loads: Sequence[tuple[str, Load]], capacities: float
+) -> dict[str, Any]:
     points: list[dict[str, Any]] = []
+    phases: list[dict[str, Any]] = []
     partial = False
-    size = bench.drive.capacity
+    steps = max(1, round(capacities / STEP))
+    time_s = 0.0
     try:
-        for n, (name, cell, random, capacities) in enumerate(phases, 1):
-            steps = max(1, round(capacities / STEP))
+        for n, (name, load) in enumerate(loads, 1):
+            count = max(1, int(bench.drive.capacity * capacities / steps) // load.cell.size)
+            bench.stage(f"{title}, {name}", steps)
+            mine: list[dict[str, Any]] = []
             for step in range(steps):
-                count = max(1, int(size * capacities / steps) // cell.size)
-                # Sequential requests go on where the last point ended.
-                start = 0 if random else int(size * (step * capacities / steps % 1)) // cell.size * cell.size
-                length = {"number_ios": count, "offset": start}
-                point = bench.measure(f"{title}, {name}", cell, random, 32, **length)
-                points.append({"phase": n, "load": name, "capacities": (step + 1) * capacities / steps, **point})
-    except Interrupted:
+                measured = bench.measure(load, requests=count)
+                time_s += measured["simulated_s"]
+                share = (step + 1) * capacities / steps
+                point = {"phase": n, "load": name, "capacities": share, "time_s": time_s, **measured}
+                mine.append(point)
+                points.append(point)
+            phases.append({"phase": n, "load": name, **settling(mine, figure)})
+    except KeyboardInterrupt:
         partial = True
-    return {"title": title, "partial": partial, "points": points}
+    return {"title": title, "figure": figure, "unit": unit, "partial": partial, "phases": phases, "points": points}
+
+
+def settling(points: Sequence[dict[str, Any]], figure: str) -> dict[str, Any]:
+    """How a load ended, and when it came to that: ``settled``, the mean of ``figure`` over the last quarter of its
+    points; ``recovery_s`` and ``recovery_capacities``, after which all points lie within a tenth of it. They are absent
+    if some point of that quarter does not."""
+    values = [point[figure] for point in points]
+    late = max(1, round(len(values) * LATE))
+    level = sum(values[-late:]) / late
+    at = len(values)
+    while at > 0 and abs(values[at - 1] - level) <= BAND * level:
+        at -= 1
+    began = points[0]["time_s"] - points[0]["simulated_s"]
+    before = points[at - 1] if at else {"time_s": began, "capacities": 0.0}
+    known = at <= len(values) - late
+    amplifications = [point["write_amplification"] for point in points[-late:]]
+    return {
+        "first": values[0],
+        "settled": level,
+        "recovery_s": before["time_s"] - began if known else None,
+        "recovery_capacities": before["capacities"] if known else None,
+        "write_amplification": None if None in amplifications else sum(amplifications) / late,
+    }
