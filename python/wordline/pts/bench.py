@@ -14,6 +14,9 @@ from wordline.workload import Workload, toml_text
 if TYPE_CHECKING:
     from wordline.policy import Policy
 
+INTERRUPTED = "interrupted"
+"""Why a test stopped, if not for a message of the engine."""
+
 ENDLESS = 10**15
 """Requests that no measurement comes to."""
 
@@ -38,7 +41,8 @@ class Load:
 
 
 class Bench:
-    """A new drive, empty as after a purge. An interrupted measurement raises ``KeyboardInterrupt``."""
+    """A new drive, empty as after a purge. An interrupted measurement raises ``KeyboardInterrupt``, and one that wears
+    the drive out ``wordline.RunError``."""
 
     def __init__(self, device: Device, progress: Progress) -> None:
         self.drive = Drive(device.name, device.sets, seed=device.seed, policies=device.policies)
@@ -115,4 +119,6 @@ class Bench:
         self.done += 1
         self.requests += run["requests"]
         self.simulated_s += run["simulated_s"]
+        # The engine says nothing of a measurement that is done in a moment.
+        told("", 0.0, 0, 0.0)
         return run

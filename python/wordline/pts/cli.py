@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 import click
 
-from wordline.errors import INTERRUPTED, Trouble
+from wordline.errors import FAILED, INTERRUPTED, Trouble
 from wordline.files import OutputFile
 from wordline.options import all_apart, policy_option, seed_option, set_option
 from wordline.saved import asked as asked_formats
 from wordline.saved import figure_options, save_figures
 
-USUAL, QUICK, STANDARD = "1s", "100ms", "60s"
+USUAL, QUICK, STANDARD = "5s", "100ms", "60s"
 """How long a cell of a round lasts."""
 
 
@@ -74,20 +76,39 @@ def pts(
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, [drive])) for kind, name in wanted.items()}
         if folder is not None:
+            # Makes the directory: that it cannot be made is told before the tests.
             save_figures([], folder, forms)
         device = Device(drive, sets, seed, policyfile.read(policy_files))
         with policyfile.shown(policy_files), Progress(quiet) as progress:
             result = command.run(device, names, round_s, capacities, progress)
         texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": lambda: page.html(result)}
-        for kind, output in outputs.items():
-            output.write(texts[kind]())
+
+        def write(kind: str) -> None:
+            outputs[kind].write(texts[kind]())
+
+        writes = [partial(write, kind) for kind in outputs]
         if folder is not None:
-            save_figures(drawings.every(result), folder, forms)
+            writes.append(partial(save_figures, drawings.every(result), folder, forms))
+        failures = [failure for write in writes if (failure := failure_of(write))]
         if not quiet:
             taken = any(output.standard for output in outputs.values())
             tables.show(console(stderr=taken), result)
-    if result["partial"]:
+    if result["partial"] and not failures:
         sys.exit(INTERRUPTED)
+    failures += [
+        f"{one['title']}: {one['stopped']}" for one in result["tests"] if one["stopped"] and not result["partial"]
+    ]
+    if failures:
+        raise Trouble("\nwordline: ".join(failures), FAILED)
+
+
+def failure_of(write: Callable[[], object]) -> str | None:
+    """Writes something; what went wrong must not keep the tables of a long test from the user."""
+    try:
+        write()
+    except Trouble as trouble:
+        return trouble.message
+    return None
 
 
 def round_seconds(length: str | None, full: bool, quick: bool) -> float:

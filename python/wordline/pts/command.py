@@ -10,7 +10,7 @@ from wordline import units
 from wordline.api import Progress
 from wordline.errors import Trouble, or_nearest
 from wordline.pts import matrix, rounds, series
-from wordline.pts.bench import Bench, Device
+from wordline.pts.bench import INTERRUPTED, Bench, Device
 
 NAMES = ["iops", "tp", "lat", "wsat", "xsr"]
 STANDARD_ROUND_S = 60.0
@@ -33,23 +33,23 @@ def asked(text: str) -> list[str]:
 
 
 def run(device: Device, names: Sequence[str], round_s: float, capacities: float, progress: Progress) -> dict[str, Any]:
-    """Does the tests, each on a new drive; ``partial`` is true if Ctrl-C ended them early."""
+    """Does the tests, each on a new drive. After Ctrl-C ``partial`` is true, and the rest is not done."""
     from wordline import _core
 
     # A drive that cannot be made is told before hours of work.
     first: Bench | None = Bench(device, progress)
     described = first.drive
     done: list[dict[str, Any]] = []
-    stopped = False
+    interrupted = False
     try:
         for name, test in tests(names, round_s, capacities):
             bench, first = first or Bench(device, progress), None
             done.append({"test": name, **test(bench)})
-            stopped = done[-1]["partial"]
-            if stopped:
+            interrupted = done[-1]["stopped"] == INTERRUPTED
+            if interrupted:
                 break
     except KeyboardInterrupt:
-        stopped = True
+        interrupted = True
     return {
         "pts": "2.0",
         "version": _core.version(),
@@ -60,7 +60,7 @@ def run(device: Device, names: Sequence[str], round_s: float, capacities: float,
         "seed": described.seed,
         "round_s": round_s,
         "capacities": capacities,
-        "partial": stopped,
+        "partial": interrupted,
         "differences": differences(names, round_s, capacities),
         "tests": done,
     }
@@ -88,6 +88,7 @@ def differences(names: Sequence[str], round_s: float, capacities: float) -> list
         said.append(f"write saturation has a point for each 5 % of the capacity instead of each minute{end}")
     if "xsr" in names:
         said.append(
-            f"each load of cross-stimulus recovery writes {capacities:g} times the capacity instead of going on for hours"
+            f"each load of cross-stimulus recovery writes {capacities:g} times the capacity, with a point for each 5 % "
+            "of it, instead of going on for 6 or 8 hours"
         )
     return said

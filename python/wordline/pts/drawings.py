@@ -21,6 +21,7 @@ from wordline.drawing import (
     is_narrow,
     latency_ticks,
     legend,
+    plain_latency,
 )
 from wordline.figures import rate_axis
 from wordline.pts import steady
@@ -33,6 +34,9 @@ LOOKS = ((BLUE, "-"), (TEAL, "--"), (GREEN, "-."), (PURPLE, ":"), (GOLD, "-."), 
 """Colour and style of each mix, from reads to writes."""
 
 MARKS = "osv^D<>"
+
+MUCH = 20
+"""Values whose largest is more than so many times the smallest are drawn on a logarithmic axis."""
 
 
 def every(result: dict[str, Any]) -> list[Drawing]:
@@ -50,22 +54,27 @@ def of_test(one: dict[str, Any]) -> list[Drawing]:
     return [draw(one) for draw in (*result, _convergence, _window)]
 
 
-def _figure_axis(axes: Axes, one: dict[str, Any], values: Sequence[float], log: bool = False) -> None:
-    """The axis of a test's own figure."""
+def _figure_axis(axes: Axes, one: dict[str, Any], values: Sequence[float]) -> None:
+    """The axis of a test's own figure: logarithmic if ``values`` differ much, and else from nought on."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
-    if log:
+    latency = one["unit"] == "µs"
+    axes.set_ylabel("latency" if latency else one["unit"])
+    if min(values) > 0 and max(values) > MUCH * min(values):
         axes.set_yscale("log")
-    if one["unit"] == "µs" and log:
-        latency_ticks(axes.yaxis, min(values), max(values))
-        axes.set_ylabel("latency")
-    elif one["unit"] == "µs":
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda us, _: units.latency(us)))
-        axes.set_ylabel("latency")
-    else:
         axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: units.short(round(v, 6))))
-        axes.set_ylabel(one["unit"])
+        if latency:
+            latency_ticks(axes.yaxis, min(values), max(values))
+            return
+    else:
+        axes.set_ylim(0, 1.1 * max(values))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: _tick(v, latency)))
+
+
+def _tick(value: float, latency: bool) -> str:
+    if latency:
+        return plain_latency(value) if value else "0"
+    return f"{value / 1e3:g} k" if value >= 1e4 else f"{value:g}"
 
 
 def _matrix(one: dict[str, Any]) -> Drawing:
@@ -79,9 +88,9 @@ def _matrix(one: dict[str, Any]) -> Drawing:
             line = sorted((cell["size_bytes"], cell["iops"]) for cell in cells if cell["mix"] == mix)
             axes.plot(*zip(*line, strict=True), color=colour, linestyle=style, marker=mark, markersize=4, label=mix)
         _block_axis(axes, cells)
-        _figure_axis(axes, one, [cell["iops"] for cell in cells], log=True)
+        _figure_axis(axes, one, [cell["iops"] for cell in cells])
         if is_narrow(figure):
-            legend(axes, 4)
+            legend(axes, 3)
         else:
             axes.legend(title="R/W", loc="center left", bbox_to_anchor=(1, 0.5))
 
@@ -115,9 +124,9 @@ def _latencies(one: dict[str, Any]) -> Drawing:
                 axes.bar(places, values, width=0.25, color=colour, label=f"R/W {mix}")
             axes.set_xticks(range(len(blocks)), blocks)
             axes.grid(visible=False, axis="x")
-            _figure_axis(axes, one, [])
+            _figure_axis(axes, one, [0, *(cell[key] for cell in cells)])
             axes.set_ylabel(f"{name} latency")
-        legend(panels[0], len(mixes))
+        legend(panels[0], 2 if is_narrow(figure) else len(mixes))
 
     words = "Mean and largest latency of one request at a time, over the measurement window."
     return Drawing(f"{one['title']} by block size and mix", words, plot, height=1.1)
@@ -145,7 +154,7 @@ def _convergence(one: dict[str, Any]) -> Drawing:
                 fontsize=9, color=BLUE if mine else INK, annotation_clip=False,
             )  # fmt: skip
         values = [value for cell in lines for value in cell["values"]]
-        _figure_axis(axes, one, values, log=min(values) > 0)
+        _figure_axis(axes, one, values)
         _round_axis(axes, 1, one["rounds"])
 
     what = f"R/W {tracked['mix']} at each size" if len(blocks) > 1 else "Reads and writes"
@@ -178,12 +187,15 @@ def _window(one: dict[str, Any]) -> Drawing:
         axes.axhline(mean, color=INK, linewidth=1, label="mean")
         for share, name in ((1 - half, "mean ± 10 %"), (1 + half, None)):
             axes.axhline(share * mean, color=FAINT, linestyle=":", linewidth=1.2, label=name)
+        _figure_axis(axes, one, [0, *values])
         axes.set_ylim(min(*values, (1 - half) * mean) - 0.05 * mean, max(*values, (1 + half) * mean) + 0.05 * mean)
-        _figure_axis(axes, one, values)
         _round_axis(axes, rounds[0], rounds[-1])
         legend(axes, 2 if is_narrow(figure) else 4)
 
-    words = f"R/W {tracked['mix']}, {tracked['block']}: the last {units.some(count, 'round')}, and the room that a range of 20 % has."
+    words = (
+        f"R/W {tracked['mix']}, {tracked['block']}: the last {units.some(count, 'round')}, and the room that a range "
+        "of 20 % has."
+    )
     return Drawing(f"{one['title']}, steady-state window", words, plot)
 
 
@@ -226,7 +238,7 @@ def _series(one: dict[str, Any]) -> Drawing:
         legend(rate, 1 if is_narrow(figure) else len(starts))
 
     words = (
-        f"{one['unit']}, latency (mean, and dotted the largest) and write amplification; a point is the mean over 5 % of the "
-        "capacity."
+        f"{one['unit']}, latency (mean, and dotted the largest) and write amplification; a point is the mean over 5 % "
+        "of the capacity."
     )
     return Drawing(one["title"], words, plot, height=1.9)

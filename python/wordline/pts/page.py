@@ -13,8 +13,7 @@ def html(result: dict[str, Any]) -> str:
     tests = [
         {
             "key": f"test-{n}",
-            "title": one["title"],
-            "partial": one["partial"],
+            "title": tables.name(one),
             "sentences": list(tables.sentences(one)),
             "drawings": drawings.of_test(one),
             "tables": list(tables.tables(one)),
@@ -22,4 +21,4 @@ def html(result: dict[str, Any]) -> str:
         }
         for n, one in enumerate(result["tests"], 1)
     ]
-    return render("pts.html.j2", headline=tables.headline(result), result=result, tests=tests)
+    return render("pts.html.j2", title=tables.headline(result), result=result, tests=tests)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from wordline import _core
 from wordline.pts import steady
-from wordline.pts.bench import Bench, Load
+from wordline.pts.bench import INTERRUPTED, Bench, Load
 from wordline.pts.matrix import Matrix
 
 MOST_ROUNDS = 25
@@ -18,10 +19,10 @@ def test(bench: Bench, matrix: Matrix, round_s: float, most: int = MOST_ROUNDS) 
     """Preconditions the drive and does rounds until steady state, at most ``most``.
 
     A cell's figures are means over the window (its ``max_us`` the largest there), its ``values`` those of all rounds.
-    After Ctrl-C ``partial`` is true, and only whole rounds count.
+    ``stopped`` says why it ended early, after Ctrl-C or with a worn-out drive; only whole rounds count then.
     """
     rounds: list[list[dict[str, Any]]] = []
-    partial = False
+    stopped = None
     at = matrix.cells.index(matrix.tracked)
     try:
         bench.fill()
@@ -30,7 +31,9 @@ def test(bench: Bench, matrix: Matrix, round_s: float, most: int = MOST_ROUNDS) 
             loads = [Load(cell, matrix.random, matrix.depth) for cell in matrix.cells]
             rounds.append([bench.measure(load, seconds=round_s) for load in loads])
     except KeyboardInterrupt:
-        partial = True
+        stopped = INTERRUPTED
+    except _core.RunError as error:
+        stopped = str(error)
     tracked = _tracked(rounds, at, matrix)
     written = sum(cell["written_bytes"] for cells in rounds for cell in cells)
     return {
@@ -43,7 +46,7 @@ def test(bench: Bench, matrix: Matrix, round_s: float, most: int = MOST_ROUNDS) 
         "rounds": len(rounds),
         "written_capacities": written / bench.drive.capacity,
         "steady_state": steady.state(tracked),
-        "partial": partial,
+        "stopped": stopped,
         "cells": _cells(matrix, rounds),
     }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
-from wordline.pts.bench import Bench, Load
+from wordline import _core
+from wordline.pts.bench import INTERRUPTED, Bench, Load
 from wordline.pts.matrix import KIB, Cell
 
 STEP = 0.05
@@ -16,6 +18,9 @@ LATE = 0.25
 
 BAND = 0.10
 """Within this share of what it comes to, the drive has recovered from what was before."""
+
+AROUND = 2
+"""Points on each side that belong to a median."""
 
 SEQUENTIAL = ("1024 KiB sequential writes", Load(Cell(0, 1024 * KIB), random=False, depth=32))
 RANDOM = ("8 KiB random writes", Load(Cell(0, 8 * KIB), random=True, depth=32))
@@ -38,7 +43,7 @@ def _phases(
 ) -> dict[str, Any]:
     points: list[dict[str, Any]] = []
     phases: list[dict[str, Any]] = []
-    partial = False
+    stopped = None
     steps = max(1, round(capacities / STEP))
     time_s = 0.0
     try:
@@ -55,19 +60,25 @@ def _phases(
                 points.append(point)
             phases.append({"phase": n, "load": name, **settling(mine, figure)})
     except KeyboardInterrupt:
-        partial = True
-    return {"title": title, "figure": figure, "unit": unit, "partial": partial, "phases": phases, "points": points}
+        stopped = INTERRUPTED
+    except _core.RunError as error:
+        stopped = str(error)
+    return {"title": title, "figure": figure, "unit": unit, "stopped": stopped, "phases": phases, "points": points}
 
 
 def settling(points: Sequence[dict[str, Any]], figure: str) -> dict[str, Any]:
-    """How a load ended, and when it came to that: ``settled``, the mean of ``figure`` over the last quarter of its
-    points; ``recovery_s`` and ``recovery_capacities``, after which all points lie within a tenth of it. They are absent
-    if some point of that quarter does not."""
+    """How a load ended, and when it came to that.
+
+    ``settled`` is the mean of ``figure`` over the last quarter of its points. ``recovery_s`` and
+    ``recovery_capacities`` say after what the figure stays within a tenth of it; they are absent if it does not do so
+    before that quarter. A single point says little: the median of five around each counts.
+    """
     values = [point[figure] for point in points]
     late = max(1, round(len(values) * LATE))
     level = sum(values[-late:]) / late
+    smooth = [median(values[max(0, n - AROUND) : n + AROUND + 1]) for n in range(len(values))]
     at = len(values)
-    while at > 0 and abs(values[at - 1] - level) <= BAND * level:
+    while at > 0 and abs(smooth[at - 1] - level) <= BAND * level:
         at -= 1
     began = points[0]["time_s"] - points[0]["simulated_s"]
     before = points[at - 1] if at else {"time_s": began, "capacities": 0.0}

@@ -35,8 +35,15 @@ def headline(result: dict[str, Any]) -> str:
     return f"SNIA PTS 2.0 on {drive}{changed}"
 
 
+def name(one: dict[str, Any]) -> str:
+    """The title of a test, and whether it was carried through."""
+    return one["title"] + ("" if one["stopped"] is None else ", not carried through")
+
+
 def sentences(one: dict[str, Any]) -> Iterator[str]:
     """What a test came to."""
+    if one["stopped"] is not None:
+        yield f"Stopped: {one['stopped']}."
     if "points" in one:
         yield from _settling(one)
         return
@@ -157,7 +164,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     console.print(headline(result), soft_wrap=True)
     for one in result["tests"]:
         console.print()
-        console.print(one["title"] + (", interrupted" if one["partial"] else ""), style="bold")
+        console.print(name(one), style="bold")
         for text in sentences(one):
             console.print(text, soft_wrap=True)
         for table in tables(one, MOST_ROWS):
