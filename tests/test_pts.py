@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -193,6 +194,17 @@ def test_the_page_and_its_figures(others: tuple[dict[str, Any], str, Path]) -> N
         assert (
             f"<h2>{one['title']}</h2>".replace("1024 KiB", "1024\u00a0KiB").replace("128 KiB", "128\u00a0KiB") in text
         )
+
+
+def test_saved_tests_are_shown_again(wordline: Run, others: tuple[dict[str, Any], str, Path], tmp_path: Path) -> None:
+    result, _, folder = others
+    done(wordline("report", folder / "pts.json", "-o", "again.html"))
+    assert (tmp_path / "again.html").read_text() == (folder / "pts.html").read_text()
+    refused(wordline("compare", folder / "pts.json", folder / "pts.json"), "tests of 'wordline pts'")
+    (tmp_path / "part.json").write_text(json.dumps({**result, "tests": None} | {"version": "0.0.1"}))
+    refused(wordline("report", "part.json", "-o", "x.html"), "tests by Wordline 0.0.1")
+    (tmp_path / "part.json").write_text('{"pts": "2.0", "version": "0"}')
+    refused(wordline("report", "part.json", "-o", "x.html"), "there is no 'drive'")
 
 
 def test_the_same_seed_gives_the_same_bytes(wordline: Run, drive: Path) -> None:

@@ -74,7 +74,7 @@ class Bench:
             job["rwmixread"] = cell.reads
         count = ENDLESS if requests is None else requests
         jobs = [{**job, "number_ios": count}] if load.random else self._in_order(job, self.reached[kind], count)
-        run = self._run({"job": jobs, "runtime_s": seconds})
+        run = self._run({"job": jobs, "runtime_s": seconds}, seconds)
         if not load.random:
             self.reached[kind] = (self.reached[kind] + run["requests"] * cell.size) % self._whole(cell.size)
         latency = run["latency_us"]
@@ -105,13 +105,16 @@ class Bench:
             jobs if first == count else [*jobs, {**job, "stonewall": True, "size": whole, "number_ios": count - first}]
         )
 
-    def _run(self, load: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, load: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
         self.runs += 1
         seed = (self.drive.seed + self.runs) % 2**64
 
         def told(_: str, fraction: float | None, requests: int, simulated_s: float) -> None:
-            part = (self.done + (fraction or 0.0)) / self.parts
-            self.progress(self.name, part, self.requests + requests, self.simulated_s + simulated_s)
+            # Of a run that time ends, the engine knows a share of its requests only.
+            share = fraction or 0.0 if seconds is None else min(1.0, simulated_s / seconds)
+            self.progress(
+                self.name, (self.done + share) / self.parts, self.requests + requests, self.simulated_s + simulated_s
+            )
 
         run = self.drive.run(Workload.text(toml_text(load)), seed=seed, progress=told)
         if run.partial:
