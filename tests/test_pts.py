@@ -262,7 +262,7 @@ def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -
     refused(wordline("pts", drive, "--round", "1500min"), "longer than a day")
     refused(wordline("pts", drive, "--full", "--quick"), "give one of them")
     refused(wordline("pts", "demoo"), "did you mean 'demo'")
-    refused(wordline("pts", drive, "--capacities", "0"), "--capacities")
+    refused(wordline("pts", drive, "--capacities", "0.4"), "--capacities")
     # A whole test takes minutes: these come at once.
     for option in ("--json", "--report"):
         refused(wordline("pts", drive, option, "none/file", timeout=10), "none/file", "'none' does not exist")

@@ -32,7 +32,7 @@ USUAL, QUICK, STANDARD = "5s", "100ms", "60s"
 @click.option("--quick", is_flag=True, help=f"Cells last {QUICK}: for a first look.")
 @click.option(
     "--capacities",
-    type=click.FloatRange(min=0.05, max=1000),
+    type=click.FloatRange(min=0.5, max=1000),
     default=4.0,
     show_default=True,
     metavar="X",

@@ -89,7 +89,8 @@ def tables(one: dict[str, Any], most_rows: int | None = None) -> Iterator[Table]
 
 
 def _rounds(one: dict[str, Any]) -> Iterator[Table]:
-    window = f"mean of the last {units.some(min(one['rounds'], steady.WINDOW), 'round')}"
+    count = min(one["rounds"], steady.WINDOW)
+    window = f"mean of the last {count} rounds" if count > 1 else "the only round"
     if one["figure"] != "mean_us":
         yield _grid(one["cells"], one["figure"], f"{one['unit']}, {window}", units.three)
     else:
