@@ -27,7 +27,8 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 QUIET += ["--disable-component-update", "--disable-sync"]
 
 WIDTHS = {"desktop": 1100, "telephone": 390}
-PAGES = ("report", "comparison")
+PAGES = ("report", "comparison", "pts")
+FIGURES_OF = {"report": 11, "comparison": 4, "pts": 12}
 
 # Luminance and contrast as WCAG 2.2 defines them, of every text on the first opaque background behind it.
 CONTRASTS = """() => {
@@ -72,7 +73,7 @@ OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A report and a comparison of real runs."""
+    """A report and a comparison of real runs, and the page of a drive's tests."""
     folder = tmp_path_factory.mktemp("pages")
     (folder / "small.toml").write_text(SMALL_DRIVE)
     (folder / "load.toml").write_text(SMALL_LOAD)
@@ -83,6 +84,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     command("run", "small.toml", "load.toml", "-q", "--json", "one.json", "--report", "report.html")
     command("run", "small.toml", "load.toml", "-q", "--json", "other.json", "--set", "buffer.policy=none")
     command("compare", "one.json", "other.json", "-q", "--report", "comparison.html")
+    command("pts", "small.toml", "-q", "--round", "20ms", "--capacities", "0.5", "--report", "pts.html")
     return {name: folder / f"{name}.html" for name in PAGES}
 
 
@@ -132,7 +134,7 @@ def test_a_page_can_be_read(opened: Any, name: str, width: str, scheme: str) -> 
     for ratio, text in page.evaluate(CONTRASTS):
         assert ratio >= 4.5, f"'{text}' has a contrast of {ratio:.2f}"
     shown = page.evaluate(FIGURES)
-    assert len(shown) == {"report": 11, "comparison": 4}[name]
+    assert len(shown) == FIGURES_OF[name]
     for wide, tall, marks in shown:
         assert wide > 0.8 * min(WIDTHS[width] - 40, 900)
         assert tall > 80
@@ -227,12 +229,12 @@ def test_a_page_prints(opened: Any, tmp_path: Path, name: str) -> None:  # noqa:
     page.pdf(path=tmp_path / "page.pdf", format="A4", prefer_css_page_size=True)
     data = (tmp_path / "page.pdf").read_bytes()
     pages = len(re.findall(rb"/Type\s*/Page\b", data))
-    assert {"report": 6, "comparison": 2}[name] <= pages <= 30
+    assert {"report": 6, "comparison": 2, "pts": 4}[name] <= pages <= 30
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator(".zoom").is_visible()
     shown = page.evaluate(FIGURES)
-    assert len(shown) == {"report": 11, "comparison": 4}[name]
+    assert len(shown) == FIGURES_OF[name]
 
 
 def test_names_from_outside_stay_text(browser: Any, files: dict[str, Path], tmp_path: Path) -> None:  # noqa: ANN401

@@ -4,119 +4,36 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from wordline.errors import FAILED, INTERRUPTED, Trouble, nearest, status_of, tell
-from wordline.files import OutputFile, same_file
+from wordline.errors import FAILED, INTERRUPTED, Trouble, status_of, tell
+from wordline.files import OutputFile
+from wordline.options import (
+    Commands,
+    Window,
+    all_apart,
+    as_typed,
+    format_option,
+    json_flag,
+    load_set_option,
+    policy_option,
+    print_json,
+    seed_option,
+    set_option,
+    several,
+    table_options,
+    trace_sets,
+)
+from wordline.pts.cli import pts
 from wordline.saved import compare, report
+from wordline.trace_cli import trace
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-class Seed(click.ParamType):
-    """A seed: 64 bits without a sign."""
-
-    name = "integer"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """:raises click.BadParameter: if it is no such number."""
-        try:
-            seed = int(str(value))
-        except ValueError:
-            seed = -1
-        if not 0 <= seed < 2**64:
-            self.fail(f"'{value}' is no seed; a seed is a whole number from 0 to {2**64 - 1}", param, ctx)
-        return seed
-
-
-class Window(click.ParamType):
-    """A span of simulated time."""
-
-    name = "window"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """:raises click.BadParameter: if it is none."""
-        from wordline import units
-
-        try:
-            return units.window(str(value))
-        except ValueError as error:
-            return self.fail(str(error), param, ctx)
-
-
-class Commands(click.Group):
-    """A group that answers a mistyped command with the one that was meant."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """:raises click.UsageError: if there is no such command."""
-        word = args[0]
-        if self.get_command(ctx, word) is None and not word.startswith("-"):
-            near = nearest(word, self.list_commands(ctx))
-            hint = f"; did you mean '{near}'?" if near else ""
-            ctx.fail(f"no such command '{word}'{hint}")
-        return super().resolve_command(ctx, args)
-
-
-def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--set``, for the drive."""
-    text = "Override a key of the drive, such as victim.policy=greedy. May be repeated."
-    return click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
-
-
-def load_set_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--load-set``, for the load."""
-    text = "Override a key of the load, such as trace.time_unit=ns. May be repeated."
-    return click.option("--load-set", "load_sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
-
-
-def policy_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--policy``."""
-    text = "Take in the policies of a Python file, for use by their names. May be repeated."
-    return click.option("--policy", "policy_files", multiple=True, metavar="FILE", help=text)(function)
-
-
-def seed_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--seed``."""
-    return click.option("--seed", type=Seed(), metavar="N", help="Seed of all random numbers.")(function)
-
-
-def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--format``, of a trace."""
-    text = "The trace's format, such as msr, spc or blkparse. Found out if unmistakable."
-    return click.option("--format", "format_name", metavar="NAME", help=text)(function)
-
-
-def to_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--to``, the format of a trace that is written."""
-    text = "The new format: msr, disksim, mqsim, ssdsim, fio (iolog v3), csv or parquet."
-    return click.option("--to", metavar="FORMAT", help=text)(function)
-
-
-def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--tables`` and what belongs to it."""
-    which = "Write tables as Parquet files: requests,intervals,channels,dies,planes,blocks or all."
-    options = (
-        ("--tables", "tables", "WHICH", which),
-        ("--out", "out", "DIR", "Tables: the directory for them."),
-        ("--sample", "sample", "1/N", "Tables: one request in N."),
-        ("--interval", "interval", "TIME", "Tables: the length of an interval, such as 10ms.  [default: 100ms]"),
-    )
-    for option, name, metavar, text in reversed(options):
-        function = click.option(option, name, metavar=metavar, help=text)(function)
-    return function
-
-
-def json_flag(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--json`` of a command that prints."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
 def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -245,19 +162,6 @@ def run(
         sys.exit(INTERRUPTED)
 
 
-def several(first: str, more: tuple[str, ...]) -> list[str]:
-    """The overrides that make one trace of several files.
-
-    :raises Trouble: if one of them is a workload file.
-    """
-    if not more:
-        return []
-    for name in (first, *more):
-        if name.endswith(".toml"):
-            raise Trouble(f"{name}: a workload file stands alone; only the files of a trace can be several")
-    return ['trace.file=""', f"trace.files={json.dumps([first, *more], ensure_ascii=False)}"]
-
-
 def asked_tables(
     tables: str | None, out: str | None, sample: str | None, interval: str | None
 ) -> tuple[list[str], str, int | None, int | None] | None:
@@ -285,19 +189,6 @@ def asked_tables(
         raise Trouble(f"{option}: {error}") from None
 
 
-def all_apart(names: dict[str, str]) -> None:
-    """Outputs go to different places.
-
-    :raises Trouble: if two of them do not.
-    """
-    if names.get("timeline") == "-":
-        raise Trouble("a timeline cannot go to standard output; give the name of a file")
-    for (one, first), (other, second) in combinations(names.items(), 2):
-        if same_file(first, second):
-            where = "standard output" if second == "-" else f"the same file, {second}"
-            raise Trouble(f"--{one} and --{other} cannot both go to {where}")
-
-
 @contextmanager
 def kept(timeline: OutputFile | None) -> Iterator[None]:
     """Of a run that fails half-way, the timeline remains: it shows how that came."""
@@ -309,31 +200,6 @@ def kept(timeline: OutputFile | None) -> Iterator[None]:
         if timeline is not None and timeline.path.stat().st_size:
             timeline.commit()
         raise
-
-
-def trace_sets(shortcuts: dict[str, object]) -> list[str]:
-    """The options for traces as settings of the load."""
-    return [f"trace.{key}={plain(value)}" for key, value in shortcuts.items() if value is not None]
-
-
-def plain(value: object) -> str:
-    """The value of an option as the user would type it: 2 for 2.0."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-@contextmanager
-def as_typed(shortcuts: dict[str, object]) -> Iterator[None]:
-    """Messages on a setting name the option that the user typed: ``--speed 0`` for ``--load-set trace.speed=0``."""
-    from wordline import _core
-
-    try:
-        yield
-    except _core.InputError as error:
-        message = str(error)
-        for key, value in shortcuts.items():
-            typed = plain(value)
-            message = message.replace(f"--load-set trace.{key}={typed}:", f"--{key.replace('_', '-')} {typed}:")
-        raise Trouble(message) from None
 
 
 def finish(
@@ -498,126 +364,6 @@ def precondition(
         aged.show(console(), Path(output), done)
 
 
-@wordline.group(cls=Commands)
-def trace() -> None:
-    """Look into traces, convert them, and make them."""
-
-
-@trace.command()
-@click.argument("file")
-@click.argument("more", nargs=-1)
-@format_option
-@load_set_option
-@click.option("--device", metavar="NAME", help="Only the requests of this device.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N requests.")
-@click.option(
-    "--k",
-    type=click.IntRange(min=1, max=4096),
-    default=10,
-    show_default=True,
-    metavar="K",
-    help="A request is sequential if it goes on where one of the K before it ended.",
-)
-@json_flag
-def info(
-    file: str, more: tuple[str, ...], load_sets: tuple[str, ...], k: int, as_json: bool, **shortcuts: object
-) -> None:
-    """Show what is in the trace FILE, or in several as one: counts, sizes, order, arrivals, footprint, rewrites."""
-    from wordline import _core
-    from wordline.progress import Progress
-
-    named = by_key(shortcuts)
-    with Progress() as progress, as_typed(named):
-        found = json.loads(_core.trace_info(file, [*several(file, more), *load_sets, *trace_sets(named)], k, progress))
-    if as_json:
-        return print_json(found)
-    from wordline import traceinfo
-    from wordline.console import console
-
-    return traceinfo.show(console(), f"{file} and {len(more)} more" if more else file, found)
-
-
-@trace.command(short_help="Write a trace in another format.")
-@click.argument("file", metavar="IN")
-@click.argument("output", metavar="OUT")
-@to_option
-@click.option("--drop", is_flag=True, help="Leave out what the new format has no word for, such as trims.")
-@click.option("--round", "round_out", is_flag=True, help="Round outwards to 512 bytes where the new format needs it.")
-@click.option("--window", type=Window(), metavar="A..B", help="Only this part of the trace's time, such as 10s..20s.")
-@click.option("--device", metavar="NAME", help="Only the requests of this device.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Write N requests at most.")
-@click.option("--speed", type=float, metavar="X", help="Divide all times by X.")
-@format_option
-@load_set_option
-@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
-@json_flag
-def convert(
-    file: str,
-    output: str,
-    to: str | None,
-    drop: bool,
-    round_out: bool,
-    window: tuple[int, int] | None,
-    load_sets: tuple[str, ...],
-    quiet: bool,
-    as_json: bool,
-    **shortcuts: object,
-) -> None:
-    """Write the trace IN to OUT in another format.
-
-    The ending of OUT tells the format, unless --to does; .gz or .zst at its end compresses. - is standard output.
-    """
-    from wordline import traces
-
-    named = by_key(shortcuts)
-    sets = [*load_sets, *trace_sets(named)]
-    with as_typed(named):
-        told = traces.convert(file, output, to, sets, drop=drop, round_out=round_out, window=window, quiet=quiet)
-    traces.report(told, output, traces.conversion, quiet=quiet, as_json=as_json)
-
-
-@trace.command(short_help="Make a trace from published statistics.")
-@click.argument("spec", required=False)
-@click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
-@to_option
-@click.option("--requests", metavar="N", help="Requests to make.")
-@click.option("--duration", "duration_s", metavar="S", help="Or seconds to fill.")
-@click.option("--writes", "write_percent", metavar="PERCENT", help="Percentage of writes.")
-@click.option("--read-size", metavar="SIZE", help="Sizes of reads: the mean, 7.4k, or shares, 4k:60,64k:40.")
-@click.option("--write-size", metavar="SIZE", help="Sizes of writes, in the same way.")
-@click.option("--random", "random_percent", metavar="PERCENT", help="Percentage of requests to random places.")
-@click.option("--footprint", metavar="SIZE", help="Bytes of all pages that are touched, such as 2g.")
-@click.option("--mean-gap", "gap_mean_us", metavar="US", help="Mean time between two requests in microseconds.")
-@click.option("--median-gap", "gap_median_us", metavar="US", help="Median of the same.")
-@click.option("--burst", "burst_requests", metavar="N", help="Requests of a burst in the mean.")
-@seed_option
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set any key of SPEC. May be repeated.")
-@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
-@json_flag
-def synth(
-    spec: str | None,
-    output: str,
-    to: str | None,
-    sets: tuple[str, ...],
-    quiet: bool,
-    as_json: bool,
-    **shortcuts: object,
-) -> None:
-    """Make a stand-in for a trace of which only statistics are known.
-
-    The statistics come from the TOML file SPEC, from the options, or both; an option wins. See docs/trace-tools.md.
-    """
-    from wordline import traces
-
-    told = traces.synthesise(spec, output, to, list(sets), shortcuts, quiet=quiet)
-    traces.report(told, output, traces.comparison, quiet=quiet, as_json=as_json)
-
-
-def by_key(shortcuts: dict[str, object]) -> dict[str, object]:
-    """Options by the keys of a trace that they stand for."""
-    return {key.removesuffix("_name"): value for key, value in shortcuts.items()}
-
-
 @wordline.command(short_help="Rerun the experiments of the source papers.")
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Run all studies.")
@@ -657,13 +403,8 @@ def study(name: str | None, everything: bool, scorecard: bool, full: bool, out: 
 
 wordline.add_command(report)
 wordline.add_command(compare)
-
-
-def print_json(value: object) -> None:
-    """Prints ``value`` as JSON."""
-    from wordline import jsontext
-
-    click.echo(jsontext.dumps(value))
+wordline.add_command(trace)
+wordline.add_command(pts)
 
 
 def main() -> NoReturn:

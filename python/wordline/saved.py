@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,25 @@ NEEDED = (
 """Without these a file holds no result, whatever it says of its schema."""
 
 
+PTS_NEEDED = ("version", "drive", "title", "capacity_bytes", "sets", "seed", "partial", "differences", "tests")
+"""The same for what ``wordline pts --json`` wrote."""
+
+
 def read(name: str) -> dict[str, Any]:
     """The result in a file that ``wordline run --json`` wrote.
 
     :raises Trouble: if the file cannot be read or holds something else.
+    """
+    result = document(name)
+    if "pts" in result:
+        raise Trouble(f"{name}: these are tests of 'wordline pts'; give a result, a file of 'wordline run --json'")
+    return checked(name, result)
+
+
+def document(name: str) -> dict[str, Any]:
+    """What is in a file of results, of a run or of ``wordline pts``, whatever it is.
+
+    :raises Trouble: if the file cannot be read or holds no such thing.
     """
     path = Path(name)
     try:
@@ -52,8 +67,16 @@ def read(name: str) -> dict[str, Any]:
         raise Trouble(f"{name}:{error.lineno}:{error.colno}: this is no JSON: {error.msg}") from None
     except ValueError as error:
         raise Trouble(f"{name}: this is no result: {error}") from None
-    if not isinstance(result, dict) or "schema" not in result:
+    if not isinstance(result, dict) or not {"schema", "pts"} & result.keys():
         raise Trouble(f"{name}: this is JSON, but no result: it has no 'schema'; give a file of 'wordline run --json'")
+    return result
+
+
+def checked(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The result of a run, if it is a whole one of the layout that this version reads.
+
+    :raises Trouble: if it is not.
+    """
     if result["schema"] != SCHEMA:
         version = result.get("version", "of another age")
         raise Trouble(
@@ -63,6 +86,23 @@ def read(name: str) -> dict[str, Any]:
     missing = [key for key in NEEDED if key not in result]
     if missing:
         raise Trouble(f"{name}: this is no whole result: it has no '{missing[0]}'")
+    return result
+
+
+def checked_tests(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    """What ``wordline pts`` found, if it is whole and of this version: of these no layout is kept for others.
+
+    :raises Trouble: if it is not.
+    """
+    from wordline import _core
+
+    missing = [key for key in PTS_NEEDED if key not in result]
+    if missing:
+        raise Trouble(f"{name}: these are no whole tests of 'wordline pts': there is no '{missing[0]}'")
+    if result["version"] != _core.version():
+        raise Trouble(
+            f"{name}: tests by Wordline {result['version']}; this is {_core.version()}, and reads its own only"
+        )
     return result
 
 
@@ -129,20 +169,37 @@ def asked(formats: tuple[str, ...] | None, folder: str | None) -> tuple[str, ...
 @click.option("--out", "-o", "name", metavar="FILE", help="The page, one HTML file; - for standard output.")
 @figure_options
 def report(result: str, name: str | None, folder: str | None, formats: tuple[str, ...] | None) -> None:
-    """Make a report of RESULT, a file of 'wordline run --json': a page for a browser, figures, or both."""
-    from wordline import figures
-    from wordline import report as page
-
+    """Make a report of RESULT, a file of 'wordline run --json' or 'wordline pts --json': a page for a browser, figures,
+    or both."""
     if name is None and folder is None:
         raise Trouble("nothing is asked for: give -o FILE for a page, --figures DIR for figures, or both")
     forms = asked(formats, folder)
-    found = read(result)
+    page, drawings = pages_of(result)
     with ExitStack() as open_files:
         out = None if name is None else open_files.enter_context(OutputFile(name, [result]))
         if out is not None:
-            out.write(page.html(found))
+            out.write(page())
         if folder is not None:
-            save_figures(list(figures.all_of(found).values()), folder, forms)
+            save_figures(drawings(), folder, forms)
+
+
+def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]:
+    """What makes the page of a saved result, and what makes its figures.
+
+    :raises Trouble: if the file cannot be read or holds something else.
+    """
+    found = document(name)
+    if "pts" in found:
+        from wordline.pts import drawings
+        from wordline.pts import page as tests
+
+        found = checked_tests(name, found)
+        return lambda: tests.html(found), lambda: drawings.every(found)
+    from wordline import figures
+    from wordline import report as page
+
+    found = checked(name, found)
+    return lambda: page.html(found), lambda: list(figures.all_of(found).values())
 
 
 @click.command(short_help="Compare saved results.")

@@ -1,0 +1,177 @@
+"""What several commands share: their options, and how these reach the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import combinations
+from typing import Any
+
+import click
+
+from wordline.errors import Trouble, nearest
+from wordline.files import same_file
+
+
+class Seed(click.ParamType):
+    """A seed: 64 bits without a sign."""
+
+    name = "integer"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """:raises click.BadParameter: if it is no such number."""
+        try:
+            seed = int(str(value))
+        except ValueError:
+            seed = -1
+        if not 0 <= seed < 2**64:
+            self.fail(f"'{value}' is no seed; a seed is a whole number from 0 to {2**64 - 1}", param, ctx)
+        return seed
+
+
+class Window(click.ParamType):
+    """A span of simulated time."""
+
+    name = "window"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """:raises click.BadParameter: if it is none."""
+        from wordline import units
+
+        try:
+            return units.window(str(value))
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class Commands(click.Group):
+    """A group that answers a mistyped command with the one that was meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """:raises click.UsageError: if there is no such command."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-"):
+            near = nearest(word, self.list_commands(ctx))
+            hint = f"; did you mean '{near}'?" if near else ""
+            ctx.fail(f"no such command '{word}'{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--set``, for the drive."""
+    text = "Override a key of the drive, such as victim.policy=greedy. May be repeated."
+    return click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
+
+
+def load_set_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--load-set``, for the load."""
+    text = "Override a key of the load, such as trace.time_unit=ns. May be repeated."
+    return click.option("--load-set", "load_sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
+
+
+def policy_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--policy``."""
+    text = "Take in the policies of a Python file, for use by their names. May be repeated."
+    return click.option("--policy", "policy_files", multiple=True, metavar="FILE", help=text)(function)
+
+
+def seed_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--seed``."""
+    return click.option("--seed", type=Seed(), metavar="N", help="Seed of all random numbers.")(function)
+
+
+def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--format``, of a trace."""
+    text = "The trace's format, such as msr, spc or blkparse. Found out if unmistakable."
+    return click.option("--format", "format_name", metavar="NAME", help=text)(function)
+
+
+def to_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--to``, the format of a trace that is written."""
+    text = "The new format: msr, disksim, mqsim, ssdsim, fio (iolog v3), csv or parquet."
+    return click.option("--to", metavar="FORMAT", help=text)(function)
+
+
+def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--tables`` and what belongs to it."""
+    which = "Write tables as Parquet files: requests,intervals,channels,dies,planes,blocks or all."
+    options = (
+        ("--tables", "tables", "WHICH", which),
+        ("--out", "out", "DIR", "Tables: the directory for them."),
+        ("--sample", "sample", "1/N", "Tables: one request in N."),
+        ("--interval", "interval", "TIME", "Tables: the length of an interval, such as 10ms.  [default: 100ms]"),
+    )
+    for option, name, metavar, text in reversed(options):
+        function = click.option(option, name, metavar=metavar, help=text)(function)
+    return function
+
+
+def json_flag(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--json`` of a command that prints."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def several(first: str, more: tuple[str, ...]) -> list[str]:
+    """The overrides that make one trace of several files.
+
+    :raises Trouble: if one of them is a workload file.
+    """
+    if not more:
+        return []
+    for name in (first, *more):
+        if name.endswith(".toml"):
+            raise Trouble(f"{name}: a workload file stands alone; only the files of a trace can be several")
+    return ['trace.file=""', f"trace.files={json.dumps([first, *more], ensure_ascii=False)}"]
+
+
+def all_apart(names: dict[str, str]) -> None:
+    """Outputs go to different places.
+
+    :raises Trouble: if two of them do not.
+    """
+    if names.get("timeline") == "-":
+        raise Trouble("a timeline cannot go to standard output; give the name of a file")
+    for (one, first), (other, second) in combinations(names.items(), 2):
+        if same_file(first, second):
+            where = "standard output" if second == "-" else f"the same file, {second}"
+            raise Trouble(f"--{one} and --{other} cannot both go to {where}")
+
+
+def trace_sets(shortcuts: dict[str, object]) -> list[str]:
+    """The options for traces as settings of the load."""
+    return [f"trace.{key}={plain(value)}" for key, value in shortcuts.items() if value is not None]
+
+
+def plain(value: object) -> str:
+    """The value of an option as the user would type it: 2 for 2.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+@contextmanager
+def as_typed(shortcuts: dict[str, object]) -> Iterator[None]:
+    """Messages on a setting name the option that the user typed: ``--speed 0`` for ``--load-set trace.speed=0``."""
+    from wordline import _core
+
+    try:
+        yield
+    except _core.InputError as error:
+        message = str(error)
+        for key, value in shortcuts.items():
+            typed = plain(value)
+            message = message.replace(f"--load-set trace.{key}={typed}:", f"--{key.replace('_', '-')} {typed}:")
+        raise Trouble(message) from None
+
+
+def by_key(shortcuts: dict[str, object]) -> dict[str, object]:
+    """Options by the keys of a trace that they stand for."""
+    return {key.removesuffix("_name"): value for key, value in shortcuts.items()}
+
+
+def print_json(value: object) -> None:
+    """Prints ``value`` as JSON."""
+    from wordline import jsontext
+
+    click.echo(jsontext.dumps(value))

@@ -1,0 +1,131 @@
+"""The command ``wordline pts``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+
+import click
+
+from wordline.errors import FAILED, INTERRUPTED, Trouble
+from wordline.files import OutputFile
+from wordline.options import all_apart, policy_option, seed_option, set_option
+from wordline.saved import asked as asked_formats
+from wordline.saved import figure_options, save_figures
+
+USUAL, QUICK, STANDARD = "5s", "100ms", "60s"
+"""How long a cell of a round lasts."""
+
+
+@click.command(short_help="Test a drive as the SNIA PTS says.")
+@click.argument("drive")
+@click.option("--test", "tests", default="all", metavar="WHICH", help="Of iops,tp,lat,wsat,xsr.  [default: all]")
+@set_option
+@policy_option
+@seed_option
+@click.option(
+    "--round", "round_length", metavar="TIME", help=f"Simulated time of a cell of a round.  [default: {USUAL}]"
+)
+@click.option("--full", is_flag=True, help=f"Cells last {STANDARD}, as in the standard.")
+@click.option("--quick", is_flag=True, help=f"Cells last {QUICK}: for a first look.")
+@click.option(
+    "--capacities",
+    type=click.FloatRange(min=0.5, max=1000),
+    default=4.0,
+    show_default=True,
+    metavar="X",
+    help="wsat, xsr: each load writes X times the capacity.",
+)
+@click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
+@click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
+@figure_options
+@click.option("--quiet", "-q", is_flag=True, help="No tables and no progress bar.")
+def pts(
+    drive: str,
+    tests: str,
+    sets: tuple[str, ...],
+    policy_files: tuple[str, ...],
+    seed: int | None,
+    round_length: str | None,
+    full: bool,
+    quick: bool,
+    capacities: float,
+    json_name: str | None,
+    report_name: str | None,
+    folder: str | None,
+    formats: tuple[str, ...] | None,
+    quiet: bool,
+) -> None:
+    """Test DRIVE as the SNIA Performance Test Specification 2.0 says, in simulated time.
+
+    The tests are IOPS, throughput, latency, write saturation and cross-stimulus recovery. Each has a new drive.
+    """
+    from wordline import jsontext, policyfile
+    from wordline.console import console
+    from wordline.progress import Progress
+    from wordline.pts import command, drawings, page, tables
+    from wordline.pts.bench import Device
+
+    names = command.asked(tests)
+    round_s = round_seconds(round_length, full, quick)
+    forms = asked_formats(formats, folder)
+    wanted = {kind: name for kind, name in (("json", json_name), ("report", report_name)) if name is not None}
+    all_apart(wanted)
+    with ExitStack() as open_files:
+        outputs = {kind: open_files.enter_context(OutputFile(name, [drive])) for kind, name in wanted.items()}
+        if folder is not None:
+            # Makes the directory: that it cannot be made is told before the tests.
+            save_figures([], folder, forms)
+        device = Device(drive, sets, seed, policyfile.read(policy_files))
+        with policyfile.shown(policy_files), Progress(quiet) as progress:
+            result = command.run(device, names, round_s, capacities, progress)
+        texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": lambda: page.html(result)}
+
+        def write(kind: str) -> None:
+            outputs[kind].write(texts[kind]())
+
+        writes = [partial(write, kind) for kind in outputs]
+        if folder is not None:
+            writes.append(partial(save_figures, drawings.every(result), folder, forms))
+        failures = [failure for write in writes if (failure := failure_of(write))]
+        if not quiet:
+            taken = any(output.standard for output in outputs.values())
+            tables.show(console(stderr=taken), result)
+    if result["partial"] and not failures:
+        sys.exit(INTERRUPTED)
+    failures += [
+        f"{one['title']}: {one['stopped']}" for one in result["tests"] if one["stopped"] and not result["partial"]
+    ]
+    if failures:
+        raise Trouble("\nwordline: ".join(failures), FAILED)
+
+
+def failure_of(write: Callable[[], object]) -> str | None:
+    """Writes something; what went wrong must not keep the tables of a long test from the user."""
+    try:
+        write()
+    except Trouble as trouble:
+        return trouble.message
+    return None
+
+
+def round_seconds(length: str | None, full: bool, quick: bool) -> float:
+    """How long a cell lasts, from what was typed.
+
+    :raises Trouble: if that is no time, or was said twice.
+    """
+    from wordline import units
+
+    if (length is not None) + full + quick > 1:
+        raise Trouble("--round, --full and --quick all say how long a cell lasts; give one of them")
+    text = length if length is not None else STANDARD if full else QUICK if quick else USUAL
+    try:
+        seconds = units.picoseconds(text) / 1e12
+    except ValueError as error:
+        raise Trouble(f"--round: {error}") from None
+    if not 0 < seconds <= 86_400:
+        problem = "is no time at all" if seconds <= 0 else "is longer than a day"
+        raise Trouble(f"--round: '{text}' {problem}; give a time such as {USUAL}")
+    return seconds

@@ -1,0 +1,94 @@
+"""The tests by their names, and what a whole call of them gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from wordline import units
+from wordline.api import Progress
+from wordline.errors import Trouble, or_nearest
+from wordline.pts import matrix, rounds, series
+from wordline.pts.bench import INTERRUPTED, Bench, Device
+
+NAMES = ["iops", "tp", "lat", "wsat", "xsr"]
+STANDARD_ROUND_S = 60.0
+STANDARD_CAPACITIES = 4.0
+"""Where write saturation ends in the standard, if a day is not over before."""
+
+Test = Callable[[Bench], dict[str, Any]]
+
+
+def asked(text: str) -> list[str]:
+    """The tests named in ``iops,tp``, each once; ``all`` stands for every one.
+
+    :raises Trouble: if there is no such test.
+    """
+    names = [name.strip().lower() for name in text.split(",")]
+    for name in names:
+        if name not in (*NAMES, "all"):
+            raise Trouble(f"--test: there is no test '{name}'; {or_nearest(name, [*NAMES, 'all'], 'tests')}")
+    return NAMES if "all" in names else list(dict.fromkeys(names))
+
+
+def run(device: Device, names: Sequence[str], round_s: float, capacities: float, progress: Progress) -> dict[str, Any]:
+    """Does the tests, each on a new drive. After Ctrl-C ``partial`` is true, and the rest is not done."""
+    from wordline import _core
+
+    # A drive that cannot be made is told before hours of work.
+    first: Bench | None = Bench(device, progress)
+    described = first.drive
+    done: list[dict[str, Any]] = []
+    interrupted = False
+    try:
+        for name, test in tests(names, round_s, capacities):
+            bench, first = first or Bench(device, progress), None
+            done.append({"test": name, **test(bench)})
+            interrupted = done[-1]["stopped"] == INTERRUPTED
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    return {
+        "pts": "2.0",
+        "version": _core.version(),
+        "drive": described.name,
+        "title": described.title,
+        "capacity_bytes": described.capacity,
+        "sets": list(device.sets),
+        "seed": described.seed,
+        "round_s": round_s,
+        "capacities": capacities,
+        "partial": interrupted,
+        "differences": differences(names, round_s, capacities),
+        "tests": done,
+    }
+
+
+def tests(names: Sequence[str], round_s: float, capacities: float) -> Iterator[tuple[str, Test]]:
+    """What is done under each name: throughput is one test for each size of requests."""
+    of_rounds = {"iops": [matrix.IOPS], "tp": matrix.TP, "lat": [matrix.LAT]}
+    for name in names:
+        for kind in of_rounds.get(name, ()):
+            yield name, partial(rounds.test, matrix=kind, round_s=round_s)
+        if name == "wsat":
+            yield name, partial(series.saturation, capacities=capacities)
+        elif name == "xsr":
+            yield name, partial(series.recovery, capacities=capacities)
+
+
+def differences(names: Sequence[str], round_s: float, capacities: float) -> list[str]:
+    """In what the tests differ from the standard, in words."""
+    said = []
+    if {"iops", "tp", "lat"} & set(names) and round_s != STANDARD_ROUND_S:
+        said.append(f"each cell of a round lasts {units.duration(round_s)} of simulated time instead of 60 s")
+    if "wsat" in names:
+        end = "" if capacities == STANDARD_CAPACITIES else f", and ends after {capacities:g} times the capacity"
+        said.append(f"write saturation has a point for each 5 % of the capacity instead of each minute{end}")
+    if "xsr" in names:
+        said.append(
+            f"each load of cross-stimulus recovery writes {capacities:g} times the capacity, with a point for each 5 % "
+            "of it, instead of going on for 6 or 8 hours"
+        )
+    return said
