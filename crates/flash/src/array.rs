@@ -4,7 +4,7 @@
 //! its number: the die, or behind all dies the die again for the lane beside.
 
 use crate::geometry::Geometry;
-use crate::spending::{Spending, Spent};
+use crate::spending::{Spending, Spent, Tally};
 use serde::{Deserialize, Serialize};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
@@ -55,43 +55,50 @@ pub struct Logged {
     pub entry: Entry,
 }
 
-/// What to record of what the dies do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
-    /// Every use of the bus and of the cells, as an entry.
-    pub entries: bool,
-    /// How the time of each command is spent.
-    pub spending: bool,
+/// A command that a lane runs, or has run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    number: u64,
+    tally: Tally,
 }
 
 /// The log of a drive's flash.
 #[derive(Clone, Debug)]
 struct Recorder {
-    wants: Recorded,
+    /// Whether every use of the bus and of the cells is recorded as an entry; else only sums are.
+    logs: bool,
     entries: Vec<Logged>,
     spending: Spending,
     started: u64,
-    /// By lane: the number of the current command, and of the one before.
-    current: Vec<[u64; 2]>,
+    /// Whether the time of the next command is added up.
+    adds_next: bool,
+    /// By lane: the current command, and the one before.
+    current: Vec<[Current; 2]>,
+}
+
+impl Recorder {
+    /// Whether anything of what a lane does is recorded.
+    #[inline]
+    fn hears(&self, lane: u32) -> bool {
+        self.logs || self.current[lane as usize].iter().any(|command| command.tally != Tally::NONE)
+    }
 }
 
 /// The recorder as a die's lane sees it.
 struct LaneLog<'a> {
-    wants: Recorded,
-    entries: &'a mut Vec<Logged>,
-    spending: &'a mut Spending,
-    commands: [u64; 2],
+    recorder: &'a mut Recorder,
+    commands: [Current; 2],
     die: u32,
 }
 
 impl Log for LaneLog<'_> {
     fn enter(&mut self, entry: &Entry) {
         let command = self.commands[usize::from(entry.held)];
-        if self.wants.spending {
-            self.spending.add(self.die, command, entry);
+        if let Some(spent) = self.recorder.spending.of_mut(command.tally) {
+            spent.add(entry);
         }
-        if self.wants.entries {
-            self.entries.push(Logged { die: self.die, command, entry: *entry });
+        if self.recorder.logs {
+            self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
         }
     }
 }
@@ -149,15 +156,14 @@ macro_rules! around {
         let mut port = Port { bus, due: &mut $self.due, passed: &mut $self.passed, lane };
         let $package = &mut $self.packages[at as usize];
         match &mut $self.recorder {
-            None => {
-                let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut Silent };
+            Some(recorder) if recorder.hears(lane) => {
+                let commands = recorder.current[lane as usize];
+                let mut log = LaneLog { recorder, commands, die };
+                let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut log };
                 $call
             }
-            Some(recorder) => {
-                let commands = recorder.current[lane as usize];
-                let (wants, entries, spending) = (recorder.wants, &mut recorder.entries, &mut recorder.spending);
-                let mut log = LaneLog { wants, entries, spending, commands, die };
-                let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut log };
+            _ => {
+                let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut Silent };
                 $call
             }
         }
@@ -280,25 +286,46 @@ impl Flash {
         sum
     }
 
-    /// Starts or ends recording what the dies do; while something is recorded, what is wanted may change.
-    pub fn record(&mut self, wants: Recorded) {
-        if wants == Recorded::default() {
+    /// Starts or ends recording what the dies do: every use of the bus and of the cells, or what is asked for command by command.
+    pub fn record(&mut self, logs: bool, sums: bool) {
+        if !logs && !sums {
             self.recorder = None;
             return;
         }
-        let (lanes, dies) = (self.due.len(), self.dies as usize);
+        let lanes = self.due.len();
         let fresh = || {
-            let (entries, spending) = (Vec::new(), Spending::new(dies));
-            Box::new(Recorder { wants, entries, spending, started: 0, current: vec![[0; 2]; lanes] })
+            let (entries, spending) = (Vec::new(), Spending::new(lanes));
+            Box::new(Recorder {
+                logs,
+                entries,
+                spending,
+                started: 0,
+                adds_next: false,
+                current: vec![Default::default(); lanes],
+            })
         };
-        self.recorder.get_or_insert_with(fresh).wants = wants;
+        self.recorder.get_or_insert_with(fresh).logs = logs;
     }
 
-    /// How the time of one of the last commands that a lane began was spent so far, while that is recorded.
+    /// Adds up how the time of the command is spent that begins next; nothing, while nothing is recorded.
+    #[inline]
+    pub fn add_up_next(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.adds_next = true;
+        }
+    }
+
+    /// Where the time of the command is added up that a lane began last.
+    #[must_use]
+    pub fn tally(&self, lane: u32) -> Tally {
+        self.recorder.as_ref().map_or(Tally::NONE, |recorder| recorder.current[lane as usize][0].tally)
+    }
+
+    /// How the time of a command was spent so far.
     #[inline]
     #[must_use]
-    pub fn spent(&self, lane: u32, command: u64) -> Option<&Spent> {
-        self.recorder.as_ref().and_then(|recorder| recorder.spending.of(lane, command))
+    pub fn spent(&self, tally: Tally) -> Option<&Spent> {
+        self.recorder.as_ref().and_then(|recorder| recorder.spending.of(tally))
     }
 
     /// What was recorded since the last call; the caller drains it.
@@ -309,16 +336,19 @@ impl Flash {
     /// The number of the command that a die runs beside or as its main one; 0 while nothing is recorded.
     #[must_use]
     pub fn command_number(&self, lane: u32) -> u64 {
-        self.recorder.as_ref().map_or(0, |recorder| recorder.current[lane as usize][0])
+        self.recorder.as_ref().map_or(0, |recorder| recorder.current[lane as usize][0].number)
     }
 
     #[inline]
-    fn number(&mut self, now: Time, lane: u32) {
+    fn number(&mut self, now: Time, lane: u32, follows: bool) {
         if let Some(recorder) = &mut self.recorder {
             recorder.started += 1;
+            let adds = std::mem::take(&mut recorder.adds_next);
+            let tally = if adds { recorder.spending.begin(lane, now) } else { Tally::NONE };
             let commands = &mut recorder.current[lane as usize];
-            *commands = [recorder.started, commands[0]];
-            recorder.spending.begin(lane, recorder.started, now);
+            // Nothing more comes of the one before, unless this one follows it in cache mode.
+            let before = if follows { commands[0] } else { Current::default() };
+            *commands = [Current { number: recorder.started, tally }, before];
         }
     }
 
@@ -407,7 +437,7 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        self.number(now, lane);
+        self.number(now, lane, false);
         let which = if lane >= self.dies { Lane::Aside } else { Lane::Main };
         let begun = around!(self, now, lane, |package, die, around| package.begin(die, which, command, around));
         match begun {
@@ -431,7 +461,7 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        self.number(now, die);
+        self.number(now, die, true);
         match around!(self, now, die, |package, at, around| package.follow(at, command, around)) {
             Ok(time) => {
                 self.set_due(die, time, agenda);

@@ -9,9 +9,9 @@ mod spending;
 pub mod timeline;
 pub mod unit;
 
-pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress, Recorded};
+pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
-pub use spending::Spent;
+pub use spending::{Spent, Tally};
 pub use wordline_nand::energy::{Energy, EnergyConfig};
 pub use wordline_nand::interface::Interface;
 pub use wordline_nand::reliability::{Reliability, ReliabilityConfig};

@@ -3,13 +3,12 @@
 use crate::log::{Entry, Stage, What};
 use wordline_base::Time;
 
-/// Commands of a lane that may be asked for: in cache mode, the current, the one before, and the one that has just ended.
+/// Commands of a lane whose sums are kept: in cache mode, the current, the one before, and the one that has just ended.
 const KEPT: usize = 4;
 
 /// How the time of a command was spent so far, in picoseconds. In cache mode bus and cells may work for one at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    command: u64,
     /// When it began.
     pub begun: Time,
     /// It waited for the bus.
@@ -22,58 +21,67 @@ pub struct Spent {
     pub program: Time,
 }
 
-/// The latest commands of each lane.
+impl Spent {
+    /// Adds what the command did.
+    #[inline]
+    pub(crate) fn add(&mut self, entry: &Entry) {
+        let time = entry.end - entry.start;
+        match entry.what {
+            What::Bus(_) => {
+                self.wait_bus += entry.start - entry.ready;
+                self.bus += time;
+            }
+            What::Array(Stage::Ton) => self.read += time,
+            What::Array(Stage::Tin) => self.program += time,
+            What::Array(_) => {}
+        }
+    }
+}
+
+/// Where the sums of a command are kept, until its lane has begun four more whose time is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally(u32);
+
+impl Tally {
+    /// Not added up.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// The sums of the latest commands of each lane that are added up.
 #[derive(Clone, Debug)]
 pub(crate) struct Spending {
-    dies: usize,
-    lanes: Vec<[Spent; KEPT]>,
+    sums: Vec<Spent>,
     turns: Vec<u8>,
 }
 
 impl Spending {
-    pub fn new(dies: usize) -> Self {
-        Self { dies, lanes: vec![[Spent::default(); KEPT]; 2 * dies], turns: vec![0; 2 * dies] }
+    pub fn new(lanes: usize) -> Self {
+        Self { sums: vec![Spent::default(); KEPT * lanes], turns: vec![0; lanes] }
     }
 
-    /// A lane begins a command.
+    /// Adds up the time of the command that a lane begins now.
     #[inline]
-    pub fn begin(&mut self, lane: u32, command: u64, now: Time) {
-        let lane = lane as usize;
-        let turn = (usize::from(self.turns[lane]) + 1) % KEPT;
-        self.turns[lane] = turn as u8;
-        self.lanes[lane][turn] = Spent { command, begun: now, ..Spent::default() };
+    pub fn begin(&mut self, lane: u32, now: Time) -> Tally {
+        let turn = &mut self.turns[lane as usize];
+        *turn = (*turn + 1) % KEPT as u8;
+        let at = lane as usize * KEPT + usize::from(*turn);
+        self.sums[at] = Spent { begun: now, ..Spent::default() };
+        Tally(at as u32)
     }
 
-    /// Where a command that a lane has begun is kept, if it is still known.
     #[inline]
-    fn find(&self, lane: usize, command: u64) -> Option<usize> {
-        let turn = usize::from(self.turns[lane]);
-        (0..KEPT).map(|back| (turn + KEPT - back) % KEPT).find(|&at| self.lanes[lane][at].command == command)
+    pub fn of(&self, tally: Tally) -> Option<&Spent> {
+        self.sums.get(tally.0 as usize)
     }
 
-    /// A command that a lane has begun, if it is still known.
     #[inline]
-    pub fn of(&self, lane: u32, command: u64) -> Option<&Spent> {
-        let lane = lane as usize;
-        self.find(lane, command).map(|at| &self.lanes[lane][at])
-    }
-
-    /// Adds what a command did that a die runs, as its main one or beside that.
-    #[inline]
-    pub fn add(&mut self, die: u32, command: u64, entry: &Entry) {
-        let die = die as usize;
-        let found = [die, self.dies + die].into_iter().find_map(|lane| Some((lane, self.find(lane, command)?)));
-        let Some((lane, at)) = found else { return };
-        let spent = &mut self.lanes[lane][at];
-        let time = entry.end - entry.start;
-        match entry.what {
-            What::Bus(_) => {
-                spent.wait_bus += entry.start - entry.ready;
-                spent.bus += time;
-            }
-            What::Array(Stage::Ton) => spent.read += time,
-            What::Array(Stage::Tin) => spent.program += time,
-            What::Array(_) => {}
-        }
+    pub fn of_mut(&mut self, tally: Tally) -> Option<&mut Spent> {
+        self.sums.get_mut(tally.0 as usize)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::column::{batch, schema, Column};
 use crate::columns;
+use crate::packed::Packed;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -132,7 +133,7 @@ pub struct Written {
 
 /// Rows on their way to the other thread.
 enum Rows {
-    Requests(Vec<RequestRow>),
+    Requests(Packed),
     Intervals(Vec<IntervalRow>),
     Channels(Vec<UnitRow<ChannelTimes>>),
     Dies(Vec<UnitRow<DieTimes>>),
@@ -234,6 +235,7 @@ fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
 /// All tables of a run, on the writing thread.
 struct Files {
     requests: Option<Table<RequestRow>>,
+    unpacked: Vec<RequestRow>,
     intervals: Option<Table<IntervalRow>>,
     channels: Option<Table<UnitRow<ChannelTimes>>>,
     dies: Option<Table<UnitRow<DieTimes>>>,
@@ -244,6 +246,7 @@ struct Files {
 impl Files {
     fn open(directory: &Path, wanted: &Wanted) -> Result<Self, TableError> {
         Ok(Self {
+            unpacked: Vec::new(),
             requests: Table::open(0, wanted.requests, directory, columns::requests())?,
             intervals: Table::open(1, wanted.intervals, directory, columns::intervals())?,
             channels: Table::open(2, wanted.channels, directory, columns::channels())?,
@@ -255,7 +258,11 @@ impl Files {
 
     fn write(&mut self, rows: &Rows) {
         match rows {
-            Rows::Requests(rows) => write(&mut self.requests, rows),
+            Rows::Requests(packed) => {
+                self.unpacked.clear();
+                packed.unpack(&mut self.unpacked);
+                write(&mut self.requests, &self.unpacked);
+            }
             Rows::Intervals(rows) => write(&mut self.intervals, rows),
             Rows::Channels(rows) => write(&mut self.channels, rows),
             Rows::Dies(rows) => write(&mut self.dies, rows),
@@ -287,7 +294,7 @@ fn write<R>(table: &mut Option<Table<R>>, rows: &[R]) {
 pub struct Tables {
     thread: Option<JoinHandle<Files>>,
     sender: Option<SyncSender<Rows>>,
-    emptied: Option<Receiver<Vec<RequestRow>>>,
+    emptied: Option<Receiver<Packed>>,
 }
 
 impl Tables {
@@ -323,7 +330,7 @@ impl Tables {
         Box::new(Gathered {
             sender,
             emptied,
-            requests: Vec::new(),
+            requests: Packed::new(),
             intervals: Vec::new(),
             channels: Vec::new(),
             dies: Vec::new(),
@@ -359,8 +366,8 @@ impl Drop for Tables {
 struct Gathered {
     sender: SyncSender<Rows>,
     /// Room of rows that are written, to be used again.
-    emptied: Receiver<Vec<RequestRow>>,
-    requests: Vec<RequestRow>,
+    emptied: Receiver<Packed>,
+    requests: Packed,
     intervals: Vec<IntervalRow>,
     channels: Vec<UnitRow<ChannelTimes>>,
     dies: Vec<UnitRow<DieTimes>>,
@@ -380,9 +387,9 @@ fn gather<R: Clone>(sender: &SyncSender<Rows>, rows: &mut Vec<R>, row: &R, pack:
 
 impl Sink for Gathered {
     fn request(&mut self, row: &RequestRow) {
-        self.requests.push(*row);
-        if self.requests.len() == BATCH {
-            let mut fresh = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
+        self.requests.push(row);
+        if self.requests.is_full() {
+            let mut fresh = self.emptied.try_recv().unwrap_or_else(|_| Packed::new());
             fresh.clear();
             let _ = self.sender.send(Rows::Requests(std::mem::replace(&mut self.requests, fresh)));
         }

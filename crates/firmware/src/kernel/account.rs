@@ -8,7 +8,7 @@ use super::Kernel;
 use crate::ops::FlashOp;
 use crate::policy::arbiter::Class;
 use wordline_base::Time;
-use wordline_flash::Spent;
+use wordline_flash::{Spent, Tally};
 
 /// Where the time of a flash operation went, in picoseconds: from when it came to wait, but not before its request was taken up, to its
 /// end. The parts add up to the time in between, but for an operation that began to wait anew because its data had moved: they may
@@ -89,9 +89,8 @@ impl Way {
 struct Trail {
     /// Whether it has read old data and goes on.
     goes_on: bool,
-    lane: u32,
-    /// The command that carries it; 0 before one does.
-    command: u64,
+    /// Of the command that carries it; none before one does.
+    tally: Tally,
     account: Account,
 }
 
@@ -124,7 +123,7 @@ impl Accounts {
     }
 
     /// A command that a lane has just begun carries an operation.
-    pub fn bind(&mut self, (lane, command): (u32, u64), operation: u32, op: &FlashOp, now: Time) {
+    pub fn bind(&mut self, (lane, tally): (u32, Tally), operation: u32, op: &FlashOp, now: Time) {
         let at = operation as usize;
         // It grows with the slab of operations, and no further.
         if at >= self.trails.len() {
@@ -141,7 +140,7 @@ impl Accounts {
         if !trail.goes_on || trail.account.start < way.served {
             *trail = Trail { account: Account { start: from, ..Account::default() }, ..Trail::default() };
         }
-        (trail.lane, trail.command) = (lane, command);
+        trail.tally = tally;
         let dies = self.histories.len();
         let held: [Time; HOLDERS] = self.histories[lane as usize % dies].between(from, now);
         let account = &mut trail.account;
@@ -172,16 +171,14 @@ impl Kernel {
         let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) else { return };
         let Some(trail) = accounts.trails.get_mut(operation as usize) else { return };
         // Without a command of its own it left before one carried it.
-        let ran = std::mem::take(&mut trail.command);
-        if ran != 0 {
-            if let Some(spent) = self.flash.spent(trail.lane, ran) {
-                trail.account.serve(spent, now);
-            }
+        let spent = self.flash.spent(std::mem::take(&mut trail.tally));
+        if let Some(spent) = spent {
+            trail.account.serve(spent, now);
         }
-        trail.goes_on = goes_on && ran != 0;
+        trail.goes_on = goes_on && spent.is_some();
         let Some(way) = accounts.ways.get_mut(op.owner as usize) else { return };
         way.gc_affected |= gc_affected;
-        if ran != 0 && !goes_on {
+        if spent.is_some() && !goes_on {
             let bytes = if op.class == Class::HostRead { op.bytes } else { 0 };
             way.last = Some(Account { end: now, bytes, ..trail.account });
         }

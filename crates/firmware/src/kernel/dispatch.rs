@@ -226,6 +226,7 @@ impl Kernel {
             if self.attentive {
                 self.prepare(die, class);
             }
+            self.foresee(class);
             self.flash.begin(self.now, die, &self.command, queue)?;
             if self.notes.is_some() {
                 let state = &self.dies[die as usize];

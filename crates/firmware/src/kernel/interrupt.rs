@@ -146,6 +146,7 @@ impl Kernel {
         self.bind_beside(die, plane, slot)?;
         self.count_command(Class::HostRead);
         let lane = self.flash.aside(die);
+        self.foresee(Class::HostRead);
         self.flash.begin(self.now, lane, &self.command, queue)?;
         if self.notes.is_some() {
             let Batch { count, pages } = self.interruptions[die as usize].reads;

@@ -6,7 +6,7 @@ use super::Kernel;
 use crate::ops::{FlashOp, NONE};
 use crate::policy::arbiter::{Class, CLASSES};
 use wordline_base::Time;
-use wordline_flash::{Kind, Logged, Recorded, MAX_PLANES};
+use wordline_flash::{Kind, Logged, Tally, MAX_PLANES};
 
 /// A command that has begun, and a request that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub struct Noted<'a> {
 impl Kernel {
     /// Starts or ends noting what the flash does, and for whom.
     pub fn record(&mut self, wants: Noting) {
-        self.flash.record(Recorded { entries: wants.services || wants.passages, spending: wants.accounts > 0 });
+        self.flash.record(wants.services || wants.passages, wants.accounts > 0);
         if wants == Noting::default() {
             self.notes = None;
             return;
@@ -122,6 +122,14 @@ impl Kernel {
         self.pack.cache().is_some()
     }
 
+    /// A command is about to begin: the time of the host's is added up.
+    #[inline]
+    pub(super) fn foresee(&mut self, class: Class) {
+        if self.notes.is_some() && class.is_host() {
+            self.flash.add_up_next();
+        }
+    }
+
     /// Notes whom the command serves that a lane has just begun with the operations `pages`; once if for no request.
     #[cold]
     pub(super) fn witness(&mut self, lane: u32, class: Class, (count, pages): (u8, [u32; MAX_PLANES])) {
@@ -135,8 +143,10 @@ impl Kernel {
             let planes = self.command.pages().iter().fold(0, |planes, page| planes | 1 << page.plane);
             notes.passages.push(Passage::Begun { lane, command, class, kind: self.command.kind, planes });
         }
+        let mut tally = Tally::NONE;
         if let Some(accounts) = &mut notes.accounts {
             accounts.begin(lane, class, self.now);
+            tally = self.flash.tally(lane);
         }
         for &page in pages.iter().take(usize::from(count)).filter(|_| class.is_host()) {
             let mut operation = page;
@@ -148,7 +158,7 @@ impl Kernel {
                     notes.services.push(served);
                 }
                 if let Some(accounts) = &mut notes.accounts {
-                    accounts.bind((lane, command), operation, op, self.now);
+                    accounts.bind((lane, tally), operation, op, self.now);
                 }
                 operation = op.next;
             }

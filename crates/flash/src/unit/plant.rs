@@ -1,7 +1,7 @@
 //! The package of an experiment and its clock: the lane whose time comes first is stepped next.
 
 use super::{Experiment, UnitError};
-use crate::array::{Agenda, Flash, FlashError, Logged, Progress, Recorded};
+use crate::array::{Agenda, Flash, FlashError, Logged, Progress};
 use crate::geometry::Geometry;
 use crate::timeline::Picture;
 use wordline_base::time::END_OF_TIME;
@@ -44,13 +44,13 @@ impl Plant {
 
     /// From now on everything is recorded.
     pub fn record(&mut self) {
-        self.flash.record(Recorded { entries: true, spending: false });
+        self.flash.record(true, false);
         self.log = Some(Vec::new());
     }
 
     /// From now on everything is drawn.
     pub fn draw(&mut self, picture: Picture) {
-        self.flash.record(Recorded { entries: true, spending: false });
+        self.flash.record(true, false);
         self.picture = Some(picture);
     }
 
@@ -121,7 +121,7 @@ impl Plant {
         }
         picture.take(self.now, entries);
         if picture.is_over(self.now) && self.log.is_none() {
-            self.flash.record(Recorded::default());
+            self.flash.record(false, false);
         }
     }
 

@@ -8,7 +8,7 @@ use super::trace::{Line, Seen, Sums, Trace};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::Time;
 use wordline_flash::config::{ByClass, PageOrder};
-use wordline_flash::{Agenda, Flash, Geometry, GeometryConfig, Interface, NandConfig, Progress, Recorded, Timing};
+use wordline_flash::{Agenda, Flash, Geometry, GeometryConfig, Interface, NandConfig, Progress, Timing};
 use wordline_nand::bus::Turns;
 
 /// The shape of the flash.
@@ -78,7 +78,7 @@ pub fn run(shape: Shape, durations: &Durations, hosts: Vec<Host<'_>>) -> Trace {
     let timing = Timing::new(&config(durations), PAGES).expect("the configuration is legal");
     let mut flash = Flash::new(geometry.expect("the geometry is legal"), timing, 0);
     flash.set_turns(if shape.first_come { Turns::FirstCome } else { Turns::CommandsFirst });
-    flash.record(Recorded { entries: true, spending: false });
+    flash.record(true, false);
     let mut run = Run { flash, hosts, now: 0, seen: Vec::new() };
     while let Some((time, lane)) = run.next() {
         assert!(time >= run.now, "lane {lane} is due at {time}, before now");
