@@ -11,6 +11,7 @@ import click
 from conftest import PROGRAM, ROOT
 from wordline import cli
 
+
 def test_pages_from_the_code_are_up_to_date() -> None:
     """The references of keys, policies, results, tables and formats."""
     python = Path(PROGRAM).parent / "python"

@@ -70,6 +70,14 @@ def leaves(value: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
         yield path
 
 
+def burst() -> Workload:
+    """Requests that arrive all at once."""
+    count = 200
+    offsets = [16_384 * number for number in range(count)]
+    columns = {"time_us": [0] * count, "op": ["R", "W"] * (count // 2), "offset": offsets, "size": [16_384] * count}
+    return Workload.table(columns)
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Results of runs that differ in what they are and ask for."""
@@ -81,6 +89,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     for path in parts:
         path.write_text("time_us,op,offset_bytes,size_bytes\n0,W,0,16384\n9,R,0,16384\n9,F,0,0\n20,T,0,16384\n")
 
+    both = Workload.trace(place / "?.csv")
+
     def interrupt(phase: str, *_: object) -> None:
         if phase == "run":
             os.kill(os.getpid(), signal.SIGINT)
@@ -88,15 +98,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     kept = Drive(small)
     aged = place / "aged.snap"
     kept.save(aged)
-    buffered = {"buffer.policy": "fifo", "buffer.capacity_kib": 64, "link.queue_depth": 256}
+    buffered = {"buffer.policy": "fifo", "buffer.capacity_kib": 64}
+    crowded = {"queue.depth": 16, "dispatch.window": 4}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
-        "changed": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
-        "cache mode": wordline.run(small, BUSY, {"packer.policy": "planes", "packer.cache": True}),
+        "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
+        "crowded": wordline.run(small, burst(), crowded),
+        "cache mode": wordline.run(small, BUSY, {"pack.policy": "planes", "pack.cache": True}),
         "steady": wordline.run(small, Workload.read(fio)),
-        "trace": wordline.run("demo", Workload.read(BUNDLED), load_sets=["trace.limit=2000"]),
-        "files": wordline.run(small, Workload.trace(parts), tables="all", out=place / "out", timeline=place / "t.pftrace"),
-        "kept": kept.run(Workload.trace(parts)),
+        "trace": wordline.run("demo", Workload.trace(BUNDLED, limit=2000)),
+        "files": wordline.run(small, both, tables="all", out=place / "out", timeline=place / "t.pftrace"),
+        "kept": kept.run(both),
         "snapshot": wordline.run(small, BUSY, snapshot=aged),
         "partial": wordline.run(small, Workload.job(rw="randread", bs="4k", time_based=True, runtime_s=1e6),
                                 progress=interrupt),
@@ -131,12 +143,11 @@ def test_stable_keys_are_said_to_be() -> None:
 
 
 def test_units_are_known() -> None:
-    """A figure's unit stands beside it, and is one of a few words."""
     words = {word for row in listed().values() for word in row["unit"].split(", ") if word}
-    known = """
-        s µs J MiB/s bytes/s requests/s bytes requests retries suspensions commands pages blocks erases runs rows slices
-    """.split()
-    assert words <= {*known, "mapping units", "%", "0 to 1", "object", "list", "lists", "list of lists", "list of pairs"}
+    figures = {"s", "µs", "J", "MiB/s", "bytes/s", "requests/s", "%", "0 to 1"}
+    counts = {"bytes", "requests", "retries", "suspensions", "commands", "pages", "blocks", "erases", "runs", "rows"}
+    shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
+    assert words <= figures | counts | shapes | {"mapping units", "slices"}
 
 
 def test_the_page_has_every_key() -> None:

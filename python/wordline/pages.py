@@ -30,7 +30,9 @@ def pages(folder: Path) -> dict[str, str]:
         head, start, rest = kept.partition(START)
         _, end, tail = rest.partition(END)
         if not start or not end:
-            raise ValueError(f"{folder / name}: the lines {START.strip()} and {END.strip()} must be there, in this order")
+            raise ValueError(
+                f"{folder / name}: the lines {START.strip()} and {END.strip()} must be there, in this order"
+            )
         return f"{head}{START}\n{made}\n{END}{tail}"
 
     parts = (_core.keys(), _core.load_keys(), _core.policies(), _core.package_chains())
