@@ -57,7 +57,7 @@ docs: build ## the references of keys, policies, results, tables and formats, fr
 	$(BIN)/python -m wordline.pages docs
 
 site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 studies: build ## the experiments of the papers: their pages in studies/
 	$(BIN)/wordline study --all --out studies

@@ -50,10 +50,10 @@ def results(sections: list[dict[str, Any]]) -> Iterator[str]:
         yield f"## {section['title']}\n"
         if section["about"]:
             yield f"{section['about']}\n"
-        lines = ["| key | unit | meaning | |", "|---|---|---|---|"]
+        lines = ["| key | unit | meaning |", "|---|---|---|"]
         for key in section["keys"]:
-            mark = "stable" if key["stable"] else ""
-            lines.append(f"| `{key['key']}` | {key['unit']} | {cell(key['meaning'])} | {mark} |")
+            mark = " *Stable.*" if key["stable"] else ""
+            lines.append(f"| `{key['key']}` | {key['unit']} | {cell(key['meaning'])}{mark} |")
         yield "\n".join(lines) + "\n"
 
 
