@@ -50,10 +50,12 @@ def results(sections: list[dict[str, Any]]) -> Iterator[str]:
         yield f"## {section['title']}\n"
         if section["about"]:
             yield f"{section['about']}\n"
-        lines = ["| key | unit | meaning |", "|---|---|---|"]
+        units = any(key["unit"] for key in section["keys"])
+        lines = ["| key | unit | meaning |", "|---|---|---|"] if units else ["| key | meaning |", "|---|---|"]
         for key in section["keys"]:
-            mark = " *Stable.*" if key["stable"] else ""
-            lines.append(f"| `{key['key']}` | {key['unit']} | {cell(key['meaning'])}{mark} |")
+            meaning = cell(key["meaning"]) + (" *Stable.*" if key["stable"] else "")
+            cells = (f"`{key['key']}`", key["unit"], meaning) if units else (f"`{key['key']}`", meaning)
+            lines.append(f"| {' | '.join(cells)} |")
         yield "\n".join(lines) + "\n"
 
 

@@ -28,9 +28,9 @@ const REPORT: u64 = 1 << 18;
 pub struct Preconditioned {
     /// Whether it took simulated time.
     pub timed: bool,
-    /// Units written in order.
+    /// Mapping units written in order.
     pub filled_units: u64,
-    /// Units written at random.
+    /// Mapping units written at random.
     pub random_units: u64,
     /// The tracked value of each round: write amplification, or (timed) units a second.
     pub rounds: Vec<f64>,
