@@ -38,4 +38,9 @@ def tutorial(path: Path) -> str:
 def on_page_markdown(markdown: str, **_: object) -> str:
     """In the repository the studies lie beside docs, in the site within; and the tutorial is a page there."""
     markdown = markdown.replace("](../studies/", "](studies/").replace("](examples)", "](examples/victims.py)")
-    return re.sub(r"(\[The tutorial\]\()tutorial\.ipynb\)", r"\1tutorial.md)", markdown)
+    return re.sub(r"(\[(?:The tutorial|in a notebook)\]\()tutorial\.ipynb\)", r"\1tutorial.md)", markdown)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Lets the keys of a table break between their words, and nowhere else."""
+    return re.sub(r"(?<=<td><code>)[^<]+(?=</code></td>)", lambda key: re.sub(r"([._,])", r"\1<wbr>", key[0]), html)

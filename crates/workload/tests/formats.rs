@@ -4,9 +4,7 @@ mod common;
 
 use common::{gz, zst, Scratch};
 use wordline_base::Op::{self, Flush, Read, Trim, Write};
-use wordline_workload::{
-    Join, LeftOut, Record, Spread, TimeUnit, TraceFormat, TraceOptions, TraceReader, Unmatched,
-};
+use wordline_workload::{Join, LeftOut, Record, Spread, TimeUnit, TraceFormat, TraceOptions, TraceReader, Unmatched};
 
 const US: u128 = 1_000_000;
 const MS: u128 = 1_000 * US;
