@@ -53,12 +53,11 @@ test-long: test ## the same with many more random configurations and loads
 bench: ## speed: a table, and bench.json
 	$(CARGO) run --release -p wordline-bench
 
-docs: build ## the reference of keys and policies and the page on tables, from the code
-	$(BIN)/python -m wordline.reference > docs/reference.md
-	$(CARGO) run --quiet -p wordline-tables --example page > docs/tables.md
+docs: build ## the references of keys, policies, results, tables and formats, from the code
+	$(BIN)/python -m wordline.pages docs
 
 site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 studies: build ## the experiments of the papers: their pages in studies/
 	$(BIN)/wordline study --all --out studies

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("WORDLINE", str(Path(sys.executable).parent / "wordline"))
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = os.environ.get("WORDLINE_BROWSER") or next((path for name in NAMES if (path := shutil.which(name))), None)
 LONG = os.environ.get("WORDLINE_LONG") == "1"
 
 # A shell that runs the tests in the background makes them and their children deaf to Ctrl-C.

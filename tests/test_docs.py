@@ -5,74 +5,46 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 import click
-import pytest
-from conftest import PROGRAM, ROOT, Run, done, parsed
+from conftest import PROGRAM, ROOT
 from wordline import cli
 
-STABLE = """
-    schema version seed digest config workload simulated_s cpu_s requests iops bandwidth_mib_s
-    latency_us.{all,read,write,trim}.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,max} write_amplification
-    flash.{reads,programs,erases} gc.{collections,moved_pages} wear.{mean,max,stddev} energy_j partial
-"""
-"""The keys of a result that keep name and meaning whatever comes."""
 
-
-def expanded(pattern: str) -> list[str]:
-    """``a.{b,c}`` as ``a.b`` and ``a.c``."""
-    parts = re.split(r"\{([^}]*)\}", pattern)
-    return ["".join(pick) for pick in product(*(p.split(",") if n % 2 else [p] for n, p in enumerate(parts)))]
-
-
-def documented() -> dict[str, tuple[str, bool]]:
-    """The keys of the page with their units, and whether they are stable."""
-    rows = re.findall(
-        r"^\| `([^`]+)` \|.*\|([^|]*)\| ?(stable)? ?\|$", (ROOT / "docs" / "results.md").read_text(), re.M
-    )
-    return {key: (unit.strip(), stable == "stable") for pattern, unit, stable in rows for key in expanded(pattern)}
-
-
-def leaves(value: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
-    """The dotted keys of a document."""
-    if not isinstance(value, dict):
-        yield path
-        return
-    for key, below in value.items():
-        yield from leaves(below, f"{path}.{key}" if path else key)
-
-
-@pytest.fixture(scope="module")
-def pages() -> dict[str, tuple[str, bool]]:
-    return documented()
-
-
-def test_stable_keys_are_there_and_said_to_be(
-    wordline: Run, drive: Path, load: Path, pages: dict[str, tuple[str, bool]]
-) -> None:
-    result = parsed(done(wordline("run", drive, load, "--quiet", "--json", "-")))
-    wanted = {key for pattern in STABLE.split() for key in expanded(pattern)}
-    assert {key for key, (_, stable) in pages.items() if stable} == wanted
-    for key in wanted:
-        value = result
-        for part in key.split("."):
-            assert part in value, key
-            value = value[part]
-    # And nothing is there that the page does not know.
-    whole = {key for key, (unit, _) in pages.items() if unit == "object"}
-    unknown = [key for key in leaves(result) if key not in pages and key.split(".")[0] not in whole]
-    assert unknown == []
-
-
-def test_the_reference_is_up_to_date() -> None:
+def test_pages_from_the_code_are_up_to_date() -> None:
+    """The references of keys, policies, results, tables and formats."""
     python = Path(PROGRAM).parent / "python"
-    made = subprocess.run([python, "-m", "wordline.reference"], capture_output=True, text=True, timeout=60, check=True)
-    kept = (ROOT / "docs" / "reference.md").read_text()
-    assert made.stdout == kept, "docs/reference.md is out of date: 'make docs' makes it anew"
+    command = [python, "-m", "wordline.pages", "--check", ROOT / "docs"]
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_a_page_that_is_out_of_date_is_named_and_made_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("reference.md", "tables.md", "results.md", "traces.md"):
+        text = (ROOT / "docs" / name).read_text()
+        row = next(line for line in text.splitlines() if line.startswith("| `"))
+        (folder / name).write_text(text.replace(row, "| `gone` | |"))
+    python = Path(PROGRAM).parent / "python"
+
+    def pages(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [python, "-m", "wordline.pages", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    checked = pages("--check", folder)
+    assert checked.returncode == 1
+    assert [line.split(" ")[0] for line in checked.stderr.splitlines()] == [
+        str(folder / name) for name in ("reference.md", "tables.md", "results.md", "traces.md")
+    ]
+    assert pages(folder).returncode == 0
+    for path in folder.iterdir():
+        assert path.read_text() == (ROOT / "docs" / path.name).read_text()
+    (folder / "traces.md").write_text("no marks")
+    lost = pages("--check", folder)
+    assert lost.returncode == 2
+    assert "traces.md: the lines" in lost.stderr
 
 
 def shown_commands() -> list[tuple[str, str]]:

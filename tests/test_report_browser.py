@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,12 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PROGRAM, SMALL_DRIVE, SMALL_LOAD
+from conftest import BROWSER, PROGRAM, SMALL_DRIVE, SMALL_LOAD
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("WORDLINE_BROWSER") or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 if BROWSER is None:
     pytest.skip("there is no Chromium; WORDLINE_BROWSER may name one", allow_module_level=True)

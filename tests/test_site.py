@@ -1,14 +1,19 @@
-"""The documentation site: it builds without a warning, and every internal link and anchor of it leads somewhere."""
+"""The documentation site: it builds without a warning, every internal link and anchor of it leads somewhere, and it can
+be read and searched as files, without a server or a network.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from conftest import BROWSER
 
 pytest.importorskip("material", reason="mkdocs-material is not installed")
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,3 +70,55 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     for path in site.rglob("*.html"):
         elsewhere = [x for x in Page(path.read_text(encoding="utf-8")).loaded if urlsplit(x).netloc]
         assert not elsewhere, f"{path.name}: {elsewhere}"
+
+
+def test_the_pages_for_tasks_lead_the_way(site: Path) -> None:
+    """A page for each task, in the order of the navigation; the tutorial is a page, and the notebook lies beside it."""
+    tasks = ["first-run", "my-trace", "my-drive", "my-policy", "compare", "report"]
+    links = Page((site / "index.html").read_text(encoding="utf-8")).links
+    places = [links.index(f"{task}.html") for task in tasks]
+    assert places == sorted(places)
+    assert "tutorial.html" in links
+    assert "tutorial.ipynb" in Page((site / "tutorial.html").read_text(encoding="utf-8")).links
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
+    if BROWSER is None:
+        pytest.skip("there is no Chromium; WORDLINE_BROWSER may name one")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_fits_and_asks_nobody(site: Path, browser: Any, width: int) -> None:  # noqa: ANN401
+    view = browser.new_page(viewport={"width": width, "height": 900})
+    said: list[str] = []
+    view.on("console", lambda message: said.append(message.text))
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.on("request", lambda request: said.append(request.url) if urlsplit(request.url).scheme != "file" else None)
+    pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    wide = []
+    for path in pages:
+        view.goto(path.as_uri())
+        if view.evaluate("document.documentElement.scrollWidth") > width:
+            wide.append(path.name)
+        broken = (
+            "[...document.images].filter((image) => !image.complete || !image.naturalWidth).map((image) => image.src)"
+        )
+        said += view.evaluate(broken)
+    assert (wide, said) == ([], [])
+    assert len(pages) > 20
+
+
+def test_search_works_in_files(site: Path, browser: Any) -> None:  # noqa: ANN401
+    view = browser.new_page(viewport={"width": 1280, "height": 900})
+    view.goto((site / "index.html").as_uri())
+    view.locator("input.md-search__input").press_sequentially("percentile_error")
+    first = view.locator(".md-search-result__link").first
+    first.wait_for()
+    found = [link.get_attribute("href") or "" for link in view.locator(".md-search-result__link").all()]
+    assert any("results.html" in link for link in found), found

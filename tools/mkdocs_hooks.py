@@ -1,10 +1,13 @@
-"""What the site takes in from outside docs: the studies, so that links to them hold there too."""
+"""What the site takes in from outside docs: the studies, so that links to them hold there too, the tutorial, and what
+makes pages look and search well.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import nbformat
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -13,24 +16,31 @@ SUFFIXES = {".md", ".svg"}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the studies as ``studies/``."""
+    """Adds the studies as ``studies/``, the tutorial as a page, and script and style as ``assets/``."""
     for path in sorted((ROOT / "studies").rglob("*")):
         if path.suffix in SUFFIXES and path.name != "discussion.md":
             name = path.relative_to(ROOT).as_posix()
             files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    files.append(File.generated(config, "tutorial.md", content=tutorial(ROOT / "docs" / "tutorial.ipynb")))
+    for path in sorted((ROOT / "tools" / "site").iterdir()):
+        files.append(File.generated(config, f"assets/{path.name}", abs_src_path=str(path)))
     return files
 
 
+def tutorial(path: Path) -> str:
+    """A notebook as a page: its texts, and its code as it is to be run."""
+    book = nbformat.read(path, as_version=4)
+    cells = (f"```python\n{cell.source}\n```" if cell.cell_type == "code" else cell.source for cell in book.cells)
+    head, *rest = cells
+    return "\n\n".join([head, "This page is a notebook to run: [tutorial.ipynb](tutorial.ipynb).", *rest]) + "\n"
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """In the repository the studies lie beside docs, in the site within."""
-    return markdown.replace("](../studies/", "](studies/").replace("](examples)", "](examples/victims.py)")
+    """In the repository the studies lie beside docs, in the site within; and the tutorial is a page there."""
+    markdown = markdown.replace("](../studies/", "](studies/").replace("](examples)", "](examples/victims.py)")
+    return re.sub(r"(\[(?:The tutorial|in a notebook)\]\()tutorial\.ipynb\)", r"\1tutorial.md)", markdown)
 
 
-def on_post_page(output: str, **_: object) -> str:
-    """Drops the one script that the theme fetches from elsewhere: a page must ask nobody for anything."""
-    return re.sub(r'<script src="?https?://[^>]*></script>', "", output)
-
-
-def on_post_template(output_content: str, **_: object) -> str:
-    """The same for the page of what is not found."""
-    return on_post_page(output_content)
+def on_page_content(html: str, **_: object) -> str:
+    """Lets the keys of a table break between their words, and nowhere else."""
+    return re.sub(r"(?<=<td><code>)[^<]+(?=</code></td>)", lambda key: re.sub(r"([._,])", r"\1<wbr>", key[0]), html)

@@ -1,11 +1,10 @@
 """The reference of keys, policies and NAND operations, as Markdown, from what the engine says of itself.
 
-``python -m wordline.reference`` prints the page that the repository keeps as ``docs/reference.md``.
+:mod:`wordline.pages` writes it, as ``docs/reference.md``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -138,15 +137,3 @@ def flat(text: str) -> str:
 def cell(text: str) -> str:
     """A text that cannot break out of its cell."""
     return flat(text).replace("|", "\\|")
-
-
-def main() -> None:
-    """Prints the page."""
-    from wordline import _core
-
-    parts = (_core.keys(), _core.load_keys(), _core.policies(), _core.package_chains())
-    print(page(*map(json.loads, parts)), end="")
-
-
-if __name__ == "__main__":
-    main()

@@ -166,7 +166,7 @@ impl DriveConfig {
 }
 
 /// Figures that follow from a configuration, for `wordline check` and results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Derived {
     /// Channels.
     pub channels: u32,
@@ -213,7 +213,7 @@ pub struct Derived {
 }
 
 /// Highest rates of the parts of a drive, each as if the others were free, in MiB a second.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Peaks {
     /// Host link, data to the drive.
     pub link_in: f64,

@@ -5,6 +5,7 @@
 
 use crate::config::PreconditionConfig;
 use crate::drive::Drive;
+use schemars::JsonSchema;
 use serde::Serialize;
 use wordline_base::{Op, Request, Stream};
 use wordline_firmware::Fault;
@@ -23,13 +24,13 @@ const AHEAD: usize = 8;
 const REPORT: u64 = 1 << 18;
 
 /// What was done.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Preconditioned {
     /// Whether it took simulated time.
     pub timed: bool,
-    /// Units written in order.
+    /// Mapping units written in order.
     pub filled_units: u64,
-    /// Units written at random.
+    /// Mapping units written at random.
     pub random_units: u64,
     /// The tracked value of each round: write amplification, or (timed) units a second.
     pub rounds: Vec<f64>,

@@ -1,4 +1,6 @@
-//! The result of a run as one JSON document; its stable keys are those of `docs/results.md`.
+//! The result of a run as one JSON document; what its keys mean stands in [`keys`].
+
+pub mod keys;
 
 use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;

@@ -127,7 +127,7 @@ pub struct Activity {
 }
 
 /// Energy by stage, in joules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Energy {
     /// Array reads.
     pub read_j: f64,

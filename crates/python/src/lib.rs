@@ -122,6 +122,24 @@ fn load_keys() -> String {
     Value::Array(keys_of::<LoadFile>().iter().map(key_json).collect()).to_string()
 }
 
+/// The keys of a result, section by section.
+#[pyfunction]
+fn result_keys() -> String {
+    json!(wordline_drive::result::keys::sections()).to_string()
+}
+
+/// The formats of traces as a table in Markdown.
+#[pyfunction]
+fn format_table() -> String {
+    wordline_workload::format_table()
+}
+
+/// The page on tables in Markdown.
+#[pyfunction]
+fn tables_page() -> String {
+    wordline_tables::page()
+}
+
 /// Runs a load on a drive.
 #[pyfunction]
 #[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
@@ -215,6 +233,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(load_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(result_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(format_table, module)?)?;
+    module.add_function(wrap_pyfunction!(tables_page, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(table_names, module)?)?;
     module.add_function(wrap_pyfunction!(precondition, module)?)?;

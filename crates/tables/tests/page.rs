@@ -1,14 +1,6 @@
-//! The page on tables is the one that the columns make, and what cannot be is refused.
+//! The page on tables tells every column, and what cannot be is refused.
 
-use std::path::Path;
 use wordline_tables::{names, page, wanted, TableError, NAMES};
-
-#[test]
-fn the_page_is_up_to_date() {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tables.md");
-    let kept = std::fs::read_to_string(kept).expect("the page is there");
-    assert!(kept == page(), "docs/tables.md is out of date: 'make docs' makes it anew");
-}
 
 #[test]
 fn every_column_is_named_once_and_says_what_it_means() {

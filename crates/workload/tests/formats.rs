@@ -4,9 +4,7 @@ mod common;
 
 use common::{gz, zst, Scratch};
 use wordline_base::Op::{self, Flush, Read, Trim, Write};
-use wordline_workload::{
-    format_table, Join, LeftOut, Record, Spread, TimeUnit, TraceFormat, TraceOptions, TraceReader, Unmatched,
-};
+use wordline_workload::{Join, LeftOut, Record, Spread, TimeUnit, TraceFormat, TraceOptions, TraceReader, Unmatched};
 
 const US: u128 = 1_000_000;
 const MS: u128 = 1_000 * US;
@@ -528,16 +526,4 @@ fn a_stated_share_of_bad_lines_may_be_left_out() {
     // A short trace has few lines to share.
     let short = lines[..10].join("\n");
     fails(short, &options(0.001), &["line 8: columns", "1 of 10 lines", "skip_bad = 0.001"]);
-}
-
-#[test]
-fn the_documentation_has_the_table_of_the_code() {
-    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/traces.md");
-    let text = std::fs::read_to_string(&page).unwrap();
-    if std::env::var_os("WORDLINE_WRITE_DOCS").is_some() {
-        let (from, to) = (text.find("| format |").unwrap(), text.find("\n<!-- end of the table -->").unwrap());
-        std::fs::write(&page, format!("{}{}{}", &text[..from], format_table(), &text[to..])).unwrap();
-        return;
-    }
-    assert!(text.contains(&format_table()), "docs/traces.md is out of date: WORDLINE_WRITE_DOCS=1 writes it anew");
 }

@@ -1,0 +1,381 @@
+//! What every key of a result means: the one list that `docs/results.md` is printed from.
+//!
+//! Parts of a result that are serialised structs are told by the comments of their fields.
+
+use crate::config::Derived;
+use crate::parts::Part;
+use crate::precondition::Preconditioned;
+use schemars::JsonSchema;
+use serde::Serialize;
+use wordline_flash::Energy;
+use wordline_settings::keys as fields_of;
+use wordline_workload::LeftOut;
+
+/// A key, or several alike: `by_op.{read,write}.bytes` is two, and `changes[].key` is one of each element of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResultKey {
+    /// The dotted key.
+    pub key: String,
+    /// What it means.
+    pub meaning: String,
+    /// Its unit; empty where it has none, or where the meaning says it. `object` is a part whose keys are told elsewhere.
+    pub unit: &'static str,
+    /// Whether it keeps its name and meaning in later versions.
+    pub stable: bool,
+}
+
+/// Keys that belong together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Section {
+    /// A heading.
+    pub title: &'static str,
+    /// What holds for all of them; may be empty.
+    pub about: &'static str,
+    /// The keys, in the order of the document.
+    pub keys: Vec<ResultKey>,
+}
+
+fn key(key: &str, unit: &'static str, meaning: &str) -> ResultKey {
+    ResultKey { key: key.to_owned(), meaning: meaning.to_owned(), unit, stable: false }
+}
+
+fn stable(name: &str, unit: &'static str, meaning: &str) -> ResultKey {
+    ResultKey { stable: true, ..key(name, unit, meaning) }
+}
+
+/// The fields of a struct that stands in the result under `prefix`.
+fn fields<T: JsonSchema + Serialize>(prefix: &str, unit: &'static str) -> impl Iterator<Item = ResultKey> + use<T> {
+    let prefix = prefix.to_owned();
+    let leaves = fields_of::<T>().into_iter().filter(|field| field.kind != "table");
+    leaves.map(move |field| key(&format!("{prefix}.{}", field.key), unit, &field.doc))
+}
+
+/// All keys, section by section.
+#[must_use]
+pub fn sections() -> Vec<Section> {
+    vec![
+        Section { title: "The run", about: "", keys: run() },
+        Section { title: "What was run", about: "", keys: inputs() },
+        Section {
+            title: "The drive",
+            about: "Figures that follow from the configuration, as `wordline check --json` has them.",
+            keys: drive(),
+        },
+        Section {
+            title: "Preconditioning",
+            about: "What was done to the drive before the run; `precondition` is `null` if nothing was.",
+            keys: preconditioning(),
+        },
+        Section { title: "Requests and latency", about: LATENCY, keys: latency() },
+        Section { title: "Flash, collection, wear, energy", about: "", keys: flash() },
+        Section { title: "Where the time of requests went", about: TIME_OF, keys: time_of() },
+        Section { title: "Over time", about: "", keys: over_time() },
+        Section { title: "Steady states of jobs", about: STEADY, keys: steady_state() },
+        Section { title: "Files that the run wrote", about: FILES, keys: files() },
+    ]
+}
+
+const LATENCY: &str =
+    "Latency is from a request's arrival at the host queue to its completion at the host. Mean, least and \
+    largest are exact. A percentile that would take a larger sample is `null`.";
+
+const TIME_OF: &str =
+    "The parts of an operation add up to its latencies. `time_of` is `null` if it was not asked for; a run by \
+    the command asks if it writes a result or a report.";
+
+const STEADY: &str =
+    "A list with an element for each job that looks for a steady state (`steadystate`); absent if none does.";
+
+const FILES: &str =
+    "In Python only, and only if they were asked for: what the command writes is where its options say.";
+
+fn run() -> Vec<ResultKey> {
+    vec![
+        stable("schema", "", "Version of this layout."),
+        stable("version", "", "Version of Wordline."),
+        stable("seed", "", "Seed of all random numbers."),
+        stable(
+            "digest",
+            "",
+            "Hash of version, configuration, load, seed, every completion and the final state of the blocks. The same inputs \
+             give the same digest on every machine.",
+        ),
+        key(
+            "outcome",
+            "",
+            "Hash of every completion and the final state of the blocks alone: equal where two configurations do the very same.",
+        ),
+        stable("partial", "", "True if the run was interrupted: the figures cover what was done until then."),
+        stable("simulated_s", "s", "Simulated time from the start of the run to its last completion."),
+        stable("cpu_s", "s", "CPU time of the run."),
+        key("precondition_cpu_s", "s", "CPU time to age the drive or to read the snapshot; absent for a drive kept in Python."),
+        key("earlier_runs", "runs", "How many runs the drive did before, for a drive that is kept in Python; absent elsewhere."),
+    ]
+}
+
+fn inputs() -> Vec<ResultKey> {
+    let mut keys = vec![
+        stable(
+            "config",
+            "object",
+            "The drive's configuration with every default written out; its keys are those of [the reference](reference.md).",
+        ),
+        key("changes[].key", "", "A key that the user set beyond what a preset says."),
+        key("changes[].value", "", "Its value."),
+        key("changes[].origin", "", "The place where it was set."),
+        key("snapshot", "", "The snapshot that the run began from; `null` without one."),
+        stable("workload", "object", "The load as it was opened."),
+        key("workload.options", "object", "The load as it was given, with every default written out; keys of [the reference](reference.md)."),
+        key("workload.trace.file", "", "Name of the trace, without its folder."),
+        key("workload.trace.files", "list", "Names of its files, if there are several."),
+        key("workload.trace.path", "", "Where it lies; `null` for a table in memory."),
+        key("workload.trace.format", "", "Its format, one of [those of traces](traces.md)."),
+        key("workload.trace.compression", "", "How it was packed: `none`, `gzip` or `zstd`."),
+        key("workload.trace.reason", "", "Why it was taken for that."),
+        key("workload.trace.scaled_from_bytes", "bytes", "End of its highest request, if addresses were scaled to the drive."),
+    ];
+    keys.extend(fields::<LeftOut>("workload.trace.left_out", ""));
+    keys.extend([
+        key("workload.jobs[].name", "", "Name of a job."),
+        key("workload.jobs[].random", "", "Whether its places are random."),
+        key("workload.jobs[].read_percent", "%", "Share of reads."),
+        key("workload.jobs[].other", "", "What its other requests are."),
+        key(
+            "workload.jobs[].block_bytes",
+            "bytes",
+            "Sizes of its reads, and of its other requests: one, a range, or sizes with shares.",
+        ),
+        key("workload.jobs[].offset_bytes", "bytes", "Start of its region."),
+        key("workload.jobs[].region_bytes", "bytes", "Size of its region."),
+        key("workload.jobs[].io_bytes", "bytes", "Most bytes that it moves; `null` without a limit."),
+        key("workload.jobs[].requests", "requests", "Most requests that it sends; `null` without a limit."),
+        key("workload.jobs[].iodepth", "requests", "Most requests that it keeps in flight."),
+        key("workload.jobs[].rate_iops", "requests/s", "Its rate; `null` if it goes as fast as it can."),
+        key("workload.jobs[].seed", "", "Seed of its random numbers."),
+    ]);
+    keys
+}
+
+fn drive() -> Vec<ResultKey> {
+    let mut keys = vec![
+        key("drive.name", "", "The preset's name, or that in the drive's file."),
+        key("drive.title", "", "The same in words."),
+    ];
+    keys.extend(fields::<Derived>("drive", ""));
+    keys
+}
+
+fn preconditioning() -> Vec<ResultKey> {
+    fields::<Preconditioned>("precondition", "").collect()
+}
+
+fn latency() -> Vec<ResultKey> {
+    vec![
+        stable("requests", "requests", "Requests completed, of all operations."),
+        stable("iops", "requests/s", "`requests` / `simulated_s`."),
+        stable("bandwidth_mib_s", "MiB/s", "Bytes read and written / `simulated_s`."),
+        key("by_op.{read,write,trim,flush}.requests", "requests", "Requests completed."),
+        key("by_op.{read,write,trim,flush}.bytes", "bytes", "Their bytes."),
+        stable("latency_us.{all,read,write,trim}.count", "requests", "Requests in the sample."),
+        stable("latency_us.{all,read,write,trim}.{mean,min,max}", "µs", "Mean, least and largest latency."),
+        stable(
+            "latency_us.{all,read,write,trim}.{p50,p90,p99,p99_9,p99_99,p99_999,p99_9999}",
+            "µs",
+            "Percentiles; `p99_9` is 99.9 %. Above the true value by at most `percentile_error`, and never below it.",
+        ),
+        key(
+            "latency_us.{all,read,write,trim}.{p99_99999,p99_999999,p99_9999999}",
+            "µs",
+            "The same up to the ninth nine, which takes a billion requests.",
+        ),
+        key(
+            "latency_us.flush.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,p99_99999,p99_999999,p99_9999999,max}",
+            "µs",
+            "The same of flushes.",
+        ),
+        key("percentile_error", "0 to 1", "A percentile is above the true value by at most this share of it."),
+        key("waiting_us.{mean,max}", "µs", "Waiting: of the latency, the time before a queue slot was free."),
+        key("gc_affected_requests", "requests", "Requests one of whose operations waited for a die while garbage collection held it."),
+        key(
+            "cdf.{read,write}",
+            "list of pairs",
+            "The distribution of latency: a latency in µs, and the share of requests that were as fast or faster.",
+        ),
+    ]
+}
+
+fn flash() -> Vec<ResultKey> {
+    let mut keys = vec![
+        stable(
+            "write_amplification",
+            "",
+            "Bytes of all pages programmed, for any reason / bytes written by the host. `null` without writes.",
+        ),
+        stable("flash.{reads,programs}", "pages", "Pages read and programmed, for any reason."),
+        stable("flash.erases", "blocks", "Blocks erased."),
+        key("flash.commands", "commands", "Flash commands; a multi-plane command is one."),
+        key("flash.multi_plane_pages", "pages", "Pages that shared a multi-plane command."),
+        key(
+            "flash.copybacks",
+            "pages",
+            "Pages that collection moved inside their plane by copyback commands; each is also one page read and one programmed.",
+        ),
+        key("flash.suspensions", "suspensions", "Times that a program or an erase was suspended for host reads."),
+        key("flash.merge_reads", "pages", "Pages read to complete a unit that the host wrote in part."),
+        key("flash.padded_units", "mapping units", "Units of programmed pages that were left empty."),
+        key(
+            "flash.absorbed_units",
+            "mapping units",
+            "Units that the host wrote and that never reached the flash: replaced or given back while they waited in the write buffer.",
+        ),
+        stable("gc.collections", "blocks", "Blocks collected."),
+        stable("gc.moved_pages", "pages", "Valid data that collection moved; a fraction where a page holds several units."),
+        key("gc.moved_units", "mapping units", "The same in mapping units."),
+        key("free_blocks", "blocks", "Erased blocks at the end."),
+        stable("wear.{mean,max,stddev}", "erases", "Erases of a block since the drive was new, over all blocks."),
+        key("wear.histogram.first", "erases", "Blocks by their erases, in at most 64 bars: fewest erases of the first bar."),
+        key("wear.histogram.width", "erases", "Width of a bar."),
+        key("wear.histogram.blocks", "list, blocks", "Blocks in each bar."),
+        key("wear.planes", "list, erases", "Mean erases of the blocks of each plane."),
+        stable("energy_j", "J", "Energy of the NAND packages, from the currents of `[nand.energy]`."),
+    ];
+    keys.extend(fields::<Energy>("energy", "J"));
+    keys.extend([
+        key(
+            "reliability.read_retries",
+            "retries",
+            "Retries of page reads whose bit errors the ECC could not correct; 0 unless `[nand.reliability]` has a model.",
+        ),
+        key("reliability.uncorrectable_pages", "pages", "Page reads that no retry could correct."),
+        key("reliability.program_fails", "pages", "Programs whose status was FAIL."),
+        key("reliability.erase_fails", "blocks", "Erases whose status was FAIL."),
+        key("reliability.bad_blocks", "blocks", "Bad blocks at the end, from the factory or since."),
+        key(
+            "utilisation.{channels,dies}",
+            "list, 0 to 1",
+            "Share of simulated time in which each channel or die was at work, for the host or for itself.",
+        ),
+        key("utilisation.{link_in,link_out}", "0 to 1", "The same of the host link, towards the drive and towards the host."),
+    ]);
+    keys
+}
+
+fn time_of() -> Vec<ResultKey> {
+    let mut keys: Vec<ResultKey> = Part::ALL
+        .iter()
+        .map(|(_, name, meaning)| {
+            let mut meaning = (*meaning).to_owned();
+            meaning[..1].make_ascii_uppercase();
+            key(&format!("time_of.{{read,write}}.{name}"), "s", &format!("{meaning}."))
+        })
+        .collect();
+    keys.push(key("time_of.series.interval_s", "s", "Length of the intervals of the lists below, at most 128."));
+    for (op, never) in [("read", &[Part::WaitBuffer, Part::ArrayProgram][..]), ("write", &[])] {
+        let names = Part::ALL.iter().filter(|(part, ..)| !never.contains(part)).map(|&(_, name, _)| name);
+        keys.push(key(
+            &format!("time_of.series.{op}.{{{}}}", names.collect::<Vec<_>>().join(",")),
+            "lists, s",
+            &format!("For each part that occurs, that of the {op}s that ended in each interval."),
+        ));
+    }
+    keys
+}
+
+fn over_time() -> Vec<ResultKey> {
+    vec![
+        key("series.interval_s", "s", "Length of the intervals of the lists below."),
+        key("series.start_s", "list, s", "Start of each interval."),
+        key("series.{read_iops,write_iops}", "list, requests/s", "Requests completed."),
+        key("series.{read_mib_s,write_mib_s}", "list, MiB/s", "Bytes completed."),
+        key(
+            "series.{latency_mean_us,latency_p99_us,latency_max_us}",
+            "list, µs",
+            "Latency of the requests completed; `null` without any. The percentile is up to a quarter octave too large.",
+        ),
+        key("series.free_blocks", "list, blocks", "Erased blocks."),
+        key(
+            "series.write_amplification",
+            "list",
+            "Pages programmed / pages that the host wrote in the interval. Programs may fall into a later interval than their \
+             writes, so that a value below 1 is no mistake.",
+        ),
+        key(
+            "activity.interval_s",
+            "s",
+            "Length of the intervals of the lists below: at most 256, and fewer if there are many dies.",
+        ),
+        key("activity.end_s", "s", "Where the last interval ends: a drive may work on after its last completion."),
+        key("activity.channels", "list of lists, 0 to 1", "For each channel, the share of each interval in which its bus was in use."),
+        key("activity.dies", "list of lists, 0 to 1", "For each die, the share in which its cells and registers were at work."),
+        key("activity.dies_gc", "list of lists, 0 to 1", "For each die, the share in which a command of garbage collection held it."),
+    ]
+}
+
+fn steady_state() -> Vec<ResultKey> {
+    vec![
+        key("steady_state[].job", "", "The job."),
+        key(
+            "steady_state[].criterion",
+            "",
+            "What it looks at: `iops`, `bw`, or the slope of one, `iops_slope`, `bw_slope`.",
+        ),
+        key("steady_state[].limit", "", "How much the values of the window may differ."),
+        key("steady_state[].limit_in_percent", "", "Whether that is a percentage of their mean."),
+        key("steady_state[].window_s", "s", "Length of the window."),
+        key("steady_state[].attained", "", "Whether the job came to a steady state, which ends it."),
+        key("steady_state[].at_s", "s", "When; `null` if it did not."),
+        key(
+            "steady_state[].measured",
+            "",
+            "By how much the values of the last window differed, in the limit's unit; `null` if no window was full.",
+        ),
+        key("steady_state[].iops", "list, requests/s", "The values of the last window: requests completed."),
+        key("steady_state[].bytes_per_s", "list, bytes/s", "The same: bytes completed."),
+    ]
+}
+
+fn files() -> Vec<ResultKey> {
+    vec![
+        key("timeline.slices", "slices", "Slices in the timeline."),
+        key("timeline.cut_s", "s", "Where it was cut; `null` if it is whole."),
+        key("timeline.cut", "", "Why: `full`, `interrupted` or `failed`."),
+        key(
+            "timeline.error",
+            "",
+            "Always `null` in a result that you hold: a timeline that cannot be written is an error.",
+        ),
+        key("tables.directory", "", "Where [the tables](tables.md) are."),
+        key("tables.wanted", "list", "Names of the tables that were asked for."),
+        key("tables.sample", "requests", "One request in so many is in the table of requests."),
+        key("tables.interval_s", "s", "Length of the intervals."),
+        key("tables.files[].name", "", "Name of a table."),
+        key("tables.files[].path", "", "Its file."),
+        key("tables.files[].rows", "rows", "Its rows."),
+        key("tables.files[].bytes", "bytes", "Its size."),
+        key("tables.errors", "list", "Always empty in a result that you hold, for the same reason."),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_told_once_and_means_something() {
+        let sections = sections();
+        let keys: Vec<&ResultKey> = sections.iter().flat_map(|section| &section.keys).collect();
+        let mut names: Vec<&str> = keys.iter().map(|key| key.key.as_str()).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+        assert!(keys.iter().all(|key| key.meaning.len() > 5 && key.meaning.ends_with(['.', '`'])), "{keys:?}");
+    }
+
+    #[test]
+    fn structs_are_told_by_their_fields() {
+        let keys = drive();
+        let of = |name: &str| keys.iter().find(|key| key.key == name).map(|key| key.meaning.as_str());
+        assert_eq!(of("drive.dies"), Some("Dies in all."));
+        assert_eq!(of("drive.peak_mib_s.link_in"), Some("Host link, data to the drive."));
+        assert_eq!(of("drive.peak_mib_s"), None);
+    }
+}

@@ -1,0 +1,158 @@
+"""The reference of a result's keys: every key that a run gives is told, and every key that is told some run gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wordline
+from conftest import BUNDLED, ROOT, SMALL_DRIVE, SMALL_LOAD, Run, done, parsed
+from wordline import Drive, Workload, _core
+
+STABLE = """
+    schema version seed digest config workload simulated_s cpu_s requests iops bandwidth_mib_s
+    latency_us.{all,read,write,trim}.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,max} write_amplification
+    flash.{reads,programs,erases} gc.{collections,moved_pages} wear.{mean,max,stddev} energy_j partial
+"""
+"""The keys of a result that keep name and meaning whatever comes."""
+
+STEADY = """
+[global]
+bs=4k
+rw=randrw
+size=8m
+[mean]
+time_based
+runtime=2
+steadystate=iops:50%
+ss_dur=200ms
+ss_interval=20ms
+[beside]
+number_ios=2000
+"""
+
+BUSY = Workload.job(rw="randrw", bs="16k", iodepth=64, number_ios=20_000)
+PARTS = Workload.job(rw="randrw", bs="1k", iodepth=300, number_ios=5_000)
+
+
+def expanded(pattern: str) -> list[str]:
+    """``a.{b,c}`` as ``a.b`` and ``a.c``."""
+    parts = re.split(r"\{([^}]*)\}", pattern)
+    return ["".join(pick) for pick in product(*(p.split(",") if n % 2 else [p] for n, p in enumerate(parts)))]
+
+
+def listed() -> dict[str, dict[str, Any]]:
+    """The keys that the code tells."""
+    rows = [row for section in json.loads(_core.result_keys()) for row in section["keys"]]
+    return {key: row for row in rows for key in expanded(row["key"])}
+
+
+OBJECTS = {"config", "workload.options"}
+"""Parts whose keys are those of other references."""
+
+
+def leaves(value: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
+    """The dotted keys of a document; those of the elements of a list follow ``[]``."""
+    if isinstance(value, dict) and path not in OBJECTS:
+        for key, below in value.items():
+            yield from leaves(below, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for below in value:
+            yield from leaves(below, f"{path}[]")
+    else:
+        yield path
+
+
+def burst() -> Workload:
+    """Requests that arrive all at once."""
+    count = 200
+    offsets = [16_384 * number for number in range(count)]
+    columns = {"time_us": [0] * count, "op": ["R", "W"] * (count // 2), "offset": offsets, "size": [16_384] * count}
+    return Workload.table(columns)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Results of runs that differ in what they are and ask for."""
+    place = tmp_path_factory.mktemp("runs")
+    small, fio = place / "small.toml", place / "steady.fio"
+    small.write_text(SMALL_DRIVE)
+    fio.write_text(STEADY)
+    parts = [place / "a.csv", place / "b.csv"]
+    for path in parts:
+        path.write_text("time_us,op,offset_bytes,size_bytes\n0,W,0,16384\n9,R,0,16384\n9,F,0,0\n20,T,0,16384\n")
+
+    both = Workload.trace(place / "?.csv")
+
+    def interrupt(phase: str, *_: object) -> None:
+        if phase == "run":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    kept = Drive(small)
+    aged = place / "aged.snap"
+    kept.save(aged)
+    buffered = {"buffer.policy": "fifo", "buffer.capacity_kib": 64}
+    crowded = {"queue.depth": 16, "dispatch.window": 4}
+    return {
+        "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
+        "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
+        "crowded": wordline.run(small, burst(), crowded),
+        "cache mode": wordline.run(small, BUSY, {"pack.policy": "planes", "pack.cache": True}),
+        "steady": wordline.run(small, Workload.read(fio)),
+        "trace": wordline.run("demo", Workload.trace(BUNDLED, limit=2000)),
+        "files": wordline.run(small, both, tables="all", out=place / "out", timeline=place / "t.pftrace"),
+        "kept": kept.run(both),
+        "snapshot": wordline.run(small, BUSY, snapshot=aged),
+        "partial": wordline.run(small, Workload.job(rw="randread", bs="4k", time_based=True, runtime_s=1e6),
+                                progress=interrupt),
+    }  # fmt: skip
+
+
+def test_what_runs_give_is_told_and_what_is_told_runs_give(runs: dict[str, dict[str, Any]]) -> None:
+    assert runs["partial"]["partial"] is True
+    assert runs["kept"]["precondition"] is None
+    given = {key for run in runs.values() for key in leaves(run)}
+    told = set(listed())
+    # Parts that are null or empty where there is nothing to tell.
+    nothing = {"precondition", "changes", "workload"}
+    assert sorted(given - told - nothing) == []
+    assert sorted(told - given - nothing) == []
+
+
+def test_the_command_gives_no_other_keys(wordline: Run, drive: Path, load: Path) -> None:
+    result = parsed(done(wordline("run", drive, load, "--quiet", "--json", "-", "--fio-json", "fio.json")))
+    assert set(leaves(result)) - set(listed()) <= {"changes"}
+    wanted = {key for pattern in STABLE.split() for key in expanded(pattern)}
+    for key in wanted:
+        value = result
+        for part in key.split("."):
+            assert part in value, key
+            value = value[part]
+
+
+def test_stable_keys_are_said_to_be() -> None:
+    wanted = {key for pattern in STABLE.split() for key in expanded(pattern)}
+    assert {key for key, row in listed().items() if row["stable"]} == wanted
+
+
+def test_units_are_known() -> None:
+    words = {word for row in listed().values() for word in row["unit"].split(", ") if word}
+    figures = {"s", "µs", "J", "MiB/s", "bytes/s", "requests/s", "%", "0 to 1"}
+    counts = {"bytes", "requests", "retries", "suspensions", "commands", "pages", "blocks", "erases", "runs", "rows"}
+    shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
+    assert words <= figures | counts | shapes | {"mapping units", "slices"}
+
+
+def test_the_page_has_every_key() -> None:
+    page = (ROOT / "docs" / "results.md").read_text()
+    for section in json.loads(_core.result_keys()):
+        assert f"## {section['title']}\n" in page
+        for row in section["keys"]:
+            assert f"| `{row['key']}` |" in page

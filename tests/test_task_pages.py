@@ -1,0 +1,84 @@
+"""Every command on the pages for tasks runs, from the first page to the last in one folder, as a user would go."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import BUNDLED, PROGRAM, ROOT, parsed
+
+PAGES = ("first-run", "my-trace", "my-drive", "compare", "my-policy", "report")
+
+REFUSED = {"wordline trace info my.trace.gz": "--format"}
+"""Commands that a page shows for their message, and a word of it."""
+
+
+def blocks(page: str) -> Iterator[tuple[str, str]]:
+    """The fenced blocks of a page: language and text."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    yield from re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a console block."""
+    return [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the user works: with the bundled trace and a trace of theirs, in milliseconds and blocks."""
+    place = tmp_path_factory.mktemp("user")
+    (place / "traces").mkdir()
+    shutil.copy(BUNDLED, place / "traces")
+    lines = (f"{n * 0.1:.3f} 0 {n * 7919 % 100_000 * 8} {8 << n % 3} {n % 2}\n" for n in range(5_000))
+    (place / "my.trace.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    return place
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = shlex.split(line, comments=True)
+    assert words[0] == "wordline", line
+    return subprocess.run([PROGRAM, *words[1:]], cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_the_pages_run_from_first_to_last(folder: Path) -> None:
+    ran = []
+    for page in PAGES:
+        for language, text in blocks(page):
+            name = re.match(r"# (\S+\.(?:toml|py))\n", text)
+            if name:
+                (folder / name[1]).write_text(text)
+            for line in commands(text) if language == "console" else ():
+                outcome = run(line, folder)
+                ran.append(line)
+                word = REFUSED.get(line)
+                assert outcome.returncode == (2 if word else 0), f"{page}.md: {line}\n{outcome.stderr}"
+                assert (word or "") in outcome.stderr
+                assert outcome.stdout or word or "--figures" in line or " -o " in line, (
+                    f"{page}.md: {line} says nothing"
+                )
+    assert set(REFUSED) <= set(ran)
+    assert len(ran) > 25
+    # What they wrote is what the pages say.
+    digests = {path.stem: parsed(path.read_text())["digest"] for path in folder.glob("*.json")}
+    assert digests["greedy"] == digests["own"] == digests["plain"]
+    assert len({digests[name] for name in ("greedy", "fifo", "again", "suspend", "young", "mine", "benefit")}) == 7
+    for name in ("run.html", "both.html", "compare.html"):
+        assert "</html>" in (folder / name).read_text()
+    figures = {path.suffix for path in (folder / "figures").iterdir()}
+    assert figures == {".svg", ".png", ".pdf"}
+
+
+def test_the_error_that_my_drive_shows_is_the_programs(folder: Path) -> None:
+    drive = next(text for language, text in blocks("my-drive") if language == "toml")
+    (folder / "mine.toml").write_text(drive.replace("channels", "chanels"))
+    page = (ROOT / "docs" / "my-drive.md").read_text()
+    shown = re.search(r"^mine\.toml:\d.*$", page, re.M)
+    assert shown
+    assert shown[0] in run("wordline check mine.toml", folder).stderr
