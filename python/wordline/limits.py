@@ -76,7 +76,7 @@ def pace(result: Result, busy: list[story.Part]) -> str:
         return f"{verdict[0].upper()}{verdict[1:]}."
     mean, closed = in_flight(result), is_closed(result)
     told = f"On average {units.three(mean)} requests were in flight, and no part was saturated"
-    if _share(result, "write", "buffer") >= MOSTLY:
+    if _share(result, "write", "wait_buffer") >= MOSTLY:
         return f"{told}; yet the write buffer was full, and the pace was that at which the flash emptied it."
     if queued(result) >= MOSTLY:
         return (

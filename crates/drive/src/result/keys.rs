@@ -270,14 +270,9 @@ fn time_of() -> Vec<ResultKey> {
         })
         .collect();
     keys.push(key("time_of.series.interval_s", "s", "Length of the intervals of the lists below, at most 128."));
-    for (op, never) in [("read", &[Part::WaitBuffer, Part::ArrayProgram][..]), ("write", &[])] {
-        let names = Part::ALL.iter().filter(|(part, ..)| !never.contains(part)).map(|&(_, name, _)| name);
-        keys.push(key(
-            &format!("time_of.series.{op}.{{{}}}", names.collect::<Vec<_>>().join(",")),
-            "lists, s",
-            &format!("For each part that occurs, that of the {op}s that ended in each interval."),
-        ));
-    }
+    let names = Part::ALL.map(|(_, name, _)| name).join(",");
+    let meaning = "For each part that occurs, that of the requests that ended in each interval.";
+    keys.push(key(&format!("time_of.series.{{read,write}}.{{{names}}}"), "lists, s", meaning));
     keys
 }
 
