@@ -25,7 +25,7 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.created
-	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
+	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'pytest-xdist>=3.6' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
 		'fio-plot>=1.1.21,<2' 'pyarrow>=18' 'polars>=1.20' 'pandas>=2.2' 'playwright>=1.49' 'mypy>=1.15' 'nbclient>=0.10' 'ipykernel>=6.29' \
 		'mkdocs-material>=9.5,<10'
 	@touch $@
@@ -45,7 +45,7 @@ run: build ## replay the bundled trace of a database and report on it
 
 test: build ## the engine's tests, then the program as a user runs it
 	$(CARGO) test --workspace
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest -n auto --dist loadfile tests
 
 test-long: export WORDLINE_LONG = 1
 test-long: test ## the same with many more random configurations and loads
