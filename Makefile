@@ -11,7 +11,7 @@ REPORT := out/run.html
 # What the installed command is made from: a change in any of these builds it anew.
 SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*' \
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
-PYTHON_FILES := python studies tests tools
+PYTHON_FILES := python studies tests tools benches
 
 .PHONY: build run test test-long bench docs site studies lint format clean
 .DEFAULT_GOAL := build
@@ -50,8 +50,9 @@ test: build ## the engine's tests, then the program as a user runs it
 test-long: export WORDLINE_LONG = 1
 test-long: test ## the same with many more random configurations and loads
 
-bench: ## speed: a table, and bench.json
+bench: build ## speed: a table, and bench.json
 	$(CARGO) run --release -p wordline-bench
+	$(BIN)/python benches/report.py
 
 docs: build ## the references of keys, policies, results, tables and formats, from the code
 	$(BIN)/python -m wordline.pages docs

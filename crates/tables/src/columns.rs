@@ -54,7 +54,7 @@ pub(crate) fn requests() -> Vec<Column<RequestRow>> {
     // All but the waiting for a slot, which is before the service.
     for (part, name, doc) in Part::ALL.into_iter().skip(1) {
         let time = move |r: &RequestRow| us(r.parts[part as usize]);
-        columns.push(Column::f64(&format!("{name}_us"), doc, time));
+        columns.push(Column::f64(format!("{name}_us"), doc, time));
     }
     columns
 }
