@@ -117,6 +117,12 @@ fn the_five_columns_keep_reads_and_writes_of_whole_blocks() {
 }
 
 #[test]
+fn an_iolog_is_read_back() {
+    let kind = Kind { ops: 4, fua: false, grain: 1, tick: 1_000_000, devices: 2 };
+    round_trip(OutputFormat::Fio, None, kind, &names(&["/dev/sda", "hm_0"]));
+}
+
+#[test]
 fn an_iolog_holds_every_request_and_opens_its_files() {
     let records = random_records(1, 500, Kind { ops: 4, fua: false, grain: 1, tick: 1_000_000, devices: 2 });
     let file = Scratch::new(b"");
