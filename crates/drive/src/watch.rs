@@ -40,9 +40,22 @@ impl Watch<'_> {
         }
     }
 
-    /// The drive has made a step.
-    #[inline]
+    /// The drive has made a step. Most are of no interest to who only wants requests.
+    #[inline(always)]
     pub(crate) fn after(&mut self, drive: &mut Drive) {
+        if !drive.completions().is_empty() || self.sees_steps() {
+            self.look(drive);
+        }
+    }
+
+    /// Whether every step of the flash is looked at.
+    #[inline]
+    fn sees_steps(&self) -> bool {
+        self.recording.is_some() || self.observation.as_ref().is_some_and(|observation| observation.sees_steps())
+    }
+
+    #[inline(never)]
+    fn look(&mut self, drive: &mut Drive) {
         if let Some(observation) = &mut self.observation {
             observation.after(drive);
         }

@@ -18,29 +18,31 @@ const FIRST_PART: u32 = 4;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packed {
     words: Vec<u64>,
+    /// So many of the words are of rows.
+    used: usize,
 }
 
 impl Packed {
     /// No rows, with room for as many as go at a time.
     pub fn new() -> Self {
-        Self { words: Vec::with_capacity(ROOM + LONGEST) }
+        Self { words: vec![0; ROOM + LONGEST], used: 0 }
     }
 
     pub fn clear(&mut self) {
-        self.words.clear();
+        self.used = 0;
     }
 
     /// Whether it holds as many as go at a time.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.words.len() >= ROOM
+        self.used >= ROOM
     }
 
-    /// Adds a row.
+    /// Adds a row, unless it is full.
     #[inline]
     pub fn push(&mut self, row: &RequestRow) {
         debug_assert_eq!(row.arrival + row.parts.iter().sum::<Time>(), row.completion);
-        let mut words = [0; LONGEST];
+        let words = &mut self.words[self.used..][..LONGEST];
         let mut flags = row.op as u64;
         if row.gc_affected {
             flags |= GC_AFFECTED;
@@ -63,12 +65,12 @@ impl Packed {
         words[1] = row.offset;
         words[2] = row.arrival;
         words[3] = u64::from(row.bytes) << 32 | flags;
-        self.words.extend_from_slice(&words[..count]);
+        self.used += count;
     }
 
     /// Takes the rows out, in their order.
     pub fn unpack(&self, rows: &mut Vec<RequestRow>) {
-        let mut words = self.words.iter().copied();
+        let mut words = self.words[..self.used].iter().copied();
         let mut next = || words.next();
         while let Some(first) = next() {
             let mut word = || next().expect("a row is complete");
@@ -106,7 +108,7 @@ mod tests {
     fn rows_come_out_as_they_went_in() {
         let mut random = Stream::new(1, "packed", 0);
         let mut some = move |below: u64| random.below(below);
-        let rows: Vec<RequestRow> = (0..1_000)
+        let rows: Vec<RequestRow> = (0..3_000)
             .map(|number| {
                 let parts: [Time; PARTS] = std::array::from_fn(|_| if some(3) == 0 { some(1 << 50) } else { 0 });
                 let arrival = some(1 << 60);
@@ -126,8 +128,14 @@ mod tests {
             })
             .collect();
         let mut packed = Packed::new();
-        rows.iter().for_each(|row| packed.push(row));
         let mut found = Vec::new();
+        for row in &rows {
+            packed.push(row);
+            if packed.is_full() {
+                packed.unpack(&mut found);
+                packed.clear();
+            }
+        }
         packed.unpack(&mut found);
         assert_eq!(found, rows);
     }

@@ -164,6 +164,12 @@ impl Observation {
         }
     }
 
+    /// Whether it looks at every step of the flash.
+    #[inline]
+    pub(crate) fn sees_steps(&self) -> bool {
+        self.units.is_some()
+    }
+
     /// The drive has made a step: reads what it noted.
     pub(crate) fn after(&mut self, drive: &mut Drive) {
         if let Some(units) = &mut self.units {

@@ -17,27 +17,17 @@ pub(super) fn holder(class: Class) -> usize {
     }
 }
 
-/// A time in which one held a die.
+/// The end of a time in which one held a die. Small, since there are many, and those of every die are looked at in turn.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
-    start: Time,
     end: Time,
-    holder: usize,
-    /// For how long each had held it before.
-    before: [Time; HOLDERS],
+    /// For how long each had held it then.
+    sums: [Time; HOLDERS],
 }
 
 impl Holding {
-    fn after(&self) -> [Time; HOLDERS] {
-        self.before_and(self.end - self.start)
-    }
-
-    /// What each held it for when this one had done so for `time`.
-    fn before_and(&self, time: Time) -> [Time; HOLDERS] {
-        let mut sums = self.before;
-        sums[self.holder] += time;
-        sums
-    }
+    /// Nobody had held the die yet.
+    const NONE: Self = Self { end: 0, sums: [0; HOLDERS] };
 }
 
 /// The past of a die.
@@ -47,7 +37,7 @@ pub(super) struct History {
     current: Option<(Time, usize)>,
     /// For how long each held it, but for the current one.
     sums: [Time; HOLDERS],
-    /// Those who held it, one after the other. Between them nobody did, unless some were given up.
+    /// Those who held it, one after the other. Before each nobody did for a while, unless some were given up there.
     records: Vec<Holding>,
 }
 
@@ -67,8 +57,8 @@ impl History {
         if self.records.len() == MOST {
             self.thin();
         }
-        self.records.push(Holding { start, end: now, holder, before: self.sums });
-        self.sums[holder] += now - start;
+        self.sums = plus(self.sums, holder, now - start);
+        self.records.push(Holding { end: now, sums: self.sums });
     }
 
     #[cold]
@@ -85,34 +75,45 @@ impl History {
         let mut after = self.sums;
         let mut before = self.sums_at(from);
         if let Some((since, holder)) = self.current {
-            after[holder] += now - since;
-            before[holder] += from.saturating_sub(since);
+            after = plus(after, holder, now - since);
+            before = plus(before, holder, from.saturating_sub(since));
         }
         std::array::from_fn(|holder| after[holder] - before[holder])
     }
 
     /// The sums up to a time, but for the current holder.
     fn sums_at(&self, time: Time) -> [Time; HOLDERS] {
-        let at = match self.records.last() {
-            Some(last) if time < last.end => self.records.partition_point(|record| record.end <= time),
-            _ => return self.sums,
+        // Mostly it is one of the latest.
+        let Some(later) = self.records.iter().rev().position(|record| record.end <= time) else {
+            return self.records.first().map_or(self.sums, |first| sums_between(&Holding::NONE, first, time));
         };
-        let next = &self.records[at];
-        if time >= next.start {
-            return next.before_and(time - next.start);
-        }
-        let (start, earlier) = match at {
-            0 => (0, [0; HOLDERS]),
-            _ => (self.records[at - 1].end, self.records[at - 1].after()),
-        };
-        if earlier == next.before {
-            return earlier;
-        }
-        // Some were given up in between: they are spread evenly, and rounded so that what follows is never longer than time.
-        let (passed, gap) = (u128::from(time - start), u128::from(next.start - start).max(1));
-        let share = |a: Time, b: Time| a + (u128::from(b - a) * passed).div_ceil(gap) as Time;
-        std::array::from_fn(|holder| share(earlier[holder], next.before[holder]))
+        let at = self.records.len() - later;
+        self.records.get(at).map_or(self.sums, |next| sums_between(&self.records[at - 1], next, time))
     }
+}
+
+/// The sums with more for one of the holders. Written so that a processor need not wait for one number to be stored before it can read
+/// all of them.
+#[inline]
+fn plus(sums: [Time; HOLDERS], holder: usize, time: Time) -> [Time; HOLDERS] {
+    std::array::from_fn(|at| sums[at] + if at == holder { time } else { 0 })
+}
+
+/// The sums at a time from the end of one record up to that of the next.
+fn sums_between(earlier: &Holding, next: &Holding, time: Time) -> [Time; HOLDERS] {
+    let (passed, gap) = (time - earlier.end, next.end - earlier.end);
+    let held: [Time; HOLDERS] = std::array::from_fn(|holder| next.sums[holder] - earlier.sums[holder]);
+    let all = held.iter().sum::<Time>();
+    let mut sums = earlier.sums;
+    if held.iter().any(|&time| time > 0 && time < all) {
+        // Some were given up in between: they are spread evenly, and rounded so that what follows is never longer than time.
+        let share = |time: Time| (u128::from(time) * u128::from(passed)).div_ceil(u128::from(gap)) as Time;
+        sums.iter_mut().zip(held).for_each(|(sum, time)| *sum += share(time));
+    } else {
+        let so_far = (all + passed).saturating_sub(gap);
+        sums.iter_mut().zip(held).for_each(|(sum, time)| *sum += so_far.min(time));
+    }
+    sums
 }
 
 #[cfg(test)]

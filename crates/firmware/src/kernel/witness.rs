@@ -131,7 +131,7 @@ impl Kernel {
     }
 
     /// Notes whom the command serves that a lane has just begun with the operations `pages`; once if for no request.
-    #[cold]
+    #[inline(never)]
     pub(super) fn witness(&mut self, lane: u32, class: Class, (count, pages): (u8, [u32; MAX_PLANES])) {
         let command = self.flash.command_number(lane);
         let Some(notes) = &mut self.notes else { return };
@@ -166,13 +166,13 @@ impl Kernel {
     }
 
     /// Notes that an operation of the host has left its command.
-    #[cold]
+    #[inline(never)]
     pub(super) fn witness_end(&mut self, operation: u32, op: &FlashOp, goes_on: bool, gc_affected: bool) {
         self.close_account(operation, op, goes_on, gc_affected);
     }
 
     /// Notes that a die has nothing more to do.
-    #[cold]
+    #[inline(never)]
     pub(super) fn witness_idle(&mut self, die: u32) {
         let Some(notes) = &mut self.notes else { return };
         if notes.wants.passages {
