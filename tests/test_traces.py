@@ -362,6 +362,22 @@ def test_statistics_come_from_a_file_too(wordline: Run, tmp_path: Path) -> None:
     assert other != again
 
 
+def test_a_stand_in_is_told_from_a_recorded_trace_wherever_it_goes(wordline: Run, tmp_path: Path) -> None:
+    done(wordline("trace", "synth", "-o", "s.csv.zst", "--requests", "40000", *STATISTICS))
+    for made in ("s.parquet", "s.msr", "s.csv.gz"):
+        told = done(wordline("trace", "convert", "s.csv.zst", made, "--limit", "500"))
+        assert "not a recorded trace" in told
+        assert "not a recorded trace" in done(wordline("trace", "info", made)), made
+        result = parsed(done(wordline("run", "demo", made, "--json", "-", "-q")))
+        assert "published statistics" in result["workload"]["trace"]["stand_in"], made
+        assert f"{made} (a stand-in) on demo" in done(wordline("run", "demo", made)), made
+    # What is written over it is marked no more.
+    (tmp_path / "real.csv").write_text("time_us,op,offset_bytes,size_bytes\n0,R,0,4096\n")
+    done(wordline("trace", "convert", "real.csv", "s.msr"))
+    assert "Stand-in" not in done(wordline("trace", "info", "s.msr"))
+    assert not (tmp_path / "s.msr.stand-in.json").exists()
+
+
 def test_statistics_that_make_no_sense_are_named(wordline: Run, tmp_path: Path) -> None:
     def synth(*words: str) -> subprocess.CompletedProcess[str]:
         return wordline("trace", "synth", "-o", "s.csv", *words)

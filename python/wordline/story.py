@@ -24,7 +24,8 @@ def load_name(result: Result) -> str:
     names = []
     trace = workload.get("trace")
     if isinstance(trace, dict) and trace.get("file"):
-        names.append(PurePath(trace["file"]).name)
+        mark = " (a stand-in)" if trace.get("stand_in") else ""
+        names.append(PurePath(trace["file"]).name + mark)
     names += [f"job {job['name']}" for job in workload.get("jobs") or [] if job.get("name")]
     if len(names) > 3:
         names = [*names[:2], f"{len(names) - 2} more"]

@@ -44,6 +44,9 @@ def overview(info: Info) -> Rows:
     packing = "" if packed in (None, "none", "plain") else f", {packed}"
     reason = f" ({found['reason']})" if found.get("reason") else ""
     yield "Format", f"{found.get('format', 'unknown')}{packing}{reason}"
+    if found.get("stand_in"):
+        yield "Stand-in", "made from statistics; not a recorded trace"
+        yield from (("", line) for line in found["stand_in"].splitlines()[1:])
     seconds = info["duration_s"]
     rate = f", {units.short(info['requests'] / seconds)} a second" if seconds > 0 else ""
     yield "Requests", f"{units.count(info['requests'])} in {units.duration(seconds)}{rate}"

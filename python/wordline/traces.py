@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -40,6 +41,7 @@ def convert(
         with Progress(quiet or out.standard) as progress:
             path = None if out.standard else str(out.path)
             told = json.loads(_core.trace_convert(file, sets, path, output, to, drop, round_out, window, progress))
+        mark(out, told)
         keep(out)
     return told
 
@@ -63,11 +65,7 @@ def synthesise(
                 told = json.loads(_core.trace_synth(spec, all_sets, path, output, to, progress))
         except _core.InputError as error:
             raise Trouble(as_typed(str(error), given)) from None
-        if not out.special and told["format"] not in HOLD_COMMENTS:
-            told["marked_by"] = f"{output}.stand-in.json"
-            # Before the trace itself, which must not be there without its mark.
-            with OutputFile(told["marked_by"]) as mark:
-                mark.write(jsontext.dumps(told) + "\n")
+        mark(out, told)
         keep(out)
     return told
 
@@ -89,6 +87,26 @@ def as_typed(message: str, given: dict[str, object]) -> str:
         option = OPTIONS.get(key, key.replace("_", "-"))
         message = message.replace(f"--set {key}={value}:", f"--{option} {value}:")
     return message
+
+
+def mark(out: OutputFile, told: Told) -> None:
+    """Puts a file beside a stand-in that cannot say by itself what it is; any other loses that of an older one.
+
+    :raises Trouble: if that fails.
+    """
+    if out.special:
+        return
+    beside = f"{out.name}.stand-in.json"
+    if told["stand_in"] and told["format"] not in HOLD_COMMENTS:
+        told["marked_by"] = beside
+        # Before the trace itself, which must not be there without its mark.
+        with OutputFile(beside) as file:
+            file.write(jsontext.dumps(told) + "\n")
+    else:
+        try:
+            Path(beside).unlink(missing_ok=True)
+        except OSError as error:
+            raise Trouble(f"{beside}: cannot remove the mark of an older trace: {error.strerror}", status=1) from None
 
 
 def keep(out: OutputFile) -> None:
@@ -121,6 +139,10 @@ def conversion(told: Told, output: str) -> Iterator[tuple[str, str]]:
     source = told["detected"]
     yield "From", f"{told['file']}, {source['format']} ({source['reason']})"
     yield "To", f"{'standard output' if output == '-' else output}, {told['format']}"
+    if told["stand_in"]:
+        yield "Stand-in", "made from statistics; not a recorded trace"
+    if told.get("marked_by"):
+        yield "Marked by", told["marked_by"]
     yield "Requests", units.count(told["requests"])
     yield from losses(told)
 

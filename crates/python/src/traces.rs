@@ -11,8 +11,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use wordline_settings::{keys as keys_of, Loaded};
 use wordline_workload::{
-    convert, info_watched, synthesise, ConvertError, Model, OutputFormat, Reading, StandIn, TraceOptions, TraceWriter,
-    WorkloadError, WriteError, WriteOptions,
+    convert, info_watched, mark, stand_in as stand_in_of, synthesise, ConvertError, Model, OutputFormat, Reading,
+    StandIn, TraceOptions, TraceWriter, WorkloadError, WriteError, WriteOptions,
 };
 
 impl From<WriteError> for Failure {
@@ -103,7 +103,9 @@ pub fn trace_convert(
     py.detach(|| {
         let format = OutputFormat::choose(to, out_name)?;
         let (spec, file, options) = trace_of(path, &load_sets)?;
-        let writer = writer(out_path, out_name, WriteOptions { format, drop, round, note: None })?;
+        let stand_in = stand_in_of(&file, &options).map_err(|error| spec.failure(&error))?;
+        let note = stand_in.map(|mark| format!("{mark}\nconverted from: {}", options.file.display()));
+        let writer = writer(out_path, out_name, WriteOptions { format, drop, round, note: note.clone() })?;
         let window = window.map_or((0, u128::MAX), |(from, to)| (from.into(), to.into()));
         let mut reporter = Reporter::new(progress);
         let done = convert(&file, &options, window, writer, &mut watching(&mut reporter, "convert"));
@@ -114,6 +116,8 @@ pub fn trace_convert(
         let mut value = told(serde_json::to_value(unless_stopped(done, reporter)?))?;
         value["file"] = json!(options.file);
         value["format"] = format.name().into();
+        value["stand_in"] = note.is_some().into();
+        value["mark"] = note.into();
         value["resolution_ps"] = format.resolution_ps().into();
         Ok::<_, Failure>(value.to_string())
     })
@@ -157,12 +161,9 @@ pub fn trace_synth(
         let given: serde_json::Map<_, _> =
             asked.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()).map(cloned).collect();
         let version = env!("CARGO_PKG_VERSION");
-        let note = format!(
-            "stand-in: made by wordline {version} from published statistics; not a recorded trace\nasked for: {}\narrivals: {}",
-            Value::Object(given.clone()),
-            model.arrivals()
-        );
-        let writer = writer(out_path, out_name, WriteOptions { format, drop: false, round: false, note: Some(note) })?;
+        let mark = mark(version, &Value::Object(given.clone()), &model.arrivals().to_string());
+        let note = Some(mark.clone());
+        let writer = writer(out_path, out_name, WriteOptions { format, drop: false, round: false, note })?;
         let mut reporter = Reporter::new(progress);
         let done = synthesise(&model, writer, &mut watching(&mut reporter, "synthesise"));
         let done = done.map_err(|error| match error {
@@ -172,6 +173,7 @@ pub fn trace_synth(
         let mut value = told(serde_json::to_value(unless_stopped(done, reporter)?))?;
         value["resolution_ps"] = format.resolution_ps().into();
         value["stand_in"] = true.into();
+        value["mark"] = mark.into();
         value["version"] = version.into();
         value["format"] = format.name().into();
         value["asked"] = Value::Object(given);

@@ -51,6 +51,8 @@ pub(crate) struct Input {
     pub compression: Compression,
     /// Whether the file is a Parquet table, which is given as lines.
     pub table: bool,
+    /// What a table says of itself.
+    pub note: Option<String>,
     consumed: Arc<AtomicU64>,
     size: u64,
 }
@@ -92,8 +94,8 @@ impl Input {
         let table = magic.starts_with(MAGIC);
         if table {
             let text = ParquetText::open(file, meta.len(), Arc::clone(&consumed)).map_err(io)?;
-            let (reader, compression) = (Box::new(text), Compression::Plain);
-            return Ok(Self { reader, compression, table, consumed, size: meta.len() });
+            let (note, compression) = (text.note().map(str::to_owned), Compression::Plain);
+            return Ok(Self { reader: Box::new(text), compression, table, note, consumed, size: meta.len() });
         }
         let counting = Counting { file, consumed: Arc::clone(&consumed) };
         let skippable = magic.len() >= 4 && (0x50..=0x5f).contains(&magic[0]) && magic[1..4] == [0x2a, 0x4d, 0x18];
@@ -107,7 +109,7 @@ impl Input {
         } else {
             (Box::new(counting), Compression::Plain)
         };
-        Ok(Self { reader, compression, table, consumed, size: meta.len() })
+        Ok(Self { reader, compression, table, note: None, consumed, size: meta.len() })
     }
 
     /// Share of the file that has been read, 0 to 1.

@@ -48,7 +48,7 @@ pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
 pub use options::{
     Backwards, Columns, Devices, Join, Pace, PastEnd, Spread, TimeUnit, TraceOptions, Unmatched, ZeroSize,
 };
-pub use reader::detect::{detect, Detected};
+pub use reader::detect::{detect, stand_in, Detected};
 pub use reader::formats::{format_table, TraceFormat};
 pub use reader::table::{Row, RowProblem, Rows, Table};
 pub use reader::{LeftOut, Record, TraceReader};
@@ -56,6 +56,6 @@ pub use shape::arrivals::{ArrivalInfo, Dispersion};
 pub use shape::order::{SeekInfo, SequenceInfo};
 pub use shape::pages::{FootprintInfo, LifeInfo, LifeSpread, RewriteInfo};
 pub use shape::sizes::{AlignmentInfo, SizeInfo, SizeShare};
-pub use standin::{synthesise, Measured, Model, StandIn, Synthesised};
+pub use standin::{mark, synthesise, Measured, Model, StandIn, Synthesised};
 pub use steady::{Steady, SteadyKind};
 pub use write::{OutputFormat, TraceWriter, WriteError, WriteOptions, Written};

@@ -236,6 +236,7 @@ fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadSt
         "format": detected.format.name(),
         "compression": detected.compression.name(),
         "reason": detected.reason,
+        "stand_in": detected.stand_in,
         "scaled_from_bytes": trace.extent(),
     });
     if trace.files().len() > 1 {

@@ -130,8 +130,9 @@ fn inputs() -> Vec<ResultKey> {
         key("workload.trace.files", "list", "Names of its files, if there are several."),
         key("workload.trace.path", "", "Where it lies; `null` for a table in memory."),
         key("workload.trace.format", "", "Its format, one of [those of traces](traces.md)."),
-        key("workload.trace.compression", "", "How it was packed: `none`, `gzip` or `zstd`."),
+        key("workload.trace.compression", "", "How it was packed: `plain`, `gzip` or `zstd`."),
         key("workload.trace.reason", "", "Why it was taken for that."),
+        key("workload.trace.stand_in", "", "What tells that it was made from statistics; `null` of a recorded trace."),
         key("workload.trace.scaled_from_bytes", "bytes", "End of its highest request, if addresses were scaled to the drive."),
     ];
     keys.extend(fields::<LeftOut>("workload.trace.left_out", ""));

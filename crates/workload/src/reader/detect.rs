@@ -12,6 +12,7 @@ use crate::files;
 use crate::lines::Lines;
 use crate::number::{time_ps, whole};
 use crate::options::TraceOptions;
+use crate::standin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,8 @@ pub struct Detected {
     pub compression: Compression,
     /// Why this format, and how its time stamps are taken where that is not plain.
     pub reason: String,
+    /// What tells that it is a stand-in, made from statistics; `null` of a recorded trace.
+    pub stand_in: Option<String>,
 }
 
 /// The start of a file.
@@ -38,6 +41,8 @@ pub(crate) struct Sample {
     pub compression: Compression,
     /// Whether it is a Parquet table, which is read as lines.
     pub table: bool,
+    /// What the table says of itself.
+    note: Option<String>,
     /// Its first bytes.
     pub bytes: Vec<u8>,
     /// Whether these are all.
@@ -52,7 +57,7 @@ impl Sample {
     /// Looks at a file's first bytes.
     fn of_bytes(path: &Path) -> Result<Self, WorkloadError> {
         let mut input = Input::open(path)?;
-        let (compression, table) = (input.compression, input.table);
+        let (compression, table, note) = (input.compression, input.table, input.note.take());
         let mut bytes = vec![0; SAMPLE_BYTES];
         let mut filled = 0;
         let mut whole = false;
@@ -68,7 +73,7 @@ impl Sample {
             }
         }
         bytes.truncate(filled);
-        Ok(Self { path: path.to_owned(), compression, table, bytes, whole, lines: Vec::new(), first_number: 0 })
+        Ok(Self { path: path.to_owned(), compression, table, note, bytes, whole, lines: Vec::new(), first_number: 0 })
     }
 
     /// Looks at its first lines, too. It is an error when the first cannot be read; further ones are left to the reader.
@@ -124,11 +129,21 @@ pub fn detect(path: &Path) -> Result<Detected, WorkloadError> {
     resolve(&files[0], &options).map(|(detected, _)| detected)
 }
 
+/// What tells that the trace at `path` is a stand-in, of several files the first; none of a recorded one.
+///
+/// # Errors
+/// As [`detect`], with the options that are given.
+pub fn stand_in(path: &Path, options: &TraceOptions) -> Result<Option<String>, WorkloadError> {
+    let files = files::expand(path, options)?;
+    resolve(&files[0], options).map(|(detected, _)| detected.stand_in)
+}
+
 /// The format that the options give, or else the one that is found, and the start of the file.
 pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, Sample), WorkloadError> {
     let sample = Sample::of_bytes(path)?;
     let found = |format, reason: String, sample: Sample| {
-        Ok((Detected { format, compression: sample.compression, reason }, sample))
+        let stand_in = standin::mark_of(path, &sample.bytes, sample.note.as_deref());
+        Ok((Detected { format, compression: sample.compression, reason, stand_in }, sample))
     };
     if sample.table || options.format == Some(TraceFormat::Parquet) {
         return match options.format {

@@ -33,6 +33,7 @@ impl Joined {
         let mut sources = vec![first];
         for path in &paths[1..] {
             let (source, other) = Source::open(path, options)?;
+            detected.stand_in = detected.stand_in.or(other.stand_in);
             same_format((&paths[0], detected.format), (path, other.format))?;
             // By order one file is open at a time; each is looked at beforehand, so that a wrong one is told at once.
             if by_time {

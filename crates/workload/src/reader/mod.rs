@@ -165,7 +165,8 @@ impl TraceReader {
         let (feed, detected) = match &options.table {
             Some(table) => {
                 let reason = table.0.describe();
-                let detected = Detected { format: TraceFormat::Table, compression: Compression::Plain, reason };
+                let (format, compression) = (TraceFormat::Table, Compression::Plain);
+                let detected = Detected { format, compression, reason, stand_in: None };
                 (Feed::Table(Cursor::open(path, table, options)?), detected)
             }
             None => {

@@ -31,6 +31,8 @@ pub(crate) const FORMAT: Format = Format {
 
 /// The first bytes of a table.
 pub(crate) const MAGIC: &[u8] = b"PAR1";
+/// The name under which a table says what it is.
+pub(crate) const NOTE: &str = "wordline";
 /// Rows that are turned into text together.
 const BATCH: usize = 4096;
 
@@ -200,6 +202,12 @@ impl ParquetText {
         text.push(b'\n');
         let columns = chosen.into_iter().map(|(index, column)| Column::new(index, column)).collect();
         Ok(Self { reader, columns, group: 0, left: 0, rows: 0, consumed, size, text, at: 0 })
+    }
+
+    /// What Wordline wrote into the table about it.
+    pub fn note(&self) -> Option<&str> {
+        let notes = self.reader.metadata().file_metadata().key_value_metadata()?;
+        notes.iter().find(|note| note.key == NOTE)?.value.as_deref()
     }
 
     /// Makes the text of the next rows; `false` behind the last one.

@@ -14,12 +14,15 @@
 
 mod laws;
 mod make;
+mod mark;
 
 use crate::error::{option, WorkloadError};
 use crate::job::Bytes;
 use crate::number::byte_count;
 use laws::{GapLaw, SizeLaw};
 pub use make::{synthesise, Measured, Synthesised};
+pub use mark::mark;
+pub(crate) use mark::of as mark_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,6 +2,7 @@
 
 use super::names::{Names, Style};
 use super::Refusal;
+use crate::reader::parquet::NOTE;
 use crate::reader::Record;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
@@ -114,7 +115,7 @@ impl Table {
                 }}"
             );
             let time = ColumnPath::from("time_ps");
-            let note = self.note.take().map(|note| vec![KeyValue::new("wordline".to_owned(), note)]);
+            let note = self.note.take().map(|note| vec![KeyValue::new(NOTE.to_owned(), note)]);
             let properties = WriterProperties::builder()
                 .set_created_by("wordline".to_owned())
                 .set_writer_version(WriterVersion::PARQUET_1_0)
