@@ -7,7 +7,7 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::config::load_with;
-use wordline_drive::guests::{Build, GuestCollect, GuestVictim, Maker, SpaceView, VictimView};
+use wordline_drive::guests::{Build, GuestCollect, GuestFreeBlock, GuestVictim, Maker, SpaceView, VictimView};
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::{Drive, DriveConfig, Fault};
 
@@ -50,6 +50,21 @@ impl GuestCollect for Below {
     }
 }
 
+/// Ranks as `least-erased` does, so many times.
+#[derive(Clone, Debug)]
+struct Ranker(u64);
+
+impl GuestFreeBlock for Ranker {
+    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, String> {
+        self.0 = self.0.checked_sub(1).ok_or("tired")?;
+        Ok(u64::from(erases) << 32 | u64::from(order))
+    }
+
+    fn fork(&self) -> Box<dyn GuestFreeBlock> {
+        Box::new(self.clone())
+    }
+}
+
 #[derive(Debug)]
 struct Guest {
     family: &'static str,
@@ -82,6 +97,11 @@ impl Maker for Guest {
     fn collect(&self, options: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
         let below = options["below"].as_u64().ok_or("below is no number")?;
         Ok(Box::new(Below(below as u32)))
+    }
+
+    fn free_block(&self, options: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
+        let below = options["below"].as_u64().ok_or("below is no number")?;
+        Ok(Box::new(Ranker(below)))
     }
 }
 
@@ -145,6 +165,38 @@ fn a_guest_that_decides_as_a_member_does_comes_to_the_same() {
     let with = |policy: &'static str| [&[policy][..], &steps, &["collect.window_pages=8"]].concat();
     let member = outcome(&with("collect.policy=on-demand"), &[]).expect("it runs");
     assert_eq!(outcome(&with("collect.policy=guest"), &[guest("collect", least)]), Ok(member));
+    let member = outcome(&["free_block.policy=least-erased"], &[]).expect("it runs");
+    let wear = ["free_block.policy=guest", "free_block.below=1000000"];
+    assert_eq!(outcome(&wear, &[guest("free_block", least)]), Ok(member));
+    assert_ne!(outcome(&["free_block.policy=fifo"], &[]), Ok(member), "the choice matters here");
+}
+
+#[test]
+fn a_rank_that_is_not_given_ends_the_run_wherever_it_is_asked_for() {
+    let guests = [guest("free_block", least)];
+    let told = |ranks: &str| {
+        let sets = ["free_block.policy=guest", ranks];
+        outcome(&sets, &guests).expect_err("it fails")
+    };
+    // The drive has 160 blocks: the first is asked about when the drive is made, the last before anything is erased.
+    for ranks in ["free_block.below=0", "free_block.below=159"] {
+        assert_eq!(told(ranks), "the policy 'guest' (free_block), at 0.000000 s: tired");
+    }
+    let later = told("free_block.below=170");
+    assert!(later.ends_with(": tired") && !later.contains("at 0.000000 s"), "{later}");
+
+    // A drive that takes over the state of another asks anew about the blocks that are free.
+    let mut worn = Drive::new(&config(&[], &[]).expect("accepted"), 7).expect("accepted");
+    overwrite(&mut worn).expect("it runs");
+    let free = worn.kernel().blocks().free_blocks();
+    for (ranks, holds) in [(160 + free, true), (160 + free - 1, false)] {
+        let ranks = format!("free_block.below={ranks}");
+        let config = config(&["free_block.policy=guest", &ranks], &guests).expect("accepted");
+        let mut drive = Drive::new(&config, 7).expect("accepted");
+        drive.adopt(&worn).expect("of one shape");
+        assert_eq!(drive.kernel().complaint().is_none(), holds);
+        assert_eq!(drive.drain().is_ok(), holds);
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyBytes};
 use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use wordline_drive::guests::{Build, GuestCollect, GuestVictim, Maker, SpaceView, VictimView};
+use wordline_drive::guests::{Build, GuestCollect, GuestFreeBlock, GuestVictim, Maker, SpaceView, VictimView};
 
 /// Numbers of a block that a victim policy is shown: its own, valid units, erases, age.
 const COLUMNS: usize = 4;
@@ -121,6 +121,10 @@ impl Maker for PythonMaker {
     }
 
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
+        Ok(Box::new(self.seated(options, build)?))
+    }
+
+    fn free_block(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
         Ok(Box::new(self.seated(options, build)?))
     }
 }
@@ -242,6 +246,21 @@ impl GuestCollect for Seated {
     }
 
     fn fork(&self) -> Box<dyn GuestCollect> {
+        Box::new(self.copy())
+    }
+}
+
+impl GuestFreeBlock for Seated {
+    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, String> {
+        self.ask(|py| {
+            let answer = self.decide.bind(py).call1((erases, order))?;
+            // Python takes True for 1; a comparison is no rank all the same.
+            let rank = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<u64>().ok() };
+            Ok(rank.ok_or_else(|| odd(&answer, "a whole number from 0 to 2**64 - 1")))
+        })?
+    }
+
+    fn fork(&self) -> Box<dyn GuestFreeBlock> {
         Box::new(self.copy())
     }
 }

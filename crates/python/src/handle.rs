@@ -43,6 +43,11 @@ impl State {
     }
 }
 
+/// Whether the policies from outside could answer while the drive was made: better told now than by its first load.
+fn sound(drive: &Drive) -> Result<(), Failure> {
+    drive.kernel().complaint().map_or(Ok(()), |fault| Err(fault.into()))
+}
+
 /// A drive whose state lasts. One thread at a time can work with it; any number of drives work side by side.
 #[pyclass(name = "Drive", module = "wordline._core", frozen)]
 pub struct Handle {
@@ -71,6 +76,7 @@ impl Handle {
             Some(path) => work::read_snapshot(path, &loaded.value, seed)?.1,
             None => Drive::new(&loaded.value, seed).map_err(Failure::input)?,
         };
+        sound(&drive)?;
         let state = State { drive, preconditioned: None, runs: 0, ended: None };
         Ok(Self {
             name: name.to_owned(),
@@ -230,6 +236,7 @@ impl Handle {
         drive.adopt(&state.drive).map_err(|error| {
             Failure::Input(format!("the fork of {} cannot take its state over: {error}", self.name))
         })?;
+        sound(&drive)?;
         copy.drive = drive;
         Ok(self.with(sets, Arc::new(loaded), Arc::new(parts), seed, copy))
     }

@@ -33,6 +33,7 @@ use crate::ops::{Fifo, FlashOp, Slab, NONE};
 use crate::policy::arbiter::{ArbiterPolicy, Class, CLASSES};
 use crate::policy::collect::CollectPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
+use crate::policy::guest::failed;
 use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementPolicy;
 use crate::policy::suspend::SuspendPolicy;
@@ -314,7 +315,7 @@ impl Kernel {
         let plan = config.plan(&geometry)?;
         let build = config.build(&geometry, plan.units_per_page, seed);
         let victim = config.victim.build(&build)?;
-        let free_block = config.free_block.build(&build)?;
+        let mut free_block = config.free_block.build(&build)?;
         let collect = config.collect.build(&build)?;
         let sizes = Sizes {
             planes: geometry.planes(),
@@ -346,7 +347,7 @@ impl Kernel {
             timed: true,
             now: 0,
             map: Map::new(plan.logical_units, plan.raw_units),
-            blocks: Blocks::new(sizes, victim.ranked(), &free_block),
+            blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
             space: Space::new(geometry.planes(), build.domains, collect.reserve(), geometry.pages_per_block),
             jobs: Jobs::new(build.domains, collect.window()),
             shadow: verify.then(|| Shadow::new(plan.logical_units, plan.raw_units)),
@@ -390,6 +391,7 @@ impl Kernel {
             flash,
         };
         kernel.set_blocks_aside(config.capacity.replacement_blocks)?;
+        kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)
     }
 

@@ -4,8 +4,10 @@
 //! object into those of the family and lets nothing pass that would break the kernel. The firmware knows only the traits
 //! here; who implements them (the Python binding does) is not its business.
 
+use super::collect::guest::GuestCollect;
+use super::free_block::guest::GuestFreeBlock;
 use super::victim::guest::GuestVictim;
-use super::{collect::guest::GuestCollect, Build};
+use super::Build;
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -36,6 +38,14 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// # Errors
     /// Says why there is none.
     fn collect(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
+        Err(format!("it is a policy of the family {}", self.family()))
+    }
+
+    /// Makes a free-block policy from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why there is none.
+    fn free_block(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
         Err(format!("it is a policy of the family {}", self.family()))
     }
 }
@@ -96,6 +106,12 @@ pub struct Trouble {
     pub fatal: bool,
     /// What happened.
     pub story: String,
+}
+
+/// Whether a policy can decide no more, so that the run must end.
+#[inline]
+pub(crate) fn failed(trouble: Option<&Trouble>) -> bool {
+    trouble.is_some_and(|trouble| trouble.fatal)
 }
 
 /// A foreign object and what is wrong with it. A saved drive keeps the name alone: it is then a record of what was, and decides
