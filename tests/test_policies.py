@@ -17,23 +17,6 @@ VICTIMS = ROOT / "docs" / "examples" / "victims.py"
 EAGER = ROOT / "docs" / "examples" / "eager.py"
 WEAR = ROOT / "docs" / "examples" / "wear.py"
 
-LOAD = """\
-[[job]]
-rw = "randwrite"
-bs = "16k"
-iodepth = 8
-number_ios = 40_000
-random_distribution = "zipf:0.9"
-"""
-
-
-@pytest.fixture
-def writes(tmp_path: Path) -> Path:
-    """A load of skewed overwrites, so that much is collected."""
-    path = tmp_path / "writes.toml"
-    path.write_text(LOAD)
-    return path
-
 
 class Greedy(Victim):
     """The block with the fewest valid units.
