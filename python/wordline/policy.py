@@ -22,7 +22,8 @@ one without a value has to be given. They are set before ``__init__``, which tak
 Also set are ``self.drive``, a :class:`Shape`, and ``self.random``, a generator that the run's seed fixes: with another
 source of chance, a run could not be repeated.
 
-What a policy raises ends the run and comes back as it was raised.
+What a policy raises ends the run and comes back as it was raised; but after ``KeyboardInterrupt`` there is a result, of
+what was done until then, as after any Ctrl-C.
 """
 
 from __future__ import annotations

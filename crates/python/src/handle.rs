@@ -103,9 +103,14 @@ impl Handle {
     /// The state of a drive that still works.
     fn working(&self) -> Result<MutexGuard<'_, State>, Failure> {
         let state = self.state()?;
+        self.alive(&state)?;
+        Ok(state)
+    }
+
+    fn alive(&self, state: &State) -> Result<(), Failure> {
         match &state.ended {
             Some(why) => Err(Failure::Run(format!("the drive {} came to its end before: {why}", self.name))),
-            None => Ok(state),
+            None => Ok(()),
         }
     }
 
@@ -215,6 +220,9 @@ impl Handle {
             }
         };
         state.preconditioned = Some(done.clone());
+        if done.interrupted {
+            state.rest();
+        }
         match reporter.error {
             Some(error) => Err(Failure::Python(error)),
             None => Ok(json!(done)),
@@ -228,6 +236,8 @@ impl Handle {
             let (loaded, parts) = (Arc::clone(&self.loaded), Arc::clone(&self.parts));
             return Ok(self.with(self.sets.clone(), loaded, parts, self.seed, copy));
         }
+        // Another drive can take over only what is at rest.
+        self.alive(&state)?;
         let sets = [&self.sets[..], &sets[..]].concat();
         let seed = seed.unwrap_or(self.seed);
         let (loaded, parts) = work::read_drive(&self.name, &sets, &self.guests)?;

@@ -52,7 +52,7 @@ impl Kernel {
             ("free_block", self.free_block.trouble()),
         ];
         let worst = all.into_iter().filter_map(|(family, trouble)| Some((family, trouble?)));
-        worst.max_by_key(|(_, trouble)| trouble.fatal).map(|(family, trouble)| of(family, trouble))
+        worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))
     }
 
     /// Starts emptying a closed block; false if its domain has no room for its data now.

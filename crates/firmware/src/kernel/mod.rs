@@ -39,7 +39,7 @@ use crate::policy::placement::PlacementPolicy;
 use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::victim::VictimPolicy;
-use crate::policy::Trouble;
+use crate::policy::{Gravity, Trouble};
 use crate::shadow::{Misplaced, Shadow};
 use crate::space::{Space, Stream};
 use crate::{ConfigError, FirmwareConfig, Plan};
@@ -114,6 +114,14 @@ pub enum Fault {
     /// The books do not balance.
     #[error("block accounting: {0}")]
     Books(String),
+}
+
+impl Fault {
+    /// Whether the user ended the run while a policy from outside the program was deciding: nothing has failed then.
+    #[must_use]
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, Self::Policy { trouble, .. } if trouble.gravity == Gravity::Interrupt)
+    }
 }
 
 impl From<FlashError> for Fault {

@@ -4,7 +4,7 @@
 //! Faithful: the blocks of a plane are opened by the ranks that it gave them; of equal ones, the block with the lowest number.
 
 use super::FreeBlock;
-use crate::policy::{Build, GuestOptions, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub trait GuestFreeBlock: std::fmt::Debug + Send {
     ///
     /// # Errors
     /// Says what went wrong; the run ends.
-    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, String>;
+    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal>;
 
     /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
     fn fork(&self) -> Box<dyn GuestFreeBlock>;
