@@ -232,6 +232,15 @@ impl Metrics {
         }
     }
 
+    /// The load lasted until then, though nothing more was done.
+    #[cold]
+    pub(crate) fn lasted(&mut self, until: Time) {
+        if until > self.end {
+            self.end = until;
+            self.series.at(until - 1);
+        }
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, now: Time, request: &Measured, programs: u64, host_units: u64, free: u32) {
         let op = request.op as usize;

@@ -78,6 +78,8 @@ struct Feed {
     offset: Time,
     /// Nothing is sent before.
     not_before: Time,
+    /// A stream whose time ends before it has nothing more to send lasts until then.
+    lasts: Option<Time>,
     /// Waits for all streams before it to end.
     walled: bool,
     /// Requests to send until the next rest; `u32::MAX` for a stream that does not rest.
@@ -102,6 +104,7 @@ impl Feed {
             closed,
             offset: 0,
             not_before: 0,
+            lasts: None,
             walled: true,
             until_rest,
         }
@@ -117,17 +120,25 @@ impl Feed {
     }
 
     fn has_ended(&self) -> bool {
-        !self.walled && self.head.is_none() && self.in_flight == 0
+        !self.walled && self.head.is_none() && self.in_flight == 0 && self.lasts.is_none()
     }
 
     /// Reads the next request.
     #[inline]
     fn advance(&mut self) -> Result<(), RunError> {
         self.head = self.stream.next()?;
-        if let Some(head) = &mut self.head {
-            head.arrival += self.offset;
+        match &mut self.head {
+            Some(head) => head.arrival += self.offset,
+            None if self.stream.timed_out => self.lasts = self.end(),
+            None => {}
         }
         Ok(())
+    }
+
+    /// From when on it sends nothing.
+    #[inline]
+    fn end(&self) -> Option<Time> {
+        self.stream.end.map(|end| end + self.offset)
     }
 
     /// When the next request could be submitted, if the drive has a slot.
@@ -181,6 +192,8 @@ pub struct Ended {
     pub cut_off: u32,
     /// What was left out of the trace or changed while it was read; `None` without a trace.
     pub left_out: Option<LeftOut>,
+    /// When the figures of the run begin, in ps from its start: 0, or the end of the first ramp.
+    pub measured_from: Time,
 }
 
 /// Feeds a load to a drive until it ends, or until `report` says not to go on.
@@ -230,21 +243,22 @@ pub fn run_measured(
 ) -> Result<Ended, RunError> {
     drive.start_measuring();
     streams.begin(&load);
-    let walls = Walls::new(&load, drive.now());
+    let start = drive.now();
+    let mut walls = Walls::new(&load, start);
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
-    let interrupted = match feed_all(drive, &mut feeds, walls, report, watch, streams) {
+    let interrupted = match feed_all(drive, &mut feeds, &mut walls, report, watch, streams) {
         Err(RunError::Fault(fault)) if fault.is_interrupt() => true,
         ended => ended?,
     };
     let cut_off = if interrupted { drive.in_flight() } else { 0 };
-    Ok(Ended { interrupted, cut_off, left_out: left_out(&feeds) })
+    Ok(Ended { interrupted, cut_off, left_out: left_out(&feeds), measured_from: walls.measured_from - start })
 }
 
 /// Feeds the streams to the drive until they end, or until `report` says not to go on; tells whether it said so.
 fn feed_all(
     drive: &mut Drive,
     feeds: &mut [Feed],
-    mut walls: Walls,
+    walls: &mut Walls,
     report: &mut dyn FnMut(Progress) -> bool,
     watch: Watch<'_>,
     streams: &mut Streams,
@@ -265,7 +279,7 @@ fn feed_all(
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
         if walls.wait {
-            walls.measure(drive, event.into_iter().chain(next).min())?;
+            walls.measure(drive, watch.as_mut(), event.into_iter().chain(next).min())?;
         }
         match (event, next) {
             (None, None) if walls.next < feeds.len() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
@@ -332,6 +346,8 @@ struct Walls {
     next: usize,
     /// When the figures of the run begin, if that is not at its start; `Time::MAX` otherwise, and afterwards.
     measure_from: Time,
+    /// When they began.
+    measured_from: Time,
     /// Whether there is anything of that left to come.
     wait: bool,
 }
@@ -343,7 +359,7 @@ impl Walls {
         let first = load.streams.iter().enumerate().take_while(|(index, stream)| *index == 0 || walled(stream));
         let from = first.map(|(_, stream)| stream.start + stream.manner.ramp).min().unwrap_or(0);
         let ramp = load.streams.iter().any(|stream| stream.manner.ramp > 0) && from > 0;
-        Self { next: 0, measure_from: if ramp { start + from } else { Time::MAX }, wait: true }
+        Self { next: 0, measure_from: if ramp { start + from } else { Time::MAX }, measured_from: start, wait: true }
     }
 
     /// Starts all streams up to the next wall that still stands; tells whether there were any.
@@ -363,12 +379,20 @@ impl Walls {
     }
 
     /// Begins to measure when nothing happens any more before the time for that; `next` is when something does.
-    fn measure(&mut self, drive: &mut Drive, next: Option<Time>) -> Result<(), RunError> {
+    fn measure(
+        &mut self,
+        drive: &mut Drive,
+        watch: Option<&mut Watch<'_>>,
+        next: Option<Time>,
+    ) -> Result<(), RunError> {
         if next.is_some_and(|next| next >= self.measure_from) {
             // What the jobs do before belongs to no figure; what ends at that very moment does.
             drive.advance_to(self.measure_from - 1)?;
-            drive.start_measuring();
-            self.measure_from = Time::MAX;
+            match watch {
+                None => drive.start_measuring(),
+                Some(watch) => watch.measure(drive, self.measure_from),
+            }
+            self.measured_from = std::mem::replace(&mut self.measure_from, Time::MAX);
         }
         Ok(())
     }
@@ -388,7 +412,7 @@ fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
         }
         if steady {
             let ended = feeds.iter_mut().enumerate().filter(|(index, _)| streams.is_steady(*index));
-            ended.for_each(|(_, feed)| feed.head = None);
+            ended.for_each(|(_, feed)| (feed.head, feed.lasts) = (None, None));
         }
     }
     completions.clear();
@@ -404,6 +428,12 @@ fn submit(
     let mut next: Option<Time> = None;
     for (index, feed) in feeds.iter_mut().enumerate() {
         while let Some(ready) = feed.ready(drive.now()) {
+            if feed.end().is_some_and(|end| ready >= end) {
+                // Whatever happens, it can send this no sooner.
+                feed.head = None;
+                feed.lasts = feed.end();
+                break;
+            }
             if ready > drive.now() {
                 next = Some(next.map_or(ready, |next| next.min(ready)));
                 break;
@@ -415,10 +445,6 @@ fn submit(
             request.stream = index as u16;
             if feed.closed {
                 request.arrival = ready;
-                if feed.stream.end.is_some_and(|end| ready >= end + feed.offset) {
-                    feed.head = None;
-                    break;
-                }
             }
             // A stream that rested catches up with its rate; the rest is none of its requests' latency.
             request.arrival = request.arrival.max(feed.not_before);
@@ -438,6 +464,17 @@ fn submit(
                 streams.submitted(index, ready, feed.in_flight);
             }
             feed.advance()?;
+        }
+        if let Some(end) = feed.lasts {
+            if end > drive.now() {
+                next = Some(next.map_or(end, |next| next.min(end)));
+            } else {
+                feed.lasts = None;
+                drive.metrics.lasted(end);
+                if streams.active() {
+                    streams.ended(index, end);
+                }
+            }
         }
     }
     Ok(next)

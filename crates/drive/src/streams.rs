@@ -145,7 +145,7 @@ pub struct StreamStats {
     pub together: bool,
     /// When measuring began, in ps; `Time::MAX` for a stream that did not come so far.
     pub start: Time,
-    /// The last completion measured.
+    /// The last completion measured, or the end of its time if it lasted until then.
     pub end: Time,
     /// By operation.
     pub ops: [OpStats; 4],
@@ -290,6 +290,15 @@ impl Streams {
         }
         stats.record(done);
         stats.watch.is_some_and(|watch| self.watches[watch].completed(done))
+    }
+
+    /// The time of a stream is over.
+    #[cold]
+    pub(crate) fn ended(&mut self, stream: usize, end: Time) {
+        let stats = &mut self.stats[stream];
+        if stats.start <= end {
+            stats.end = stats.end.max(end);
+        }
     }
 
     /// Whether a stream is steady, and is to end.

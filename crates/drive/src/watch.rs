@@ -40,6 +40,14 @@ impl Watch<'_> {
         }
     }
 
+    /// All figures begin at `from`, the next instant; nothing happens before.
+    pub(crate) fn measure(&mut self, drive: &mut Drive, from: Time) {
+        match &mut self.observation {
+            None => drive.start_measuring(),
+            Some(observation) => observation.measure(drive, from),
+        }
+    }
+
     /// The drive has made a step. Most are of no interest to who only wants requests.
     #[inline(always)]
     pub(crate) fn after(&mut self, drive: &mut Drive) {

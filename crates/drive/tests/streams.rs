@@ -99,6 +99,31 @@ fn a_rest_begins_when_all_have_completed() {
 }
 
 #[test]
+fn a_job_with_a_runtime_sends_nothing_later_and_lasts_until_then() {
+    let second = 1_000_000_000_000;
+    let limited = |rw| JobOptions { time_based: true, runtime_s: Some(2.0), ..job(rw) };
+    // Four requests at 0, 0.5, 1 and 1.5 s, and the rest after the last goes beyond the end.
+    let resting = JobOptions { thinktime_us: 500_000.0, ..limited(Rw::Read) };
+    let (drive, streams) = ran(vec![resting.clone()]);
+    assert_eq!(
+        (drive.metrics.requests(), drive.metrics.end, streams.reported()[0].runtime()),
+        (4, 2 * second, 2 * second)
+    );
+    // A rate that asks for more does not make it longer.
+    let (drive, streams) = ran(vec![JobOptions { rate_iops: Some(1000.0), ..resting }]);
+    assert_eq!((drive.metrics.requests(), streams.reported()[0].runtime()), (4, 2 * second));
+    let (drive, _) =
+        ran(vec![JobOptions { rate_iops: Some(1e7), iodepth: 4, runtime_s: Some(0.1), ..limited(Rw::Write) }]);
+    let late = drive.metrics.end - second / 10;
+    assert!((1..second / 100).contains(&late), "only what was in flight ends later: {late}");
+    // One a second: at 0 and 1 s, and two seconds in all. A job behind a wall waits for them.
+    let slow = JobOptions { rate_iops: Some(1.0), ..limited(Rw::Read) };
+    let (drive, streams) = ran(vec![slow, JobOptions { stonewall: true, number_ios: Some(1), ..job(Rw::Read) }]);
+    assert_eq!((drive.metrics.requests(), streams.reported()[0].runtime()), (3, 2 * second));
+    assert_eq!(streams.reported()[1].start, 2 * second);
+}
+
+#[test]
 fn what_is_before_the_end_of_a_ramp_is_not_measured() {
     let ramping = |ramp_time_s| JobOptions {
         rate_iops: Some(1000.0),

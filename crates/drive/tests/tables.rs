@@ -362,6 +362,35 @@ fn blocks_agree(name: &str, drive: &Drive, rows: &Rows) {
 }
 
 #[test]
+fn after_a_ramp_the_tables_tell_what_the_result_does() {
+    let jobs = json!([
+        {"name": "mix", "rw": "randrw", "bs": "4k", "iodepth": 12, "number_ios": 3_000, "norandommap": true, "ramp_time_s": 0.005},
+        {"name": "late", "rw": "randwrite", "bs": "16k", "number_ios": 200, "ramp_time_s": 0.008},
+    ]);
+    for (name, text) in drives() {
+        let mut unseen = drive(&text, 1);
+        let alone = load(&unseen, &jobs);
+        run(&mut unseen, alone, &mut |_| true).expect("no rule is broken");
+        let mut seen = drive(&text, 1);
+        let (mut rows, ended) = watched(&mut seen, &jobs, ALL, true);
+        assert_eq!(seen.metrics, unseen.metrics, "{name}: to look at a run changes nothing");
+        assert_eq!(ended.measured_from, 5_000 * US, "{name}: the first ramp");
+        let all = rows.requests.len();
+        rows.requests.retain(|row| row.completion >= ended.measured_from);
+        rows.intervals.retain(|row| row.start >= ended.measured_from);
+        assert!(rows.requests.len() < all && rows.requests.len() as u64 == seen.metrics.requests(), "{name}");
+        let counters = seen.kernel().counters();
+        for op in 0..4 {
+            assert_eq!(sum(&rows.intervals, |row| row.requests[op]), seen.metrics.latency[op].count(), "{name}");
+        }
+        for (class, &count) in counters.ops.iter().enumerate() {
+            assert_eq!(sum(&rows.intervals, |row| row.ops[class]), count, "{name}: class {class}");
+        }
+        assert!(rows.intervals.iter().all(|row| row.dies_busy <= 1.0 && row.link_busy[0] <= 1.0), "{name}");
+    }
+}
+
+#[test]
 fn the_picture_of_activity_agrees_with_the_table() {
     let mut drive = drive(&drives()[1].1, 1);
     let (rows, _) = watched(&mut drive, &mixed(), ALL, true);

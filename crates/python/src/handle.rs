@@ -160,6 +160,7 @@ impl Handle {
             }
         };
         if let Some(error) = reporter.error {
+            tables.map(|tables| tables.finish(work::facts(config, seed, &names, None)));
             state.rest();
             return Err(Failure::Python(error));
         }
@@ -172,6 +173,7 @@ impl Handle {
             precondition: state.preconditioned.clone(),
         };
         let mut result = document(&state.drive, &about);
+        result["measured_from_s"] = work::seconds(ended.measured_from);
         result["cpu_s"] = start.elapsed().as_secs_f64().into();
         work::add_origins(&mut result, &self.loaded, load.spec(), self.snapshot.as_deref());
         result["earlier_runs"] = state.runs.into();

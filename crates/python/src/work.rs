@@ -10,6 +10,7 @@ use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::Path;
+use wordline_base::Time;
 use wordline_drive::config::Parts;
 use wordline_drive::observe::Observation;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
@@ -121,7 +122,7 @@ pub fn run(
     let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = preconditioned.as_ref().is_some_and(|done| done.interrupted);
-    let mut left_out = None;
+    let (mut left_out, mut measured_from) = (None, 0);
     let title = &loaded.value.name;
     drive.split_time(split);
     let mut observation = tables.as_mut().map(|tables| tables.start(&mut drive));
@@ -129,7 +130,9 @@ pub fn run(
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
         let (ran, drawn) = feed(&mut drive, load, opened, observation.as_mut(), title, &mut report, &mut streams);
         match ran {
-            Ok(ended) => (partial, left_out) = (ended.interrupted, ended.left_out),
+            Ok(ended) => {
+                (partial, left_out, measured_from) = (ended.interrupted, ended.left_out, ended.measured_from);
+            }
             Err(error) => {
                 // Its tables show how that came.
                 observation.into_iter().for_each(|observation| observation.finish(&mut drive));
@@ -144,12 +147,14 @@ pub fn run(
         opened.map(|opened| opened.start(&mut drive, title)?.finish(&mut drive, Some(Cut::Interrupted)))
     };
     observation.into_iter().for_each(|observation| observation.finish(&mut drive));
+    let config = &loaded.value;
     if let Some(error) = reporter.error {
+        tables.map(|tables| tables.finish(facts(config, seed, &names, None)));
         return Err(Failure::Python(error));
     }
-    let config = &loaded.value;
     let about = About { config, parts: &parts, workload: &workload, seed, partial, precondition: preconditioned };
     let mut result = document(&drive, &about);
+    result["measured_from_s"] = seconds(measured_from);
     result["cpu_s"] = (start.elapsed().as_secs_f64() - prepared).into();
     result["precondition_cpu_s"] = prepared.into();
     add_origins(&mut result, &loaded, &spec, snapshot.map(Path::new));
@@ -171,6 +176,11 @@ pub fn run(
         result["tables"] = tables.finish(facts(config, seed, &names, Some(&result)));
     }
     Ok(result)
+}
+
+/// A time as results and tables give it.
+pub fn seconds(time: Time) -> Value {
+    (time as f64 / 1e12).into()
 }
 
 /// A steady state that was looked for, and what was found.
@@ -195,6 +205,7 @@ pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option
     let resolved = serde_json::to_string(config).unwrap_or_default();
     let digest = result.and_then(|result| result["digest"].as_str()).unwrap_or_default();
     let partial = result.is_none_or(|result| result["partial"] == true);
+    let from = result.map_or_else(String::new, |result| result["measured_from_s"].to_string());
     vec![
         ("drive", config.name.clone()),
         ("seed", seed.to_string()),
@@ -202,6 +213,7 @@ pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option
         ("config_digest", wordline_drive::result::digest_of(&resolved)),
         ("digest", digest.to_owned()),
         ("partial", partial.to_string()),
+        ("measured_from_s", from),
     ]
 }
 

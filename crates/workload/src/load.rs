@@ -65,9 +65,11 @@ pub struct LoadStream {
     pub pacing: Pacing,
     /// When to begin, in ps since the start of the run.
     pub start: Time,
-    /// From when on nothing is sent any more. A source ends by itself where it knows arrivals (`Timestamps`, `Rate`); for the
-    /// others the caller has to look.
+    /// From when on nothing is sent any more. A stream that knows arrivals (`Timestamps`, `Rate`) gives none from then on; what is
+    /// sent later than it arrives is for the caller to look at.
     pub end: Option<Time>,
+    /// Whether it gave no more since that time has come.
+    pub timed_out: bool,
     /// Which of the load's jobs this is a clone of; `None` for a trace.
     pub job: Option<usize>,
     /// What the run loop has to know beside the requests.
@@ -92,10 +94,20 @@ impl LoadStream {
     pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
         let request = match &mut self.source {
             Source::Trace(trace) => trace.next()?,
-            Source::Job(job) => job.next()?,
+            Source::Job(job) => {
+                let request = job.next()?;
+                self.timed_out |= request.is_none() && job.timed_out();
+                request
+            }
         };
-        let timed = matches!(self.pacing, Pacing::Timestamps | Pacing::Rate { .. });
-        Ok(request.filter(|request| !timed || self.end.is_none_or(|end| request.arrival < end)))
+        if let (Some(request), Some(end), Pacing::Timestamps | Pacing::Rate { .. }) = (&request, self.end, self.pacing)
+        {
+            if request.arrival >= end {
+                self.timed_out = true;
+                return Ok(None);
+            }
+        }
+        Ok(request)
     }
 
     /// Share of the stream that has been handed out, 0 to 1; `None` for a stream that ends by time alone.
@@ -251,6 +263,7 @@ fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadSt
         },
         start: 0,
         end: None,
+        timed_out: false,
         job: None,
         manner: Manner::default(),
         source: Source::Trace(Box::new(trace)),
@@ -267,6 +280,7 @@ fn open_job(plan: JobPlan, job: &JobOptions, clone: u32, at: usize) -> LoadStrea
         },
         start: plan.start,
         end: plan.end,
+        timed_out: false,
         job: None,
         manner: Manner::default(),
         source: Source::Job(Box::new(JobStream::new(plan, clone, at as u16))),

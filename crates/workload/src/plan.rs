@@ -175,6 +175,9 @@ impl JobPlan {
             return Err(option(&key("rw_modifier"), modifier, problem));
         }
         let io_size = job.io_size.as_ref().map(|size| bytes_of(&key("io_size"), size, Some(region))).transpose()?;
+        if io_size == Some(0) {
+            return Err(option(&key("io_size"), 0, "must be more than nothing; leave it out to do `size` once"));
+        }
         if job.time_based && job.runtime_s.is_none() {
             return Err(option(&key("time_based"), true, "needs `runtime_s`: without it the job would never end"));
         }
@@ -285,7 +288,8 @@ fn check_numbers(job: &JobOptions, key: &dyn Fn(&str) -> String) -> Result<(), W
             return Err(option(&key(name), value, "must be 1 to 65536"));
         }
     }
-    for (name, value) in [("loops", job.loops), ("thinktime_blocks", job.thinktime_blocks)] {
+    let counts = [("loops", job.loops.into()), ("thinktime_blocks", job.thinktime_blocks.into())];
+    for (name, value) in counts.into_iter().chain(job.number_ios.map(|number| ("number_ios", number))) {
         if value == 0 {
             return Err(option(&key(name), value, "must be 1 or more"));
         }

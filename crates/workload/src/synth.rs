@@ -195,6 +195,11 @@ impl JobStream {
         }
     }
 
+    /// Whether it ended since its next request would have come too late.
+    pub fn timed_out(&self) -> bool {
+        self.schedule.is_some() && self.requests == u64::MAX
+    }
+
     /// Share of the bytes or requests that has been generated; `None` for a job that ends by time alone.
     pub fn progress(&self) -> Option<f64> {
         if self.requests == u64::MAX {

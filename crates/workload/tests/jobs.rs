@@ -152,6 +152,8 @@ fn wrong_words_are_explained() {
     fails(JobOptions { size: Some("64k".into()), bs: "128k".into(), ..read() }, "cannot hold one such block");
     fails(JobOptions { rwmixread: 101, ..read() }, "must be a percentage, 0 to 100");
     fails(JobOptions { iodepth: 0, ..read() }, "job.job0.iodepth = 0: must be 1 to 65536");
+    fails(JobOptions { number_ios: Some(0), ..read() }, "job.job0.number_ios = 0: must be 1 or more");
+    fails(JobOptions { io_size: Some("0".into()), ..read() }, "job.job0.io_size = 0");
     fails(JobOptions { rate_iops: Some(f64::NAN), ..read() }, "job.job0.rate_iops = NaN");
     fails(JobOptions { time_based: true, ..read() }, "needs `runtime_s`");
     fails(JobOptions { runtime_s: Some(-1.0), ..read() }, "must be 0 to 9223372 seconds");

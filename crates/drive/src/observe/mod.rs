@@ -154,6 +154,20 @@ impl Observation {
         }
     }
 
+    /// All figures begin at `from`, the next instant: an interval ends there, so that those that follow are the result's.
+    pub(crate) fn measure(&mut self, drive: &mut Drive, from: Time) {
+        self.before(drive, from);
+        let cuts = self.due < Time::MAX && self.from < from;
+        if cuts {
+            self.close(drive, from);
+            (self.from, self.due) = (from, from + self.wanted.interval);
+        }
+        drive.start_measuring();
+        if let Some(periods) = &mut self.periods {
+            periods.count_anew(drive, from);
+        }
+    }
+
     /// A request got a slot.
     pub(crate) fn submitted(&mut self, drive: &mut Drive, slot: u32, now: Time) {
         if let Some(split) = drive.split_mut() {

@@ -66,6 +66,11 @@ impl Periods {
         self.changed = to;
     }
 
+    /// The drive has begun to count anew.
+    pub fn count_anew(&mut self, drive: &Drive, now: Time) {
+        (self.counters, self.busy) = (*drive.kernel().counters(), Busy::at(drive, now));
+    }
+
     /// A request got a slot.
     pub fn submitted(&mut self, now: Time) {
         self.pass_time(now);

@@ -106,7 +106,13 @@ fn run() -> Vec<ResultKey> {
             "Hash of every completion and the final state of the blocks alone: equal where two configurations do the very same.",
         ),
         stable("partial", "", "True if the run was interrupted: the figures cover what was done until then."),
-        stable("simulated_s", "s", "Simulated time from the start of the run to its last completion."),
+        stable("simulated_s", "s", "Simulated time that the figures are of: to the last completion, or to the end of a job's `runtime`."),
+        key(
+            "measured_from_s",
+            "s",
+            "When the figures begin, from the start of the run: 0, or the end of the first job's `ramp_time`. The requests counted are \
+             those that completed from then on.",
+        ),
         stable("cpu_s", "s", "CPU time of the run."),
         key("precondition_cpu_s", "s", "CPU time to age the drive or to read the snapshot; absent for a drive kept in Python."),
         key("earlier_runs", "runs", "How many runs the drive did before, for a drive that is kept in Python; absent elsewhere."),

@@ -140,7 +140,8 @@ impl<'a> Draft<'a> {
             "rwmixread" => job.rwmixread = percent(text)?,
             "rwmixwrite" => job.rwmixread = 100 - percent(text)?,
             "size" => job.size = Some(Bytes(bytes_or_percent(text, base)?)),
-            "io_size" => job.io_size = Some(Bytes(bytes_or_percent(text, base)?)),
+            // 0 stands for the default.
+            "io_size" => job.io_size = Some(Bytes(bytes_or_percent(text, base)?)).filter(|size| size.0 != "0"),
             "offset" => job.offset = Bytes(bytes_or_percent(text, base)?),
             "offset_increment" => job.offset_increment = Some(Bytes(bytes_or_percent(text, base)?)),
             "number_ios" => job.number_ios = Some(number(text, base)?).filter(|&count| count > 0),

@@ -56,6 +56,7 @@ fn options_become_what_they_mean() {
     assert_eq!(job("bsrange=4k-8k\nbs=16k").bsrange, None, "the later one holds");
     assert!(job("blockalign=8k").norandommap, "fio gives up its map there");
     assert_eq!(job("number_ios=5").io_size, Some("100%".into()), "it never makes a job longer");
+    assert_eq!((job("io_size=0").io_size, job("number_ios=0").number_ios), (None, None), "0 is the default");
     assert_eq!(job("runtime=0").runtime_s, None);
     assert_eq!(jobs("[a]\npercentile_list=99.9:50\n")[0].percentiles, [50.0, 99.9]);
     for empty in [
