@@ -55,6 +55,15 @@ iodepth = 8
 number_ios = 20_000
 """
 
+OVERWRITES = """\
+[[job]]
+rw = "randwrite"
+bs = "16k"
+iodepth = 8
+number_ios = 40_000
+random_distribution = "zipf:0.9"
+"""
+
 TRACE_ROWS = [
     ("R", 0, 4096),
     ("W", 16_384, 16_384),
@@ -94,6 +103,14 @@ def load(tmp_path: Path) -> Path:
     """A small synthetic load."""
     path = tmp_path / "load.toml"
     path.write_text(SMALL_LOAD)
+    return path
+
+
+@pytest.fixture
+def writes(tmp_path: Path) -> Path:
+    """A load of skewed overwrites, so that much is collected."""
+    path = tmp_path / "writes.toml"
+    path.write_text(OVERWRITES)
     return path
 
 

@@ -11,27 +11,11 @@ import numpy
 import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed, refused
-from wordline.policy import Collect, SpaceView, Victim, VictimView, described
+from wordline.policy import Collect, FreeBlock, SpaceView, Victim, VictimView, described
 
 VICTIMS = ROOT / "docs" / "examples" / "victims.py"
 EAGER = ROOT / "docs" / "examples" / "eager.py"
-
-LOAD = """\
-[[job]]
-rw = "randwrite"
-bs = "16k"
-iodepth = 8
-number_ios = 40_000
-random_distribution = "zipf:0.9"
-"""
-
-
-@pytest.fixture
-def writes(tmp_path: Path) -> Path:
-    """A load of skewed overwrites, so that much is collected."""
-    path = tmp_path / "writes.toml"
-    path.write_text(LOAD)
-    return path
+WEAR = ROOT / "docs" / "examples" / "wear.py"
 
 
 class Greedy(Victim):
@@ -54,6 +38,11 @@ class Greedy(Victim):
 def choosing(choose: Callable[[Any, VictimView], object]) -> type[Victim]:
     """A victim policy that chooses so."""
     return type("Odd", (Victim,), {"name": "odd", "choose": choose})
+
+
+def ranking(rank: Callable[[int, int], object]) -> type[FreeBlock]:
+    """A free-block policy that ranks so."""
+    return type("Odd", (FreeBlock,), {"name": "odd", "rank": lambda _, erases, order: rank(erases, order)})
 
 
 def run(drive: Path, load: Path, policy: type, **sets: object) -> dict[str, Any]:
@@ -80,6 +69,45 @@ def test_a_built_in_policy_in_python_does_the_very_same(
     assert in_python["latency_us"] == built_in["latency_us"]
     assert in_python["digest"] != built_in["digest"], "the configuration is another one"
     assert in_python["digest"] == result("--set", f"victim.policy={own}", "--policy", VICTIMS)["digest"]
+
+
+@pytest.mark.parametrize("name", ["least-erased", "fifo"])
+def test_a_built_in_choice_of_free_blocks_in_python_does_the_very_same(
+    wordline: Run, drive: Path, writes: Path, name: str
+) -> None:
+    def result(policy: str) -> dict[str, Any]:
+        # Blocks that go bad are replaced by others, which become free then.
+        sets = "nand.reliability.endurance=9 nand.reliability.erase_fail=0.5 capacity.replacement_blocks=6 "
+        sets += f"capacity.raw_over_logical=1.6 free_block.policy={policy}"
+        options = [part for setting in sets.split() for part in ("--set", setting)]
+        return parsed(done(wordline("run", drive, writes, *options, "--policy", WEAR, "--quiet", "--json", "-")))
+
+    built_in, in_python = result(name), result(f"python-{name}")
+    assert built_in["gc"]["collections"] > 1000
+    assert built_in["reliability"]["bad_blocks"] > 5
+    assert in_python["outcome"] == built_in["outcome"]
+    assert in_python["outcome"] != result("fifo" if name == "least-erased" else "least-erased")["outcome"]
+    assert in_python["wear"] == built_in["wear"]
+
+
+def test_a_rank_is_asked_once_for_each_block_that_becomes_free(drive: Path, writes: Path) -> None:
+    asked: list[tuple[int, int]] = []
+
+    class Looker(FreeBlock):
+        name = "looker"
+
+        def rank(self, erases: int, order: int) -> int:
+            asked.append((erases, order))
+            return numpy.uint64(2**64 - 1 - order)  # type: ignore[return-value]
+
+    made = package.Drive(drive, {"free_block.policy": "looker"}, policies=[Looker])
+    # 16 planes of 40 blocks.
+    assert asked == [(0, order) for _ in range(16) for order in range(40)]
+    asked.clear()
+    result = made.run(writes)
+    assert len(asked) == result["flash"]["erases"] > 100
+    assert {order for _, order in asked} >= {40, 41, 42}
+    assert max(erases for erases, _ in asked) == made.state["most_erases"]
 
 
 def test_what_a_policy_sees(drive: Path, writes: Path) -> None:
@@ -179,6 +207,48 @@ def test_what_a_policy_raises_comes_back_as_it_was_raised(drive: Path, writes: P
     assert run(drive, writes, Greedy)["partial"] is False
 
 
+def test_an_exception_about_a_block_comes_back_wherever_it_is_raised(drive: Path, writes: Path, tmp_path: Path) -> None:
+    def lost(erases: int, order: int) -> int:
+        if erases == limit:
+            raise LookupError(f"no rank for {order}")
+        return order
+
+    limit = 2
+    odd = ranking(lost)
+    with pytest.raises(LookupError, match="no rank for") as caught:
+        run(drive, writes, odd)
+    assert [frame.name for frame in traceback.extract_tb(caught.tb)][-2:] == ["<lambda>", "lost"]
+    assert "the policy 'odd' (free_block), at 0." in caught.value.__notes__[0]
+    aged = package.Drive(drive)
+    aged.precondition(fill=True)
+    aged.save(tmp_path / "aged.snapshot")
+    # In a new drive, in one that starts from a snapshot, and in a fork under another policy.
+    limit = 0
+    sets = {"free_block.policy": "odd"}
+    with pytest.raises(LookupError, match="no rank for 0"):
+        run(drive, writes, odd)
+    with pytest.raises(LookupError, match="no rank for 0"):
+        package.Drive(drive, sets, policies=[odd])
+    with pytest.raises(LookupError, match="no rank for 0"):
+        package.run(drive, writes, sets, snapshot=tmp_path / "aged.snapshot", policies=[odd])
+    with pytest.raises(LookupError, match="no rank for 0"):
+        package.Drive(drive, policies=[odd]).fork(sets)
+
+
+def test_an_exception_is_not_lost_if_nothing_is_asked_afterwards(drive: Path, load: Path) -> None:
+    class Deaf(Greedy):
+        name = "deaf"
+
+        def closed(self, block: int) -> None:
+            raise LookupError(f"not block {block}")
+
+    # Only what fills the drive closes blocks, and nothing has to be collected.
+    reads = package.Workload.given(load, {"job.0.rw": "randread"})
+    assert package.run(drive, reads, {"precondition.fill": True})["gc"]["collections"] == 0
+    with pytest.raises(LookupError, match="not block"):
+        run(drive, reads, Deaf)  # type: ignore[arg-type]
+
+
 def test_a_policy_may_refuse_its_options(drive: Path, writes: Path) -> None:
     class Strict(Greedy):
         name = "strict"
@@ -215,6 +285,21 @@ def test_an_answer_of_no_use_ends_the_run_with_its_story(
     assert str(caught.value).startswith("the policy 'odd' (victim), at 0.")
     assert words in str(caught.value)
     assert "defect" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer", [-1, 2**64, True, False, None, 1.0, "1", numpy.float64(2), numpy.bool_(True)], ids=repr
+)
+@pytest.mark.parametrize("erases", [0, 1])
+def test_a_rank_of_no_use_ends_the_run_with_its_story(drive: Path, writes: Path, answer: object, erases: int) -> None:
+    def rank(times: int, order: int) -> object:
+        return order if times < erases else answer
+
+    with pytest.raises(package.RunError) as caught:
+        run(drive, writes, ranking(rank))
+    told = str(caught.value)
+    assert told.startswith("the policy 'odd' (free_block), at 0.")
+    assert f": it answered {answer!r} ({type(answer).__name__}); expected a whole number from 0 to 2**64 - 1" in told
 
 
 @pytest.mark.parametrize(
@@ -263,14 +348,20 @@ def test_names_are_taken_once(drive: Path) -> None:
     assert described(Greedy)["summary"] == "The block with the fewest valid units"
 
 
-def test_a_snapshot_needs_the_policy_again(wordline: Run, drive: Path, writes: Path) -> None:
-    mine = ("--set", "victim.policy=python-greedy", "--policy", VICTIMS)
+@pytest.mark.parametrize(
+    ("key", "name", "file"),
+    [("victim.policy", "python-greedy", VICTIMS), ("free_block.policy", "python-least-erased", WEAR)],
+)
+def test_a_snapshot_needs_the_policy_again(
+    wordline: Run, drive: Path, writes: Path, key: str, name: str, file: Path
+) -> None:
+    mine = ("--set", f"{key}={name}", "--policy", file)
     aged = ("--set", "precondition.overwrites=0.5")
     done(wordline("precondition", drive, "-o", "aged.snapshot", *mine, *aged, "--quiet"))
     start = ("run", drive, writes, "--from", "aged.snapshot")
     once, again = (parsed(done(wordline(*start, *mine, "--quiet", "--json", "-"))) for _ in range(2))
     assert once["digest"] == again["digest"]
-    refused(wordline(*start, *mine[:2]), "'victim.policy' is \"python-greedy\"")
+    refused(wordline(*start, *mine[:2]), f"'{key}' is \"{name}\"")
     done(wordline(*start, "--quiet"))
 
 
@@ -324,6 +415,7 @@ def test_policies_of_a_file_are_listed_with_the_others(wordline: Run) -> None:
     shown = done(wordline("policies", "collect", "--policy", EAGER))
     assert "eager" in shown
     assert "collect.ahead = 8" in shown
+    assert "python-least-erased" in done(wordline("policies", "free_block", "--policy", WEAR))
 
 
 def test_a_checked_drive_shows_the_options(wordline: Run, drive: Path) -> None:

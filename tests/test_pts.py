@@ -255,6 +255,70 @@ def test_a_drive_that_wears_out_ends_its_test_only(wordline: Run, drive: Path) -
     assert "4 KiB random writes: " in ran.stdout
 
 
+FAILING = """\
+from wordline.policy import Victim
+
+
+class Mine(Victim):
+    name = "mine"
+    only: str = "choose"
+    chosen = 0
+
+    def __init__(self):
+        if self.only == "made" and Mine.chosen:
+            raise LookupError("no second drive")
+
+    def choose(self, view):
+        Mine.chosen += 1
+        if self.only == "choose":
+            raise LookupError("no idea")
+        fit = view.valid + view.units_per_page <= view.units_per_block
+        return view.blocks[fit][0] if fit.any() else None
+"""
+
+
+@pytest.mark.parametrize("only", ["choose", "made"])
+def test_a_policy_that_fails_takes_no_finished_test_along(
+    wordline: Run, drive: Path, tmp_path: Path, only: str
+) -> None:
+    policy = tmp_path / "mine.py"
+    policy.write_text(FAILING)
+    # The first test writes too little for a collection, or enough for one, as is needed.
+    capacities = "0.5" if only == "choose" else "2"
+    mine = ("--policy", policy, "--set", "victim.policy=mine", "--set", f"victim.only={only}")
+    tests = ("--test", "wsat,lat,xsr", "--quick", "--capacities", capacities, "--set", "mapping.unit_kib=4")
+    outputs = ("--json", "pts.json", "--report", "pts.html", "--figures", "figures", "--format", "svg")
+    ran = wordline("pts", drive, *mine, *tests, *outputs)
+    assert ran.returncode == 1
+    lines = ran.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert str(policy) in lines[1]
+    words = "no idea" if only == "choose" else "no second drive"
+    assert f"LookupError: {words}" in lines
+    assert lines[-1] == f"wordline: {policy}: the run ended with an exception of this file"
+    result = parsed((tmp_path / "pts.json").read_text())
+    assert result["partial"] is True
+    stopped = [None, "LookupError: no idea"] if only == "choose" else [None]
+    assert [one["stopped"] for one in result["tests"]] == stopped
+    assert len(result["tests"][0]["points"]) == 20 * float(capacities)
+    assert "Write saturation" in ran.stdout.splitlines()
+    assert ("Stopped: LookupError: no idea." in ran.stdout) == (only == "choose")
+    assert "Write saturation" in (tmp_path / "pts.html").read_text()
+    assert list((tmp_path / "figures").iterdir())
+    done(wordline("report", "pts.json", "-o", "again.html"))
+
+
+def test_a_policy_that_answers_wrongly_ends_its_test_only(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "mine.py"
+    policy.write_text(FAILING.replace('raise LookupError("no idea")', "return -1"))
+    mine = ("--policy", policy, "--set", "victim.policy=mine", "--set", "mapping.unit_kib=4")
+    ran = wordline("pts", drive, *mine, "--test", "lat,wsat", "--quick", "--capacities", "0.5", "--json", "pts.json")
+    assert ran.returncode == 1
+    assert "it answered -1 (int); expected the number of a block, or None" in ran.stderr
+    result = parsed((tmp_path / "pts.json").read_text())
+    assert [one["stopped"] is None for one in result["tests"]] == [False, True]
+
+
 def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -> None:
     refused(wordline("pts", drive, "--test", "iop"), "no test 'iop'", "did you mean 'iops'")
     refused(wordline("pts", drive, "--round", "fast"), "--round", "'fast' is no time")

@@ -8,11 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 import traceprocessor
+import wordline as package
 from conftest import BUNDLED, PROGRAM, Run, done, parsed, refused, trace_text
 from test_timeline import ORDER
 from traceprocessor import TraceProcessor
+from wordline import policyfile
 
 MISSING = traceprocessor.missing()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
@@ -249,6 +252,77 @@ def test_an_interrupt_leaves_a_marked_timeline(drive: Path, tmp_path: Path) -> N
     trace = TraceProcessor(tmp_path / "part.pftrace")
     assert trace.losses() == []
     assert [mark[1:] for mark in trace.query(MARKS)] == [("cut here", "the run was interrupted")]
+
+
+FAILING = """\
+from wordline.policy import Victim
+
+
+class Mine(Victim):
+    name = "mine"
+
+    def __init__(self):
+        self.left = 100
+
+    def choose(self, view):
+        self.left -= 1
+        return view.blocks[1 // min(self.left, 1) - 1]
+"""
+
+
+def test_a_policy_that_fails_leaves_timeline_and_tables(
+    wordline: Run, drive: Path, writes: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "mine.py"
+    policy.write_text(FAILING)
+    outputs = ("--timeline", "t.pftrace", "--window", "..1000s", "--tables", "all", "--out", "out", "--json", "r.json")
+    outcome = wordline("run", drive, writes, "--policy", policy, "--set", "victim.policy=mine", *outputs)
+    assert outcome.returncode == 1
+    assert "ZeroDivisionError" in outcome.stderr
+    trace = TraceProcessor(tmp_path / "t.pftrace")
+    assert trace.losses() == []
+    ((at, what, why),) = trace.query(MARKS)
+    assert what == "cut here"
+    assert why.startswith("the run failed: the policy 'mine' (victim), at ")
+    assert "ZeroDivisionError" in why
+    assert trace.query("select count(*) from slice where name glob 'gc *'")[0][0] > 1000
+    assert trace.query("select max(ts + dur) from slice")[0][0] <= at + 1
+    tables = {path.stem: polars.read_parquet_metadata(path) for path in (tmp_path / "out").iterdir()}
+    assert len(tables) == 6
+    assert all(facts["wordline.partial"] == "true" for facts in tables.values())
+    ended = trace.query("select count(distinct extract_arg(arg_set_id, 'debug.request')) from slice")[0][0]
+    assert 0 < polars.read_parquet(tmp_path / "out" / "requests.parquet").height <= ended
+    # Of what would tell a result there is nothing.
+    assert not (tmp_path / "r.json").exists()
+
+    place = tmp_path / "api"
+    place.mkdir()
+    read = policyfile.read([str(policy)])
+    made = package.Drive(drive, {"victim.policy": "mine"}, policies=read)
+    made.precondition()
+    whole = {"timeline": place / "t.pftrace", "window": "..1000s", "tables": "all", "out": place}
+    with pytest.raises(ZeroDivisionError):
+        made.run(writes, **whole)
+    assert (place / "t.pftrace").read_bytes() == (tmp_path / "t.pftrace").read_bytes()
+    assert len(list(place.glob("*.parquet"))) == 6
+
+
+def test_a_policy_that_fails_before_the_run_leaves_nothing(wordline: Run, drive: Path, writes: Path) -> None:
+    policy = drive.with_name("mine.py")
+    policy.write_text(FAILING.replace("= 100", "= 1"))
+    mine = ("--policy", policy, "--set", "victim.policy=mine", "--set", "precondition.overwrites=1")
+    outcome = wordline("run", drive, writes, *mine, "--timeline", "t.pftrace", "--tables", "all", "--out", "out")
+    assert outcome.returncode == 1
+    assert "ZeroDivisionError" in outcome.stderr
+    assert not [path for path in drive.parent.rglob("*") if path.suffix in (".pftrace", ".parquet", ".part")]
+
+
+def test_a_trace_that_breaks_off_leaves_its_timeline(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(trace_text([("W", 65536 * n, 65536) for n in range(2000)]) + "x,y\n")
+    refused(wordline("run", drive, "bad.csv", "--timeline", "t.pftrace"), "line 2002")
+    ((_, what, why),) = TraceProcessor(tmp_path / "t.pftrace").query(MARKS)
+    assert what == "cut here"
+    assert "line 2002" in why
 
 
 def test_what_cannot_be_written_is_told(wordline: Run, drive: Path, load: Path, trace: Path, tmp_path: Path) -> None:

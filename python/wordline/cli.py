@@ -191,12 +191,10 @@ def asked_tables(
 
 @contextmanager
 def kept(timeline: OutputFile | None) -> Iterator[None]:
-    """Of a run that fails half-way, the timeline remains: it shows how that came."""
-    from wordline import _core
-
+    """Of a run that fails half-way, the timeline remains: it shows how that came. It is empty before the run begins."""
     try:
         yield
-    except _core.RunError:
+    except BaseException:
         if timeline is not None and timeline.path.stat().st_size:
             timeline.commit()
         raise

@@ -137,7 +137,7 @@ class Drive:
         :param sample: of the requests, write such a share: ``"1/100"``.
         :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
         :return: the result. After an interrupt its ``partial`` is true and it holds what was done until then; the drive
-            can be used on.
+            can be used on, unless a policy in Python was interrupted while it decided.
         :raises wordline.InputError: if the load is wrong, or does not fit the drive.
         :raises wordline.RunError: if the run could not be carried through, or another thread uses the drive.
         """

@@ -22,7 +22,8 @@ one without a value has to be given. They are set before ``__init__``, which tak
 Also set are ``self.drive``, a :class:`Shape`, and ``self.random``, a generator that the run's seed fixes: with another
 source of chance, a run could not be repeated.
 
-What a policy raises ends the run and comes back as it was raised.
+What a policy raises ends the run and comes back as it was raised; but after ``KeyboardInterrupt`` there is a result, of
+what was done until then, as after any Ctrl-C.
 """
 
 from __future__ import annotations
@@ -131,6 +132,24 @@ class Collect(Policy):
         raise NotImplementedError
 
 
+class FreeBlock(Policy):
+    """Decides which erased block of a plane is written next: the one of lowest rank; of equals, the lowest number."""
+
+    family = "free_block"
+
+    def rank(self, erases: int, order: int) -> int:
+        """The rank of a block that becomes free, from 0 to 2**64 - 1; it keeps it until it is written.
+
+        Asked once for each block that becomes free, and for all blocks, plane by plane, when the drive is made. A drive
+        that takes over the state of another, from a snapshot or by a fork with overrides, asks again for those that are
+        free.
+
+        :param erases: how often the block was erased, this time included.
+        :param order: how many blocks became free in its plane before; at first, the block's place in the plane.
+        """
+        raise NotImplementedError
+
+
 class _VictimSeat:
     """What the engine asks of a victim policy."""
 
@@ -167,6 +186,20 @@ class _CollectSeat:
         return _CollectSeat(copy.deepcopy(self.policy))
 
 
+class _FreeBlockSeat:
+    """What the engine asks of a free-block policy."""
+
+    closed = None
+
+    def __init__(self, policy: FreeBlock) -> None:
+        self.policy = policy
+        self.decide = policy.rank
+
+    def fork(self) -> _FreeBlockSeat:
+        """One with a policy of its own, in the same state."""
+        return _FreeBlockSeat(copy.deepcopy(self.policy))
+
+
 class _Family(NamedTuple):
     """What there is to know of a family."""
 
@@ -180,8 +213,15 @@ class _Family(NamedTuple):
 FAMILIES = {
     "victim": _Family(Victim, "choose", _VictimSeat, None),
     "collect": _Family(Collect, "wants", _CollectSeat, "on-demand"),
+    "free_block": _Family(FreeBlock, "rank", _FreeBlockSeat, None),
 }
 """The families that take policies in Python. A new one needs a line here and its classes above."""
+
+
+def bases() -> str:
+    """The classes that a policy may derive from, in words."""
+    *others, last = (f"wordline.policy.{family.base.__name__}" for family in FAMILIES.values())
+    return f"{', '.join(others)} or {last}"
 
 
 def described(policy: type[Policy]) -> dict[str, Any]:
@@ -189,13 +229,12 @@ def described(policy: type[Policy]) -> dict[str, Any]:
 
     :raises TypeError: if it is no policy that could be used; the message says why.
     """
-    bases = [f"wordline.policy.{family.base.__name__}" for family in FAMILIES.values()]
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
-        raise TypeError(f"{policy!r} is no class of a policy; one is derived from {' or '.join(bases)}")
+        raise TypeError(f"{policy!r} is no class of a policy; one is derived from {bases()}")
     title = f"the policy class {policy.__qualname__}"
     family = FAMILIES.get(getattr(policy, "family", ""))
     if family is None or not issubclass(policy, family.base):
-        raise TypeError(f"{title} is of no family; derive it from {' or '.join(bases)}")
+        raise TypeError(f"{title} is of no family; derive it from {bases()}")
     name = getattr(policy, "name", None)
     if not isinstance(name, str) or not name:
         raise TypeError(f'{title} has no name; write, for example: name = "{policy.__name__.lower()}"')

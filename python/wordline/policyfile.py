@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from wordline.errors import FAILED, Trouble
-from wordline.policy import Policy, described, given
+from wordline.policy import Policy, bases, described, given
 
 
 def read(files: Iterable[str]) -> list[type[Policy]]:
@@ -39,8 +39,7 @@ def _read(file: str, number: int) -> list[type[Policy]]:
     classes = [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == name]
     found = [value for value in dict.fromkeys(classes) if issubclass(value, Policy) and hasattr(value, "name")]
     if not found:
-        wanted = "a class derived from wordline.policy.Victim or wordline.policy.Collect, with a 'name'"
-        raise Trouble(f"{file}: this file holds no policy; one is {wanted}")
+        raise Trouble(f"{file}: this file holds no policy; one is a class derived from {bases()}, with a 'name'")
     for policy in found:
         try:
             described(policy)

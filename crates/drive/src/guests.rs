@@ -8,9 +8,10 @@ use wordline_settings::ExtraVariant;
 pub use wordline_firmware::blocks::VictimView;
 pub use wordline_firmware::policy::collect::guest::GuestCollect;
 pub use wordline_firmware::policy::collect::SpaceView;
+pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::guest::built_on;
 pub use wordline_firmware::policy::victim::guest::GuestVictim;
-pub use wordline_firmware::policy::{Build, Guests, Maker};
+pub use wordline_firmware::policy::{Build, Cause, Guests, Maker, Refusal};
 
 /// What a drive file may say about the guests.
 pub(crate) fn variants(guests: &Guests) -> Result<Vec<ExtraVariant>, LoadError> {

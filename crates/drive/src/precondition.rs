@@ -57,6 +57,8 @@ pub fn is_steady(rounds: &[f64]) -> bool {
 
 /// Writes the drive as configured. `report` gets the share done and says whether to go on.
 ///
+/// If a policy from outside the program is interrupted while it decides, the drive stays as it is then and can do nothing more.
+///
 /// # Errors
 /// When the firmware broke a rule.
 pub fn precondition(
@@ -65,38 +67,54 @@ pub fn precondition(
     seed: u64,
     report: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Preconditioned, Fault> {
-    let units = u64::from(drive.kernel().plan().logical_units);
-    let overwrites = (config.overwrites * units as f64).round() as u64;
     let mut writer = Writer {
         random: Stream::new(seed, "precondition", 0),
         timed: config.timed,
         written: 0,
-        expected: overwrites + if config.fill { units } else { 0 },
+        expected: 0,
         report,
         stopped: false,
     };
     let mut done = Preconditioned { timed: config.timed, ..Preconditioned::default() };
+    match write_all(drive, config, &mut writer, &mut done) {
+        Err(fault) if fault.is_interrupt() => writer.stopped = true,
+        ended => ended?,
+    }
+    done.interrupted = writer.stopped;
+    Ok(done)
+}
+
+/// Does all steps, until they are done or the writer is stopped.
+fn write_all(
+    drive: &mut Drive,
+    config: &PreconditionConfig,
+    writer: &mut Writer<'_>,
+    done: &mut Preconditioned,
+) -> Result<(), Fault> {
+    let units = u64::from(drive.kernel().plan().logical_units);
+    let overwrites = (config.overwrites * units as f64).round() as u64;
+    writer.expected = overwrites + if config.fill { units } else { 0 };
     if !config.timed {
         drive.drain()?;
         drive.kernel_mut().0.set_timed(false);
     }
     if config.fill {
-        done.filled_units = writer.write(drive, units, false)?;
+        writer.write(drive, units, false, &mut done.filled_units)?;
     }
     if overwrites > 0 {
         let before = *drive.kernel().counters();
-        done.random_units = writer.write(drive, overwrites, true)?;
+        writer.write(drive, overwrites, true, &mut done.random_units)?;
         done.write_amplification = amplification(drive, &before);
     }
     while config.steady_state && !writer.stopped && !done.steady && done.rounds.len() < MOST_ROUNDS {
-        let (before, start) = (*drive.kernel().counters(), drive.now());
+        let (before, start, earlier) = (*drive.kernel().counters(), drive.now(), done.random_units);
         let round = (ROUND * units as f64).ceil() as u64;
         writer.expected += round;
-        let written = writer.write(drive, round, true)?;
-        done.random_units += written;
+        writer.write(drive, round, true, &mut done.random_units)?;
         done.write_amplification = amplification(drive, &before);
         let seconds = (drive.now() - start) as f64 / 1e12;
-        let tracked = if config.timed { written as f64 / seconds } else { done.write_amplification.unwrap_or(1.0) };
+        let rate = (done.random_units - earlier) as f64 / seconds;
+        let tracked = if config.timed { rate } else { done.write_amplification.unwrap_or(1.0) };
         done.rounds.push(tracked);
         done.steady = is_steady(&done.rounds);
     }
@@ -104,8 +122,7 @@ pub fn precondition(
     if !config.timed {
         drive.kernel_mut().0.set_timed(true);
     }
-    done.interrupted = writer.stopped;
-    Ok(done)
+    Ok(())
 }
 
 fn amplification(drive: &Drive, before: &wordline_firmware::Counters) -> Option<f64> {
@@ -125,21 +142,24 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes `count` units; gives how many it came to.
-    fn write(&mut self, drive: &mut Drive, count: u64, at_random: bool) -> Result<u64, Fault> {
+    /// Writes `count` units, and adds those that it came to to `tally`.
+    fn write(&mut self, drive: &mut Drive, count: u64, at_random: bool, tally: &mut u64) -> Result<(), Fault> {
         let mut done = 0;
         while done < count && !self.stopped {
             let part = (count - done).min(REPORT);
-            if self.timed {
-                self.write_timed(drive, done, part, at_random)?;
+            let before = drive.kernel().counters().host_units;
+            let written = if self.timed {
+                self.write_timed(drive, done, part, at_random)
             } else {
-                self.write_untimed(drive, done, part, at_random)?;
-            }
+                self.write_untimed(drive, done, part, at_random)
+            };
+            *tally += drive.kernel().counters().host_units - before;
+            written?;
             done += part;
             self.written += part;
             self.stopped = !(self.report)(self.written as f64 / self.expected as f64);
         }
-        Ok(done)
+        Ok(())
     }
 
     fn unit(&mut self, units: u64, nth: u64, at_random: bool) -> u64 {

@@ -228,22 +228,39 @@ pub fn run_measured(
     watch: Watch<'_>,
     streams: &mut Streams,
 ) -> Result<Ended, RunError> {
-    let mut watch = watch.is_needed().then_some(watch);
-    let start = drive.now();
     drive.start_measuring();
     streams.begin(&load);
-    let mut walls = Walls::new(&load, start);
+    let walls = Walls::new(&load, drive.now());
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
+    let interrupted = match feed_all(drive, &mut feeds, walls, report, watch, streams) {
+        Err(RunError::Fault(fault)) if fault.is_interrupt() => true,
+        ended => ended?,
+    };
+    let cut_off = if interrupted { drive.in_flight() } else { 0 };
+    Ok(Ended { interrupted, cut_off, left_out: left_out(&feeds) })
+}
+
+/// Feeds the streams to the drive until they end, or until `report` says not to go on; tells whether it said so.
+fn feed_all(
+    drive: &mut Drive,
+    feeds: &mut [Feed],
+    mut walls: Walls,
+    report: &mut dyn FnMut(Progress) -> bool,
+    watch: Watch<'_>,
+    streams: &mut Streams,
+) -> Result<bool, RunError> {
+    let mut watch = watch.is_needed().then_some(watch);
+    let start = drive.now();
     let mut steps = 0;
     let mut next = None;
     // Nothing new can be submitted until a slot is free again or the next arrival has come.
     let mut due = true;
     loop {
         if walls.wait {
-            due |= walls.open(&mut feeds, drive.now(), streams)?;
+            due |= walls.open(feeds, drive.now(), streams)?;
         }
         if due || next.is_some_and(|next| next <= drive.now()) {
-            next = submit(drive, &mut feeds, watch.as_mut(), streams)?;
+            next = submit(drive, feeds, watch.as_mut(), streams)?;
         }
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
@@ -264,7 +281,7 @@ pub fn run_measured(
                 }
                 due = !drive.completions().is_empty();
                 if due {
-                    settle(drive, &mut feeds, streams);
+                    settle(drive, feeds, streams);
                 }
             }
             (_, Some(arrival)) => {
@@ -279,9 +296,9 @@ pub fn run_measured(
         if steps == STEPS {
             steps = 0;
             let progress =
-                Progress { fraction: fraction(&feeds), requests: drive.metrics.requests(), time: drive.now() - start };
+                Progress { fraction: fraction(feeds), requests: drive.metrics.requests(), time: drive.now() - start };
             if !report(progress) {
-                return Ok(Ended { interrupted: true, cut_off: drive.in_flight(), left_out: left_out(&feeds) });
+                return Ok(true);
             }
         }
     }
@@ -297,7 +314,7 @@ pub fn run_measured(
         None => drive.drain()?,
         Some(watch) => drive.drain_watched(watch)?,
     }
-    Ok(Ended { interrupted: false, cut_off: 0, left_out: left_out(&feeds) })
+    Ok(false)
 }
 
 fn left_out(feeds: &[Feed]) -> Option<LeftOut> {

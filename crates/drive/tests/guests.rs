@@ -7,12 +7,15 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::config::load_with;
-use wordline_drive::guests::{Build, GuestCollect, GuestVictim, Maker, SpaceView, VictimView};
+use wordline_drive::guests::{
+    Build, Cause, GuestCollect, GuestFreeBlock, GuestVictim, Maker, Refusal, SpaceView, VictimView,
+};
+use wordline_drive::precondition::precondition;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::{Drive, DriveConfig, Fault};
 
 /// How the guests of these tests choose.
-type Choice = fn(&VictimView<'_>, u64) -> Result<Option<u32>, String>;
+type Choice = fn(&VictimView<'_>, u64) -> Result<Option<u32>, Refusal>;
 
 #[derive(Clone, Debug)]
 struct Chooser {
@@ -21,12 +24,12 @@ struct Chooser {
 }
 
 impl GuestVictim for Chooser {
-    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, String> {
+    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal> {
         self.asked += 1;
         (self.choice)(view, self.asked)
     }
 
-    fn closed(&mut self, view: &VictimView<'_>, block: u32) -> Result<(), String> {
+    fn closed(&mut self, view: &VictimView<'_>, block: u32) -> Result<(), Refusal> {
         assert!(view.is_closed(block));
         Ok(())
     }
@@ -41,11 +44,26 @@ impl GuestVictim for Chooser {
 struct Below(u32);
 
 impl GuestCollect for Below {
-    fn wants(&mut self, view: &SpaceView) -> Result<bool, String> {
+    fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {
         Ok(view.free + view.running < self.0)
     }
 
     fn fork(&self) -> Box<dyn GuestCollect> {
+        Box::new(self.clone())
+    }
+}
+
+/// Ranks as `least-erased` does, so many times.
+#[derive(Clone, Debug)]
+struct Ranker(u64);
+
+impl GuestFreeBlock for Ranker {
+    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal> {
+        self.0 = self.0.checked_sub(1).ok_or("tired")?;
+        Ok(u64::from(erases) << 32 | u64::from(order))
+    }
+
+    fn fork(&self) -> Box<dyn GuestFreeBlock> {
         Box::new(self.clone())
     }
 }
@@ -83,6 +101,11 @@ impl Maker for Guest {
         let below = options["below"].as_u64().ok_or("below is no number")?;
         Ok(Box::new(Below(below as u32)))
     }
+
+    fn free_block(&self, options: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
+        let below = options["below"].as_u64().ok_or("below is no number")?;
+        Ok(Box::new(Ranker(below)))
+    }
 }
 
 fn guest(family: &'static str, choice: Choice) -> Arc<dyn Maker> {
@@ -90,7 +113,7 @@ fn guest(family: &'static str, choice: Choice) -> Arc<dyn Maker> {
     Arc::new(Guest { family, name: "guest", choice, options })
 }
 
-fn least(view: &VictimView<'_>, _: u64) -> Result<Option<u32>, String> {
+fn least(view: &VictimView<'_>, _: u64) -> Result<Option<u32>, Refusal> {
     let ranked: Vec<u32> = view.by_rank().collect();
     assert_eq!(ranked.len() as u32, view.closed_count());
     assert!(ranked.windows(2).all(|pair| view.valid(pair[0]) <= view.valid(pair[1])));
@@ -145,6 +168,38 @@ fn a_guest_that_decides_as_a_member_does_comes_to_the_same() {
     let with = |policy: &'static str| [&[policy][..], &steps, &["collect.window_pages=8"]].concat();
     let member = outcome(&with("collect.policy=on-demand"), &[]).expect("it runs");
     assert_eq!(outcome(&with("collect.policy=guest"), &[guest("collect", least)]), Ok(member));
+    let member = outcome(&["free_block.policy=least-erased"], &[]).expect("it runs");
+    let wear = ["free_block.policy=guest", "free_block.below=1000000"];
+    assert_eq!(outcome(&wear, &[guest("free_block", least)]), Ok(member));
+    assert_ne!(outcome(&["free_block.policy=fifo"], &[]), Ok(member), "the choice matters here");
+}
+
+#[test]
+fn a_rank_that_is_not_given_ends_the_run_wherever_it_is_asked_for() {
+    let guests = [guest("free_block", least)];
+    let told = |ranks: &str| {
+        let sets = ["free_block.policy=guest", ranks];
+        outcome(&sets, &guests).expect_err("it fails")
+    };
+    // The drive has 160 blocks: the first is asked about when the drive is made, the last before anything is erased.
+    for ranks in ["free_block.below=0", "free_block.below=159"] {
+        assert_eq!(told(ranks), "the policy 'guest' (free_block), at 0.000000 s: tired");
+    }
+    let later = told("free_block.below=170");
+    assert!(later.ends_with(": tired") && !later.contains("at 0.000000 s"), "{later}");
+
+    // A drive that takes over the state of another asks anew about the blocks that are free.
+    let mut worn = Drive::new(&config(&[], &[]).expect("accepted"), 7).expect("accepted");
+    overwrite(&mut worn).expect("it runs");
+    let free = worn.kernel().blocks().free_blocks();
+    for (ranks, holds) in [(160 + free, true), (160 + free - 1, false)] {
+        let ranks = format!("free_block.below={ranks}");
+        let config = config(&["free_block.policy=guest", &ranks], &guests).expect("accepted");
+        let mut drive = Drive::new(&config, 7).expect("accepted");
+        drive.adopt(&worn).expect("of one shape");
+        assert_eq!(drive.kernel().complaint().is_none(), holds);
+        assert_eq!(drive.drain().is_ok(), holds);
+    }
 }
 
 #[test]
@@ -171,6 +226,32 @@ fn what_a_guest_may_not_choose_ends_the_run_with_its_story() {
     }
     let told = outcome(&["collect.policy=guest", "collect.below=0"], &[guest("collect", least)]).expect_err("it stops");
     assert!(told.contains("the policy 'guest' (collect), at ") && told.contains("did not want to collect"), "{told}");
+}
+
+#[test]
+fn an_interrupt_while_a_guest_decides_is_no_failure_of_it() {
+    let stop: Choice = |view, asked| {
+        let stopped = Refusal { story: "stopped".into(), interrupted: true, cause: Some(Cause::new(asked)) };
+        if asked < 5 {
+            least(view, asked)
+        } else {
+            Err(stopped)
+        }
+    };
+    let mut config = config(&["victim.policy=guest"], &[guest("victim", stop)]).expect("accepted");
+    let mut drive = Drive::new(&config, 7).expect("accepted");
+    let fault = overwrite(&mut drive).expect_err("it is interrupted");
+    assert!(fault.is_interrupt() && fault.to_string().ends_with(": stopped"), "{fault}");
+    let Fault::Policy { trouble, .. } = &fault else { unreachable!("it is one of a policy") };
+    assert_eq!(trouble.cause.as_ref().and_then(Cause::get::<u64>), Some(&5));
+    // The guest is asked no more: its answer to the last question is missing.
+    assert_eq!(overwrite(&mut drive).expect_err("it has ended"), fault);
+
+    (config.precondition.fill, config.precondition.overwrites) = (true, 2.0);
+    let mut drive = Drive::new(&config, 7).expect("accepted");
+    let units = u64::from(drive.kernel().plan().logical_units);
+    let done = precondition(&mut drive, &config.precondition, 7, &mut |_| true).expect("it is interrupted");
+    assert!(done.interrupted && done.filled_units == units && (1..2 * units).contains(&done.random_units), "{done:?}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub struct Sizes {
 impl Blocks {
     /// All blocks free.
     #[must_use]
-    pub fn new(sizes: Sizes, ranked: bool, free_block: &FreeBlockPolicy) -> Self {
+    pub fn new(sizes: Sizes, ranked: bool, free_block: &mut FreeBlockPolicy) -> Self {
         let units_per_block = sizes.pages_per_block * sizes.units_per_page;
         let record = Block {
             valid: 0,
@@ -312,7 +312,7 @@ impl Blocks {
     }
 
     /// A collected block was erased.
-    pub(crate) fn erased(&mut self, block: u32, free_block: &FreeBlockPolicy) {
+    pub(crate) fn erased(&mut self, block: u32, free_block: &mut FreeBlockPolicy) {
         let (plane, domain) = (self.plane_of(block), self.domain_of(block));
         let record = &mut self.records[block as usize];
         assert!(record.status == Status::Victim && record.valid == 0, "block {block} is erased as {record:?}");
@@ -367,7 +367,7 @@ impl Blocks {
     }
 
     /// A block that was held back takes the place of one of its plane that went bad; false if there is none.
-    pub(crate) fn replace(&mut self, plane: u32, free_block: &FreeBlockPolicy) -> bool {
+    pub(crate) fn replace(&mut self, plane: u32, free_block: &mut FreeBlockPolicy) -> bool {
         let list = &mut self.free[plane as usize];
         let Some(block) = list.spare.pop() else { return false };
         let record = &mut self.records[block as usize];
@@ -443,7 +443,7 @@ impl Blocks {
     }
 
     /// The records of another drive, in these domains and with this ranking.
-    pub(crate) fn with_records_of(&self, other: &Self, free_block: &FreeBlockPolicy) -> Self {
+    pub(crate) fn with_records_of(&self, other: &Self, free_block: &mut FreeBlockPolicy) -> Self {
         let mut blocks = self.clone();
         blocks.records.clone_from(&other.records);
         blocks.valid.clone_from(&other.valid);

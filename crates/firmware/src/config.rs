@@ -116,7 +116,11 @@ impl Plan {
 impl FirmwareConfig {
     /// Finds the policies outside the program that the sections name.
     pub fn seat(&mut self, guests: &Guests) {
-        let named = [("victim", self.victim.guest_mut()), ("collect", self.collect.guest_mut())];
+        let named = [
+            ("victim", self.victim.guest_mut()),
+            ("collect", self.collect.guest_mut()),
+            ("free_block", self.free_block.guest_mut()),
+        ];
         for (family, section) in named {
             if let Some(section) = section {
                 section.seat(family, guests);
@@ -127,7 +131,9 @@ impl FirmwareConfig {
     /// Whether a policy outside the program is named.
     #[must_use]
     pub fn has_guests(&self) -> bool {
-        matches!(self.victim, VictimConfig::Guest(_)) || matches!(self.collect, CollectConfig::Guest(_))
+        matches!(self.victim, VictimConfig::Guest(_))
+            || matches!(self.collect, CollectConfig::Guest(_))
+            || matches!(self.free_block, FreeBlockConfig::Guest(_))
     }
 
     /// What policies may know when they are built, with units of `units_per_page`.

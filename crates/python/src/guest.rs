@@ -1,19 +1,23 @@
 //! Policies written in Python: what the firmware asks is asked of their objects, with the interpreter's lock for the length of the
-//! question. What they raise is kept and given back as it was raised.
+//! question. What they raise comes back as it was raised: behind the fault that it causes, or, while policies are made, by [`Guests`].
 
 use crate::work::Failure;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use wordline_drive::guests::{Build, GuestCollect, GuestVictim, Maker, SpaceView, VictimView};
+use wordline_drive::guests::{
+    Build, Cause, GuestCollect, GuestFreeBlock, GuestVictim, Maker, Refusal, SpaceView, VictimView,
+};
+use wordline_drive::Fault;
 
 /// Numbers of a block that a victim policy is shown: its own, valid units, erases, age.
 const COLUMNS: usize = 4;
 const NUMBER: usize = size_of::<i64>();
 
-/// The exception that ended a run.
+/// The exception because of which a policy could not be made.
 #[derive(Clone, Debug, Default)]
 struct Raised(Arc<Mutex<Option<PyErr>>>);
 
@@ -50,18 +54,35 @@ impl Guests {
         Ok(Self { makers, raised })
     }
 
-    /// If a policy raised an exception, that is why there is no result; its note tells the engine's side of it.
+    /// If a policy could not be made because of an exception, that is why there is no result.
     pub fn own(&self, failure: Failure) -> Failure {
         let raised = self.raised.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (raised, failure) {
-            (Some(error), Failure::Run(story) | Failure::Input(story)) => {
-                // Python 3.10 has no notes; the exception itself says what matters.
-                Python::attach(|py| drop(error.value(py).call_method1("add_note", (story,))));
-                Failure::Python(error)
-            }
+            (Some(error), Failure::Input(story)) => Failure::Python(noted(error, &story)),
             (_, failure) => failure,
         }
     }
+}
+
+/// The exception behind a fault, if a policy raised one.
+pub fn raised(fault: &Fault, story: &str) -> Option<PyErr> {
+    let Fault::Policy { trouble, .. } = fault else { return None };
+    let error = trouble.cause.as_ref()?.get::<PyErr>()?;
+    Some(noted(Python::attach(|py| error.clone_ref(py)), story))
+}
+
+/// An exception with a note that tells the engine's side of it.
+fn noted(error: PyErr, story: &str) -> PyErr {
+    // Python 3.10 has no notes; the exception itself says what matters.
+    Python::attach(|py| drop(error.value(py).call_method1("add_note", (story,))));
+    error
+}
+
+/// Why a policy gives no answer, after an exception.
+fn refusal(py: Python<'_>, error: PyErr) -> Refusal {
+    let interrupted = error.is_instance_of::<PyKeyboardInterrupt>(py);
+    let story = if interrupted { "it was interrupted".to_owned() } else { format!("it raised {error}") };
+    Refusal { story, interrupted, cause: Some(Cause::new(error)) }
 }
 
 /// Makes policies of a class.
@@ -94,7 +115,7 @@ impl PythonMaker {
         Python::attach(|py| {
             let texts = (Value::Object(options.clone()).to_string(), told.to_string());
             let object = self.make.call1(py, texts).map_err(|error| self.raised.keep(py, error))?;
-            Seated::new(py, object, &self.raised).map_err(|error| self.raised.keep(py, error))
+            Seated::new(py, object).map_err(|error| self.raised.keep(py, error))
         })
     }
 }
@@ -123,6 +144,10 @@ impl Maker for PythonMaker {
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
         Ok(Box::new(self.seated(options, build)?))
     }
+
+    fn free_block(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
+        Ok(Box::new(self.seated(options, build)?))
+    }
 }
 
 /// A policy at work: its object with the methods that are called often.
@@ -132,9 +157,8 @@ struct Seated {
     decide: Py<PyAny>,
     /// Told of every block that is closed, if the policy wants to know.
     closed: Option<Py<PyAny>>,
-    raised: Raised,
     /// Why it cannot decide, if it was to be copied and could not be.
-    broken: Option<String>,
+    broken: Option<Refusal>,
 }
 
 impl fmt::Debug for Seated {
@@ -144,30 +168,29 @@ impl fmt::Debug for Seated {
 }
 
 impl Seated {
-    fn new(py: Python<'_>, object: Py<PyAny>, raised: &Raised) -> PyResult<Self> {
+    fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<Self> {
         let decide = object.getattr(py, "decide")?;
         let closed = object.getattr(py, "closed")?;
         let closed = (!closed.is_none(py)).then_some(closed);
-        Ok(Self { object, decide, closed, raised: raised.clone(), broken: None })
+        Ok(Self { object, decide, closed, broken: None })
     }
 
     /// Asks with the interpreter's lock.
-    fn ask<A>(&self, question: impl FnOnce(Python<'_>) -> PyResult<A>) -> Result<A, String> {
+    fn ask<A>(&self, question: impl FnOnce(Python<'_>) -> PyResult<A>) -> Result<A, Refusal> {
         match &self.broken {
-            Some(story) => Err(story.clone()),
-            None => Python::attach(|py| question(py).map_err(|error| self.raised.keep(py, error))),
+            Some(why) => Err(why.clone()),
+            None => Python::attach(|py| question(py).map_err(|error| refusal(py, error))),
         }
     }
 
     fn copy(&self) -> Self {
         Python::attach(|py| {
-            let copied = self.object.call_method0(py, "fork").and_then(|object| Self::new(py, object, &self.raised));
+            let copied = self.object.call_method0(py, "fork").and_then(|object| Self::new(py, object));
             copied.unwrap_or_else(|error| Self {
                 object: self.object.clone_ref(py),
                 decide: self.decide.clone_ref(py),
                 closed: None,
-                raised: self.raised.clone(),
-                broken: Some(self.raised.keep(py, error)),
+                broken: Some(refusal(py, error)),
             })
         })
     }
@@ -198,10 +221,10 @@ fn fill(view: &VictimView<'_>, count: usize, memory: &mut [u8]) {
 }
 
 impl GuestVictim for Seated {
-    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, String> {
+    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal> {
         const WANTED: &str = "the number of a block, or None";
         let count = view.closed_count() as usize;
-        self.ask(|py| {
+        let answer = self.ask(|py| {
             // Bytes are never written again: arrays over them are read-only, and stay right if the policy keeps them.
             let memory = PyBytes::new_with(py, COLUMNS * NUMBER * count, |memory| {
                 fill(view, count, memory);
@@ -214,10 +237,11 @@ impl GuestVictim for Seated {
             let number = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<i64>().ok() };
             let block = number.map(|number| u32::try_from(number).map_err(|_| odd(&answer, WANTED)));
             Ok(block.unwrap_or_else(|| Err(odd(&answer, WANTED))).map(Some))
-        })?
+        })?;
+        Ok(answer?)
     }
 
-    fn closed(&mut self, _: &VictimView<'_>, block: u32) -> Result<(), String> {
+    fn closed(&mut self, _: &VictimView<'_>, block: u32) -> Result<(), Refusal> {
         match &self.closed {
             Some(closed) => self.ask(|py| closed.call1(py, (block,)).map(drop)),
             None => Ok(()),
@@ -230,18 +254,35 @@ impl GuestVictim for Seated {
 }
 
 impl GuestCollect for Seated {
-    fn wants(&mut self, view: &SpaceView) -> Result<bool, String> {
-        self.ask(|py| {
+    fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {
+        let answer = self.ask(|py| {
             let answer = self.decide.bind(py).call1((view.domain, view.free, view.running))?;
             // Whatever Python takes for true or false, such as a comparison of numpy, but not a forgotten return.
             if answer.is_none() {
                 return Ok(Err(odd(&answer, "True or False")));
             }
             answer.is_truthy().map(Ok)
-        })?
+        })?;
+        Ok(answer?)
     }
 
     fn fork(&self) -> Box<dyn GuestCollect> {
+        Box::new(self.copy())
+    }
+}
+
+impl GuestFreeBlock for Seated {
+    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal> {
+        let answer = self.ask(|py| {
+            let answer = self.decide.bind(py).call1((erases, order))?;
+            // Python takes True for 1; a comparison is no rank all the same.
+            let rank = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<u64>().ok() };
+            Ok(rank.ok_or_else(|| odd(&answer, "a whole number from 0 to 2**64 - 1")))
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestFreeBlock> {
         Box::new(self.copy())
     }
 }

@@ -43,6 +43,11 @@ impl State {
     }
 }
 
+/// Whether the policies from outside could answer while the drive was made: better told now than by its first load.
+fn sound(drive: &Drive) -> Result<(), Failure> {
+    drive.kernel().complaint().map_or(Ok(()), |fault| Err(fault.into()))
+}
+
 /// A drive whose state lasts. One thread at a time can work with it; any number of drives work side by side.
 #[pyclass(name = "Drive", module = "wordline._core", frozen)]
 pub struct Handle {
@@ -71,6 +76,7 @@ impl Handle {
             Some(path) => work::read_snapshot(path, &loaded.value, seed)?.1,
             None => Drive::new(&loaded.value, seed).map_err(Failure::input)?,
         };
+        sound(&drive)?;
         let state = State { drive, preconditioned: None, runs: 0, ended: None };
         Ok(Self {
             name: name.to_owned(),
@@ -97,9 +103,14 @@ impl Handle {
     /// The state of a drive that still works.
     fn working(&self) -> Result<MutexGuard<'_, State>, Failure> {
         let state = self.state()?;
+        self.alive(&state)?;
+        Ok(state)
+    }
+
+    fn alive(&self, state: &State) -> Result<(), Failure> {
         match &state.ended {
             Some(why) => Err(Failure::Run(format!("the drive {} came to its end before: {why}", self.name))),
-            None => Ok(state),
+            None => Ok(()),
         }
     }
 
@@ -209,6 +220,9 @@ impl Handle {
             }
         };
         state.preconditioned = Some(done.clone());
+        if done.interrupted {
+            state.rest();
+        }
         match reporter.error {
             Some(error) => Err(Failure::Python(error)),
             None => Ok(json!(done)),
@@ -222,6 +236,8 @@ impl Handle {
             let (loaded, parts) = (Arc::clone(&self.loaded), Arc::clone(&self.parts));
             return Ok(self.with(self.sets.clone(), loaded, parts, self.seed, copy));
         }
+        // Another drive can take over only what is at rest.
+        self.alive(&state)?;
         let sets = [&self.sets[..], &sets[..]].concat();
         let seed = seed.unwrap_or(self.seed);
         let (loaded, parts) = work::read_drive(&self.name, &sets, &self.guests)?;
@@ -230,6 +246,7 @@ impl Handle {
         drive.adopt(&state.drive).map_err(|error| {
             Failure::Input(format!("the fork of {} cannot take its state over: {error}", self.name))
         })?;
+        sound(&drive)?;
         copy.drive = drive;
         Ok(self.with(sets, Arc::new(loaded), Arc::new(parts), seed, copy))
     }

@@ -2,7 +2,7 @@
 
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
 use crate::given::{open, Given};
-use crate::guest::Guests;
+use crate::guest::{raised, Guests};
 use crate::load::Spec;
 use crate::progress::Reporter;
 use crate::tables;
@@ -45,7 +45,10 @@ impl Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Fault(_) => Self::Run(error.to_string()),
+            RunError::Fault(ref fault) => {
+                let story = error.to_string();
+                raised(fault, &story).map_or(Self::Run(story), Self::Python)
+            }
             RunError::Load(_) | RunError::Request { .. } | RunError::Unmeasured { .. } => Self::input(error),
         }
     }
@@ -117,7 +120,7 @@ pub fn run(
     let start = ThreadTime::now();
     let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
     let prepared = start.elapsed().as_secs_f64();
-    let mut partial = reporter.interrupted;
+    let mut partial = preconditioned.as_ref().is_some_and(|done| done.interrupted);
     let mut left_out = None;
     let title = &loaded.value.name;
     drive.split_time(split);

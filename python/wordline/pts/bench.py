@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wordline import _core
 from wordline.api import Progress
 from wordline.drive import Drive
 from wordline.pts.matrix import KIB, Cell
@@ -48,9 +50,27 @@ class Bench:
         self.drive = Drive(device.name, device.sets, seed=device.seed, policies=device.policies)
         self.progress = progress
         self.runs = 0
+        self.stopped: str | None = None
+        self.failure: Exception | None = None
         # Where the next sequential measurement begins, for reads and for writes.
         self.reached = {"read": 0, "write": 0}
         self.stage("", 1)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """What ends a test early does not take what was measured with it.
+
+        ``stopped`` then says what it was: Ctrl-C, or a message of the engine, such as of a worn-out drive. An exception
+        of anybody else, such as a policy's, is kept as ``failure``, to be raised when all is written.
+        """
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.stopped = INTERRUPTED
+        except _core.RunError as error:
+            self.stopped = str(error)
+        except Exception as error:
+            self.stopped, self.failure = f"{type(error).__name__}: {error}", error
 
     def stage(self, name: str, parts: int) -> None:
         """What the next ``parts`` measurements are together, for the progress bar."""

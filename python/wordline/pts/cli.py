@@ -9,7 +9,7 @@ from functools import partial
 
 import click
 
-from wordline.errors import FAILED, INTERRUPTED, Trouble
+from wordline.errors import FAILED, INTERRUPTED, Trouble, tell
 from wordline.files import OutputFile
 from wordline.options import all_apart, policy_option, seed_option, set_option
 from wordline.saved import asked as asked_formats
@@ -80,7 +80,7 @@ def pts(
             save_figures([], folder, forms)
         device = Device(drive, sets, seed, policyfile.read(policy_files))
         with policyfile.shown(policy_files), Progress(quiet) as progress:
-            result = command.run(device, names, round_s, capacities, progress)
+            result, failure = command.run(device, names, round_s, capacities, progress)
         texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": lambda: page.html(result)}
 
         def write(kind: str) -> None:
@@ -89,10 +89,15 @@ def pts(
         writes = [partial(write, kind) for kind in outputs]
         if folder is not None:
             writes.append(partial(save_figures, drawings.every(result), folder, forms))
-        failures = [failure for write in writes if (failure := failure_of(write))]
+        failures = [problem for write in writes if (problem := failure_of(write))]
         if not quiet:
             taken = any(output.standard for output in outputs.values())
             tables.show(console(stderr=taken), result)
+    if failure is not None:
+        for problem in failures:
+            tell(problem)
+        with policyfile.shown(policy_files):
+            raise failure
     if result["partial"] and not failures:
         sys.exit(INTERRUPTED)
     failures += [

@@ -32,8 +32,14 @@ def asked(text: str) -> list[str]:
     return NAMES if "all" in names else list(dict.fromkeys(names))
 
 
-def run(device: Device, names: Sequence[str], round_s: float, capacities: float, progress: Progress) -> dict[str, Any]:
-    """Does the tests, each on a new drive. After Ctrl-C ``partial`` is true, and the rest is not done."""
+def run(
+    device: Device, names: Sequence[str], round_s: float, capacities: float, progress: Progress
+) -> tuple[dict[str, Any], Exception | None]:
+    """Does the tests, each on a new drive.
+
+    After Ctrl-C the rest is not done, and ``partial`` is true. So it is after an exception of a policy in Python, which
+    is given beside the result: to be raised, but only when the result is safe.
+    """
     from wordline import _core
 
     # A drive that cannot be made is told before hours of work.
@@ -41,16 +47,20 @@ def run(device: Device, names: Sequence[str], round_s: float, capacities: float,
     described = first.drive
     done: list[dict[str, Any]] = []
     interrupted = False
+    failure: Exception | None = None
     try:
         for name, test in tests(names, round_s, capacities):
             bench, first = first or Bench(device, progress), None
             done.append({"test": name, **test(bench)})
-            interrupted = done[-1]["stopped"] == INTERRUPTED
-            if interrupted:
+            interrupted, failure = bench.stopped == INTERRUPTED, bench.failure
+            if interrupted or failure is not None:
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return {
+    except Exception as error:
+        # A drive could be made before, and now its policy refuses.
+        failure = error
+    result = {
         "pts": "2.0",
         "version": _core.version(),
         "drive": described.name,
@@ -60,10 +70,11 @@ def run(device: Device, names: Sequence[str], round_s: float, capacities: float,
         "seed": described.seed,
         "round_s": round_s,
         "capacities": capacities,
-        "partial": interrupted,
+        "partial": interrupted or failure is not None,
         "differences": differences(names, round_s, capacities),
         "tests": done,
     }
+    return result, failure
 
 
 def tests(names: Sequence[str], round_s: float, capacities: float) -> Iterator[tuple[str, Test]]:

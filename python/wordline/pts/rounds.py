@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wordline import _core
 from wordline.pts import steady
-from wordline.pts.bench import INTERRUPTED, Bench, Load
+from wordline.pts.bench import Bench, Load
 from wordline.pts.matrix import Matrix
 
 MOST_ROUNDS = 25
@@ -19,21 +18,16 @@ def test(bench: Bench, matrix: Matrix, round_s: float, most: int = MOST_ROUNDS) 
     """Preconditions the drive and does rounds until steady state, at most ``most``.
 
     A cell's figures are means over the window (its ``max_us`` the largest there), its ``values`` those of all rounds.
-    ``stopped`` says why it ended early, after Ctrl-C or with a worn-out drive; only whole rounds count then.
+    ``stopped`` says why it ended early, if it did (see :meth:`Bench.kept`); only whole rounds count then.
     """
     rounds: list[list[dict[str, Any]]] = []
-    stopped = None
     at = matrix.cells.index(matrix.tracked)
-    try:
+    with bench.kept():
         bench.fill()
         while len(rounds) < most and not steady.state(_tracked(rounds, at, matrix))["steady"]:
             bench.stage(f"{matrix.title}, round {len(rounds) + 1} of at most {most}", len(matrix.cells))
             loads = [Load(cell, matrix.random, matrix.depth) for cell in matrix.cells]
             rounds.append([bench.measure(load, seconds=round_s) for load in loads])
-    except KeyboardInterrupt:
-        stopped = INTERRUPTED
-    except _core.RunError as error:
-        stopped = str(error)
     tracked = _tracked(rounds, at, matrix)
     written = sum(cell["written_bytes"] for cells in rounds for cell in cells)
     return {
@@ -46,7 +40,7 @@ def test(bench: Bench, matrix: Matrix, round_s: float, most: int = MOST_ROUNDS) 
         "rounds": len(rounds),
         "written_capacities": written / bench.drive.capacity,
         "steady_state": steady.state(tracked),
-        "stopped": stopped,
+        "stopped": bench.stopped,
         "cells": _cells(matrix, rounds),
     }
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from wordline import _core
-from wordline.pts.bench import INTERRUPTED, Bench, Load
+from wordline.pts.bench import Bench, Load
 from wordline.pts.matrix import KIB, Cell
 
 STEP = 0.05
@@ -43,10 +42,9 @@ def _phases(
 ) -> dict[str, Any]:
     points: list[dict[str, Any]] = []
     phases: list[dict[str, Any]] = []
-    stopped = None
     steps = max(1, round(capacities / STEP))
     time_s = 0.0
-    try:
+    with bench.kept():
         for n, (name, load) in enumerate(loads, 1):
             count = max(1, int(bench.drive.capacity * capacities / steps) // load.cell.size)
             bench.stage(f"{title}, {name}", steps)
@@ -59,11 +57,8 @@ def _phases(
                 mine.append(point)
                 points.append(point)
             phases.append({"phase": n, "load": name, **settling(mine, figure)})
-    except KeyboardInterrupt:
-        stopped = INTERRUPTED
-    except _core.RunError as error:
-        stopped = str(error)
-    return {"title": title, "figure": figure, "unit": unit, "stopped": stopped, "phases": phases, "points": points}
+    told = {"title": title, "figure": figure, "unit": unit, "stopped": bench.stopped}
+    return {**told, "phases": phases, "points": points}
 
 
 def settling(points: Sequence[dict[str, Any]], figure: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;
+use crate::policy::guest::failed;
 use crate::{ConfigError, Plan};
 
 impl Kernel {
@@ -60,11 +61,12 @@ impl Kernel {
         self.flash.adopt_cells(&other.flash);
         self.map = other.map.clone();
         self.space = self.space.with_open_blocks_of(&other.space);
-        self.blocks = self.blocks.with_records_of(&other.blocks, &self.free_block);
+        self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
         for domain in 0..self.blocks.domains() {
             let view = self.blocks.view(domain);
             (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));
         }
+        self.heed(failed(self.free_block.trouble()) || failed(self.victim.trouble()));
         if self.shadow.is_some() {
             self.shadow = other.shadow.clone();
         }

@@ -4,6 +4,7 @@ use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::map::Place;
 use crate::ops::{FlashOp, NONE};
 use crate::policy::arbiter::{Class, CLASSES};
+use crate::policy::guest::failed;
 use crate::space::BoundPage;
 use wordline_flash::{Kind, PageAddress, MAX_PLANES};
 
@@ -263,6 +264,7 @@ impl Kernel {
         if bound.closed {
             self.blocks.close(bound.block);
             self.victim.closed(&self.blocks.view(domain), bound.block);
+            self.heed(failed(self.victim.trouble()));
         }
         if bound.opened || (bound.closed && self.starved[domain as usize]) {
             self.collect(domain);

@@ -5,6 +5,7 @@ use crate::blocks::Status;
 use crate::ops::FlashOp;
 use crate::policy::arbiter::Class;
 use crate::policy::collect::{Copyback, SpaceView};
+use crate::policy::guest::failed;
 use crate::policy::Trouble;
 
 impl Kernel {
@@ -16,14 +17,14 @@ impl Kernel {
         loop {
             let (free, running) = (self.blocks.free_in_domain(domain), self.jobs.running(domain));
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
-                self.heed(self.collect.trouble().is_some_and(|trouble| trouble.fatal));
+                self.heed(failed(self.collect.trouble()));
                 return;
             }
             self.blocks.settle(domain);
             let view = self.blocks.view(domain);
             let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else {
                 self.starved[domain as usize] = true;
-                self.heed(self.victim.trouble().is_some_and(|trouble| trouble.fatal));
+                self.heed(failed(self.victim.trouble()));
                 return;
             };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
@@ -33,10 +34,10 @@ impl Kernel {
         }
     }
 
-    /// Ends the run if a policy from outside the program has failed; collection itself cannot.
+    /// Ends the run if a policy from outside the program has failed; what asked it cannot.
     #[inline]
-    fn heed(&mut self, failed: bool) {
-        if failed {
+    pub(super) fn heed(&mut self, failed: bool) {
+        if failed && self.fault.is_none() {
             self.fault = self.complaint().map(Box::new);
         }
     }
@@ -45,9 +46,13 @@ impl Kernel {
     #[must_use]
     pub fn complaint(&self) -> Option<Fault> {
         let of = |family, trouble: &Trouble| Fault::Policy { time: self.now, family, trouble: trouble.clone() };
-        let all = [("victim", self.victim.trouble()), ("collect", self.collect.trouble())];
+        let all = [
+            ("victim", self.victim.trouble()),
+            ("collect", self.collect.trouble()),
+            ("free_block", self.free_block.trouble()),
+        ];
         let worst = all.into_iter().filter_map(|(family, trouble)| Some((family, trouble?)));
-        worst.max_by_key(|(_, trouble)| trouble.fatal).map(|(family, trouble)| of(family, trouble))
+        worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))
     }
 
     /// Starts emptying a closed block; false if its domain has no room for its data now.
@@ -174,7 +179,8 @@ impl Kernel {
         if op.failed || self.blocks.get(op.source).doomed {
             self.give_up(op.source)?;
         } else {
-            self.blocks.erased(op.source, &self.free_block);
+            self.blocks.erased(op.source, &mut self.free_block);
+            self.heed(failed(self.free_block.trouble()));
         }
         if self.jobs.running(domain) == 0 {
             self.space.settle(domain);

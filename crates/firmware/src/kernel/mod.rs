@@ -33,12 +33,13 @@ use crate::ops::{Fifo, FlashOp, Slab, NONE};
 use crate::policy::arbiter::{ArbiterPolicy, Class, CLASSES};
 use crate::policy::collect::CollectPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
+use crate::policy::guest::failed;
 use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementPolicy;
 use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::victim::VictimPolicy;
-use crate::policy::Trouble;
+use crate::policy::{Gravity, Trouble};
 use crate::shadow::{Misplaced, Shadow};
 use crate::space::{Space, Stream};
 use crate::{ConfigError, FirmwareConfig, Plan};
@@ -113,6 +114,14 @@ pub enum Fault {
     /// The books do not balance.
     #[error("block accounting: {0}")]
     Books(String),
+}
+
+impl Fault {
+    /// Whether the user ended the run while a policy from outside the program was deciding: nothing has failed then.
+    #[must_use]
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, Self::Policy { trouble, .. } if trouble.gravity == Gravity::Interrupt)
+    }
 }
 
 impl From<FlashError> for Fault {
@@ -314,7 +323,7 @@ impl Kernel {
         let plan = config.plan(&geometry)?;
         let build = config.build(&geometry, plan.units_per_page, seed);
         let victim = config.victim.build(&build)?;
-        let free_block = config.free_block.build(&build)?;
+        let mut free_block = config.free_block.build(&build)?;
         let collect = config.collect.build(&build)?;
         let sizes = Sizes {
             planes: geometry.planes(),
@@ -346,7 +355,7 @@ impl Kernel {
             timed: true,
             now: 0,
             map: Map::new(plan.logical_units, plan.raw_units),
-            blocks: Blocks::new(sizes, victim.ranked(), &free_block),
+            blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
             space: Space::new(geometry.planes(), build.domains, collect.reserve(), geometry.pages_per_block),
             jobs: Jobs::new(build.domains, collect.window()),
             shadow: verify.then(|| Shadow::new(plan.logical_units, plan.raw_units)),
@@ -390,6 +399,7 @@ impl Kernel {
             flash,
         };
         kernel.set_blocks_aside(config.capacity.replacement_blocks)?;
+        kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)
     }
 

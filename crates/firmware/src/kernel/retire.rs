@@ -8,6 +8,7 @@
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;
+use crate::policy::guest::failed;
 use crate::ConfigError;
 use wordline_flash::Kind;
 
@@ -81,6 +82,7 @@ impl Kernel {
             self.space.close_early(&self.blocks, block);
             self.blocks.close(block);
             self.victim.closed(&self.blocks.view(domain), block);
+            self.heed(failed(self.victim.trouble()));
         }
         self.condemned.push(block);
         self.evacuate(domain);
@@ -116,7 +118,8 @@ impl Kernel {
     }
 
     fn replace(&mut self, plane: u32) -> Result<(), Fault> {
-        if self.blocks.replace(plane, &self.free_block) {
+        if self.blocks.replace(plane, &mut self.free_block) {
+            self.heed(failed(self.free_block.trouble()));
             self.wake_stalled();
             return Ok(());
         }

@@ -4,11 +4,14 @@
 //! object into those of the family and lets nothing pass that would break the kernel. The firmware knows only the traits
 //! here; who implements them (the Python binding does) is not its business.
 
+use super::collect::guest::GuestCollect;
+use super::free_block::guest::GuestFreeBlock;
 use super::victim::guest::GuestVictim;
-use super::{collect::guest::GuestCollect, Build};
+use super::Build;
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +39,14 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// # Errors
     /// Says why there is none.
     fn collect(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
+        Err(format!("it is a policy of the family {}", self.family()))
+    }
+
+    /// Makes a free-block policy from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why there is none.
+    fn free_block(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
         Err(format!("it is a policy of the family {}", self.family()))
     }
 }
@@ -87,15 +98,82 @@ impl GuestOptions {
     }
 }
 
+/// What lies behind a refusal. The firmware hands it on, and only who made the guest knows what it is: an exception, for example.
+#[derive(Clone)]
+pub struct Cause(Arc<dyn Any + Send + Sync>);
+
+impl Cause {
+    /// Wraps it.
+    pub fn new(cause: impl Any + Send + Sync) -> Self {
+        Self(Arc::new(cause))
+    }
+
+    /// What it is, if it is of this type.
+    #[must_use]
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Cause {}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cause").finish_non_exhaustive()
+    }
+}
+
+/// Why a guest gives no answer. The run ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What happened.
+    pub story: String,
+    /// Whether the user ended the run while the guest was deciding, so that nothing is wrong with it.
+    pub interrupted: bool,
+    /// What lies behind it, if anything does.
+    pub cause: Option<Cause>,
+}
+
+impl<S: Into<String>> From<S> for Refusal {
+    fn from(story: S) -> Self {
+        Self { story: story.into(), interrupted: false, cause: None }
+    }
+}
+
+/// How bad the trouble with a guest is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gravity {
+    /// It is why the drive has come to a stop, should it do so.
+    Hindrance,
+    /// The user ended the run while it was deciding.
+    Interrupt,
+    /// It failed, and the run must end.
+    Failure,
+}
+
 /// What is wrong with the answers of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// Its name.
     pub policy: String,
-    /// Whether the run must end. If not, it is why the drive has come to a stop, should it do so.
-    pub fatal: bool,
+    /// How bad it is.
+    pub gravity: Gravity,
     /// What happened.
     pub story: String,
+    /// What lies behind it, if anything does.
+    pub cause: Option<Cause>,
+}
+
+/// Whether a policy can decide no more, so that the run must end.
+#[inline]
+pub(crate) fn failed(trouble: Option<&Trouble>) -> bool {
+    trouble.is_some_and(|trouble| trouble.gravity > Gravity::Hindrance)
 }
 
 /// A foreign object and what is wrong with it. A saved drive keeps the name alone: it is then a record of what was, and decides
@@ -116,26 +194,27 @@ impl<O> Seat<O> {
     }
 
     /// Asks the object, unless it has failed before; a failure is kept as trouble.
-    pub(crate) fn ask<A>(&mut self, question: impl FnOnce(&mut O) -> Result<A, String>) -> Option<A> {
-        if self.trouble.as_ref().is_some_and(|trouble| trouble.fatal) {
+    pub(crate) fn ask<A>(&mut self, question: impl FnOnce(&mut O) -> Result<A, Refusal>) -> Option<A> {
+        if failed(self.trouble()) {
             return None;
         }
         let answer = match &mut self.object {
             Some(object) => question(object),
             None => Err("it was saved by its name only".into()),
         };
-        match answer {
-            Ok(answer) => Some(answer),
-            Err(story) => {
-                self.complain(true, story);
-                None
-            }
-        }
+        answer.map_err(|refusal| self.refuse(refusal)).ok()
     }
 
-    /// Keeps what is wrong.
-    pub(crate) fn complain(&mut self, fatal: bool, story: String) {
-        self.trouble = Some(Trouble { policy: self.name.clone(), fatal, story });
+    /// Keeps why there is no answer, or none of use.
+    pub(crate) fn refuse(&mut self, refusal: impl Into<Refusal>) {
+        let Refusal { story, interrupted, cause } = refusal.into();
+        let gravity = if interrupted { Gravity::Interrupt } else { Gravity::Failure };
+        self.trouble = Some(Trouble { policy: self.name.clone(), gravity, story, cause });
+    }
+
+    /// Keeps what may become the reason of a stop.
+    pub(crate) fn hinder(&mut self, story: String) {
+        self.trouble = Some(Trouble { policy: self.name.clone(), gravity: Gravity::Hindrance, story, cause: None });
     }
 
     /// Forgets what hindered, since it does no more.

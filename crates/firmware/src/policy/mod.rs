@@ -15,7 +15,7 @@ pub mod suspend;
 pub mod trim;
 pub mod victim;
 
-pub use guest::{GuestOptions, Guests, Maker, Seat, Trouble};
+pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Trouble};
 
 use serde::Serialize;
 use wordline_flash::Geometry;

@@ -6,7 +6,7 @@
 
 use super::on_demand::{OnDemand, Options as Steps};
 use super::{Collect, Copyback, Scope, SpaceView};
-use crate::policy::{Build, GuestOptions, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub trait GuestCollect: std::fmt::Debug + Send {
     ///
     /// # Errors
     /// Says what went wrong; the run ends.
-    fn wants(&mut self, view: &SpaceView) -> Result<bool, String>;
+    fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal>;
 
     /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
     fn fork(&self) -> Box<dyn GuestCollect>;
@@ -69,7 +69,7 @@ impl Collect for Guest {
         } else if view.free < self.steps.start() {
             let SpaceView { domain, free, running } = view;
             let story = format!("it did not want to collect in domain {domain} with {free} blocks free, {running} running");
-            self.seat.complain(false, story);
+            self.seat.hinder(story);
         }
         wanted
     }

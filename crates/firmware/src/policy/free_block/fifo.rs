@@ -32,7 +32,7 @@ impl Fifo {
 
 impl FreeBlock for Fifo {
     #[inline]
-    fn rank(&self, _: u32, order: u32) -> u64 {
+    fn rank(&mut self, _: u32, order: u32) -> u64 {
         u64::from(order)
     }
 }

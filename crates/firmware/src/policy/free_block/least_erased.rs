@@ -33,7 +33,7 @@ impl LeastErased {
 
 impl FreeBlock for LeastErased {
     #[inline]
-    fn rank(&self, erases: u32, order: u32) -> u64 {
+    fn rank(&mut self, erases: u32, order: u32) -> u64 {
         u64::from(erases) << 32 | u64::from(order)
     }
 }

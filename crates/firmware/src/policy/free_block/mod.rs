@@ -1,11 +1,16 @@
 //! Family `free_block`: which erased block is written next.
 
 use crate::policies;
+use crate::policy::Trouble;
 
 /// Ranks the free blocks of a plane; the one with the lowest rank is opened next.
 pub trait FreeBlock {
     /// The rank of a block when it becomes free, after `erases` erases, as the `order`-th block freed in its plane.
-    fn rank(&self, erases: u32, order: u32) -> u64;
+    fn rank(&mut self, erases: u32, order: u32) -> u64;
+    /// What is wrong with its answers, if it comes from outside the program.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -17,7 +22,9 @@ policies! {
         /// The block that has been free longest.
         "fifo" => fifo::Fifo,
     }
+    guest guest::Guest;
     methods {
-        fn rank(self: &Self, erases: u32, order: u32) -> u64;
+        fn rank(self: &mut Self, erases: u32, order: u32) -> u64;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Victim;
 use crate::blocks::VictimView;
-use crate::policy::{Build, GuestOptions, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +18,13 @@ pub trait GuestVictim: std::fmt::Debug + Send {
     ///
     /// # Errors
     /// Says what went wrong; the run ends.
-    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, String>;
+    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal>;
 
     /// As [`Victim::closed`].
     ///
     /// # Errors
     /// Says what went wrong; the run ends.
-    fn closed(&mut self, view: &VictimView<'_>, block: u32) -> Result<(), String>;
+    fn closed(&mut self, view: &VictimView<'_>, block: u32) -> Result<(), Refusal>;
 
     /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
     fn fork(&self) -> Box<dyn GuestVictim>;
@@ -54,7 +54,7 @@ impl Victim for Guest {
         let Some(block) = self.0.ask(|guest| guest.choose(view))? else {
             if view.least_valid().is_some_and(|least| view.gains(least)) {
                 let story = format!("it chose no block, though {} are closed and some gain space", view.closed_count());
-                self.0.complain(false, story);
+                self.0.hinder(story);
             }
             return None;
         };
@@ -64,7 +64,7 @@ impl Victim for Guest {
                 Some(block)
             }
             Some(objection) => {
-                self.0.complain(true, format!("it chose block {block}, which {objection}"));
+                self.0.refuse(format!("it chose block {block}, which {objection}"));
                 None
             }
         }

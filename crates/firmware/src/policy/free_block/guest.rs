@@ -1,0 +1,54 @@
+//! Guest: a free-block policy that is written outside the program.
+//!
+//! Source: whoever wrote it.
+//! Faithful: the blocks of a plane are opened by the ranks that it gave them; of equal ones, the block with the lowest number.
+
+use super::FreeBlock;
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+
+/// The section of a guest.
+pub type Options = GuestOptions;
+
+/// A free-block policy outside the program.
+pub trait GuestFreeBlock: std::fmt::Debug + Send {
+    /// As [`FreeBlock::rank`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal>;
+
+    /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
+    fn fork(&self) -> Box<dyn GuestFreeBlock>;
+}
+
+impl Clone for Box<dyn GuestFreeBlock> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// A free-block policy outside the program, and what is wrong with it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Guest(Seat<Box<dyn GuestFreeBlock>>);
+
+impl Guest {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let object = options.maker("free_block")?.free_block(&options.options, build);
+        let object = object.map_err(|problem| options.error("free_block", problem))?;
+        Ok(Self(Seat::new(&options.policy, object)))
+    }
+}
+
+impl FreeBlock for Guest {
+    fn rank(&mut self, erases: u32, order: u32) -> u64 {
+        // Without an answer the run ends: what stands in for it decides no result.
+        self.0.ask(|guest| guest.rank(erases, order)).unwrap_or(u64::MAX)
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.0.trouble()
+    }
+}

@@ -1,0 +1,202 @@
+"""Ctrl-C in the middle of a policy in Python ends a run like any other: what was done is kept, and marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import polars
+import pytest
+import wordline as package
+from conftest import Run, done, parsed, refused
+from test_policies import Greedy
+from wordline.policy import Collect, FreeBlock, Policy, SpaceView, VictimView
+
+# A signal that the policy sends itself arrives as if somebody had pressed Ctrl-C while it decides.
+STOPPED = """\
+import signal
+
+from wordline.policy import Victim
+
+
+class Stopped(Victim):
+    name = "stopped"
+    at: int = 5
+
+    def __init__(self):
+        self.asked = 0
+        if self.at < 0:
+            signal.raise_signal(signal.SIGINT)
+
+    def choose(self, view):
+        self.asked += 1
+        if self.asked == self.at:
+            signal.raise_signal(signal.SIGINT)
+        fit = view.valid + view.units_per_page <= view.units_per_block
+        return view.blocks[fit][0] if fit.any() else None
+"""
+
+
+class Counting(Policy):
+    """Is interrupted when it is asked for the n-th time, and must not be asked again."""
+
+    calls: ClassVar[int] = 0
+    last: ClassVar[int] = 5
+
+    def called(self) -> None:
+        type(self).calls += 1
+        if self.calls == self.last:
+            raise KeyboardInterrupt
+        assert self.calls < self.last
+
+
+class Choosing(Counting, Greedy):
+    name = "choosing"
+
+    def choose(self, view: VictimView) -> int | None:
+        self.called()
+        return super().choose(view)
+
+
+class Closed(Counting, Greedy):
+    name = "closed"
+
+    def closed(self, block: int) -> None:
+        self.called()
+
+
+class Wanting(Counting, Collect):
+    name = "wanting"
+    # It is asked with each page from the first one on.
+    last = 500
+
+    def wants(self, view: SpaceView) -> bool:
+        self.called()
+        return view.free + view.running < 3
+
+
+class Ranking(Counting, FreeBlock):
+    name = "ranking"
+
+    def rank(self, erases: int, order: int) -> int:
+        if erases:
+            self.called()
+        return order
+
+
+EVERY = [Choosing, Closed, Wanting, Ranking]
+
+
+@pytest.fixture(autouse=True)
+def _count_anew() -> None:
+    for policy in EVERY:
+        policy.calls = 0
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    path = tmp_path / "stopped.py"
+    path.write_text(STOPPED)
+    return path
+
+
+def given(policy: type[Policy]) -> dict[str, str]:
+    """The setting that names a policy."""
+    return {f"{policy.family}.policy": policy.name}
+
+
+@pytest.mark.parametrize("policy", EVERY)
+def test_what_was_done_until_then_is_the_result(drive: Path, writes: Path, policy: type[Counting]) -> None:
+    made = package.Drive(drive, given(policy), policies=[policy])
+    result = made.run(writes)
+    assert policy.calls == policy.last
+    assert result.partial
+    assert 0 < result["requests"] < 40_000
+    assert result["latency_us"]["write"]["count"] == result["by_op"]["write"]["requests"]
+    # The policy owes an answer, without which the drive cannot go on.
+    story = f"the policy '{policy.name}' ({policy.family}), at "
+    assert made.state["ended"].startswith(story)
+    assert made.state["ended"].endswith(": it was interrupted")
+    for use in (made.run, made.fork().run):
+        with pytest.raises(package.RunError, match="came to its end before: the policy"):
+            use(writes)
+    for change in ({"victim.policy": "fifo"}, {"queue.depth": 4}):
+        with pytest.raises(package.RunError, match="came to its end before: the policy"):
+            made.fork(change)
+    policy.calls = 0
+    assert package.run(drive, writes, given(policy), policies=[policy]).partial
+
+
+def test_an_interrupt_before_anything_is_done(drive: Path, writes: Path) -> None:
+    class Early(FreeBlock):
+        name = "early"
+
+        def rank(self, erases: int, order: int) -> int:
+            raise KeyboardInterrupt
+
+    result = package.run(drive, writes, given(Early), policies=[Early])
+    assert (result.partial, result["requests"], result["precondition"]["interrupted"]) == (True, 0, True)
+    result = package.run(drive, writes, {**given(Early), "precondition.fill": False}, policies=[Early])
+    assert (result.partial, result["requests"], result["precondition"]) == (True, 0, None)
+    with pytest.raises(KeyboardInterrupt):
+        package.Drive(drive, given(Early), policies=[Early])
+
+
+def test_an_interrupt_while_the_drive_is_aged(drive: Path, writes: Path, tmp_path: Path) -> None:
+    sets = {**given(Choosing), "precondition.overwrites": 2}
+    made = package.Drive(drive, sets, policies=[Choosing])
+    out = tmp_path / "out"
+    result = package.run(
+        drive, writes, sets, policies=[Choosing], tables="all", out=out, timeline=tmp_path / "t.pftrace"
+    )
+    units = made.capacity // made.derived["unit_bytes"]
+    aged = result["precondition"]
+    assert (result.partial, result["requests"], aged["interrupted"]) == (True, 0, True)
+    assert aged["filled_units"] == units
+    assert 0 < aged["random_units"] < 2 * units
+    assert result["timeline"]["cut"] == "interrupted"
+    assert polars.read_parquet(out / "requests.parquet").is_empty()
+
+    Choosing.calls = 0
+    assert made.precondition()["interrupted"]
+    assert made.state["ended"].endswith(": it was interrupted")
+
+
+def test_the_command_keeps_and_marks_it(wordline: Run, drive: Path, writes: Path, stopped: Path) -> None:
+    mine = ("--policy", stopped, "--set", "victim.policy=stopped")
+    outputs = ("--json", "r.json", "--tables", "all", "--out", "out", "--timeline", "t.pftrace")
+    outcome = wordline("run", drive, writes, *mine, *outputs)
+    assert (outcome.returncode, outcome.stderr) == (130, "")
+    assert "interrupted" in outcome.stdout
+    place = stopped.parent
+    result = parsed((place / "r.json").read_text())
+    assert result["partial"] is True
+    assert 0 < result["requests"] < 40_000
+    requests = place / "out" / "requests.parquet"
+    assert polars.read_parquet(requests).height == result["requests"]
+    assert polars.read_parquet_metadata(requests)["wordline.partial"] == "true"
+    assert (place / "t.pftrace").stat().st_size > 10_000
+    whole = parsed(done(wordline("run", drive, writes, *mine, "--set", "victim.at=0", "-q", "--json", "-")))
+    assert whole["partial"] is False
+
+
+def test_commands_that_have_no_partial_result(wordline: Run, drive: Path, writes: Path, stopped: Path) -> None:
+    mine = ("--policy", stopped, "--set", "victim.policy=stopped")
+    aged = ("--set", "precondition.overwrites=2", "-o", "aged.snapshot")
+    refused(wordline("precondition", drive, *mine, *aged), "interrupted; no snapshot was written", status=130)
+    assert not (stopped.parent / "aged.snapshot").exists()
+    # Before there is a drive, there is nothing to tell of.
+    for command in (("run", drive, writes), ("check", drive)):
+        outcome = wordline(*command, *mine, "--set", "victim.at=-1")
+        assert (outcome.returncode, outcome.stderr.strip()) == (130, "wordline: interrupted")
+
+
+def test_the_tests_of_the_pts_keep_what_was_done(wordline: Run, drive: Path, stopped: Path) -> None:
+    # Nothing is collected in the first test, which writes half of the drive.
+    mine = ("--policy", stopped, "--set", "victim.policy=stopped", "--set", "mapping.unit_kib=4")
+    tests = ("--test", "wsat,lat", "--quick", "--capacities", "0.5", "--json", "pts.json")
+    outcome = wordline("pts", drive, *mine, *tests)
+    assert (outcome.returncode, outcome.stderr) == (130, "")
+    result = parsed((stopped.parent / "pts.json").read_text())
+    assert result["partial"] is True
+    assert [one["stopped"] for one in result["tests"]] == [None, "interrupted"]
