@@ -335,3 +335,7 @@ def test_an_interrupt_while_a_trace_is_read(tmp_path: Path) -> None:
     path.write_text(header + "".join(rows.replace("{n}", str(n)) for n in range(1, 400)))
     outcome = interrupted("trace", "info", path, cwd=tmp_path, after=0.2)
     assert outcome.stderr.strip().endswith("wordline: interrupted")
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: Run) -> None:
+    for command in (("report", "r.json", "-o"), ("run", "demo", "load.toml", "--seed"), ("pts", "demo", "--round")):
+        refused(wordline(*command), f"'wordline {command[0]} --help'")
+    refused(wordline("trace", "info", "t.csv", "--limit"), "'wordline trace info --help'")

@@ -45,8 +45,23 @@ class Window(click.ParamType):
             return self.fail(str(error), param, ctx)
 
 
+class Command(click.Command):
+    """A command whose own help is named when its options are wrong, whatever is wrong with them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """:raises click.UsageError: if there is something wrong with them."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # The parser does not say of which command an option lacks its value.
+            error.ctx = error.ctx or ctx
+            raise
+
+
 class Commands(click.Group):
     """A group that answers a mistyped command with the one that was meant."""
+
+    command_class = Command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

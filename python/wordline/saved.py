@@ -12,6 +12,7 @@ import click
 
 from wordline.errors import FAILED, Trouble, or_nearest
 from wordline.files import OutputFile
+from wordline.options import Command
 
 SCHEMA = 1
 """The layout of results that this version reads."""
@@ -164,7 +165,7 @@ def asked(formats: tuple[str, ...] | None, folder: str | None) -> tuple[str, ...
     return formats or ("svg",)
 
 
-@click.command(short_help="Make the report of a saved result.")
+@click.command(cls=Command, short_help="Make the report of a saved result.")
 @click.argument("result")
 @click.option("--out", "-o", "name", metavar="FILE", help="The page, one HTML file; - for standard output.")
 @figure_options
@@ -202,7 +203,7 @@ def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]
     return lambda: page.html(found), lambda: list(figures.all_of(found).values())
 
 
-@click.command(short_help="Compare saved results.")
+@click.command(cls=Command, short_help="Compare saved results.")
 @click.argument("results", nargs=-1, required=True)
 @click.option("--report", "name", metavar="FILE", help="Write the comparison for a browser, one HTML file.")
 @figure_options

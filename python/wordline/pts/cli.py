@@ -11,7 +11,7 @@ import click
 
 from wordline.errors import FAILED, INTERRUPTED, Trouble, tell
 from wordline.files import OutputFile
-from wordline.options import all_apart, policy_option, seed_option, set_option
+from wordline.options import Command, all_apart, policy_option, seed_option, set_option
 from wordline.saved import asked as asked_formats
 from wordline.saved import figure_options, save_figures
 
@@ -19,7 +19,8 @@ USUAL, QUICK, STANDARD = "5s", "100ms", "60s"
 """How long a cell of a round lasts."""
 
 
-@click.command(short_help="Test a drive as the SNIA PTS says.")
+
+@click.command(cls=Command, short_help="Test a drive as the SNIA PTS says.")
 @click.argument("drive")
 @click.option("--test", "tests", default="all", metavar="WHICH", help="Of iops,tp,lat,wsat,xsr.  [default: all]")
 @set_option
