@@ -335,6 +335,18 @@ def test_an_interrupt_while_a_trace_is_read(tmp_path: Path) -> None:
     path.write_text(header + "".join(rows.replace("{n}", str(n)) for n in range(1, 400)))
     outcome = interrupted("trace", "info", path, cwd=tmp_path, after=0.2)
     assert outcome.stderr.strip().endswith("wordline: interrupted")
+def test_a_snapshot_for_which_there_is_no_room(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    (tmp_path / "snaps").mkdir()
+
+    def cramped() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    outcome = wordline("precondition", drive, "-o", "snaps/d.snap", preexec_fn=cramped)
+    assert outcome.stderr == "wordline: snaps/d.snap: the snapshot cannot be written: file too large\n"
+    assert outcome.returncode == 1
+    assert list((tmp_path / "snaps").iterdir()) == []
+
+
 def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: Run) -> None:
     for command in (("report", "r.json", "-o"), ("run", "demo", "load.toml", "--seed"), ("pts", "demo", "--round")):
         refused(wordline(*command), f"'wordline {command[0]} --help'")

@@ -280,3 +280,9 @@ def test_the_command_is_quick_to_help() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+def test_a_snapshot_that_cannot_be_written_is_named(small: Drive, tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "a.snap"
+    with pytest.raises(
+        wordline.RunError, match=f"^{path}: the snapshot cannot be written: the directory does not exist"
+    ):
+        small.save(path)

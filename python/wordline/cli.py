@@ -351,7 +351,7 @@ def precondition(
         if file.special:
             raise Trouble(f"{output}: a snapshot cannot go to a device or a pipe; give the name of a file")
         with policyfile.shown(policy_files), Progress(quiet) as progress:
-            done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), progress, taken_in))
+            done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), output, progress, taken_in))
         if done.get("partial"):
             raise Trouble("interrupted; no snapshot was written", INTERRUPTED)
         file.commit()

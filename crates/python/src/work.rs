@@ -9,6 +9,7 @@ use crate::tables;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
+use std::io::ErrorKind;
 use std::path::Path;
 use wordline_drive::config::Parts;
 use wordline_drive::observe::Observation;
@@ -312,12 +313,14 @@ fn changes(loaded: &Loaded<DriveConfig>) -> Value {
     Value::Array(list)
 }
 
-/// Preconditions a drive and writes a snapshot of it.
+/// Preconditions a drive and writes a snapshot of it to `out`; messages call that `shown`.
+#[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn precondition(
     drive: &str,
     sets: &[String],
     seed: Option<u64>,
     out: &Path,
+    shown: &Path,
     progress: Py<PyAny>,
     guests: &Guests,
 ) -> Result<Value, Failure> {
@@ -343,7 +346,7 @@ pub fn precondition(
     if done.interrupted {
         return Ok(json!({"precondition": done, "state_bytes": 0, "partial": true}));
     }
-    let bytes = snapshot::save(out, &header, &aged).map_err(unwritten)?;
+    let bytes = snapshot::save(out, &header, &aged).map_err(|error| unwritten(shown, error))?;
     Ok(json!({
         "precondition": done,
         "state_bytes": parts.derived().state_bytes,
@@ -355,12 +358,13 @@ pub fn precondition(
     }))
 }
 
-/// Why a snapshot cannot be written.
-pub fn unwritten(error: SnapshotError) -> Failure {
-    match error {
-        SnapshotError::Io { error, .. } => {
-            Failure::Run(format!("the snapshot cannot be written: {}", system_words(&error)))
-        }
-        other => Failure::input(other),
-    }
+/// Why a snapshot cannot be written to what the user calls `shown`.
+pub fn unwritten(shown: &Path, error: SnapshotError) -> Failure {
+    let SnapshotError::Io { error, .. } = error else { return Failure::input(error) };
+    let words = match error.kind() {
+        ErrorKind::NotFound => "the directory does not exist; create it first".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => system_words(&error),
+    };
+    Failure::Run(format!("{}: the snapshot cannot be written: {words}", shown.display()))
 }
