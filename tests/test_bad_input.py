@@ -347,6 +347,14 @@ def test_a_snapshot_for_which_there_is_no_room(wordline: Run, drive: Path, tmp_p
     assert list((tmp_path / "snaps").iterdir()) == []
 
 
+def test_a_snapshot_is_not_aged_again(wordline: Run, drive: Path, load: Path) -> None:
+    done(wordline("precondition", drive, "-o", "d.snap"))
+    again = "precondition.overwrites=1"
+    refused(wordline("run", drive, load, "--from", "d.snap", "--set", again), f"--set {again}", "--from d.snap")
+    # What its file says was done then.
+    done(wordline("run", drive, load, "--from", "d.snap"))
+
+
 def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: Run) -> None:
     for command in (("report", "r.json", "-o"), ("run", "demo", "load.toml", "--seed"), ("pts", "demo", "--round")):
         refused(wordline(*command), f"'wordline {command[0]} --help'")

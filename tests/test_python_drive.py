@@ -280,6 +280,19 @@ def test_the_command_is_quick_to_help() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+def test_what_contradicts_itself_is_refused(small: Drive, drive: Path, tmp_path: Path) -> None:
+    small.save(tmp_path / "d.snap")
+    with pytest.raises(wordline.InputError, match=r"precondition.fill=true.*d.snap"):
+        wordline.run(drive, READS, {"precondition.fill": True}, snapshot=tmp_path / "d.snap")
+    out = {"tables": ["requests"], "out": tmp_path / "out"}
+    with pytest.raises(wordline.InputError, match="sample: '100' is no sample; give one such as 1/100"):
+        small.run(READS, **out, sample=100)
+    with pytest.raises(wordline.InputError, match=r"interval: .* only for the tables intervals"):
+        small.run(READS, **out, interval="1ms")
+    with pytest.raises(wordline.InputError, match="window: '5' is no window"):
+        small.run(READS, timeline=tmp_path / "t.pftrace", window=5)
+
+
 def test_a_snapshot_that_cannot_be_written_is_named(small: Drive, tmp_path: Path) -> None:
     path = tmp_path / "missing" / "a.snap"
     with pytest.raises(

@@ -119,6 +119,7 @@ def run(
     job file of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
     from wordline import _core, policyfile
+    from wordline import tables as tables_of
     from wordline.progress import Progress
 
     taken_in = policyfile.taken_in(policy_files)
@@ -132,7 +133,7 @@ def run(
             if value is not None:
                 raise Trouble(f"{option} is for a timeline; say by --timeline where it is to go")
     inputs = [drive, load, *more, *([snapshot] if snapshot else [])]
-    wanted_tables = asked_tables(tables, out, sample, interval)
+    wanted_tables = tables_of.asked(tables, out, sample, interval, dashes="--")
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
         timeline = outputs.pop("timeline", None)
@@ -160,33 +161,6 @@ def run(
         finish(result, outputs, quiet, timeline)
     if result.get("partial"):
         sys.exit(INTERRUPTED)
-
-
-def asked_tables(
-    tables: str | None, out: str | None, sample: str | None, interval: str | None
-) -> tuple[list[str], str, int | None, int | None] | None:
-    """The tables that the user wants; messages name the options that were typed.
-
-    :raises Trouble: if there is something wrong with them.
-    """
-    from wordline import tables as tables_of
-
-    if tables is None:
-        for option, value in (("--out", out), ("--sample", sample), ("--interval", interval)):
-            if value is not None:
-                raise Trouble(f"{option} is for tables; say by --tables which ones to write")
-        return None
-    if out is None:
-        raise Trouble("--tables needs a directory; say by --out where they are to go")
-    option = "--tables"
-    try:
-        names = tables_of.which(tables)
-        option = "--sample"
-        share = None if sample is None else tables_of.sample(sample)
-        option = "--interval"
-        return names, out, share, None if interval is None else tables_of.interval(interval)
-    except ValueError as error:
-        raise Trouble(f"{option}: {error}") from None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ use wordline_drive::snapshot::{self, Header, SnapshotError};
 use wordline_drive::streams::Streams;
 use wordline_drive::timeline::Cut;
 use wordline_drive::{fio_json, Drive, DriveConfig, Fault, Judged};
-use wordline_settings::Loaded;
+use wordline_settings::{Loaded, Origin};
 use wordline_tables::Facts;
 use wordline_workload::{system_words, Load};
 
@@ -108,6 +108,9 @@ pub fn run(
     let Asked { timeline, tables, job_by_job, split } = *asked;
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets, guests)?;
+    if let Some(snapshot) = snapshot {
+        not_aged_again(&loaded, snapshot)?;
+    }
     let spec = load.spec(load_sets)?;
     fits_memory(&parts)?;
     // Opened before the drive is aged, so that a wrong load is told at once.
@@ -279,6 +282,21 @@ fn free_memory() -> Option<u64> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// A drive from a snapshot is as it was left. What its file says of preconditioning was done then; what the user says now would
+/// not be done.
+fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Failure> {
+    let asked = loaded.origins.iter().find_map(|(key, origin)| match origin {
+        Origin::Set(set) if key.starts_with("precondition.") => Some(set),
+        _ => None,
+    });
+    asked.map_or(Ok(()), |set| {
+        Err(Failure::Input(format!(
+            "--set {set}: with --from {snapshot} the drive starts as the snapshot left it and is not aged again; leave one of \
+             the two out"
+        )))
+    })
 }
 
 /// The drive at the start of the run.
