@@ -355,6 +355,17 @@ def test_a_snapshot_is_not_aged_again(wordline: Run, drive: Path, load: Path) ->
     done(wordline("run", drive, load, "--from", "d.snap"))
 
 
+def test_what_is_no_drive_file(wordline: Run, tmp_path: Path) -> None:
+    refused(wordline("check", "/dev/null"), "/dev/null: this is a device, not a file")
+    refused(wordline("check", "/dev/zero"), "/dev/zero: this is a device, not a file")
+    for text in ("", "# a drive\n", "[geometry]\n"):
+        (tmp_path / "empty.toml").write_text(text)
+        refused(wordline("check", "empty.toml"), "empty.toml: this file says nothing", 'extends = "demo"')
+        refused(wordline("check", "empty.toml", "--set", "geometry.channels=4"), "says nothing")
+    (tmp_path / "empty.toml").write_text('extends = "demo"\n')
+    done(wordline("check", "empty.toml"))
+
+
 def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: Run) -> None:
     for command in (("report", "r.json", "-o"), ("run", "demo", "load.toml", "--seed"), ("pts", "demo", "--round")):
         refused(wordline(*command), f"'wordline {command[0]} --help'")

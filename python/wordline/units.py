@@ -104,12 +104,16 @@ A_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)")
 
 
 def picoseconds(text: str) -> int:
-    """``0.5s``, ``600 ms`` or ``1.5``, in seconds if without a unit, as whole picoseconds; what is finer is cut off.
+    """``0.5s`` or ``600 ms`` as whole picoseconds; what is finer is cut off. Only nothing, ``0``, needs no unit.
 
     :raises ValueError: if it is no time; the message says what is wrong.
     """
     found = A_TIME.fullmatch(text.strip().replace("μ", "µ"))
-    if not found or (found[2] or "s") not in PICOSECONDS:
+    if found and not found[2]:
+        if not Decimal(found[1]):
+            return 0
+        raise ValueError(f"'{text}' is no time without a unit; write {found[1]}s, {found[1]}ms or {found[1]}us")
+    if not found or found[2] not in PICOSECONDS:
         raise ValueError(f"'{text}' is no time; give one such as 0.5s, 600ms or 20us")
     return min(int(Decimal(found[1]) * PICOSECONDS[found[2] or "s"]), END_OF_TIME)
 
