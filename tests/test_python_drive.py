@@ -8,9 +8,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
 import wordline
 from conftest import SMALL_DRIVE, SMALL_LOAD
@@ -280,6 +283,34 @@ def test_the_command_is_quick_to_help() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_numbers_of_numpy_are_numbers(drive: Path) -> None:
+    sets = {"geometry.channels": numpy.int64(4), "precondition.fill": numpy.bool_(False)}
+    made = Drive(drive, sets | {"capacity.raw_over_logical": numpy.float32(1.5)}, seed=numpy.uint8(3))
+    assert made.config["geometry"]["channels"] == 4
+    assert made.config["capacity"]["raw_over_logical"] == 1.5
+    assert made.seed == 3
+    job = Workload.job(bs=numpy.int64(4096), number_ios=numpy.int32(5))
+    assert job.options["job"][0]["number_ios"] == 5
+    with pytest.raises(wordline.InputError, match="a set, is no value"):
+        Drive(drive, {"geometry.channels": {4}})
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "many", True])
+def test_what_is_no_seed_is_refused_everywhere(small: Drive, drive: Path, seed: Any) -> None:  # noqa: ANN401
+    calls: list[Callable[[], object]] = [
+        lambda: Drive(drive, seed=seed),
+        lambda: wordline.run(drive, READS, seed=seed),
+        lambda: small.run(READS, seed=seed),
+        lambda: small.fork(seed=seed),
+        lambda: small.precondition(fill=True, seed=seed),
+    ]
+    for call in calls:
+        with pytest.raises(wordline.InputError, match=f"^seed: '{seed}' is no seed; .* from 0 to {2**64 - 1}$"):
+            call()
+
+
 def test_what_contradicts_itself_is_refused(small: Drive, drive: Path, tmp_path: Path) -> None:
     small.save(tmp_path / "d.snap")
     with pytest.raises(wordline.InputError, match=r"precondition.fill=true.*d.snap"):

@@ -21,13 +21,12 @@ class Seed(click.ParamType):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """:raises click.BadParameter: if it is no such number."""
+        from wordline import units
+
         try:
-            seed = int(str(value))
-        except ValueError:
-            seed = -1
-        if not 0 <= seed < 2**64:
-            self.fail(f"'{value}' is no seed; a seed is a whole number from 0 to {2**64 - 1}", param, ctx)
-        return seed
+            return units.seed(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
 
 
 class Window(click.ParamType):
