@@ -29,6 +29,7 @@ from wordline.options import (
     table_options,
     trace_sets,
 )
+from wordline.process import Signals, standard_streams, typed
 from wordline.pts.cli import pts
 from wordline.saved import compare, report
 from wordline.trace_cli import trace
@@ -381,7 +382,7 @@ wordline.add_command(pts)
 
 def main() -> NoReturn:
     """The program: runs the command line and ends the process with its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal without µ or a dash shows a question mark rather than an error.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.exit(status_of(lambda: wordline.main(prog_name="wordline", standalone_mode=False)))
+    signals = Signals()
+    standard_streams()
+    status = status_of(lambda: wordline.main(args=typed(sys.argv[1:]), prog_name="wordline", standalone_mode=False))
+    sys.exit(signals.status(status))
