@@ -337,6 +337,16 @@ def test_an_interrupt_while_a_trace_is_read(tmp_path: Path) -> None:
     path.write_text(header + "".join(rows.replace("{n}", str(n)) for n in range(1, 400)))
     outcome = interrupted("trace", "info", path, cwd=tmp_path, after=0.2)
     assert outcome.stderr.strip().endswith("wordline: interrupted")
+
+
+def test_an_interrupt_before_the_program_is_there_ends_it_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    outcome = subprocess.run(
+        [PROGRAM, "drives"], capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (-signal.SIGINT, "", "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_keep_what_was_done_too(drive: Path, tmp_path: Path, number: signal.Signals) -> None:
     load = tmp_path / "endless.toml"
