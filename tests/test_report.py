@@ -298,3 +298,15 @@ def test_a_page_of_a_large_drive_is_small() -> None:
         "dies_gc": [[(n + t) % 3 / 2 for t in range(columns)] for n in range(1024)],
     }
     assert len(report.html(result)) < 5e6
+def test_a_trace_beside_a_job_is_said_in_a_line(wordline: Run, trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL_DRIVE)
+    (tmp_path / "load.toml").write_text(LOAD.format(name="mixed", bs="16k", depth=8, number=500, more=""))
+    for load, name in (("load.toml", "job.json"), (trace, "trace.json")):
+        done(wordline("run", "small.toml", load, "--json", name, "-q"))
+    text = done(wordline("compare", "job.json", "trace.json", "--report", "c.html"))
+    differing = text.partition("What differs\n")[2].splitlines()
+    assert [" ".join(line.split()) for line in differing] == ["load runs the job mixed replays the trace small.csv"]
+    # Two of a kind are compared key by key.
+    done(wordline("run", "small.toml", trace, "--limit", "3", "--json", "limited.json", "-q"))
+    text = done(wordline("compare", "trace.json", "limited.json"))
+    assert "load: options.trace.limit" in text and "replays" not in text
