@@ -330,3 +330,10 @@ def test_a_snapshot_that_cannot_be_written_is_named(small: Drive, tmp_path: Path
         wordline.RunError, match=f"^{path}: the snapshot cannot be written: the directory does not exist"
     ):
         small.save(path)
+
+
+def test_what_is_no_saved_result_is_named(trace: Path, tmp_path: Path) -> None:
+    with pytest.raises(wordline.InputError, match=r"small\.csv:1:1: this is no JSON"):
+        wordline.Run.load(trace)
+    with pytest.raises(wordline.InputError, match=r"nothing.json: No such file"):
+        wordline.Run.load(tmp_path / "nothing.json")
