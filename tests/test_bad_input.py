@@ -296,16 +296,18 @@ def wait_for_engine(pid: int) -> None:
         time.sleep(0.02)
 
 
-def interrupted(*arguments: str | Path, cwd: Path, after: float) -> subprocess.CompletedProcess[str]:
-    """A command that gets Ctrl-C when it has run for a while."""
+def interrupted(
+    *arguments: str | Path, cwd: Path, after: float, number: signal.Signals = signal.SIGINT
+) -> subprocess.CompletedProcess[str]:
+    """A command that gets Ctrl-C, or another signal, when it has run for a while."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([PROGRAM, *arguments], cwd=cwd, **pipes) as process:
         wait_for_engine(process.pid)
         time.sleep(after)
         assert process.poll() is None, "it has ended before it could be interrupted"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
+    assert process.returncode == 128 + number, err
     assert "Traceback" not in err
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
@@ -335,3 +337,121 @@ def test_an_interrupt_while_a_trace_is_read(tmp_path: Path) -> None:
     path.write_text(header + "".join(rows.replace("{n}", str(n)) for n in range(1, 400)))
     outcome = interrupted("trace", "info", path, cwd=tmp_path, after=0.2)
     assert outcome.stderr.strip().endswith("wordline: interrupted")
+
+
+def test_an_interrupt_before_the_program_is_there_ends_it_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    outcome = subprocess.run(
+        [PROGRAM, "drives"], capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_keep_what_was_done_too(drive: Path, tmp_path: Path, number: signal.Signals) -> None:
+    load = tmp_path / "endless.toml"
+    load.write_text('[[job]]\nrw = "randrw"\nbs = "16k"\niodepth = 8\ntime_based = true\nruntime_s = 1_000_000\n')
+    outputs = ("--json", "part.json", "--tables", "requests", "--out", "tables")
+    outcome = interrupted("run", drive, load, *outputs, cwd=tmp_path, after=0.5, number=number)
+    assert "PARTIAL" in outcome.stdout
+    assert parsed((tmp_path / "part.json").read_text())["partial"] is True
+    assert [path.name for path in (tmp_path / "tables").iterdir()] == ["requests.parquet"]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_terminal_that_hangs_up_twice_is_heeded_once(tmp_path: Path) -> None:
+    command = [PROGRAM, "precondition", "demo", *ENDLESS, "-o", "aged.snap"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        wait_for_engine(process.pid)
+        time.sleep(0.5)
+        for _ in range(20):
+            process.send_signal(signal.SIGHUP)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGHUP
+    assert err == "wordline: interrupted; no snapshot was written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_on_purpose_stays_so(tmp_path: Path) -> None:
+    def nohup() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    command = [PROGRAM, "precondition", "demo", *ENDLESS, "-o", "aged.snap"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, preexec_fn=nohup) as process:
+        wait_for_engine(process.pid)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(1)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_a_snapshot_for_which_there_is_no_room(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    (tmp_path / "snaps").mkdir()
+
+    def cramped() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    outcome = wordline("precondition", drive, "-o", "snaps/d.snap", preexec_fn=cramped)
+    assert outcome.stderr == "wordline: snaps/d.snap: the snapshot cannot be written: file too large\n"
+    assert outcome.returncode == 1
+    assert list((tmp_path / "snaps").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("trace", "info", "caf\udce9.csv"),
+        ("run", "demo", "caf\udce9.csv"),
+        ("check", "caf\udce9.csv"),
+        ("check", "demo", "--set", "name=caf\udce9"),
+        ("report", "caf\udce9.json", "-o", "r.html"),
+        ("run", "demo", "load.toml", "--json", "caf\udce9.json"),
+    ],
+)
+def test_names_that_are_no_text(wordline: Run, load: Path, arguments: tuple[str, ...]) -> None:
+    refused(wordline(*arguments), r"caf\xe9", "not UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("closed", "status", "words"),
+    [
+        (">&-", 1, "wordline: standard output: Bad file descriptor\n"),
+        (">&- --quiet --json r.json", 0, ""),
+        (">&- --quiet --json -", 1, "wordline: standard output: Bad file descriptor\n"),
+        ("2>&-", 0, ""),
+        (">&- 2>&-", 1, ""),
+        ("<&-", 0, ""),
+    ],
+)
+def test_closed_streams(drive: Path, load: Path, tmp_path: Path, closed: str, status: int, words: str) -> None:
+    command = f"'{PROGRAM}' run small.toml load.toml {closed}"
+    outcome = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (outcome.returncode, outcome.stderr) == (status, words)
+    assert (tmp_path / "r.json").exists() == ("r.json" in closed)
+
+
+def test_a_snapshot_is_not_aged_again(wordline: Run, drive: Path, load: Path) -> None:
+    done(wordline("precondition", drive, "-o", "d.snap"))
+    again = "precondition.overwrites=1"
+    refused(wordline("run", drive, load, "--from", "d.snap", "--set", again), f"--set {again}", "--from d.snap")
+    # What its file says was done then.
+    done(wordline("run", drive, load, "--from", "d.snap"))
+
+
+def test_what_is_no_drive_file(wordline: Run, tmp_path: Path) -> None:
+    refused(wordline("check", "/dev/null"), "/dev/null: this is a device, not a file")
+    refused(wordline("check", "/dev/zero"), "/dev/zero: this is a device, not a file")
+    for text in ("", "# a drive\n", "[geometry]\n"):
+        (tmp_path / "empty.toml").write_text(text)
+        refused(wordline("check", "empty.toml"), "empty.toml: this file says nothing", 'extends = "demo"')
+        refused(wordline("check", "empty.toml", "--set", "geometry.channels=4"), "says nothing")
+    (tmp_path / "empty.toml").write_text('extends = "demo"\n')
+    done(wordline("check", "empty.toml"))
+
+
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: Run) -> None:
+    for command in (("report", "r.json", "-o"), ("run", "demo", "load.toml", "--seed"), ("pts", "demo", "--round")):
+        refused(wordline(*command), f"'wordline {command[0]} --help'")
+    refused(wordline("trace", "info", "t.csv", "--limit"), "'wordline trace info --help'")

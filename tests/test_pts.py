@@ -335,3 +335,21 @@ def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -
     refused(wordline("pts", drive, "--figures", drive, timeout=10), "this is a file")
     refused(wordline("pts", drive, "--format", "png", timeout=10), "--figures")
     refused(wordline("pts", drive, "--policy", "none.py", timeout=10), "none.py: no such file")
+
+
+def test_options_that_no_test_would_heed_are_refused(wordline: Run, drive: Path) -> None:
+    refused(wordline("pts", drive, "--test", "lat,tp", "--capacities", "2"), "--capacities", "--test", "lat, tp")
+    for length in (("--quick",), ("--full",), ("--round", "1s")):
+        refused(wordline("pts", drive, "--test", "wsat", *length), length[0], "--test asks for wsat")
+
+
+@pytest.mark.parametrize(
+    ("kind", "remedy"), [("tp", "--round"), ("lat", "--round"), ("wsat", "--capacities"), ("xsr", "--capacities")]
+)
+def test_every_test_warns_where_little_was_written(wordline: Run, drive: Path, kind: str, remedy: str) -> None:
+    length = ("--round", "5ms") if remedy == "--round" else ("--capacities", "0.5")
+    text = " ".join(done(wordline("pts", drive, "--test", kind, *length)).split())
+    assert text.count("times the capacity: too little to say that the drive stays like this. Give") == (
+        2 if kind == "tp" else 1
+    )
+    assert remedy in text

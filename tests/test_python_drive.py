@@ -8,9 +8,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
 import wordline
 from conftest import SMALL_DRIVE, SMALL_LOAD
@@ -280,3 +283,57 @@ def test_the_command_is_quick_to_help() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_numbers_of_numpy_are_numbers(drive: Path) -> None:
+    sets = {"geometry.channels": numpy.int64(4), "precondition.fill": numpy.bool_(False)}
+    made = Drive(drive, sets | {"capacity.raw_over_logical": numpy.float32(1.5)}, seed=numpy.uint8(3))
+    assert made.config["geometry"]["channels"] == 4
+    assert made.config["capacity"]["raw_over_logical"] == 1.5
+    assert made.seed == 3
+    job = Workload.job(bs=numpy.int64(4096), number_ios=numpy.int32(5))
+    assert job.options["job"][0]["number_ios"] == 5
+    with pytest.raises(wordline.InputError, match="a set, is no value"):
+        Drive(drive, {"geometry.channels": {4}})
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "many", True])
+def test_what_is_no_seed_is_refused_everywhere(small: Drive, drive: Path, seed: Any) -> None:  # noqa: ANN401
+    calls: list[Callable[[], object]] = [
+        lambda: Drive(drive, seed=seed),
+        lambda: wordline.run(drive, READS, seed=seed),
+        lambda: small.run(READS, seed=seed),
+        lambda: small.fork(seed=seed),
+        lambda: small.precondition(fill=True, seed=seed),
+    ]
+    for call in calls:
+        with pytest.raises(wordline.InputError, match=f"^seed: '{seed}' is no seed; .* from 0 to {2**64 - 1}$"):
+            call()
+
+
+def test_what_contradicts_itself_is_refused(small: Drive, drive: Path, tmp_path: Path) -> None:
+    small.save(tmp_path / "d.snap")
+    with pytest.raises(wordline.InputError, match=r"precondition.fill=true.*d.snap"):
+        wordline.run(drive, READS, {"precondition.fill": True}, snapshot=tmp_path / "d.snap")
+    out = {"tables": ["requests"], "out": tmp_path / "out"}
+    with pytest.raises(wordline.InputError, match="sample: '100' is no sample; give one such as 1/100"):
+        small.run(READS, **out, sample=100)
+    with pytest.raises(wordline.InputError, match=r"interval: .* only for the tables intervals"):
+        small.run(READS, **out, interval="1ms")
+    with pytest.raises(wordline.InputError, match="window: '5' is no window"):
+        small.run(READS, timeline=tmp_path / "t.pftrace", window=5)
+
+
+def test_a_snapshot_that_cannot_be_written_is_named(small: Drive, tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "a.snap"
+    with pytest.raises(
+        wordline.RunError, match=f"^{path}: the snapshot cannot be written: the directory does not exist"
+    ):
+        small.save(path)
+
+
+def test_what_is_no_saved_result_is_named(trace: Path, tmp_path: Path) -> None:
+    with pytest.raises(wordline.InputError, match=r"small\.csv:1:1: this is no JSON"):
+        wordline.Run.load(trace)
+    with pytest.raises(wordline.InputError, match=r"nothing.json: No such file"):
+        wordline.Run.load(tmp_path / "nothing.json")

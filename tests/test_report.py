@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import synthetic
 from conftest import PROGRAM, SMALL_DRIVE, Run, done, parsed, refused
-from wordline import compare, drawing, figures, limits, report
+from wordline import compare, drawing, figures, limits, report, resultshape
 
 LOAD = """\
 [[job]]
@@ -298,3 +298,62 @@ def test_a_page_of_a_large_drive_is_small() -> None:
         "dies_gc": [[(n + t) % 3 / 2 for t in range(columns)] for n in range(1024)],
     }
     assert len(report.html(result)) < 5e6
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "wanted"),
+    [
+        ("requests", "abc", "a number"),
+        ("drive.blocks", None, "a number"),
+        ("gc.collections", None, "a number"),
+        ("series.read_mib_s", "abc", "a list"),
+        ("latency_us.read.p99", [], "a number or null"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_told(wordline: Run, tmp_path: Path, path: str, value: Any, wanted: str) -> None:  # noqa: ANN401
+    result = synthetic.result()
+    *parts, last = path.split(".")
+    below = result
+    for part in parts:
+        below = below[part]
+    below[last] = value
+    (tmp_path / "m.json").write_text(json.dumps(result))
+    words = ("m.json", f"'{path}' is {json.dumps(value)}; it should be {wanted}")
+    refused(wordline("report", "m.json", "-o", "x.html"), *words)
+    refused(wordline("compare", "m.json", "m.json"), *words)
+
+
+def test_nothing_depends_on_what_may_be_null(small: Runner) -> None:
+    bare = without(small(), resultshape.whole())
+    assert bare["write_amplification"] is None and bare["activity"] is None
+    assert resultshape.problem(bare) is None
+    assert "</html>" in report.html(bare)
+    assert "</html>" in compare.html([compare.Run("a", bare), compare.Run("b", small())])
+    list(compare.differences([compare.Run("a", bare), compare.Run("b", small())]))
+
+
+def without(value: Any, part: resultshape.Part) -> Any:  # noqa: ANN401
+    """A result with ``null`` wherever it may be."""
+    if part.null or (part.holds and part.holds["null"] and not part.holds["depth"]):
+        return None
+    if isinstance(value, dict) and part.keys:
+        return {key: without(below, part.keys.get(key, resultshape.Part())) for key, below in value.items()}
+    if isinstance(value, list) and part.holds and part.holds["null"]:
+        return [None] * len(value)
+    if isinstance(value, list) and part.element:
+        return [without(below, part.element) for below in value]
+    return value
+
+
+def test_a_trace_beside_a_job_is_said_in_a_line(wordline: Run, trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL_DRIVE)
+    (tmp_path / "load.toml").write_text(LOAD.format(name="mixed", bs="16k", depth=8, number=500, more=""))
+    for load, name in (("load.toml", "job.json"), (trace, "trace.json")):
+        done(wordline("run", "small.toml", load, "--json", name, "-q"))
+    text = done(wordline("compare", "job.json", "trace.json", "--report", "c.html"))
+    differing = text.partition("What differs\n")[2].splitlines()
+    assert [" ".join(line.split()) for line in differing] == ["load runs the job mixed replays the trace small.csv"]
+    # Two of a kind are compared key by key.
+    done(wordline("run", "small.toml", trace, "--limit", "3", "--json", "limited.json", "-q"))
+    text = done(wordline("compare", "trace.json", "limited.json"))
+    assert "load: options.trace.limit" in text and "replays" not in text

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import wordline
 from conftest import BUNDLED, ROOT, SMALL_DRIVE, SMALL_LOAD, Run, done, parsed
-from wordline import Drive, Workload, _core
+from wordline import Drive, Workload, _core, resultshape
 
 STABLE = """
     schema version seed digest config workload simulated_s cpu_s requests iops bandwidth_mib_s
@@ -159,3 +159,70 @@ def test_the_page_has_every_key() -> None:
         assert f"## {section['title']}\n" in page
         for row in section["keys"]:
             assert f"| `{row['key']}` |" in page
+
+
+def changed(value: Any, path: tuple[str | int, ...], new: Any) -> Any:  # noqa: ANN401
+    """A copy of a document in which one value is another."""
+    if not path:
+        return new
+    copy = list(value) if isinstance(value, list) else dict(value)
+    copy[path[0]] = changed(value[path[0]], path[1:], new)
+    return copy
+
+
+def values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:  # noqa: ANN401
+    """All values of a document with their paths: objects, lists, the first elements of these, and leaves."""
+    yield path, value
+    if isinstance(value, dict) and ".".join(map(str, path)) not in OBJECTS:
+        for key, below in value.items():
+            yield from values(below, (*path, key))
+    elif isinstance(value, list) and value:
+        yield from values(value[0], (*path, 0))
+
+
+def test_results_are_what_the_list_says(runs: dict[str, dict[str, Any]]) -> None:
+    for name, run in runs.items():
+        assert resultshape.problem(run) is None, name
+
+
+def test_a_value_of_a_wrong_type_is_told_with_its_key(runs: dict[str, dict[str, Any]]) -> None:
+    free = {key for key, row in listed().items() if row["holds"]["of"] == "any"}
+    tried = set()
+    for run in runs.values():
+        for path, value in values(dict(run)):
+            key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)[1:]
+            general = re.sub(r"\[\d+\]", "[]", key)
+            if not key or key in tried or value is None or any(general.startswith(below) for below in free):
+                continue
+            tried.add(key)
+            for new in ("abc", 5, [], {}, True):
+                kinds = {type(value), type(new)}
+                if len(kinds) == 1 or kinds == {int, float}:
+                    continue
+                problem = resultshape.problem(changed(run, path, new))
+                shown = json.dumps(new)
+                assert problem is not None and problem.startswith(f"'{key}' is {shown}; it should be "), (key, new)
+    assert len(tried) > 250
+
+
+def test_null_is_told_where_it_may_not_be(runs: dict[str, dict[str, Any]]) -> None:
+    run = dict(runs["jobs"])
+    for key in ("requests", "gc.collections", "drive.blocks", "latency_us", "wear.histogram.blocks", "series"):
+        path = tuple(key.split("."))
+        assert resultshape.problem(changed(run, path, None)).startswith(f"'{key}' is null; it should be ")
+    for key in ("precondition", "time_of", "activity", "write_amplification", "latency_us.read.p99_99", "snapshot"):
+        assert resultshape.problem(changed(run, tuple(key.split(".")), None)) is None
+
+
+def test_a_key_that_every_result_has_is_missed(runs: dict[str, dict[str, Any]]) -> None:
+    run = dict(runs["jobs"])
+    for key in ("seed", "gc", "gc.collections", "drive.blocks", "latency_us.trim.count"):
+        *path, last = key.split(".")
+        below = run
+        for part in path:
+            below = below[part]
+        kept = {other: value for other, value in below.items() if other != last}
+        assert resultshape.problem(changed(run, tuple(path), kept)) == f"this is no whole result: it has no '{key}'"
+    # Others joined the layout later, or are not of every run.
+    del run["reliability"], run["activity"]
+    assert resultshape.problem(run) is None

@@ -198,8 +198,17 @@ def test_wrong_wishes_are_refused_before_the_run(wordline: Run, tmp_path: Path, 
     refused(run("--tables", "all", "--out", "o", "--sample", "1/0"), "--sample: '1/0' is no sample")
     refused(run("--tables", "all", "--out", "o", "--interval", "soon"), "--interval: 'soon' is no time")
     refused(run("--tables", "all", "--out", "o", "--interval", "9us"), "--interval", "at least 10us")
+    refused(run("--tables", "all", "--out", "o", "--interval", "3"), "--interval: '3' is no time without a unit", "3ms")
+    refused(
+        run("--tables", "intervals,dies", "--out", "o", "--sample", "1/3"), "--sample", "requests", "intervals, dies"
+    )
+    refused(
+        run("--tables", "requests,blocks", "--out", "o", "--interval", "1ms"), "--interval", "planes", "requests, b"
+    )
+    refused(run("--tables", "all", "--out", "-"), "--out -", "directory")
+    assert not (tmp_path / "-").exists()
     refused(run("--tables", "all", "--out", ""), "empty")
-    refused(run("--tables", "all", "--out", str(drive)), "cannot write there")
+    refused(run("--tables", "all", "--out", str(drive)), "cannot write there: this is a file", "need a directory")
     (tmp_path / "o" / "dies.parquet").mkdir(parents=True)
     refused(run("--tables", "all", "--out", "o"), "dies.parquet", "directory")
     assert [path.name for path in (tmp_path / "o").iterdir()] == ["dies.parquet"], "nothing is left of the others"

@@ -336,7 +336,8 @@ def test_what_cannot_be_written_is_told(wordline: Run, drive: Path, load: Path, 
         ("1s", "'1s' is no window"),
         ("2s..1s", "ends before it has begun"),
         ("x..1s", "'x' is no time"),
-        ("1..2h", "'2h' is no time"),
+        ("1s..2h", "'2h' is no time"),
+        ("1..2s", "'1' is no time without a unit; write 1s, 1ms or 1us"),
         ("-1s..1s", "'-1s' is no time"),
     ):
         refused(wordline(*run, "t.pftrace", "--window", window), words)

@@ -17,11 +17,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from wordline.api import check, run
-
 if TYPE_CHECKING:
     from wordline import policy
     from wordline._core import InputError, RunError
+    from wordline.api import check, run
     from wordline.drive import Drive
     from wordline.runs import Run
     from wordline.workload import Workload
@@ -36,8 +35,10 @@ LATER = {
     "Run": "wordline.runs",
     "RunError": "wordline._core",
     "Workload": "wordline.workload",
+    "check": "wordline.api",
+    "run": "wordline.api",
 }
-"""Where the names are that come only when asked for, so that help and messages are there at once."""
+"""Where the names are that come only when asked for, so that help, messages and Ctrl-C work at once."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401

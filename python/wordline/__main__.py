@@ -1,6 +1,22 @@
-"""``python -m wordline`` is the command ``wordline``."""
+"""The command ``wordline``, also as ``python -m wordline``."""
 
-from wordline.cli import main
+from __future__ import annotations
+
+import signal
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Loads the program and runs it."""
+    # Until it is loaded there is nothing to keep, and Ctrl-C just ends the process.
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from wordline.cli import main as program
+
+    signal.signal(signal.SIGINT, usual)
+    program()
+
 
 if __name__ == "__main__":
     main()

@@ -110,6 +110,7 @@ def precondition(
     sets: list[str],
     seed: int | None,
     out_path: str,
+    shown: str,
     progress: _Progress,
     policies: _Policies | None = None,
 ) -> str: ...

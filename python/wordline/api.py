@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,7 @@ def run(
             workload.engine,
             set_texts(sets),
             [],
-            seed,
+            seed_of(seed),
             start,
             told,
             path,
@@ -143,4 +144,33 @@ def toml_value(value: object) -> str:
         return f"{{ {inner} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml_value(element) for element in value)}]"
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: object) -> object:
+    """The number or truth value that a scalar of numpy or the like stands for.
+
+    :raises wordline.InputError: if it is none.
+    """
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()
+    if hasattr(value, "__index__"):
+        return operator.index(value)
+    from wordline import _core
+
+    raise _core.InputError(
+        f"{value!r}, a {type(value).__name__}, is no value of a key; give a number, a text, a truth value or a list"
+    )
+
+
+def seed_of(seed: object) -> int | None:
+    """A seed as the engine takes it.
+
+    :raises wordline.InputError: if it is none.
+    """
+    from wordline import _core, units
+
+    try:
+        return None if seed is None else units.seed(seed)
+    except ValueError as error:
+        raise _core.InputError(f"seed: {error}") from None

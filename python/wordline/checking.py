@@ -61,9 +61,9 @@ def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
         ("Peak of link", "link_in", "link_out"),
         ("Peak of channels", "channels_write", "channels_read"),
     ):
-        if into in peak:
+        if {into, out} <= peak.keys():
             yield name, f"{units.bandwidth(peak[into])} in, {units.bandwidth(peak[out])} out"
-    if "dies_read" in peak:
+    if {"dies_read", "dies_program"} <= peak.keys():
         yield (
             "Peak of dies",
             f"{units.bandwidth(peak['dies_program'])} programming, {units.bandwidth(peak['dies_read'])} reading",

@@ -29,6 +29,7 @@ from wordline.options import (
     table_options,
     trace_sets,
 )
+from wordline.process import Signals, standard_streams, typed
 from wordline.pts.cli import pts
 from wordline.saved import compare, report
 from wordline.trace_cli import trace
@@ -119,6 +120,7 @@ def run(
     job file of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
     from wordline import _core, policyfile
+    from wordline import tables as tables_of
     from wordline.progress import Progress
 
     taken_in = policyfile.taken_in(policy_files)
@@ -132,7 +134,7 @@ def run(
             if value is not None:
                 raise Trouble(f"{option} is for a timeline; say by --timeline where it is to go")
     inputs = [drive, load, *more, *([snapshot] if snapshot else [])]
-    wanted_tables = asked_tables(tables, out, sample, interval)
+    wanted_tables = tables_of.asked(tables, out, sample, interval, dashes="--")
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
         timeline = outputs.pop("timeline", None)
@@ -160,33 +162,6 @@ def run(
         finish(result, outputs, quiet, timeline)
     if result.get("partial"):
         sys.exit(INTERRUPTED)
-
-
-def asked_tables(
-    tables: str | None, out: str | None, sample: str | None, interval: str | None
-) -> tuple[list[str], str, int | None, int | None] | None:
-    """The tables that the user wants; messages name the options that were typed.
-
-    :raises Trouble: if there is something wrong with them.
-    """
-    from wordline import tables as tables_of
-
-    if tables is None:
-        for option, value in (("--out", out), ("--sample", sample), ("--interval", interval)):
-            if value is not None:
-                raise Trouble(f"{option} is for tables; say by --tables which ones to write")
-        return None
-    if out is None:
-        raise Trouble("--tables needs a directory; say by --out where they are to go")
-    option = "--tables"
-    try:
-        names = tables_of.which(tables)
-        option = "--sample"
-        share = None if sample is None else tables_of.sample(sample)
-        option = "--interval"
-        return names, out, share, None if interval is None else tables_of.interval(interval)
-    except ValueError as error:
-        raise Trouble(f"{option}: {error}") from None
 
 
 @contextmanager
@@ -351,7 +326,7 @@ def precondition(
         if file.special:
             raise Trouble(f"{output}: a snapshot cannot go to a device or a pipe; give the name of a file")
         with policyfile.shown(policy_files), Progress(quiet) as progress:
-            done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), progress, taken_in))
+            done = json.loads(_core.precondition(drive, list(sets), seed, str(file.path), output, progress, taken_in))
         if done.get("partial"):
             raise Trouble("interrupted; no snapshot was written", INTERRUPTED)
         file.commit()
@@ -407,7 +382,7 @@ wordline.add_command(pts)
 
 def main() -> NoReturn:
     """The program: runs the command line and ends the process with its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal without µ or a dash shows a question mark rather than an error.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.exit(status_of(lambda: wordline.main(prog_name="wordline", standalone_mode=False)))
+    signals = Signals()
+    standard_streams()
+    status = status_of(lambda: wordline.main(args=typed(sys.argv[1:]), prog_name="wordline", standalone_mode=False))
+    sys.exit(signals.status(status))

@@ -126,15 +126,46 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
         )
 
 
+KINDS = {"trace": "trace", "job": "jobs"}
+"""The parts of a load: their keys in a workload file and in the description of one that was opened."""
+
+
+def kinds(result: Result) -> dict[str, str]:
+    """What a load consists of, each part in words."""
+    load = result.get("workload") or {}
+    said = {}
+    if load.get("trace"):
+        said["trace"] = f"replays the trace {load['trace'].get('file') or ''}".rstrip()
+    if load.get("jobs"):
+        names = [str(job.get("name")) for job in load["jobs"]]
+        said["job"] = f"runs the job{'' if len(names) == 1 else 's'} {', '.join(names)}"
+    return said
+
+
+def _of_absent(key: str, absent: set[str]) -> bool:
+    """Whether a key of a load is about a part that not all loads have."""
+    words = key.removeprefix("options.").split(".")
+    return any(words[0] in (part, KINDS[part]) for part in absent)
+
+
 def differences(runs: Sequence[Run]) -> Iterator[tuple[str, list[str]]]:
-    """What differs in what was run: keys of the drive, then of the load, then seed, version and state at the start."""
+    """What differs in what was run: keys of the drive, then of the load, then seed, version and state at the start.
+
+    Of a trace beside jobs it is said that they are that; no key of one has a counterpart in the other.
+    """
+    parts = [kinds(run.result) for run in runs]
+    absent = {part for part in KINDS if 0 < sum(part in said for said in parts) < len(parts)}
     for section in ("config", "workload"):
+        if section == "workload" and absent:
+            yield "load", [" and ".join(said.values()) or units.NOTHING for said in parts]
         flats = [dict(checking.flat(run.result.get(section) or {})) for run in runs]
         keys = dict.fromkeys(key for flat in flats for key in flat)
         for key in keys:
             texts = [checking.value_text(flat.get(key)) for flat in flats]
             # Where a trace lies says nothing of what it holds, and what was asked of a job shows in what it became.
             if section == "workload" and (key == "trace.path" or key.startswith("options.job")):
+                continue
+            if section == "workload" and _of_absent(key, absent):
                 continue
             if len(set(texts)) > 1:
                 yield key if section == "config" else f"load: {key}", texts

@@ -53,7 +53,8 @@ class Drive:
         from wordline.policy import given
 
         path = None if snapshot is None else os.fspath(snapshot)
-        self._engine: Engine = _core.Drive(os.fspath(drive), api.set_texts(sets), seed, path, policies=given(policies))
+        texts, own_seed = api.set_texts(sets), api.seed_of(seed)
+        self._engine: Engine = _core.Drive(os.fspath(drive), texts, own_seed, path, policies=given(policies))
 
     @classmethod
     def _of(cls, engine: Engine) -> Drive:
@@ -151,7 +152,7 @@ class Drive:
         workload = Workload.given(load, load_sets)
         path = None if timeline is None else os.fspath(timeline)
         with shown(progress) as told:
-            document = self._engine.run(workload.engine, seed, told, path, span(window), tables=wanted)
+            document = self._engine.run(workload.engine, api.seed_of(seed), told, path, span(window), tables=wanted)
         return Run(tables_of.whole(whole(path, json.loads(document))))
 
     def precondition(
@@ -178,7 +179,7 @@ class Drive:
         from wordline.progress import shown
 
         with shown(progress) as told:
-            return json.loads(self._engine.precondition(told, fill, overwrites, steady_state, timed, seed))
+            return json.loads(self._engine.precondition(told, fill, overwrites, steady_state, timed, api.seed_of(seed)))
 
     def fork(self, sets: api.Sets = None, *, seed: int | None = None) -> Drive:
         """Another drive in the same state.
@@ -188,7 +189,7 @@ class Drive:
 
         :raises wordline.InputError: if the overrides are wrong, or make a drive of another shape.
         """
-        return Drive._of(self._engine.fork(api.set_texts(sets), seed))
+        return Drive._of(self._engine.fork(api.set_texts(sets), api.seed_of(seed)))
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Writes a snapshot, from which ``Drive(…, snapshot=path)`` goes on; gives its size in bytes.

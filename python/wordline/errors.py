@@ -6,6 +6,7 @@ import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import click
 
@@ -58,7 +59,9 @@ def _options(context: click.Context | None) -> list[str]:
 
 def tell(message: str) -> None:
     """Writes ``wordline: message`` to standard error."""
-    print(f"wordline: {message}", file=sys.stderr)
+    # Where a closed terminal was, there is nobody to tell.
+    with suppress(OSError):
+        print(f"wordline: {message}", file=sys.stderr)
 
 
 def status_of(action: Callable[[], object]) -> int:
@@ -79,15 +82,22 @@ def status_of(action: Callable[[], object]) -> int:
         tell("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, and there is nobody to tell; what is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone, and there is nobody to tell.
+        _forget_output()
         return FAILED
     except OSError as error:
+        if error.filename is None:
+            _forget_output()
         # Without a name it is what was printed that found no place.
         tell(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return FAILED
     except Exception as error:
         return _status_of_core(error)
+
+
+def _forget_output() -> None:
+    """What is still buffered for standard output must not raise again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _status_of_core(error: Exception) -> int:

@@ -21,13 +21,12 @@ class Seed(click.ParamType):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """:raises click.BadParameter: if it is no such number."""
+        from wordline import units
+
         try:
-            seed = int(str(value))
-        except ValueError:
-            seed = -1
-        if not 0 <= seed < 2**64:
-            self.fail(f"'{value}' is no seed; a seed is a whole number from 0 to {2**64 - 1}", param, ctx)
-        return seed
+            return units.seed(value)
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
 
 
 class Window(click.ParamType):
@@ -45,8 +44,23 @@ class Window(click.ParamType):
             return self.fail(str(error), param, ctx)
 
 
+class Command(click.Command):
+    """A command whose own help is named when its options are wrong, whatever is wrong with them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """:raises click.UsageError: if there is something wrong with them."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # The parser does not say of which command an option lacks its value.
+            error.ctx = error.ctx or ctx
+            raise
+
+
 class Commands(click.Group):
     """A group that answers a mistyped command with the one that was meant."""
+
+    command_class = Command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,13 @@ class Run(dict[str, Any]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
-        """A result that was written to a file."""
-        return cls(json.loads(Path(path).read_text(encoding="utf-8")))
+        """A result that was written to a file.
+
+        :raises wordline.InputError: if the file cannot be read, or holds no result of this layout.
+        """
+        from wordline import results
+
+        return cls(results.read(os.fspath(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the result to a file, as ``wordline run --json`` does."""

@@ -1,8 +1,7 @@
-"""Results that were saved: read with care, and the commands that show them again."""
+"""The commands that show saved results again."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,102 +11,7 @@ import click
 
 from wordline.errors import FAILED, Trouble, or_nearest
 from wordline.files import OutputFile
-
-SCHEMA = 1
-"""The layout of results that this version reads."""
-
-NEEDED = (
-    "version",
-    "digest",
-    "config",
-    "drive",
-    "simulated_s",
-    "requests",
-    "iops",
-    "latency_us",
-    "flash",
-    "gc",
-    "wear",
-)
-"""Without these a file holds no result, whatever it says of its schema."""
-
-
-PTS_NEEDED = ("version", "drive", "title", "capacity_bytes", "sets", "seed", "partial", "differences", "tests")
-"""The same for what ``wordline pts --json`` wrote."""
-
-
-def read(name: str) -> dict[str, Any]:
-    """The result in a file that ``wordline run --json`` wrote.
-
-    :raises Trouble: if the file cannot be read or holds something else.
-    """
-    result = document(name)
-    if "pts" in result:
-        raise Trouble(f"{name}: these are tests of 'wordline pts'; give a result, a file of 'wordline run --json'")
-    return checked(name, result)
-
-
-def document(name: str) -> dict[str, Any]:
-    """What is in a file of results, of a run or of ``wordline pts``, whatever it is.
-
-    :raises Trouble: if the file cannot be read or holds no such thing.
-    """
-    path = Path(name)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except IsADirectoryError:
-        raise Trouble(f"{name}: this is a directory; give a result, a file of 'wordline run --json'") from None
-    except UnicodeDecodeError:
-        raise Trouble(f"{name}: this is no text; give a result, a file of 'wordline run --json'") from None
-    except OSError as error:
-        raise Trouble(f"{name}: {error.strerror}") from None
-    try:
-        result = json.loads(text, parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        raise Trouble(f"{name}:{error.lineno}:{error.colno}: this is no JSON: {error.msg}") from None
-    except ValueError as error:
-        raise Trouble(f"{name}: this is no result: {error}") from None
-    if not isinstance(result, dict) or not {"schema", "pts"} & result.keys():
-        raise Trouble(f"{name}: this is JSON, but no result: it has no 'schema'; give a file of 'wordline run --json'")
-    return result
-
-
-def checked(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The result of a run, if it is a whole one of the layout that this version reads.
-
-    :raises Trouble: if it is not.
-    """
-    if result["schema"] != SCHEMA:
-        version = result.get("version", "of another age")
-        raise Trouble(
-            f"{name}: a result of schema {json.dumps(result['schema'])}, written by Wordline {version}; "
-            f"this version reads schema {SCHEMA}"
-        )
-    missing = [key for key in NEEDED if key not in result]
-    if missing:
-        raise Trouble(f"{name}: this is no whole result: it has no '{missing[0]}'")
-    return result
-
-
-def checked_tests(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """What ``wordline pts`` found, if it is whole and of this version: of these no layout is kept for others.
-
-    :raises Trouble: if it is not.
-    """
-    from wordline import _core
-
-    missing = [key for key in PTS_NEEDED if key not in result]
-    if missing:
-        raise Trouble(f"{name}: these are no whole tests of 'wordline pts': there is no '{missing[0]}'")
-    if result["version"] != _core.version():
-        raise Trouble(
-            f"{name}: tests by Wordline {result['version']}; this is {_core.version()}, and reads its own only"
-        )
-    return result
-
-
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number of a result")
+from wordline.options import Command
 
 
 class Formats(click.ParamType):
@@ -164,7 +68,7 @@ def asked(formats: tuple[str, ...] | None, folder: str | None) -> tuple[str, ...
     return formats or ("svg",)
 
 
-@click.command(short_help="Make the report of a saved result.")
+@click.command(cls=Command, short_help="Make the report of a saved result.")
 @click.argument("result")
 @click.option("--out", "-o", "name", metavar="FILE", help="The page, one HTML file; - for standard output.")
 @figure_options
@@ -186,8 +90,10 @@ def report(result: str, name: str | None, folder: str | None, formats: tuple[str
 def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]:
     """What makes the page of a saved result, and what makes its figures.
 
-    :raises Trouble: if the file cannot be read or holds something else.
+    :raises wordline.InputError: if the file cannot be read or holds something else.
     """
+    from wordline.results import checked, checked_tests, document
+
     found = document(name)
     if "pts" in found:
         from wordline.pts import drawings
@@ -202,7 +108,7 @@ def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]
     return lambda: page.html(found), lambda: list(figures.all_of(found).values())
 
 
-@click.command(short_help="Compare saved results.")
+@click.command(cls=Command, short_help="Compare saved results.")
 @click.argument("results", nargs=-1, required=True)
 @click.option("--report", "name", metavar="FILE", help="Write the comparison for a browser, one HTML file.")
 @figure_options
@@ -213,6 +119,7 @@ def compare(
     """Compare RESULTS, files of 'wordline run --json', with the first of them."""
     from wordline import compare as comparison
     from wordline.console import console
+    from wordline.results import read
 
     if len(results) < 2:
         raise Trouble(f"there is nothing to compare {results[0]} with; give two results or more")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wordline import units
@@ -17,6 +17,9 @@ Asked = tuple[list[str], str, int | None, int | None]
 """Names, directory, one request in so many, length of an interval in picoseconds: as the engine takes them."""
 
 SHORTEST = 10 * units.PICOSECONDS["us"]
+
+DIVIDED = ("intervals", "channels", "dies", "planes")
+"""The tables with a row an interval."""
 
 A_SAMPLE = re.compile(r"1\s*/\s*([1-9]\d{0,17})")
 
@@ -39,23 +42,23 @@ def which(tables: str | Iterable[str]) -> list[str]:
     return [name for name in known if name in names or "all" in names]
 
 
-def sample(text: str) -> int:
+def sample(text: object) -> int:
     """``1/100``: one request in a hundred.
 
     :raises ValueError: if it is no such share.
     """
-    found = A_SAMPLE.fullmatch(text.strip())
+    found = A_SAMPLE.fullmatch(str(text).strip())
     if not found:
         raise ValueError(f"'{text}' is no sample; give one such as 1/100, for one request in a hundred")
     return int(found[1])
 
 
-def interval(text: str) -> int:
+def interval(text: object) -> int:
     """``100ms`` in picoseconds.
 
     :raises ValueError: if it is no time, or too short.
     """
-    length = units.picoseconds(text)
+    length = units.picoseconds(str(text))
     if length < SHORTEST:
         raise ValueError(f"the interval '{text}' is too short; give at least 10us")
     if length >= units.END_OF_TIME:
@@ -68,25 +71,44 @@ def asked(
     out: str | os.PathLike[str] | None,
     share: str | None,
     length: str | None,
+    dashes: str = "",
 ) -> Asked | None:
     """What the engine is to write, if anything; ``tables``, ``out``, ``sample`` and ``interval`` as a user gives them.
 
-    :raises wordline.InputError: if one of them is wrong, or without what it belongs to.
+    :param dashes: before the names of options in messages, for the command.
+    :raises wordline.InputError: if one of them is wrong, without what it belongs to, or would have no effect.
     """
     from wordline import _core
 
     if tables is None:
         for option, value in (("out", out), ("sample", share), ("interval", length)):
             if value is not None:
-                raise _core.InputError(f"{option} is for tables; say by tables which ones to write")
+                raise _core.InputError(f"{dashes}{option} is for tables; say by {dashes}tables which ones to write")
         return None
     if out is None:
-        raise _core.InputError("tables need a directory; say by out where they are to go")
+        raise _core.InputError(f"{dashes}tables needs a directory; say by {dashes}out where they are to go")
+    if os.fspath(out) == "-":
+        raise _core.InputError(f"{dashes}out -: tables are files in a directory; give its name")
+    option = "tables"
     try:
-        parts = (sample(share) if share is not None else None, interval(length) if length is not None else None)
-        return (which(tables), os.fspath(out), *parts)
+        names = which(tables)
+        option = "sample"
+        _heeded("table requests", share, {"requests"}, names)
+        one_in = None if share is None else sample(share)
+        option = "interval"
+        _heeded(f"tables {', '.join(DIVIDED)}", length, DIVIDED, names)
+        return names, os.fspath(out), one_in, None if length is None else interval(length)
     except ValueError as error:
-        raise _core.InputError(str(error)) from None
+        raise _core.InputError(f"{dashes}{option}: {error}") from None
+
+
+def _heeded(what: str, value: object, by: Collection[str], names: Iterable[str]) -> None:
+    """An option that only some tables heed needs one of them.
+
+    :raises ValueError: if it is given and there is none.
+    """
+    if value is not None and not {*by} & {*names}:
+        raise ValueError(f"this is only for the {what}, and the tables to write are {', '.join(names)}")
 
 
 def failures(result: dict[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ def span(window: str | None) -> tuple[int, int] | None:
     from wordline import _core
 
     try:
-        return None if window is None else units.window(window)
+        return None if window is None else units.window(str(window))
     except ValueError as error:
         raise _core.InputError(f"window: {error}") from None
 

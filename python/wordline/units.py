@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from decimal import Decimal
 
@@ -104,14 +105,36 @@ A_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)")
 
 
 def picoseconds(text: str) -> int:
-    """``0.5s``, ``600 ms`` or ``1.5``, in seconds if without a unit, as whole picoseconds; what is finer is cut off.
+    """``0.5s`` or ``600 ms`` as whole picoseconds; what is finer is cut off. Only nothing, ``0``, needs no unit.
 
     :raises ValueError: if it is no time; the message says what is wrong.
     """
     found = A_TIME.fullmatch(text.strip().replace("μ", "µ"))
-    if not found or (found[2] or "s") not in PICOSECONDS:
+    if found and not found[2]:
+        if not Decimal(found[1]):
+            return 0
+        raise ValueError(f"'{text}' is no time without a unit; write {found[1]}s, {found[1]}ms or {found[1]}us")
+    if not found or found[2] not in PICOSECONDS:
         raise ValueError(f"'{text}' is no time; give one such as 0.5s, 600ms or 20us")
-    return min(int(Decimal(found[1]) * PICOSECONDS[found[2] or "s"]), END_OF_TIME)
+    return min(int(Decimal(found[1]) * PICOSECONDS[found[2]]), END_OF_TIME)
+
+
+SEEDS = 2**64
+"""There are so many, from 0 on."""
+
+
+def seed(value: object) -> int:
+    """A seed, from a whole number or its digits.
+
+    :raises ValueError: if it is none; the message says what is wrong.
+    """
+    try:
+        whole = int(value) if isinstance(value, str) else operator.index(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        whole = -1
+    if isinstance(value, bool) or not 0 <= whole < SEEDS:
+        raise ValueError(f"'{value}' is no seed; a seed is a whole number from 0 to {SEEDS - 1}")
+    return whole
 
 
 def window(text: str) -> tuple[int, int]:

@@ -15,7 +15,7 @@ use wordline_firmware::{ConfigError, FirmwareConfig, Plan};
 use wordline_flash::{
     EnergyConfig, Geometry, GeometryConfig, NandConfig, Reliability, ReliabilityConfig, Segment, Timing,
 };
-use wordline_settings::{Loaded, SettingsError};
+use wordline_settings::{Loaded, Origin, SettingsError};
 
 /// A drive, as a file describes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -298,6 +298,12 @@ pub enum LoadError {
         /// What is wrong, and what would be right.
         problem: String,
     },
+    /// A file without a key: the defaults alone are no drive that anybody means.
+    #[error("{name}: this file says nothing of a drive; to begin with a preset, write: extends = \"demo\"")]
+    Empty {
+        /// The file.
+        name: String,
+    },
     /// What it says, with where it says it.
     #[error("{origin}: {error}")]
     Config {
@@ -329,6 +335,9 @@ pub fn load_with(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loade
         }
         _ => wordline_settings::load_file_with::<DriveConfig>(Path::new(drive), sets, &presets::text, &names, &extra)?,
     };
+    if !loaded.origins.values().any(|origin| matches!(origin, Origin::File { .. })) {
+        return Err(LoadError::Empty { name: drive.to_owned() });
+    }
     loaded.value.firmware.seat(guests);
     match loaded.value.parts() {
         Ok(parts) => Ok((loaded, parts)),

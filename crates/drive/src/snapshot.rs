@@ -70,7 +70,9 @@ pub fn save(path: &Path, header: &Header, drive: &Drive) -> Result<u64, Snapshot
         return Err(failed(std::io::Error::other("not a regular file; name a file for the snapshot")));
     }
     let temporary = path.with_extension("part");
-    let written = write(&temporary, header, drive).and_then(|()| std::fs::rename(&temporary, path));
+    let written = File::create(&temporary)
+        .and_then(|file| write(file, header, drive)?.sync_all())
+        .and_then(|()| std::fs::rename(&temporary, path));
     if let Err(error) = written {
         // The error that stopped the writing is the one to tell; the temporary file may not even exist.
         let _ = std::fs::remove_file(&temporary);
@@ -79,8 +81,8 @@ pub fn save(path: &Path, header: &Header, drive: &Drive) -> Result<u64, Snapshot
     std::fs::metadata(path).map(|meta| meta.len()).map_err(failed)
 }
 
-fn write(path: &Path, header: &Header, drive: &Drive) -> std::io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+fn write<W: Write>(file: W, header: &Header, drive: &Drive) -> std::io::Result<W> {
+    let mut file = BufWriter::new(file);
     file.write_all(MAGIC)?;
     file.write_all(&FORMAT.to_le_bytes())?;
     let mut stream = zstd::Encoder::new(file, 1)?;
@@ -88,8 +90,34 @@ fn write(path: &Path, header: &Header, drive: &Drive) -> std::io::Result<()> {
     let header = serde_json::to_vec(header)?;
     stream.write_all(&(header.len() as u64).to_le_bytes())?;
     stream.write_all(&header)?;
-    let stream = postcard::to_io(drive, stream).map_err(std::io::Error::other)?;
-    stream.finish()?.into_inner()?.sync_all()
+    let mut stream = Keeping { inner: stream, failed: None };
+    let written = postcard::to_io(drive, &mut stream).map(drop);
+    let failed = stream.failed.take();
+    written.map_err(|error| failed.unwrap_or_else(|| std::io::Error::other(error)))?;
+    Ok(stream.inner.finish()?.into_inner()?)
+}
+
+/// Keeps why writing failed: the serialiser tells of any failure as of a buffer that is full.
+struct Keeping<W> {
+    inner: W,
+    failed: Option<std::io::Error>,
+}
+
+impl<W: Write> Write for Keeping<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.inner.write(bytes).map_err(|error| {
+            let told = error.raw_os_error().map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error);
+            // Asked again, it is the caller's business; anything else ends the writing.
+            if error.kind() != std::io::ErrorKind::Interrupted {
+                self.failed = Some(error);
+            }
+            told
+        })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 /// Reads a snapshot for a drive of `config`.
@@ -135,4 +163,46 @@ pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Dri
     let mut drive = Drive::new(config, seed).map_err(misfit)?;
     drive.adopt(&saved).map_err(misfit)?;
     Ok((header, drive))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    /// A disk with so much room.
+    struct Small(usize);
+
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.0 == 0 {
+                return Err(Error::from(ErrorKind::StorageFull));
+            }
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_as_such_wherever_it_is_met() {
+        let config =
+            crate::config::from_text("small", "title = \"small\"\n[geometry]\nblocks_per_plane = 64\n").unwrap();
+        let mut drive = Drive::new(&config, 1).unwrap();
+        let all = crate::config::PreconditionConfig { overwrites: 1.0, ..config.precondition.clone() };
+        crate::precondition::precondition(&mut drive, &all, 1, &mut |_| true).unwrap();
+        let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
+        let mut whole = Vec::new();
+        write(&mut whole, &header, &drive).unwrap();
+        assert!(whole.len() > 100_000, "{}: too small to be written in several steps", whole.len());
+        // While the head is written, in the midst of the state, and when only its end is missing.
+        for room in [0, 4, whole.len() / 2, whole.len() - 1] {
+            let error = write(Small(room), &header, &drive).map(drop).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::StorageFull, "{room}: {error}");
+        }
+    }
 }

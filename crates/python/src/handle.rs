@@ -275,7 +275,7 @@ impl Handle {
             seed: self.seed,
             precondition: json(serde_json::to_value(&state.preconditioned))?,
         };
-        snapshot::save(path, &header, &state.drive).map_err(work::unwritten)
+        snapshot::save(path, &header, &state.drive).map_err(|error| work::unwritten(path, error))
     }
 
     fn told(&self) -> Result<Value, Failure> {

@@ -20,7 +20,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
-use std::path::Path;
+use std::path::PathBuf;
 use wordline_drive::{presets, DriveConfig};
 use wordline_settings::{keys as keys_of, KeyDoc};
 use wordline_workload::LoadFile;
@@ -182,19 +182,21 @@ fn table_names() -> Vec<&'static str> {
 
 /// Preconditions a drive and writes a snapshot.
 #[pyfunction]
-#[pyo3(signature = (drive, sets, seed, out_path, progress, policies=None))]
+#[pyo3(signature = (drive, sets, seed, out_path, shown, progress, policies=None))]
+#[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn precondition(
     py: Python<'_>,
     drive: &str,
     sets: Vec<String>,
     seed: Option<u64>,
-    out_path: &str,
+    out_path: PathBuf,
+    shown: PathBuf,
     progress: Py<PyAny>,
     policies: Option<Policies>,
 ) -> PyResult<String> {
     let guests = Guests::new(policies)?;
     let document = py
-        .detach(|| work::precondition(drive, &sets, seed, Path::new(out_path), progress, &guests))
+        .detach(|| work::precondition(drive, &sets, seed, &out_path, &shown, progress, &guests))
         .map_err(|failure| guests.own(failure))?;
     Ok(document.to_string())
 }

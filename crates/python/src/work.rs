@@ -9,6 +9,7 @@ use crate::tables;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
+use std::io::ErrorKind;
 use std::path::Path;
 use wordline_base::Time;
 use wordline_drive::config::Parts;
@@ -20,7 +21,7 @@ use wordline_drive::snapshot::{self, Header, SnapshotError};
 use wordline_drive::streams::Streams;
 use wordline_drive::timeline::Cut;
 use wordline_drive::{fio_json, Drive, DriveConfig, Fault, Judged};
-use wordline_settings::Loaded;
+use wordline_settings::{Loaded, Origin};
 use wordline_tables::Facts;
 use wordline_workload::{system_words, Load};
 
@@ -108,6 +109,9 @@ pub fn run(
     let Asked { timeline, tables, job_by_job, split } = *asked;
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets, guests)?;
+    if let Some(snapshot) = snapshot {
+        not_aged_again(&loaded, snapshot)?;
+    }
     let spec = load.spec(load_sets)?;
     fits_memory(&parts)?;
     // Opened before the drive is aged, so that a wrong load is told at once.
@@ -292,6 +296,21 @@ fn free_memory() -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
+/// A drive from a snapshot is as it was left. What its file says of preconditioning was done then; what the user says now would
+/// not be done.
+fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Failure> {
+    let asked = loaded.origins.iter().find_map(|(key, origin)| match origin {
+        Origin::Set(set) if key.starts_with("precondition.") => Some(set),
+        _ => None,
+    });
+    asked.map_or(Ok(()), |set| {
+        Err(Failure::Input(format!(
+            "--set {set}: with --from {snapshot} the drive starts as the snapshot left it and is not aged again; leave one of \
+             the two out"
+        )))
+    })
+}
+
 /// The drive at the start of the run.
 fn prepare(
     config: &DriveConfig,
@@ -324,12 +343,14 @@ fn changes(loaded: &Loaded<DriveConfig>) -> Value {
     Value::Array(list)
 }
 
-/// Preconditions a drive and writes a snapshot of it.
+/// Preconditions a drive and writes a snapshot of it to `out`; messages call that `shown`.
+#[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn precondition(
     drive: &str,
     sets: &[String],
     seed: Option<u64>,
     out: &Path,
+    shown: &Path,
     progress: Py<PyAny>,
     guests: &Guests,
 ) -> Result<Value, Failure> {
@@ -355,7 +376,7 @@ pub fn precondition(
     if done.interrupted {
         return Ok(json!({"precondition": done, "state_bytes": 0, "partial": true}));
     }
-    let bytes = snapshot::save(out, &header, &aged).map_err(unwritten)?;
+    let bytes = snapshot::save(out, &header, &aged).map_err(|error| unwritten(shown, error))?;
     Ok(json!({
         "precondition": done,
         "state_bytes": parts.derived().state_bytes,
@@ -367,12 +388,13 @@ pub fn precondition(
     }))
 }
 
-/// Why a snapshot cannot be written.
-pub fn unwritten(error: SnapshotError) -> Failure {
-    match error {
-        SnapshotError::Io { error, .. } => {
-            Failure::Run(format!("the snapshot cannot be written: {}", system_words(&error)))
-        }
-        other => Failure::input(other),
-    }
+/// Why a snapshot cannot be written to what the user calls `shown`.
+pub fn unwritten(shown: &Path, error: SnapshotError) -> Failure {
+    let SnapshotError::Io { error, .. } = error else { return Failure::input(error) };
+    let words = match error.kind() {
+        ErrorKind::NotFound => "the directory does not exist; create it first".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => system_words(&error),
+    };
+    Failure::Run(format!("{}: the snapshot cannot be written: {words}", shown.display()))
 }

@@ -141,12 +141,27 @@ fn read(path: &Path, name: &str) -> Result<String, Refusal> {
     if path.is_dir() {
         return Err(Refusal::Other("this is a directory, not a file".to_string()));
     }
+    if is_device(path) {
+        return Err(Refusal::Other("this is a device, not a file".to_string()));
+    }
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Refusal::Missing,
         ErrorKind::PermissionDenied => Refusal::Other("no permission to read this file".to_string()),
         _ => Refusal::Other(format!("cannot be read: {error}")),
     })?;
     decode(name, bytes).map_err(Refusal::Text)
+}
+
+/// Some devices never end, and none holds a configuration. A pipe may bring one.
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device() || meta.file_type().is_block_device())
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Path) -> bool {
+    false
 }
 
 fn identity(path: &Path) -> String {

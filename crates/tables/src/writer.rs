@@ -40,6 +40,12 @@ pub enum TableError {
     /// The sample or the interval cannot be.
     #[error("{0}")]
     Size(String),
+    /// Something else than a directory has its name.
+    #[error("{}: cannot write there: this is a file, and tables need a directory", path.display())]
+    NoDirectory {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file cannot be written.
     #[error("{}: cannot write there: {}", path.display(), plain(error))]
     Io {
@@ -303,6 +309,9 @@ impl Tables {
     /// # Errors
     /// When that cannot be done.
     pub fn open(directory: &Path, wanted: &Wanted) -> Result<Self, TableError> {
+        if directory.exists() && !directory.is_dir() {
+            return Err(TableError::NoDirectory { path: directory.to_owned() });
+        }
         fs::create_dir_all(directory).map_err(|error| TableError::Io { path: directory.to_owned(), error })?;
         let mut files = Files::open(directory, wanted)?;
         let (sender, receiver) = sync_channel::<Rows>(PENDING);

@@ -11,15 +11,18 @@ import click
 
 from wordline.errors import FAILED, INTERRUPTED, Trouble, tell
 from wordline.files import OutputFile
-from wordline.options import all_apart, policy_option, seed_option, set_option
+from wordline.options import Command, all_apart, policy_option, seed_option, set_option
 from wordline.saved import asked as asked_formats
 from wordline.saved import figure_options, save_figures
 
 USUAL, QUICK, STANDARD = "5s", "100ms", "60s"
 """How long a cell of a round lasts."""
 
+CAPACITIES = 4.0
+"""What each load of the tests over time writes, as in the standard."""
 
-@click.command(short_help="Test a drive as the SNIA PTS says.")
+
+@click.command(cls=Command, short_help="Test a drive as the SNIA PTS says.")
 @click.argument("drive")
 @click.option("--test", "tests", default="all", metavar="WHICH", help="Of iops,tp,lat,wsat,xsr.  [default: all]")
 @set_option
@@ -33,10 +36,8 @@ USUAL, QUICK, STANDARD = "5s", "100ms", "60s"
 @click.option(
     "--capacities",
     type=click.FloatRange(min=0.5, max=1000),
-    default=4.0,
-    show_default=True,
     metavar="X",
-    help="wsat, xsr: each load writes X times the capacity.",
+    help=f"wsat, xsr: each load writes X times the capacity.  [default: {CAPACITIES:g}]",
 )
 @click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
@@ -51,7 +52,7 @@ def pts(
     round_length: str | None,
     full: bool,
     quick: bool,
-    capacities: float,
+    capacities: float | None,
     json_name: str | None,
     report_name: str | None,
     folder: str | None,
@@ -69,6 +70,9 @@ def pts(
     from wordline.pts.bench import Device
 
     names = command.asked(tests)
+    lengths = {"--round": round_length is not None, "--full": full, "--quick": quick}
+    command.of_use([option for option, given in lengths.items() if given], names, command.OF_ROUNDS)
+    command.of_use(["--capacities"] if capacities is not None else [], names, command.OVER_TIME)
     round_s = round_seconds(round_length, full, quick)
     forms = asked_formats(formats, folder)
     wanted = {kind: name for kind, name in (("json", json_name), ("report", report_name)) if name is not None}
@@ -79,8 +83,9 @@ def pts(
             # Makes the directory: that it cannot be made is told before the tests.
             save_figures([], folder, forms)
         device = Device(drive, sets, seed, policyfile.read(policy_files))
+        times = CAPACITIES if capacities is None else capacities
         with policyfile.shown(policy_files), Progress(quiet) as progress:
-            result, failure = command.run(device, names, round_s, capacities, progress)
+            result, failure = command.run(device, names, round_s, times, progress)
         texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": lambda: page.html(result)}
 
         def write(kind: str) -> None:

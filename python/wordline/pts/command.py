@@ -12,7 +12,8 @@ from wordline.errors import Trouble, or_nearest
 from wordline.pts import matrix, rounds, series
 from wordline.pts.bench import INTERRUPTED, Bench, Device
 
-NAMES = ["iops", "tp", "lat", "wsat", "xsr"]
+OF_ROUNDS, OVER_TIME = ["iops", "tp", "lat"], ["wsat", "xsr"]
+NAMES = [*OF_ROUNDS, *OVER_TIME]
 STANDARD_ROUND_S = 60.0
 STANDARD_CAPACITIES = 4.0
 """Where write saturation ends in the standard, if a day is not over before."""
@@ -30,6 +31,15 @@ def asked(text: str) -> list[str]:
         if name not in (*NAMES, "all"):
             raise Trouble(f"--test: there is no test '{name}'; {or_nearest(name, [*NAMES, 'all'], 'tests')}")
     return NAMES if "all" in names else list(dict.fromkeys(names))
+
+
+def of_use(options: Sequence[str], names: Sequence[str], users: Sequence[str]) -> None:
+    """Options that only some tests heed need one of them.
+
+    :raises Trouble: if there is none.
+    """
+    if options and not set(users) & set(names):
+        raise Trouble(f"{options[0]} is for the tests {', '.join(users)}, and --test asks for {', '.join(names)}")
 
 
 def run(
@@ -92,7 +102,7 @@ def tests(names: Sequence[str], round_s: float, capacities: float) -> Iterator[t
 def differences(names: Sequence[str], round_s: float, capacities: float) -> list[str]:
     """In what the tests differ from the standard, in words."""
     said = []
-    if {"iops", "tp", "lat"} & set(names) and round_s != STANDARD_ROUND_S:
+    if set(OF_ROUNDS) & set(names) and round_s != STANDARD_ROUND_S:
         said.append(f"each cell of a round lasts {units.duration(round_s)} of simulated time instead of 60 s")
     if "wsat" in names:
         end = "" if capacities == STANDARD_CAPACITIES else f", and ends after {capacities:g} times the capacity"

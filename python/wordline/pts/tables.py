@@ -51,17 +51,20 @@ def sentences(one: dict[str, Any]) -> Iterator[str]:
     rounds = units.some(one["rounds"], "round")
     said = f"Steady state after {rounds}" if found["steady"] else f"No steady state after {rounds}"
     yield f"{said}, by R/W {tracked['mix']} at {tracked['block']}; queue depth {one['depth']}."
-    written = one["written_capacities"]
-    if one["random"] and found["steady"] and written < 1:
-        yield (
-            f"All rounds together wrote {units.three(written)} times the capacity: too little to say that the drive "
-            "stays like this. Give longer rounds by --round."
-        )
-    elif one["rounds"]:
-        yield f"All rounds together wrote {units.three(written)} times the capacity."
+    if one["rounds"]:
+        yield _written("All rounds together", one["written_capacities"], "Give longer rounds by --round.")
+
+
+def _written(what: str, capacities: float, remedy: str) -> str:
+    """How much was written, and a warning if that is less than the drive."""
+    text = f"{what} wrote {units.three(capacities)} times the capacity"
+    return f"{text}: too little to say that the drive stays like this. {remedy}" if capacities < 1 else f"{text}."
 
 
 def _settling(one: dict[str, Any]) -> Iterator[str]:
+    written = one["points"][-1]["capacities"] if one["phases"] else None
+    if written is not None and written < 1:
+        yield _written("Each load", written, "Give more --capacities.")
     for phase in one["phases"]:
         text = (
             f"{phase['load']}: {_value(phase['first'], one['unit'])} at first, {_value(phase['settled'], one['unit'])} "

@@ -22,6 +22,69 @@ pub struct ResultKey {
     pub unit: &'static str,
     /// Whether it keeps its name and meaning in later versions.
     pub stable: bool,
+    /// What its value is.
+    pub holds: Holds,
+    /// Whether every result of this layout has it; what joined later, or only some runs have, is not needed.
+    pub needed: bool,
+}
+
+/// What a value is, for who reads a result that another program may have touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Holds {
+    /// A `number`, a `text`, a `boolean`, an `object`, or `any` of them.
+    pub of: &'static str,
+    /// How deep it lies in lists: 0 for the value itself, 1 for a list of such values, 2 for a list of lists.
+    pub depth: u8,
+    /// Whether `null` may stand in its place; in a list, in place of an element.
+    pub null: bool,
+}
+
+impl Holds {
+    /// What the unit gives away: only what has none may be other than numbers.
+    fn of_unit(unit: &str) -> Self {
+        let (of, depth) = match unit.split(", ").next().unwrap_or_default() {
+            "object" => ("object", 0),
+            "list" if unit == "list" => ("text", 1),
+            "list" | "lists" => ("number", 1),
+            "list of lists" | "list of pairs" => ("number", 2),
+            _ => ("number", 0),
+        };
+        Self { of, depth, null: false }
+    }
+
+    /// The same of a field's kind in words.
+    fn of_kind(kind: &str) -> Self {
+        let (inner, depth) = kind.strip_prefix("array of ").map_or((kind, 0), |inner| (inner, 1));
+        let of = match inner.split(' ').next().unwrap_or_default() {
+            "integer" | "number" => "number",
+            "boolean" => "boolean",
+            "string" => "text",
+            _ => "any",
+        };
+        Self { of, depth, null: false }
+    }
+}
+
+impl ResultKey {
+    fn text(self) -> Self {
+        Self { holds: Holds { of: "text", ..self.holds }, ..self }
+    }
+
+    fn number(self) -> Self {
+        Self { holds: Holds { of: "number", ..self.holds }, ..self }
+    }
+
+    fn boolean(self) -> Self {
+        Self { holds: Holds { of: "boolean", ..self.holds }, ..self }
+    }
+
+    fn any(self) -> Self {
+        Self { holds: Holds { of: "any", ..self.holds }, ..self }
+    }
+
+    fn or_null(self) -> Self {
+        Self { holds: Holds { null: true, ..self.holds }, ..self }
+    }
 }
 
 /// Keys that belong together.
@@ -33,45 +96,59 @@ pub struct Section {
     pub about: &'static str,
     /// The keys, in the order of the document.
     pub keys: Vec<ResultKey>,
+    /// Objects among them that may be `null` as a whole.
+    pub null: &'static [&'static str],
 }
 
 fn key(key: &str, unit: &'static str, meaning: &str) -> ResultKey {
-    ResultKey { key: key.to_owned(), meaning: meaning.to_owned(), unit, stable: false }
+    ResultKey {
+        key: key.to_owned(),
+        meaning: meaning.to_owned(),
+        unit,
+        stable: false,
+        holds: Holds::of_unit(unit),
+        needed: false,
+    }
 }
 
 fn stable(name: &str, unit: &'static str, meaning: &str) -> ResultKey {
-    ResultKey { stable: true, ..key(name, unit, meaning) }
+    ResultKey { stable: true, needed: true, ..key(name, unit, meaning) }
 }
 
 /// The fields of a struct that stands in the result under `prefix`.
 fn fields<T: JsonSchema + Serialize>(prefix: &str, unit: &'static str) -> impl Iterator<Item = ResultKey> + use<T> {
     let prefix = prefix.to_owned();
     let leaves = fields_of::<T>().into_iter().filter(|field| field.kind != "table");
-    leaves.map(move |field| key(&format!("{prefix}.{}", field.key), unit, &field.doc))
+    leaves.map(move |field| ResultKey {
+        holds: Holds::of_kind(&field.kind),
+        ..key(&format!("{prefix}.{}", field.key), unit, &field.doc)
+    })
 }
 
 /// All keys, section by section.
 #[must_use]
 pub fn sections() -> Vec<Section> {
     vec![
-        Section { title: "The run", about: "", keys: run() },
-        Section { title: "What was run", about: "", keys: inputs() },
+        Section { title: "The run", about: "", keys: run(), null: &[] },
+        Section { title: "What was run", about: "", keys: inputs(), null: &["workload.trace.left_out"] },
         Section {
             title: "The drive",
             about: "Figures that follow from the configuration, as `wordline check --json` has them.",
             keys: drive(),
+            null: &[],
         },
         Section {
             title: "Preconditioning",
             about: "What was done to the drive before the run; `precondition` is `null` if nothing was.",
             keys: preconditioning(),
+            null: &["precondition"],
         },
-        Section { title: "Requests and latency", about: LATENCY, keys: latency() },
-        Section { title: "Flash, collection, wear, energy", about: "", keys: flash() },
-        Section { title: "Where the time of requests went", about: TIME_OF, keys: time_of() },
-        Section { title: "Over time", about: "", keys: over_time() },
-        Section { title: "Steady states of jobs", about: STEADY, keys: steady_state() },
-        Section { title: "Files that the run wrote", about: FILES, keys: files() },
+        Section { title: "Requests and latency", about: LATENCY, keys: latency(), null: &[] },
+        Section { title: "Flash, collection, wear, energy", about: "", keys: flash(), null: &[] },
+        Section { title: "Where the time of requests went", about: TIME_OF, keys: time_of(), null: &["time_of"] },
+        Section { title: "Over time", about: "", keys: over_time(), null: &["activity"] },
+        Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
+        Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
     ]
 }
 
@@ -92,20 +169,20 @@ const FILES: &str =
 fn run() -> Vec<ResultKey> {
     vec![
         stable("schema", "", "Version of this layout."),
-        stable("version", "", "Version of Wordline."),
+        stable("version", "", "Version of Wordline.").text(),
         stable("seed", "", "Seed of all random numbers."),
         stable(
             "digest",
             "",
             "Hash of version, configuration, load, seed, every completion and the final state of the blocks. The same inputs \
              give the same digest on every machine.",
-        ),
+        ).text(),
         key(
             "outcome",
             "",
             "Hash of every completion and the final state of the blocks alone: equal where two configurations do the very same.",
-        ),
-        stable("partial", "", "True if the run was interrupted: the figures cover what was done until then."),
+        ).text(),
+        stable("partial", "", "True if the run was interrupted: the figures cover what was done until then.").boolean(),
         stable("simulated_s", "s", "Simulated time that the figures are of: to the last completion, or to the end of a job's `runtime`."),
         key(
             "measured_from_s",
@@ -113,7 +190,7 @@ fn run() -> Vec<ResultKey> {
             "When the figures begin, from the start of the run: 0, or the end of the first job's `ramp_time`. The requests counted are \
              those that completed from then on.",
         ),
-        stable("cpu_s", "s", "CPU time of the run."),
+        stable("cpu_s", "s", "CPU time of the run.").or_null(),
         key("precondition_cpu_s", "s", "CPU time to age the drive or to read the snapshot; absent for a drive kept in Python."),
         key("earlier_runs", "runs", "How many runs the drive did before, for a drive that is kept in Python; absent elsewhere."),
     ]
@@ -126,38 +203,40 @@ fn inputs() -> Vec<ResultKey> {
             "object",
             "The drive's configuration with every default written out; its keys are those of [the reference](reference.md).",
         ),
-        key("changes[].key", "", "A key that the user set beyond what a preset says."),
-        key("changes[].value", "", "Its value."),
-        key("changes[].origin", "", "The place where it was set."),
-        key("snapshot", "", "The snapshot that the run began from; `null` without one."),
+        key("changes[].key", "", "A key that the user set beyond what a preset says.").text(),
+        key("changes[].value", "", "Its value.").any().or_null(),
+        key("changes[].origin", "", "The place where it was set.").text(),
+        key("snapshot", "", "The snapshot that the run began from; `null` without one.").text().or_null(),
         stable("workload", "object", "The load as it was opened."),
         key("workload.options", "object", "The load as it was given, with every default written out; keys of [the reference](reference.md)."),
-        key("workload.trace.file", "", "Name of the trace, without its folder."),
+        key("workload.trace.file", "", "Name of the trace, without its folder.").text(),
         key("workload.trace.files", "list", "Names of its files, if there are several."),
-        key("workload.trace.path", "", "Where it lies; `null` for a table in memory."),
-        key("workload.trace.format", "", "Its format, one of [those of traces](traces.md)."),
-        key("workload.trace.compression", "", "How it was packed: `plain`, `gzip` or `zstd`."),
-        key("workload.trace.reason", "", "Why it was taken for that."),
-        key("workload.trace.stand_in", "", "What tells that it was made from statistics; `null` of a recorded trace."),
-        key("workload.trace.scaled_from_bytes", "bytes", "End of its highest request, if addresses were scaled to the drive."),
+        key("workload.trace.path", "", "Where it lies; `null` for a table in memory.").text().or_null(),
+        key("workload.trace.format", "", "Its format, one of [those of traces](traces.md).").text(),
+        key("workload.trace.compression", "", "How it was packed: `plain`, `gzip` or `zstd`.").text(),
+        key("workload.trace.reason", "", "Why it was taken for that.").text(),
+        key("workload.trace.stand_in", "", "What tells that it was made from statistics; `null` of a recorded trace.").text().or_null(),
+        key("workload.trace.scaled_from_bytes", "bytes", "End of its highest request, if addresses were scaled to the drive.").or_null(),
     ];
     keys.extend(fields::<LeftOut>("workload.trace.left_out", ""));
     keys.extend([
-        key("workload.jobs[].name", "", "Name of a job."),
-        key("workload.jobs[].random", "", "Whether its places are random."),
+        key("workload.jobs[].name", "", "Name of a job.").text(),
+        key("workload.jobs[].random", "", "Whether its places are random.").boolean(),
         key("workload.jobs[].read_percent", "%", "Share of reads."),
-        key("workload.jobs[].other", "", "What its other requests are."),
+        key("workload.jobs[].other", "", "What its other requests are.").any().or_null(),
         key(
             "workload.jobs[].block_bytes",
             "bytes",
             "Sizes of its reads, and of its other requests: one, a range, or sizes with shares.",
-        ),
+        )
+        .any()
+        .or_null(),
         key("workload.jobs[].offset_bytes", "bytes", "Start of its region."),
         key("workload.jobs[].region_bytes", "bytes", "Size of its region."),
-        key("workload.jobs[].io_bytes", "bytes", "Most bytes that it moves; `null` without a limit."),
-        key("workload.jobs[].requests", "requests", "Most requests that it sends; `null` without a limit."),
+        key("workload.jobs[].io_bytes", "bytes", "Most bytes that it moves; `null` without a limit.").or_null(),
+        key("workload.jobs[].requests", "requests", "Most requests that it sends; `null` without a limit.").or_null(),
         key("workload.jobs[].iodepth", "requests", "Most requests that it keeps in flight."),
-        key("workload.jobs[].rate_iops", "requests/s", "Its rate; `null` if it goes as fast as it can."),
+        key("workload.jobs[].rate_iops", "requests/s", "Its rate; `null` if it goes as fast as it can.").or_null(),
         key("workload.jobs[].seed", "", "Seed of its random numbers."),
     ]);
     keys
@@ -165,15 +244,21 @@ fn inputs() -> Vec<ResultKey> {
 
 fn drive() -> Vec<ResultKey> {
     let mut keys = vec![
-        key("drive.name", "", "The preset's name, or that in the drive's file."),
-        key("drive.title", "", "The same in words."),
+        key("drive.name", "", "The preset's name, or that in the drive's file.").text(),
+        key("drive.title", "", "The same in words.").text(),
     ];
-    keys.extend(fields::<Derived>("drive", ""));
+    keys.extend(fields::<Derived>("drive", "").map(|key| {
+        let joined_later = key.key.starts_with("drive.peak_mib_s.") || key.key.starts_with("drive.state_bytes");
+        ResultKey { needed: !joined_later, ..key }
+    }));
     keys
 }
 
 fn preconditioning() -> Vec<ResultKey> {
-    fields::<Preconditioned>("precondition", "").collect()
+    let amplification = "precondition.write_amplification";
+    fields::<Preconditioned>("precondition", "")
+        .map(|key| if key.key == amplification { key.or_null() } else { key })
+        .collect()
 }
 
 fn latency() -> Vec<ResultKey> {
@@ -184,22 +269,22 @@ fn latency() -> Vec<ResultKey> {
         key("by_op.{read,write,trim,flush}.requests", "requests", "Requests completed."),
         key("by_op.{read,write,trim,flush}.bytes", "bytes", "Their bytes."),
         stable("latency_us.{all,read,write,trim}.count", "requests", "Requests in the sample."),
-        stable("latency_us.{all,read,write,trim}.{mean,min,max}", "µs", "Mean, least and largest latency."),
+        stable("latency_us.{all,read,write,trim}.{mean,min,max}", "µs", "Mean, least and largest latency.").or_null(),
         stable(
             "latency_us.{all,read,write,trim}.{p50,p90,p99,p99_9,p99_99,p99_999,p99_9999}",
             "µs",
             "Percentiles; `p99_9` is 99.9 %. Above the true value by at most `percentile_error`, and never below it.",
-        ),
+        ).or_null(),
         key(
             "latency_us.{all,read,write,trim}.{p99_99999,p99_999999,p99_9999999}",
             "µs",
             "The same up to the ninth nine, which takes a billion requests.",
-        ),
+        ).or_null(),
         key(
             "latency_us.flush.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,p99_99999,p99_999999,p99_9999999,max}",
             "µs",
             "The same of flushes.",
-        ),
+        ).or_null(),
         key("percentile_error", "0 to 1", "A percentile is above the true value by at most this share of it."),
         key("waiting_us.{mean,max}", "µs", "Waiting: of the latency, the time before a queue slot was free."),
         key("gc_affected_requests", "requests", "Requests one of whose operations waited for a die while garbage collection held it."),
@@ -217,7 +302,7 @@ fn flash() -> Vec<ResultKey> {
             "write_amplification",
             "",
             "Bytes of all pages programmed, for any reason / bytes written by the host. `null` without writes.",
-        ),
+        ).or_null(),
         stable("flash.{reads,programs}", "pages", "Pages read and programmed, for any reason."),
         stable("flash.erases", "blocks", "Blocks erased."),
         key("flash.commands", "commands", "Flash commands; a multi-plane command is one."),
@@ -244,7 +329,7 @@ fn flash() -> Vec<ResultKey> {
         key("wear.histogram.width", "erases", "Width of a bar."),
         key("wear.histogram.blocks", "list, blocks", "Blocks in each bar."),
         key("wear.planes", "list, erases", "Mean erases of the blocks of each plane."),
-        stable("energy_j", "J", "Energy of the NAND packages, from the currents of `[nand.energy]`."),
+        stable("energy_j", "J", "Energy of the NAND packages, from the currents of `[nand.energy]`.").or_null(),
     ];
     keys.extend(fields::<Energy>("energy", "J"));
     keys.extend([
@@ -293,14 +378,14 @@ fn over_time() -> Vec<ResultKey> {
             "series.{latency_mean_us,latency_p99_us,latency_max_us}",
             "list, µs",
             "Latency of the requests completed; `null` without any. The percentile is up to a quarter octave too large.",
-        ),
-        key("series.free_blocks", "list, blocks", "Erased blocks."),
+        ).or_null(),
+        key("series.free_blocks", "list, blocks", "Erased blocks.").or_null(),
         key(
             "series.write_amplification",
             "list",
             "Pages programmed / pages that the host wrote in the interval. Programs may fall into a later interval than their \
              writes, so that a value below 1 is no mistake.",
-        ),
+        ).number().or_null(),
         key(
             "activity.interval_s",
             "s",
@@ -315,22 +400,24 @@ fn over_time() -> Vec<ResultKey> {
 
 fn steady_state() -> Vec<ResultKey> {
     vec![
-        key("steady_state[].job", "", "The job."),
+        key("steady_state[].job", "", "The job.").text(),
         key(
             "steady_state[].criterion",
             "",
             "What it looks at: `iops`, `bw`, or the slope of one, `iops_slope`, `bw_slope`.",
-        ),
+        )
+        .text(),
         key("steady_state[].limit", "", "How much the values of the window may differ."),
-        key("steady_state[].limit_in_percent", "", "Whether that is a percentage of their mean."),
+        key("steady_state[].limit_in_percent", "", "Whether that is a percentage of their mean.").boolean(),
         key("steady_state[].window_s", "s", "Length of the window."),
-        key("steady_state[].attained", "", "Whether the job came to a steady state, which ends it."),
-        key("steady_state[].at_s", "s", "When; `null` if it did not."),
+        key("steady_state[].attained", "", "Whether the job came to a steady state, which ends it.").boolean(),
+        key("steady_state[].at_s", "s", "When; `null` if it did not.").or_null(),
         key(
             "steady_state[].measured",
             "",
             "By how much the values of the last window differed, in the limit's unit; `null` if no window was full.",
-        ),
+        )
+        .or_null(),
         key("steady_state[].iops", "list, requests/s", "The values of the last window: requests completed."),
         key("steady_state[].bytes_per_s", "list, bytes/s", "The same: bytes completed."),
     ]
@@ -339,19 +426,21 @@ fn steady_state() -> Vec<ResultKey> {
 fn files() -> Vec<ResultKey> {
     vec![
         key("timeline.slices", "slices", "Slices in the timeline."),
-        key("timeline.cut_s", "s", "Where it was cut; `null` if it is whole."),
-        key("timeline.cut", "", "Why: `full`, `interrupted` or `failed`."),
+        key("timeline.cut_s", "s", "Where it was cut; `null` if it is whole.").or_null(),
+        key("timeline.cut", "", "Why: `full`, `interrupted` or `failed`.").text().or_null(),
         key(
             "timeline.error",
             "",
             "Always `null` in a result that you hold: a timeline that cannot be written is an error.",
-        ),
-        key("tables.directory", "", "Where [the tables](tables.md) are."),
+        )
+        .text()
+        .or_null(),
+        key("tables.directory", "", "Where [the tables](tables.md) are.").text(),
         key("tables.wanted", "list", "Names of the tables that were asked for."),
         key("tables.sample", "requests", "One request in so many is in the table of requests."),
         key("tables.interval_s", "s", "Length of the intervals."),
-        key("tables.files[].name", "", "Name of a table."),
-        key("tables.files[].path", "", "Its file."),
+        key("tables.files[].name", "", "Name of a table.").text(),
+        key("tables.files[].path", "", "Its file.").text(),
         key("tables.files[].rows", "rows", "Its rows."),
         key("tables.files[].bytes", "bytes", "Its size."),
         key("tables.errors", "list", "Always empty in a result that you hold, for the same reason."),

@@ -1,0 +1,90 @@
+"""Results that were saved, read with care."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from wordline import _core, resultshape
+from wordline._core import InputError
+
+SCHEMA = 1
+"""The layout of results that this version reads."""
+
+PTS_NEEDED = ("version", "drive", "title", "capacity_bytes", "sets", "seed", "partial", "differences", "tests")
+"""Without these a file holds no tests of ``wordline pts``."""
+
+
+def read(name: str) -> dict[str, Any]:
+    """The result in a file that ``wordline run --json`` wrote.
+
+    :raises wordline.InputError: if the file cannot be read or holds something else.
+    """
+    result = document(name)
+    if "pts" in result:
+        raise InputError(f"{name}: these are tests of 'wordline pts'; give a result, a file of 'wordline run --json'")
+    return checked(name, result)
+
+
+def document(name: str) -> dict[str, Any]:
+    """What is in a file of results, of a run or of ``wordline pts``, whatever it is.
+
+    :raises wordline.InputError: if the file cannot be read or holds no such thing.
+    """
+    path = Path(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except IsADirectoryError:
+        raise InputError(f"{name}: this is a directory; give a result, a file of 'wordline run --json'") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: this is no text; give a result, a file of 'wordline run --json'") from None
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{name!r}: {error}") from None
+    try:
+        result = json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{name}:{error.lineno}:{error.colno}: this is no JSON: {error.msg}") from None
+    except ValueError as error:
+        raise InputError(f"{name}: this is no result: {error}") from None
+    if not isinstance(result, dict) or not {"schema", "pts"} & result.keys():
+        raise InputError(f"{name}: this is JSON, but no result (no 'schema'); give a file of 'wordline run --json'")
+    return result
+
+
+def checked(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The result of a run, if it is a whole one of the layout that this version reads.
+
+    :raises wordline.InputError: if it is not.
+    """
+    if result["schema"] != SCHEMA:
+        version = result.get("version", "of another age")
+        raise InputError(
+            f"{name}: a result of schema {json.dumps(result['schema'])}, written by Wordline {version}; "
+            f"this version reads schema {SCHEMA}"
+        )
+    problem = resultshape.problem(result)
+    if problem:
+        raise InputError(f"{name}: {problem}")
+    return result
+
+
+def checked_tests(name: str, result: dict[str, Any]) -> dict[str, Any]:
+    """What ``wordline pts`` found, if it is whole and of this version: of these no layout is kept for others.
+
+    :raises wordline.InputError: if it is not.
+    """
+    missing = [key for key in PTS_NEEDED if key not in result]
+    if missing:
+        raise InputError(f"{name}: these are no whole tests of 'wordline pts': there is no '{missing[0]}'")
+    if result["version"] != _core.version():
+        raise InputError(
+            f"{name}: tests by Wordline {result['version']}; this is {_core.version()}, and reads its own only"
+        )
+    return result
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number of a result")

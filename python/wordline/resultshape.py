@@ -1,0 +1,135 @@
+"""Whether a document is a result: each value what the list of keys says that it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import Any
+
+SHOWN = 4
+"""Missing keys that a message names."""
+
+WORDS = {"number": "a number", "text": "a text", "boolean": "true or false", "object": "an object"}
+
+
+@dataclass
+class Part:
+    """What a part of a result may be."""
+
+    keys: dict[str, Part] = field(default_factory=dict)
+    """What each key of an object holds."""
+    element: Part | None = None
+    """What each element of a list is, if it is a list of objects."""
+    holds: dict[str, Any] | None = None
+    """What the value is, if it is no object with keys of its own."""
+    null: bool = False
+    """Whether it may be ``null`` as a whole."""
+    needed: bool = False
+    """Whether it is in every result."""
+
+    def at(self, path: str) -> Part:
+        """The part below at a dotted path, made if it is not there; ``[]`` behind a name is each of its elements."""
+        part = self
+        for word in path.split("."):
+            part = part.keys.setdefault(word.removesuffix("[]"), Part())
+            if word.endswith("[]"):
+                part.element = part = part.element or Part()
+        return part
+
+
+def expanded(pattern: str) -> list[str]:
+    """``a.{b,c}`` as ``a.b`` and ``a.c``."""
+    parts = re.split(r"\{([^}]*)\}", pattern)
+    return ["".join(pick) for pick in product(*(p.split(",") if n % 2 else [p] for n, p in enumerate(parts)))]
+
+
+@cache
+def whole() -> Part:
+    """The shape of a result, from the engine's list of its keys."""
+    from wordline import _core
+
+    root = Part()
+    for section in json.loads(_core.result_keys()):
+        for key in section["keys"]:
+            for path in expanded(key["key"]):
+                part = root.at(path)
+                part.holds, part.needed = key["holds"], key["needed"]
+        for path in section["null"]:
+            root.at(path).null = True
+    return root
+
+
+def problem(result: dict[str, Any]) -> str | None:
+    """What is wrong with the first value that is not what its key says, or the first key that is missing; nothing of a
+    result as it should be. Keys that are not known are passed over: another version may have them.
+    """
+    missing = [f"'{key}'" for key in _missing(result, whole(), "")]
+    rest = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+    return next(_problems(result, whole(), ""), None) or (
+        f"this is no whole result: it has no {', '.join(missing[:SHOWN])}{rest}" if missing else None
+    )
+
+
+def _missing(value: object, part: Part, path: str) -> Iterator[str]:
+    """The keys that every result has and this one has not."""
+    for key, below in part.keys.items():
+        name = f"{path}.{key}" if path else key
+        if isinstance(value, dict) and key in value:
+            yield from _missing(value[key], below, name)
+        elif below.needed or any(_missing(None, below, name)):
+            yield name
+
+
+def _problems(value: object, part: Part, path: str) -> Iterator[str]:
+    if value is None and part.null:
+        return
+    if part.element is not None:
+        if not isinstance(value, list):
+            yield _told(path, value, "a list")
+            return
+        for n, below in enumerate(value):
+            yield from _problems(below, part.element, f"{path}[{n}]")
+    elif part.keys or (part.holds or {}).get("of") == "object":
+        if not isinstance(value, dict):
+            yield _told(path, value, WORDS["object"])
+            return
+        for key, below in value.items():
+            if key in part.keys:
+                yield from _problems(below, part.keys[key], f"{path}.{key}" if path else key)
+    elif part.holds is not None:
+        yield from _misfits(value, part.holds, part.holds["depth"], path)
+
+
+def _misfits(value: object, holds: dict[str, Any], depth: int, path: str) -> Iterator[str]:
+    """What is wrong with a value, or with the values of a list."""
+    if depth:
+        if not isinstance(value, list):
+            yield _told(path, value, "a list")
+            return
+        for n, below in enumerate(value):
+            yield from _misfits(below, holds, depth - 1, f"{path}[{n}]")
+    elif not _fits(value, holds):
+        yield _told(path, value, WORDS[holds["of"]] + (" or null" if holds["null"] else ""))
+
+
+def _fits(value: object, holds: dict[str, Any]) -> bool:
+    if value is None:
+        return bool(holds["null"])
+    match holds["of"]:
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "text":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case _:
+            return True
+
+
+def _told(path: str, value: object, wanted: str) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return f"'{path}' is {text if len(text) <= 60 else text[:60] + '…'}; it should be {wanted}"
