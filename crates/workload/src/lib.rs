@@ -48,6 +48,7 @@ pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
 pub use options::{
     Backwards, Columns, Devices, Join, Pace, PastEnd, Spread, TimeUnit, TraceOptions, Unmatched, ZeroSize,
 };
+pub use reader::columns::{column, Kind, Unclear};
 pub use reader::detect::{detect, stand_in, Detected};
 pub use reader::formats::{format_table, TraceFormat};
 pub use reader::table::{Row, RowProblem, Rows, Table};

@@ -5,6 +5,7 @@ pub(crate) mod arc;
 pub(crate) mod blkparse;
 pub(crate) mod blktrace;
 pub(crate) mod cloudphysics;
+pub(crate) mod columns;
 pub(crate) mod csv;
 pub(crate) mod detect;
 pub(crate) mod disksim;
