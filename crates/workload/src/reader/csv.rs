@@ -59,7 +59,7 @@ pub(crate) const FORMAT: Format = Format {
             HeaderError::Option(error) => error,
         })?;
         let unit = parser.units.time;
-        Ok(Opened { skip: 1, ..Opened::lines(parser, unit) })
+        Ok(Opened { skip: 1, timed: !opening.sample.says_untimed(), ..Opened::lines(parser, unit) })
     },
 };
 

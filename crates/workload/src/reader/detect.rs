@@ -4,7 +4,7 @@
 //! never guessed: the error shows what the first lines would mean in each of them.
 
 use super::formats::TraceFormat;
-use super::{csv, disksim, parquet, seconds};
+use super::{csv, disksim, parquet, seconds, UNTIMED};
 use crate::compress::{Compression, Input};
 use crate::error::{shown, LineError, Problem, WorkloadError};
 use crate::fields::{split, Separator};
@@ -108,6 +108,13 @@ impl Sample {
     /// The first line that is as it should be, or else the first: what a parser learns from a line must not come from a bad one.
     pub fn first_that(&self, fits: impl Fn(&[u8]) -> bool) -> &[u8] {
         self.lines.iter().map(Vec::as_slice).find(|line| fits(line)).unwrap_or_else(|| self.first())
+    }
+
+    /// Whether the trace says of itself that its times mean nothing.
+    pub fn says_untimed(&self) -> bool {
+        let comments = (!self.table).then(|| standin::comments(&self.bytes));
+        let told = self.note.as_deref().or(comments.as_deref());
+        told.is_some_and(|told| told.lines().any(|line| line == UNTIMED))
     }
 
     /// The file.
