@@ -41,7 +41,7 @@ mod zones;
 pub use compress::Compression;
 pub use convert::{convert, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
-pub use fio::{FioFile, FioJob, JobFileError, Place};
+pub use fio::{fio_words, FioFile, FioJob, JobFileError, Place};
 pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
