@@ -184,18 +184,31 @@ def test_mistakes_are_told_with_their_place(wordline: Run, drive: Path, tmp_path
         ("[a]\n\n  size=10t\n", ["jobs.fio:3:3: [a] size=", "beyond the drive"]),
         ("[a]\nruntime=10\n[b]\nramp_time=200d\n", ["jobs.fio:4:1: [b] ramp_time=", "106 days"]),
         ("[a]\ntime_based\n", ["jobs.fio:2:1: [a] time_based=", "needs `runtime"]),
-        ("[a]\nrandom_distribution=zipf\n", ["jobs.fio:2:1: [a] random_distribution=zipf", "zipf:theta"]),
-        ("[a]\nsteadystate=iops:2%\n", ["jobs.fio:1:1: [a] ss_dur", "must hold 1 to"]),
+        (
+            "[a]\nrw=randread\nrandom_distribution=zipf\n",
+            ["jobs.fio:3:1: [a] random_distribution=zipf", "zipf:theta"],
+        ),
+        ("[a]\nrandom_distribution=zipf:1\n", ["jobs.fio:2:1: random_distribution=zipf:1: means nothing"]),
+        ("[a]\nsteadystate=iops:2%\n", ["jobs.fio:2:1: steadystate=iops:2%: needs ss_dur"]),
+        ("[a]\nss=iops:2%\nss_dur=0\n", ["jobs.fio:3:1: [a] steadystate_duration=0: must hold 1 to"]),
+        ("[a]\nrate=1m\nrate_iops=100\n", ["jobs.fio:2:1: [a] rate=", "there is rate_iops as well"]),
+        ("[a]\nbs=4 k\n", ["jobs.fio:2:1: bs=4 k: `4 k` has a blank before `k`"]),
         ("", ["jobs.fio: no job in this file"]),
     ]:
         path.write_text(text)
         refused(wordline("run", drive, path.name), *words)
     path.write_text("[a]\nrw=read\n")
+    refused(wordline("run", drive, path.name, "other.fio"), "jobs.fio: job files cannot be joined")
     refused(wordline("run", drive, path.name, "--load-set", "b.bs=4k"), "--load-set b.bs=4k: there is no job [b]")
     refused(wordline("run", drive, path.name, "--load-set", "size=9t"), "--load-set size=9t", "beyond the drive")
     refused(wordline("run", drive, path.name, "--pace", "asap"), "this is for a trace")
     refused(wordline("run", drive, "missing.fio"), "missing.fio: no such file")
     refused(wordline("run", drive, path.name, "--json", "-", "--fio-json", "-"), "--json and --fio-json cannot both")
+
+
+def test_a_byte_order_mark_is_no_option(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    (tmp_path / "jobs.fio").write_bytes(b"\xef\xbb\xbf[a]\nnumber_ios=10\n")
+    done(wordline("run", drive, "jobs.fio", "-q"))
 
 
 def test_jobs_of_a_workload_file_have_fios_json_too(wordline: Run, drive: Path, load: Path) -> None:

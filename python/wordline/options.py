@@ -138,6 +138,8 @@ def several(first: str, more: tuple[str, ...]) -> list[str]:
     for name in (first, *more):
         if name.endswith(".toml"):
             raise Trouble(f"{name}: a workload file stands alone; only the files of a trace can be several")
+        if name.endswith(".fio"):
+            raise Trouble(f"{name}: job files cannot be joined; give one, with all jobs in it")
     return ['trace.file=""', f"trace.files={json.dumps([first, *more], ensure_ascii=False)}"]
 
 

@@ -144,7 +144,17 @@ def conversion(told: Told, output: str) -> Iterator[tuple[str, str]]:
     if told.get("marked_by"):
         yield "Marked by", told["marked_by"]
     yield "Requests", units.count(told["requests"])
+    if not told["timed"]:
+        yield "Times", untimed(told)
     yield from losses(told)
+
+
+def untimed(told: Told) -> str:
+    """What to do with a copy of a trace that has an order only."""
+    none = "NONE: the trace has no time stamps, and the copy 0 in their place; "
+    if told["says_untimed"]:
+        return none + "Wordline reads in it that only the order counts, other programs need to be told"
+    return none + "replay it with --pace asap, or all requests arrive at once"
 
 
 def losses(told: Told) -> Iterator[tuple[str, str]]:

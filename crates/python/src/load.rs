@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wordline_drive::fio_json::JobWords;
 use wordline_settings::Origin;
-use wordline_workload::{FioFile, LoadFile, Place, TraceOptions, WorkloadError};
+use wordline_workload::{fio_words, FioFile, LoadFile, Place, TraceOptions, WorkloadError};
 
 /// A load and where its parts were written.
 pub struct Spec {
@@ -194,6 +194,7 @@ impl Spec {
         let word = job.places.get(option).map_or(option, |(word, _)| word);
         let place = self.place(&written).filter(|_| self.origins.contains_key(&written));
         let place = place.or_else(|| self.place(&format!("job.{number}"))).unwrap_or_else(|| self.name.clone());
+        let problem = fio_words(problem);
         Failure::Input(format!("{place}: [{}] {word}={}: {problem}", job.title, value.trim_matches('"')))
     }
 

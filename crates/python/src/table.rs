@@ -9,7 +9,7 @@ use arrow_array::{
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema, TimeUnit as ArrowUnit};
 use wordline_base::Op;
-use wordline_workload::{Columns, Row, RowProblem, Rows, TimeUnit, TraceOptions};
+use wordline_workload::{column, Columns, Kind, Row, RowProblem, Rows, TimeUnit, TraceOptions, Unclear};
 
 /// Largest request, in bytes.
 const LARGEST: u64 = 1 << 30;
@@ -103,8 +103,8 @@ impl Layout {
             op: finder.one("op", "the operation", op.as_deref(), &["op"])?,
             offset,
             size: (at, unit(own, options.size_block_bytes, "size_block_bytes")?),
-            device: finder.maybe("device", device.as_deref(), &["device"])?,
-            fua: finder.maybe("fua", fua.as_deref(), &["fua"])?,
+            device: finder.maybe("device", "the device", device.as_deref(), &["device"])?,
+            fua: finder.maybe("fua", "force unit access", fua.as_deref(), &["fua"])?,
         })
     }
 
@@ -132,22 +132,25 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// The column that the user named for `key`, or else the first with a usual name.
-    fn maybe(&self, key: &str, named: Option<&str>, usual: &[&str]) -> Result<Option<usize>, Failure> {
-        let find = |wanted: &str| self.names.iter().position(|name| name.eq_ignore_ascii_case(wanted));
-        match named {
-            Some(name) => find(name).map(Some).ok_or_else(|| {
-                Failure::Input(format!(
+    fn find(&self, what: &str, kinds: &[Kind]) -> Result<Option<(usize, usize)>, Failure> {
+        column(&self.names, what, kinds).map_err(|unclear| {
+            Failure::Input(match unclear {
+                Unclear::Missing { key, name } => format!(
                     "trace.columns.{key} = {name:?}: no such column; the table has {}",
                     self.names.join(", ")
-                ))
-            }),
-            None => Ok(usual.iter().find_map(|name| find(name))),
-        }
+                ),
+                Unclear::Several(problem) => format!("the table is not clear: {problem}"),
+            })
+        })
+    }
+
+    /// The column that the user named for `key`, or else the one with a usual name.
+    fn maybe(&self, key: &str, what: &str, given: Option<&str>, usual: &[&str]) -> Result<Option<usize>, Failure> {
+        Ok(self.find(what, &[Kind { key, given, usual }])?.map(|(_, at)| at))
     }
 
     fn one(&self, key: &str, what: &str, named: Option<&str>, usual: &[&str]) -> Result<usize, Failure> {
-        self.maybe(key, named, usual)?.ok_or_else(|| self.missing(key, what, usual))
+        self.maybe(key, what, named, usual)?.ok_or_else(|| self.missing(key, what, usual))
     }
 
     /// A column of bytes, or one of blocks of 512 bytes, with its unit in bytes.
@@ -157,10 +160,11 @@ impl Finder<'_> {
         (bytes_key, bytes, usual): (&str, Option<&str>, &[&str]),
         (blocks_key, blocks): (&str, Option<&str>),
     ) -> Result<(usize, u64), Failure> {
-        let in_bytes = self.maybe(bytes_key, bytes, usual)?.map(|at| (at, 1));
-        let in_blocks = self.maybe(blocks_key, blocks, &[blocks_key])?.map(|at| (at, 512));
-        let blocks_only = blocks.is_some() && bytes.is_none();
-        let found = if blocks_only { in_blocks.or(in_bytes) } else { in_bytes.or(in_blocks) };
+        let kinds = [
+            Kind { key: bytes_key, given: bytes, usual },
+            Kind { key: blocks_key, given: blocks, usual: &[blocks_key] },
+        ];
+        let found = self.find(what, &kinds)?.map(|(kind, at)| (at, [1, 512][kind]));
         found.ok_or_else(|| self.missing(bytes_key, what, &[usual, &[blocks_key]].concat()))
     }
 

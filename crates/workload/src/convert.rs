@@ -21,6 +21,10 @@ pub struct Converted {
     /// What was written.
     #[serde(flatten)]
     pub written: Written,
+    /// Whether the source has time stamps. Without them the times that were written are all 0, and only the order counts.
+    pub timed: bool,
+    /// Whether the file that was written says so, which is read with it; otherwise whoever replays it has to.
+    pub says_untimed: bool,
     /// Requests of zero bytes in the source that were left out (`zero_size = "skip"`).
     pub skipped: u64,
     /// Requests of the source whose time ran backwards and was moved (`backwards = "clamp"`).
@@ -59,6 +63,11 @@ pub fn convert(
         return Err(option("trace.speed", speed, "must be above 0; 2.0 makes all times half as long").into());
     }
     let mut reader = TraceReader::open(path, options)?;
+    let timed = reader.timed();
+    if !timed {
+        writer.mark_untimed();
+    }
+    let says_untimed = !timed && writer.format().says_untimed();
     let limit = options.limit.unwrap_or(u64::MAX);
     let mut read = 0_u64;
     while writer.requests() < limit {
@@ -85,5 +94,6 @@ pub fn convert(
     }
     let detected = reader.detected().clone();
     let written = writer.finish()?;
-    Ok(Some(Converted { detected, written, skipped: reader.skipped(), clamped: reader.clamped() }))
+    let (skipped, clamped) = (reader.skipped(), reader.clamped());
+    Ok(Some(Converted { detected, written, timed, says_untimed, skipped, clamped }))
 }

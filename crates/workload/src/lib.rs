@@ -41,13 +41,14 @@ mod zones;
 pub use compress::Compression;
 pub use convert::{convert, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
-pub use fio::{FioFile, FioJob, JobFileError, Place};
+pub use fio::{fio_words, FioFile, FioJob, JobFileError, Place};
 pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
 pub use options::{
     Backwards, Columns, Devices, Join, Pace, PastEnd, Spread, TimeUnit, TraceOptions, Unmatched, ZeroSize,
 };
+pub use reader::columns::{column, Kind, Unclear};
 pub use reader::detect::{detect, stand_in, Detected};
 pub use reader::formats::{format_table, TraceFormat};
 pub use reader::table::{Row, RowProblem, Rows, Table};

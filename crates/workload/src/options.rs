@@ -221,7 +221,8 @@ pub struct TraceOptions {
     /// and blktrace files, whose processors take turns; 0 in others.
     pub sort_window: Option<u32>,
     /// Share of the lines that may be unreadable and are left out and counted, 0 to 1; 0 makes the first one an error.
-    /// The share counts over at least 10,000 lines, and over the whole trace at its end.
+    /// It is the share of the whole trace, judged at its end; before that, reading stops as soon as more are bad than it allows of
+    /// 1,000,000 lines, or of those read so far where they are more.
     pub skip_bad: f64,
     /// Keep only this device: `hm_0` (host and disk) in MSR traces, the device number or name in others. All by default.
     pub device: Option<String>,

@@ -210,3 +210,39 @@ fn options_that_make_no_sense() {
     columns.columns.time = Some("when".into());
     fails("when,op,lba,blocks\n0,R,0,8\n", columns, &["its unit is not in its name; give `time_unit`"]);
 }
+
+#[test]
+fn columns_that_could_both_be_meant_are_told() {
+    let row = "0,R,4096,8,512\n";
+    let d = TraceOptions::default;
+    for (header, wanted) in [
+        ("time_us,op,offset_bytes,lba,size_bytes", "offset_bytes and lba could both be the address"),
+        ("time_us,op,offset_bytes,offset_bytes,size_bytes", "columns 3 and 4 are both called offset_bytes"),
+        ("time_us,op,lba,blocks,size_bytes", "size_bytes and blocks could both be the size"),
+        ("time_us,op,lba,time_s,size_bytes", "time_s and time_us could both be the time"),
+        ("time_us,Op,lba,OP,size_bytes", "Op and OP could both be the operation"),
+    ] {
+        fails(format!("{header}\n{row}"), d(), &["line 1: header", wanted]);
+    }
+    let named = |key: &dyn Fn(&mut TraceOptions)| {
+        let mut options = d();
+        key(&mut options);
+        options
+    };
+    let both = format!("time_us,op,offset_bytes,lba,size_bytes\n{row}");
+    let lba = named(&|o| o.columns.lba = Some("lba".into()));
+    assert_eq!(replay(&both, lba, 1 << 20).unwrap()[0].offset, 4096);
+    let bytes = named(&|o| o.columns.offset_bytes = Some("lba".into()));
+    assert_eq!(replay(&both, bytes, 1 << 20).unwrap()[0].offset, 0, "8 bytes lie in the first sector");
+    let two = named(&|o| (o.columns.lba, o.columns.offset_bytes) = (Some("lba".into()), Some("offset_bytes".into())));
+    fails(both, two, &["`columns.offset_bytes` and `columns.lba` both name a column with the address"]);
+}
+
+#[test]
+fn a_file_without_a_header_is_told_so() {
+    let mut columns = TraceOptions::default();
+    columns.columns.time = Some("x".into());
+    fails(MSR, columns, &["line 1: header", "is a number and no name, so the file has no header", "another --format"]);
+    let csv = TraceOptions { format: Some(TraceFormat::Csv), ..TraceOptions::default() };
+    fails(MSR, csv, &["so the file has no header"]);
+}

@@ -517,7 +517,10 @@ fn a_stated_share_of_bad_lines_may_be_left_out() {
     let got = read(&content, &options(0.001)).unwrap();
     assert_eq!((got.records.len(), got.left_out.unreadable), (19_998, 2));
     fails(&content, &options(0.0), &["line 8: columns", "garbage"]);
-    fails(&content, &options(0.00012), &["line 9001: Offset `x`", "2 of 9001 lines", "skip_bad = 0.00012"]);
+    // The share is that of all 20,000 lines, wherever the bad ones stand.
+    assert_eq!(read(&content, &options(0.0001)).unwrap().left_out.unreadable, 2);
+    let more = ["line 9001: Offset `x`", "2 of 20000 lines cannot be read, more than skip_bad = 0.00009"];
+    fails(&content, &options(0.000_09), &more);
     // Damaged text is a bad line, too; it goes on behind it.
     let at = content.len() - 4;
     content[at] = 0xff;
@@ -526,4 +529,26 @@ fn a_stated_share_of_bad_lines_may_be_left_out() {
     // A short trace has few lines to share.
     let short = lines[..10].join("\n");
     fails(short, &options(0.001), &["line 8: columns", "1 of 10 lines", "skip_bad = 0.001"]);
+    // A file of something else is not read to its end.
+    let mut other = "0,web,0,Read,0,512,9\n".to_owned();
+    other.push_str(&"garbage\n".repeat(5_000));
+    fails(other, &options(0.001), &["line 1002", "1001 of 1002 lines cannot be read, more than skip_bad = 0.001 allows of 1000000"]);
+}
+
+#[test]
+fn a_bad_first_line_says_nothing_of_the_others() {
+    let lines = |separator: &str| -> String {
+        (0..2_000).map(|n| format!("{n},web,0,Read,{},512,9\n", n * 512).replace(',', separator)).collect()
+    };
+    let options = |skip_bad| TraceOptions { skip_bad, format: Some(TraceFormat::Msr), ..TraceOptions::default() };
+    for (first, separator) in [("garbage", ","), ("a,b", " "), ("\u{e9}", ",")] {
+        let content = format!("{first}\n{}", lines(separator));
+        let got = read(content.as_bytes(), &options(0.001)).unwrap();
+        assert_eq!((got.records.len(), got.left_out.unreadable), (2_000, 1), "{first}");
+        fails(content, &options(0.0), &["line 1: columns"]);
+    }
+    let damaged = [b"\xff\xfe,\n", lines(",").as_bytes()].concat();
+    let damaged = [b"x", &damaged[..]].concat();
+    assert_eq!(read(&damaged, &options(0.001)).unwrap().left_out.unreadable, 1);
+    fails(&damaged, &options(0.0), &["line 1: text", "not UTF-8"]);
 }

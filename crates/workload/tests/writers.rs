@@ -190,6 +190,16 @@ fn what_a_format_cannot_say_is_an_error_or_left_out_and_counted() {
     assert!(message.contains("covers 100 bytes from 1024") && message.contains("--round"), "{message}");
     let late = [Record { time_ps: 1 << 64, ..records[3] }];
     assert!(refused(OutputFormat::Parquet, &late).contains("213 days"));
+    // A time that neither the tools of a format nor Wordline itself could read back.
+    for format in OutputFormat::ALL {
+        let late = [Record { time_ps: u128::MAX, ..records[0] }, Record { time_ps: format.latest_ps() + 1, ..records[0] }];
+        let lenient = WriteOptions { drop: true, round: true, ..options(format) };
+        for late in late {
+            let mut writer = TraceWriter::create(Some(Scratch::new(b"").path()), "out.x", lenient.clone()).unwrap();
+            let message = writer.write(&late, &[]).expect_err("too late").to_string();
+            assert!(message.contains("out.x: request 1 comes ") && message.contains("after the first, and"), "{message}");
+        }
+    }
 
     let file = Scratch::new(b"");
     let lenient = WriteOptions { drop: true, round: true, ..options(OutputFormat::Mqsim) };
@@ -318,4 +328,58 @@ fn formats_are_chosen_by_name_or_ending() {
     assert!(choose(Some("parket"), "-").unwrap_err().contains("did you mean `parquet`"));
     let packed = TraceWriter::create(None, "x.parquet.gz", options(OutputFormat::Parquet)).err().unwrap();
     assert!(packed.to_string().contains("compressed inside"));
+}
+
+#[test]
+fn the_latest_time_of_each_format_is_read_back() {
+    for format in OutputFormat::ALL {
+        let (file, late) = (Scratch::new(b""), format.latest_ps());
+        let record = |time_ps| Record { time_ps, device: 0, offset: 0, bytes: 512, op: Op::Read, fua: false };
+        write(file.path(), "out.x", options(format), &[record(0), record(late)], &[]);
+        let given = (!matches!(format, OutputFormat::Csv | OutputFormat::Parquet)).then(|| read_as(format));
+        let (records, _) = read(file.path(), given);
+        let resolution = u128::from(format.resolution_ps());
+        assert_eq!(records[1].time_ps, late / resolution * resolution, "{format:?}");
+    }
+}
+
+#[test]
+fn a_copy_without_times_says_so_where_it_can() {
+    let list = Scratch::new("7 2 0 0\n9 1 0 1\n");
+    let options_of = |format| TraceOptions { format: Some(format), ..TraceOptions::default() };
+    for format in OutputFormat::ALL {
+        for note in [None, Some("a note".to_owned())] {
+            let copy = Scratch::new(b"");
+            let how = WriteOptions { note, ..options(format) };
+            let writer = TraceWriter::create(Some(copy.path()), "out.x", how).unwrap();
+            let arc = options_of(TraceFormat::Arc);
+            let told = convert(list.path(), &arc, (0, u128::MAX), writer, &mut |_| true).unwrap().unwrap();
+            let says = matches!(format, OutputFormat::Csv | OutputFormat::Parquet);
+            assert_eq!((told.timed, told.says_untimed), (false, says), "{format:?}");
+            let reader = TraceReader::open(copy.path(), &options_of(read_as(format))).unwrap();
+            assert_eq!(reader.timed(), !says, "{format:?}");
+            if says {
+                assert!(reader.detected().reason.contains("only the order counts"));
+                let (again, writer) = (Scratch::new(b""), |path: &Path| {
+                    TraceWriter::create(Some(path), "out.x", options(OutputFormat::Csv)).unwrap()
+                });
+                let whole = TraceOptions::default();
+                let told = convert(copy.path(), &whole, (0, u128::MAX), writer(again.path()), &mut |_| true);
+                assert!(!told.unwrap().unwrap().timed, "a copy of the copy");
+            }
+        }
+    }
+}
+
+/// The format as which a written one is read.
+fn read_as(format: OutputFormat) -> TraceFormat {
+    match format {
+        OutputFormat::Msr => TraceFormat::Msr,
+        OutputFormat::Disksim => TraceFormat::Disksim,
+        OutputFormat::Mqsim => TraceFormat::Mqsim,
+        OutputFormat::Ssdsim => TraceFormat::Ssdsim,
+        OutputFormat::Fio => TraceFormat::Fio,
+        OutputFormat::Csv => TraceFormat::Csv,
+        OutputFormat::Parquet => TraceFormat::Parquet,
+    }
 }

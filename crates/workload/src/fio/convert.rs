@@ -121,18 +121,21 @@ impl<'a> Draft<'a> {
         let Some(text) = written.value.as_deref().filter(|text| !text.is_empty()) else {
             return Err("needs a value".to_owned());
         };
+        // Numbers are read as they are written, with the blank in front.
+        let gap = if written.gap { format!(" {text}") } else { String::new() };
+        let (word, text) = (text, if written.gap { &gap[..] } else { text });
         let count = |least: u64| whole(text, base, least).map(|count| count as u32);
         let job = &mut self.job;
         match name {
-            "name" => self.title = text.to_owned(),
-            "rw" => (job.rw, job.rw_modifier) = mode(text, base)?,
+            "name" => self.title = word.to_owned(),
+            "rw" => (job.rw, job.rw_modifier) = mode(word, base)?,
             "rw_sequencer" => {
                 job.rw_sequencer =
-                    one_of(text, &[("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)])?
+                    one_of(word, &[("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)])?
             }
             "bs" => (job.bs, job.bsrange) = (Bytes(plain(text, &[','], base)?), None),
             "bsrange" => job.bsrange = Some(range(text, base)?),
-            "bssplit" => job.bssplit = Some(split(text, base)?),
+            "bssplit" => job.bssplit = Some(split(word, base)?),
             "blockalign" => {
                 job.blockalign = Some(Bytes(plain(text, &[','], base)?));
                 job.norandommap = true;
@@ -152,29 +155,29 @@ impl<'a> Draft<'a> {
             "rate" => job.rate = Some(Bytes(plain(text, &[','], base)?)),
             "rate_iops" => job.rate_iops_each = Some(plain(text, &[','], base)?),
             "rate_process" => {
-                job.rate_process = one_of(text, &[("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)])?;
+                job.rate_process = one_of(word, &[("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)])?;
             }
             "thinktime" => job.thinktime_us = time_us(text, 1)? as f64,
             "thinktime_blocks" => job.thinktime_blocks = count(1)?,
-            "random_distribution" => job.random_distribution = distribution(text, base)?,
-            "percentage_random" => every_request_random(text)?,
+            "random_distribution" => job.random_distribution = distribution(word, base)?,
+            "percentage_random" => every_request_random(word)?,
             "randseed" => job.randseed = Some(number(text, base)?),
             "runtime" => job.runtime_s = Some(seconds(text)?).filter(|&seconds| seconds > 0.0),
             "ramp_time" => job.ramp_time_s = seconds(text)?,
             "startdelay" => job.start_delay_s = seconds(text)?,
             "fsync" | "fdatasync" => job.fsync = count(0)?,
             "sync" => {
-                job.fua = one_of(text, &[("0", false), ("none", false), ("1", true), ("sync", true), ("dsync", true)])?
+                job.fua = one_of(word, &[("0", false), ("none", false), ("1", true), ("sync", true), ("dsync", true)])?
             }
-            "steadystate" => job.steadystate = Some(text.to_owned()),
+            "steadystate" => job.steadystate = Some(word.to_owned()),
             "steadystate_duration" => job.ss_dur_s = seconds(text)?,
             "steadystate_ramp_time" => job.ss_ramp_s = seconds(text)?,
             "steadystate_check_interval" => job.ss_interval_s = seconds(text)?,
-            "ioengine" => engine(text)?,
+            "ioengine" => engine(word)?,
             "filename" if text.contains(':') => {
                 return Err("names several files, and the load is for one drive".to_owned());
             }
-            "percentile_list" => self.percentiles = percentiles(text)?,
+            "percentile_list" => self.percentiles = percentiles(word)?,
             _ => {}
         }
         Ok(())
@@ -211,6 +214,10 @@ impl<'a> Draft<'a> {
                 return Err(Wrong::of(written, "is for steadystate, which is not given"));
             }
         }
+        if let (Some(written), None) = (self.last.get("steadystate"), self.last.get("steadystate_duration")) {
+            let problem = "needs ss_dur, the length of the window that it looks at; fio ignores a steadystate without it";
+            return Err(Wrong::of(written, problem));
+        }
         if self.last.contains_key("thinktime_blocks") && !self.last.contains_key("thinktime") {
             return Err(Wrong::of(self.last["thinktime_blocks"], "is for thinktime, which is not given"));
         }
@@ -220,6 +227,21 @@ impl<'a> Draft<'a> {
         }
         let places = self.places();
         Ok(FioJob { title: self.title, job: self.job, options: BTreeMap::new(), percentiles: self.percentiles, places })
+    }
+
+    /// What a job says of itself has to mean something in it. fio passes over a distribution that a sequential job has from
+    /// `[global]`, and so does this.
+    pub fn means_something(&self, own: &dyn Fn(&Written) -> bool) -> Result<(), Wrong> {
+        let Some(written) = self.last.get("random_distribution").filter(|written| own(written)) else { return Ok(()) };
+        let random = MODES.iter().find(|(_, rw)| *rw == self.job.rw).is_some_and(|(name, _)| name.starts_with("rand"));
+        if random || self.job.random_distribution == "random" {
+            return Ok(());
+        }
+        let problem = match self.last.get("rw").and_then(|rw| rw.value.as_deref()) {
+            Some(rw) => format!("means nothing in a sequential job, and this one has rw={rw}; give rw=rand{rw}, or leave it out"),
+            None => "means nothing in a sequential job, as all are without rw; give rw=randread, or leave it out".to_owned(),
+        };
+        Err(Wrong::of(written, problem))
     }
 
     /// Many requests in flight need an engine that keeps them.
@@ -248,22 +270,41 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Options of fio whose keys in a job have other names; of several for one key the first is the usual one.
+const KEYS: [(&str, &str); 13] = [
+    ("rwmixread", "rwmixread"),
+    ("rwmixwrite", "rwmixread"),
+    ("rate_iops", "rate_iops_each"),
+    ("thinktime", "thinktime_us"),
+    ("runtime", "runtime_s"),
+    ("ramp_time", "ramp_time_s"),
+    ("startdelay", "start_delay_s"),
+    ("fsync", "fsync"),
+    ("fdatasync", "fsync"),
+    ("sync", "fua"),
+    ("steadystate_duration", "ss_dur_s"),
+    ("steadystate_ramp_time", "ss_ramp_s"),
+    ("steadystate_check_interval", "ss_interval_s"),
+];
+
 /// The key of a job for an option of fio.
 fn key_of(name: &'static str) -> &'static str {
-    match name {
-        "rwmixwrite" => "rwmixread",
-        "rate_iops" => "rate_iops_each",
-        "thinktime" => "thinktime_us",
-        "runtime" => "runtime_s",
-        "ramp_time" => "ramp_time_s",
-        "startdelay" => "start_delay_s",
-        "fdatasync" => "fsync",
-        "sync" => "fua",
-        "steadystate_duration" => "ss_dur_s",
-        "steadystate_ramp_time" => "ss_ramp_s",
-        "steadystate_check_interval" => "ss_interval_s",
-        other => other,
+    KEYS.iter().find(|(option, _)| *option == name).map_or(name, |(_, key)| key)
+}
+
+/// A text about a job with its keys in fio's words.
+#[must_use]
+pub fn fio_words(text: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        out.push_str(KEYS.iter().find(|(_, key)| *key == word).map_or(word, |(option, _)| option));
+        rest = behind;
     }
+    out
 }
 
 fn whole(text: &str, base: Base, least: u64) -> Taken<u64> {

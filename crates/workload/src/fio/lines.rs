@@ -17,6 +17,8 @@ pub(crate) struct Written {
     pub name: String,
     /// What is behind the equals sign, if there is one.
     pub value: Option<String>,
+    /// Whether a blank is behind the equals sign, which makes fio misread some values.
+    pub gap: bool,
     pub place: Place,
 }
 
@@ -80,8 +82,13 @@ fn section(rest: &str, line: usize, place: Place) -> Result<Section, Wrong> {
 /// `name=value` or `name`.
 pub(crate) fn written(text: &str, place: Place) -> Written {
     match text.split_once('=') {
-        Some((name, value)) => Written { name: name.trim().to_owned(), value: Some(value.trim().to_owned()), place },
-        None => Written { name: text.to_owned(), value: None, place },
+        Some((name, value)) => Written {
+            name: name.trim().to_owned(),
+            value: Some(value.trim().to_owned()),
+            gap: value.starts_with(char::is_whitespace),
+            place,
+        },
+        None => Written { name: text.to_owned(), value: None, gap: false, place },
     }
 }
 
@@ -94,7 +101,7 @@ mod tests {
         let text = "; head\n[global]\n  bs = 4k ; tail\n\n[a b]\r\nstonewall\nname=x=y # tail\n";
         let got = sections(text).unwrap();
         assert_eq!(got.iter().map(|s| (&s.name[..], s.line)).collect::<Vec<_>>(), [("global", 2), ("a b", 5)]);
-        let bs = Written { name: "bs".into(), value: Some("4k".into()), place: Place::Line(3, 3) };
+        let bs = Written { name: "bs".into(), value: Some("4k".into()), gap: true, place: Place::Line(3, 3) };
         assert_eq!(got[0].options, [bs]);
         assert_eq!((&got[1].options[0].name[..], &got[1].options[0].value), ("stonewall", &None));
         assert_eq!(got[1].options[1].value.as_deref(), Some("x=y"));

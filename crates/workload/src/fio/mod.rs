@@ -12,6 +12,7 @@ use crate::error::{nearest, shown, WorkloadError};
 use crate::job::JobOptions;
 use crate::load::LoadFile;
 use convert::Draft;
+pub use convert::fio_words;
 pub use lines::Place;
 use lines::{sections, written, Written};
 use std::collections::BTreeMap;
@@ -102,7 +103,8 @@ impl FioFile {
             WorkloadError::JobFile(Box::new(error))
         };
         let text = String::from_utf8(bytes).map_err(|_| whole("this is not a text file; a job file was expected"))?;
-        let file = Self::parse(&text, sets).map_err(|Wrong { place, text, problem }| {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let file = Self::parse(text, sets).map_err(|Wrong { place, text, problem }| {
             let error = JobFileError { file: path.to_owned(), place: Some(place), text, problem };
             WorkloadError::JobFile(Box::new(error))
         })?;
@@ -127,7 +129,11 @@ impl FioFile {
             let forced = overrides.iter().filter(|(job, _)| job.as_deref().is_none_or(|job| job == section.name));
             let own = section.options.iter().chain(forced.map(|(_, written)| written));
             let all: Vec<&Written> = before.iter().copied().chain(own.clone()).collect();
-            let mut job = Draft::new(&section.name, section.line, &all)?.finish()?;
+            let draft = Draft::new(&section.name, section.line, &all)?;
+            let named = overrides.iter().filter(|(job, _)| job.is_some()).map(|(_, written)| written);
+            let own_words: Vec<&Written> = section.options.iter().chain(named).collect();
+            draft.means_something(&|written| own_words.iter().any(|own| std::ptr::eq(*own, written)))?;
+            let mut job = draft.finish()?;
             note(&mut job.options, own);
             let taken = |name: &str| file.jobs.iter().any(|other| other.job.name.as_deref() == Some(name));
             let name = std::iter::once(job.title.clone())

@@ -48,7 +48,7 @@ fn options_become_what_they_mean() {
     assert_eq!((got.ramp_time_s, got.start_delay_s, got.randseed), (0.5, 2.0, Some(7)));
     assert_eq!((got.stonewall, got.new_group), (true, false));
     let got =
-        job("ss=iops_slope:0.3%\nss_dur=30m\nsteadystate_ramp_time=10\nrandom_distribution=zoned_abs:60/1k:40/2mib");
+        job("rw=randread\nss=iops_slope:0.3%\nss_dur=30m\nsteadystate_ramp_time=10\nrandom_distribution=zoned_abs:60/1k:40/2mib");
     assert_eq!((got.steadystate.as_deref(), got.ss_dur_s, got.ss_ramp_s), (Some("iops_slope:0.3%"), 1800.0, 10.0));
     assert_eq!(got.random_distribution, "zoned_abs:60/1024:40/2000000");
     assert_eq!(job("bs=4k\nkb_base=1000").bs, "4000".into(), "wherever kb_base stands");
@@ -59,6 +59,9 @@ fn options_become_what_they_mean() {
     assert_eq!((job("io_size=0").io_size, job("number_ios=0").number_ios), (None, None), "0 is the default");
     assert_eq!(job("runtime=0").runtime_s, None);
     assert_eq!(jobs("[a]\npercentile_list=99.9:50\n")[0].percentiles, [50.0, 99.9]);
+    assert_eq!(jobs("[global]\nrandom_distribution=zipf:1.1\n[a]\nrw=read\n[b]\nrw=randread\n").len(), 2, "as in fio");
+    let got = job("rw = randrw\nbs = 4096\nbssplit = 4k/50:8k/50\nrwmixread = 30");
+    assert_eq!((got.rw, got.bs, got.rwmixread), (Rw::RandRw, "4096".into(), 30), "blanks that fio reads over");
     for empty in [
         "direct=1",
         "direct",
@@ -100,6 +103,17 @@ fn what_would_mean_something_else_is_refused() {
         ("rw=randreed", "did you mean `randread`?"),
         ("rw=randread:x", "the number behind the colon must be a number"),
         ("bs=4x", "`4x` `x` is no suffix"),
+        ("bs=4 k", "bs=4 k: `4 k` has a blank before `k`"),
+        ("bs = 4k", "`4k` has a blank in front"),
+        ("bs=4k, 8k", "`8k` has a blank in front"),
+        ("bssplit=4k/50: 8k/50", "`8k` has a blank in front"),
+        ("bsrange=4k - 16k", "`16k` has a blank in front"),
+        ("size = 50%", "fio takes it for 50 bytes"),
+        ("runtime=1 m", "has a blank before `m`"),
+        ("bs=0x1k", "is hexadecimal"),
+        ("rw=write\nsteadystate=iops:2%", "steadystate=iops:2%: needs ss_dur"),
+        ("random_distribution=zipf:1.1\nrw=read", "zipf:1.1: means nothing in a sequential job, and this one has rw=read"),
+        ("random_distribution=zipf:1.1", "as all are without rw"),
         ("bssplit=4k/50:x/50", "`x` must be a number"),
         ("numjobs=0", "must be 1 or more"),
         ("rwmixread=101", "must be a percentage, 0 to 100"),
@@ -193,4 +207,10 @@ fn random_files_are_read_or_refused() {
         }
     }
     assert!(read > 500 && opened > 100, "{read} {opened}");
+}
+
+#[test]
+fn messages_have_the_words_of_the_file() {
+    let text = "there is rate_iops_each as well; needs `runtime_s`, fsync and not my_runtime_s";
+    assert_eq!(fio_words(text), "there is rate_iops as well; needs `runtime`, fsync and not my_runtime_s");
 }

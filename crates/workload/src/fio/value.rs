@@ -1,7 +1,7 @@
 //! Values of options as fio reads them: numbers with suffixes, times, percentages, lists.
 //!
-//! Checked against fio 3.33. Where its documentation and its code disagree (`4ki`), or where it cuts off a fraction without a
-//! word (`1.5g` is 1 there), the value is refused with what to write instead.
+//! Checked against fio 3.33. Where its documentation and its code disagree (`4ki`), or where it cuts off a fraction or a suffix
+//! without a word (`1.5g` is 1 there, `4 k` is 4, `0x4k` is 4), the value is refused with what to write instead.
 
 /// What a suffix of bytes stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub(crate) enum Base {
     Si,
 }
 
-/// Digits, decimal or hexadecimal, and what is behind them.
-fn digits(text: &str) -> Result<(u64, &str), String> {
-    let text = text.trim();
+/// Digits, decimal or hexadecimal, and the suffix behind them. A blank counts where it stands, so the text is to be as written.
+fn digits(whole: &str) -> Result<(u64, &str), String> {
+    let text = whole.trim();
     let (body, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(body) => (body, 16),
         None => (text, 10),
@@ -36,7 +36,23 @@ fn digits(text: &str) -> Result<(u64, &str), String> {
         return Err("has a fraction, which fio would cut off; write a whole number with a smaller unit".to_owned());
     }
     let number = u64::from_str_radix(&body[..end], radix).map_err(|_| "is too large".to_owned())?;
-    Ok((number, body[end..].trim()))
+    let (rest, suffix) = (&body[end..], body[end..].trim());
+    if suffix.is_empty() {
+        return Ok((number, suffix));
+    }
+    let without = |what: &str, instead: &str| {
+        Err(format!("{what}, and fio leaves the suffix `{suffix}` out then and takes {number}; write {instead}"))
+    };
+    if rest.starts_with(char::is_whitespace) {
+        return without(&format!("has a blank before `{suffix}`"), &format!("`{number}{suffix}`"));
+    }
+    if whole.starts_with(char::is_whitespace) {
+        return without("has a blank in front", &format!("`{text}` without it"));
+    }
+    if radix == 16 {
+        return without("is hexadecimal", "the number with all its digits");
+    }
+    Ok((number, suffix))
 }
 
 /// A number with an optional suffix of bytes; counts take the same suffixes.
@@ -84,6 +100,10 @@ pub(crate) fn time_us(text: &str, default: u64) -> Result<u64, String> {
 pub(crate) fn bytes_or_percent(text: &str, base: Base) -> Result<String, String> {
     match text.trim().strip_suffix('%') {
         None => number(text, base).map(|bytes| bytes.to_string()),
+        Some(percent) if percent.trim() != percent || text.starts_with(char::is_whitespace) => {
+            let percent = percent.trim();
+            Err(format!("has a blank, with which fio takes it for {percent} bytes; write `{percent}%` without one"))
+        }
         Some(percent) => match percent.trim().parse::<u32>() {
             Ok(percent @ 1..=100) => Ok(format!("{percent}%")),
             _ => Err("must be a percentage from 1% to 100%, in whole numbers".to_owned()),
@@ -128,14 +148,15 @@ mod tests {
             ("4k", 4096, 4000),
             ("4KB", 4096, 4000),
             ("4kib", 4000, 4096),
-            ("4 kiB", 4000, 4096),
+            (" 4096 ", 4096, 4096),
+            ("4k ", 4096, 4000),
             ("1m", 1 << 20, 1_000_000),
             ("1MiB", 1_000_000, 1 << 20),
             ("2g", 2 << 30, 2_000_000_000),
             ("1T", 1 << 40, 1_000_000_000_000),
             ("1p", 1 << 50, 1_000_000_000_000_000),
             ("0x1000", 4096, 4096),
-            ("0X10k", 16_384, 16_000),
+            ("0X1000", 4096, 4096),
         ] {
             assert_eq!((number(text, Base::Old), number(text, Base::Si)), (Ok(old), Ok(si)), "{text}");
         }
@@ -148,6 +169,10 @@ mod tests {
             ("4kk", "`kk` is no suffix"),
             ("4ib", "`ib` is no suffix"),
             ("4ki", "different numbers"),
+            ("4 k", "has a blank before `k`, and fio leaves the suffix `k` out then and takes 4; write `4k`"),
+            ("4 kiB", "has a blank before `kiB`"),
+            (" 4k", "has a blank in front, and fio leaves the suffix `k` out then and takes 4; write `4k` without it"),
+            ("0x10k", "is hexadecimal, and fio leaves the suffix `k` out then and takes 16"),
             ("99999999999p", "too large"),
             ("99999999999999999999", "too large"),
             ("8*$mb_memory", "this machine"),
@@ -167,6 +192,7 @@ mod tests {
         }
         assert_eq!((time_us("7", 1), time_us("7ms", 1), time_us("7usec", 1)), (Ok(7), Ok(7_000), Ok(7)));
         assert!(time_us("1.5", 1).unwrap_err().contains("fraction"));
+        assert!(time_us("1 m", 1).unwrap_err().contains("fio leaves the suffix `m` out"));
         assert!(time_us("5min", 1).unwrap_err().contains("`min` is no unit"));
         assert!(time_us("999999999999999d", 1).unwrap_err().contains("too large"));
     }
@@ -178,5 +204,9 @@ mod tests {
         assert_eq!(plain("4k/50:1k/:32k/", &['/', ':'], Base::Old), Ok("4096/50:1024/:32768/".to_owned()));
         assert_eq!(bytes_or_percent("20%", Base::Old), Ok("20%".to_owned()));
         assert!(bytes_or_percent("110%", Base::Old).is_err() && bytes_or_percent("0%", Base::Old).is_err());
+        for text in ["20 %", " 20%"] {
+            assert!(bytes_or_percent(text, Base::Old).unwrap_err().contains("fio takes it for 20 bytes"), "{text}");
+        }
+        assert!(plain("4k, 8k", &[','], Base::Old).unwrap_err().contains("`8k` has a blank in front"));
     }
 }

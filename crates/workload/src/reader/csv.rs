@@ -4,6 +4,7 @@
 //! separator inside quotes is not supported.
 
 use super::detect::Sample;
+use super::columns::{column, Kind, Unclear};
 use super::formats::{nothing, Format, Opened, Opening, Parser};
 use super::units::Units;
 use super::words::{as_written, truth, OpWords};
@@ -11,6 +12,7 @@ use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::{nearest, option, Problem, WorkloadError};
 use crate::fields::{split, Separator, MOST};
+use crate::number::time_ps;
 use crate::options::{TimeUnit, TraceOptions};
 use wordline_base::Op;
 
@@ -57,7 +59,7 @@ pub(crate) const FORMAT: Format = Format {
             HeaderError::Option(error) => error,
         })?;
         let unit = parser.units.time;
-        Ok(Opened { skip: 1, ..Opened::lines(parser, unit) })
+        Ok(Opened { skip: 1, timed: !opening.sample.says_untimed(), ..Opened::lines(parser, unit) })
     },
 };
 
@@ -103,25 +105,70 @@ pub(crate) fn recognise(line: &[u8]) -> bool {
     header(line).is_some_and(|(_, names)| names.iter().any(known))
 }
 
-/// Finds the column of one kind: the mapped name, or else one of the usual ones.
+/// Finds the columns.
 struct Finder<'a> {
-    names: &'a [String],
+    names: Vec<&'a str>,
+    /// How the first line splits, for the message when it is no header.
+    separator: Separator,
 }
 
 impl Finder<'_> {
-    fn find(&self, key: &str, mapped: Option<&String>, usual: &str) -> Result<Option<usize>, WorkloadError> {
-        let wanted = mapped.map_or(usual, String::as_str);
-        let at = self.names.iter().position(|name| name.eq_ignore_ascii_case(wanted));
-        if at.is_none() && mapped.is_some() {
-            let near = nearest(wanted, self.names.iter().map(String::as_str));
-            let problem = format!("no such column; the header has {}{near}", self.names.join(", "));
-            return Err(option(&format!("trace.columns.{key}"), format!("{wanted:?}"), problem));
+    /// What is wrong when a name is missing because the first line holds no names at all.
+    #[cold]
+    fn no_header(&self) -> Option<Box<Problem>> {
+        let number = self.names.iter().find(|name| time_ps(name.as_bytes(), 0).is_ok())?;
+        let problem = format!(
+            "`{number}` in the first line is a number and no name, so the file has no header that names its columns, which a CSV \
+             trace and `columns` need; put one before it, with {} between the names, or read the file as what it is: by another \
+             --format, or by `pattern`",
+            self.separator.name()
+        );
+        Some(Problem::new("header", b"", problem))
+    }
+
+    fn find(&self, what: &str, kinds: &[Kind]) -> Result<Option<(usize, usize)>, HeaderError> {
+        column(&self.names, what, kinds).map_err(|unclear| match unclear {
+            Unclear::Missing { key, name } => {
+                if let Some(problem) = self.no_header() {
+                    return problem.into();
+                }
+                let near = nearest(&name, self.names.iter().copied());
+                let problem = format!("no such column; the header has {}{near}", self.names.join(", "));
+                option(&format!("trace.columns.{key}"), format!("{name:?}"), problem).into()
+            }
+            Unclear::Several(problem) => Problem::new("header", b"", problem).into(),
+        })
+    }
+
+    /// The column of one key, whose usual name is the same.
+    fn one(&self, what: &str, key: &str, given: Option<&String>) -> Result<Option<usize>, HeaderError> {
+        let kind = Kind { key, given: given.map(String::as_str), usual: &[key] };
+        Ok(self.find(what, &[kind])?.map(|(_, at)| at))
+    }
+
+    /// A column of bytes or of blocks, and its unit.
+    fn either(
+        &self,
+        what: &str,
+        bytes: (&str, &Option<String>),
+        blocks: (&str, &Option<String>),
+    ) -> Result<(usize, u64), HeaderError> {
+        let kinds = [bytes, blocks].map(|(key, given)| (key, given.as_deref(), [key]));
+        let kinds = kinds.each_ref().map(|(key, given, usual)| Kind { key, given: *given, usual });
+        match self.find(what, &kinds)? {
+            Some((kind, at)) => Ok((at, [1, 512][kind])),
+            None => {
+                let keys = format!("`columns.{}` or `columns.{}`", bytes.0, blocks.0);
+                Err(self.missing(what, &format!("{} or {}", bytes.0, blocks.0), &keys).into())
+            }
         }
-        Ok(at)
     }
 
     #[cold]
     fn missing(&self, what: &str, names: &str, keys: &str) -> Box<Problem> {
+        if let Some(problem) = self.no_header() {
+            return problem;
+        }
         let first = keys.split('`').nth(1).unwrap_or(keys);
         let problem = format!(
             "no column with {what}: it is looked for as {names}; name the right one of [{}] by {keys} in [trace], or on the \
@@ -159,19 +206,14 @@ impl Csv {
                            (at most 32)";
             return Err(Problem::new("header", b"", problem).into());
         };
-        let finder = Finder { names: &names };
+        let finder = Finder { names: names.iter().map(String::as_str).collect(), separator };
         let map = &options.columns;
         let (time, unit) = Self::time_column(&finder, options)?;
-        let op = finder.find("op", map.op.as_ref(), "op")?;
+        let op = finder.one("the operation", "op", map.op.as_ref())?;
         let op = op.ok_or_else(|| finder.missing("the operation", "op", "`columns.op`"))?;
-        let (offset, address) = Self::either(&finder, ("offset_bytes", &map.offset_bytes), ("lba", &map.lba))?
-            .ok_or_else(|| {
-                finder.missing("the address", "offset_bytes or lba", "`columns.offset_bytes` or `columns.lba`")
-            })?;
-        let (size, block) = Self::either(&finder, ("size_bytes", &map.size_bytes), ("blocks", &map.blocks))?
-            .ok_or_else(|| {
-                finder.missing("the size", "size_bytes or blocks", "`columns.size_bytes` or `columns.blocks`")
-            })?;
+        let (offset, address) =
+            finder.either("the address", ("offset_bytes", &map.offset_bytes), ("lba", &map.lba))?;
+        let (size, block) = finder.either("the size", ("size_bytes", &map.size_bytes), ("blocks", &map.blocks))?;
         let units = Units { time: unit.power(), address, size: block }.with(options)?;
         Ok(Self {
             separator,
@@ -181,40 +223,25 @@ impl Csv {
             op,
             offset,
             size,
-            device: finder.find("device", map.device.as_ref(), "device")?,
-            fua: finder.find("fua", map.fua.as_ref(), "fua")?,
+            device: finder.one("the device", "device", map.device.as_ref())?,
+            fua: finder.one("force unit access", "fua", map.fua.as_ref())?,
             words: OpWords::new(options, "a CSV trace")?,
         })
     }
 
     fn time_column(finder: &Finder, options: &TraceOptions) -> Result<(usize, TimeUnit), HeaderError> {
         let of_name = |name: &str| TIMES.iter().find(|(usual, _)| name.to_lowercase().ends_with(&usual[4..]));
-        if let Some(name) = &options.columns.time {
-            let at = finder.find("time", Some(name), "")?.expect("a mapped column is found or an error");
-            let unit = options.time_unit.or(of_name(name).map(|(_, unit)| *unit)).ok_or_else(|| {
-                option("trace.columns.time", format!("{name:?}"), "its unit is not in its name; give `time_unit`")
-            })?;
-            return Ok((at, unit));
-        }
-        for (usual, unit) in TIMES {
-            if let Some(at) = finder.find("time", None, usual)? {
-                return Ok((at, unit));
-            }
-        }
-        let keys = "`columns.time` and `time_unit`";
-        Err(finder.missing("the time", "time_s, time_ms, time_us, time_ns or time_ps", keys).into())
-    }
-
-    /// One of two columns and its unit; a mapped one wins over one with a usual name, and bytes over blocks.
-    fn either(
-        finder: &Finder,
-        bytes: (&str, &Option<String>),
-        blocks: (&str, &Option<String>),
-    ) -> Result<Option<(usize, u64)>, WorkloadError> {
-        let bytes_first = bytes.1.is_some() || blocks.1.is_none();
-        let in_bytes = finder.find(bytes.0, bytes.1.as_ref(), bytes.0)?.map(|at| (at, 1));
-        let in_blocks = finder.find(blocks.0, blocks.1.as_ref(), blocks.0)?.map(|at| (at, 512));
-        Ok(if bytes_first { in_bytes.or(in_blocks) } else { in_blocks.or(in_bytes) })
+        let given = options.columns.time.as_deref();
+        let usual = TIMES.map(|(name, _)| name);
+        let Some((_, at)) = finder.find("the time", &[Kind { key: "time", given, usual: &usual }])? else {
+            let keys = "`columns.time` and `time_unit`";
+            return Err(finder.missing("the time", "time_s, time_ms, time_us, time_ns or time_ps", keys).into());
+        };
+        let name = finder.names[at];
+        let unit = options.time_unit.or(of_name(name).map(|(_, unit)| *unit)).ok_or_else(|| {
+            option("trace.columns.time", format!("{name:?}"), "its unit is not in its name; give `time_unit`")
+        })?;
+        Ok((at, unit))
     }
 
     #[cold]

@@ -4,7 +4,7 @@
 //! never guessed: the error shows what the first lines would mean in each of them.
 
 use super::formats::TraceFormat;
-use super::{csv, disksim, parquet, seconds};
+use super::{csv, disksim, parquet, seconds, UNTIMED};
 use crate::compress::{Compression, Input};
 use crate::error::{shown, LineError, Problem, WorkloadError};
 use crate::fields::{split, Separator};
@@ -76,11 +76,18 @@ impl Sample {
         Ok(Self { path: path.to_owned(), compression, table, note, bytes, whole, lines: Vec::new(), first_number: 0 })
     }
 
-    /// Looks at its first lines, too. It is an error when the first cannot be read; further ones are left to the reader.
-    fn with_lines(mut self) -> Result<Self, WorkloadError> {
+    /// Looks at its first lines, too. It is an error when none can be read, or the first cannot and none may be bad; others are
+    /// left to the reader.
+    fn with_lines(mut self, may_be_bad: bool) -> Result<Self, WorkloadError> {
         let mut lines = Lines::open(&self.path)?;
         let mut bytes = 0;
-        if !lines.advance()? {
+        let found = loop {
+            match lines.advance() {
+                Err(WorkloadError::Line(_)) if may_be_bad && (lines.number() as usize) < SAMPLE => {}
+                other => break other?,
+            }
+        };
+        if !found {
             return Err(super::empty(&self.path, "it has no line with data"));
         }
         self.first_number = lines.number();
@@ -96,6 +103,18 @@ impl Sample {
     /// The first line.
     pub fn first(&self) -> &[u8] {
         self.lines.first().map_or(b"", Vec::as_slice)
+    }
+
+    /// The first line that is as it should be, or else the first: what a parser learns from a line must not come from a bad one.
+    pub fn first_that(&self, fits: impl Fn(&[u8]) -> bool) -> &[u8] {
+        self.lines.iter().map(Vec::as_slice).find(|line| fits(line)).unwrap_or_else(|| self.first())
+    }
+
+    /// Whether the trace says of itself that its times mean nothing.
+    pub fn says_untimed(&self) -> bool {
+        let comments = (!self.table).then(|| standin::comments(&self.bytes));
+        let told = self.note.as_deref().or(comments.as_deref());
+        told.is_some_and(|told| told.lines().any(|line| line == UNTIMED))
     }
 
     /// The file.
@@ -141,6 +160,7 @@ pub fn stand_in(path: &Path, options: &TraceOptions) -> Result<Option<String>, W
 /// The format that the options give, or else the one that is found, and the start of the file.
 pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, Sample), WorkloadError> {
     let sample = Sample::of_bytes(path)?;
+    let may_be_bad = options.skip_bad > 0.0;
     let found = |format, reason: String, sample: Sample| {
         let stand_in = standin::mark_of(path, &sample.bytes, sample.note.as_deref());
         Ok((Detected { format, compression: sample.compression, reason, stand_in }, sample))
@@ -148,7 +168,7 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
     if sample.table || options.format == Some(TraceFormat::Parquet) {
         return match options.format {
             None | Some(TraceFormat::Csv | TraceFormat::Parquet) if sample.table => {
-                found(TraceFormat::Parquet, parquet::SIGN.to_owned(), sample.with_lines()?)
+                found(TraceFormat::Parquet, parquet::SIGN.to_owned(), sample.with_lines(may_be_bad)?)
             }
             _ => {
                 let is = if sample.table { "a" } else { "no" };
@@ -163,7 +183,7 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
         (None, None) => None,
     };
     if let Some((format, reason)) = given {
-        let sample = if format.about().binary { sample } else { sample.with_lines()? };
+        let sample = if format.about().binary { sample } else { sample.with_lines(may_be_bad)? };
         return found(format, reason.to_owned(), sample);
     }
     let recognised = |sample: &Sample, binary: bool| {
@@ -173,7 +193,7 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
     if let Some((format, reason)) = recognised(&sample, true) {
         return found(format, reason, sample);
     }
-    let sample = sample.with_lines()?;
+    let sample = sample.with_lines(may_be_bad)?;
     if let Some((format, reason)) = recognised(&sample, false) {
         return found(format, reason, sample);
     }

@@ -5,6 +5,7 @@ pub(crate) mod arc;
 pub(crate) mod blkparse;
 pub(crate) mod blktrace;
 pub(crate) mod cloudphysics;
+pub(crate) mod columns;
 pub(crate) mod csv;
 pub(crate) mod detect;
 pub(crate) mod disksim;
@@ -43,6 +44,9 @@ use source::{Item, Shared};
 use std::path::{Path, PathBuf};
 use table::{Cursor, RowProblem};
 use wordline_base::Op;
+
+/// What a CSV trace says among its first comments, and a Parquet table in its metadata, when its times mean nothing.
+pub(crate) const UNTIMED: &str = "no time stamps: only the order counts";
 
 /// More devices than this are taken for a column that names something else.
 const MOST_DEVICES: usize = 10_000;

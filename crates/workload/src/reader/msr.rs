@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
             not read.",
     open: |opening: &Opening| {
         let first = opening.sample.first();
-        let parser = Msr::new(first, opening.options)?;
+        let parser = Msr::new(opening.sample.first_that(|line| recognise(line).is_some()), opening.options)?;
         let unit = parser.units.time;
         Ok(Opened { skip: usize::from(is_header(first)), ..Opened::lines(parser, unit) })
     },
@@ -80,10 +80,10 @@ fn is_header(line: &[u8]) -> bool {
 }
 
 impl Msr {
-    /// A parser for a file whose first line is `first`.
-    pub fn new(first: &[u8], options: &TraceOptions) -> Result<Self, WorkloadError> {
+    /// A parser for a file whose lines look like `line`.
+    pub fn new(line: &[u8], options: &TraceOptions) -> Result<Self, WorkloadError> {
         let units = Units { time: 5, address: 1, size: 1 }.with(options)?;
-        Ok(Self { separator: separator_of(first), units })
+        Ok(Self { separator: separator_of(line), units })
     }
 
     #[cold]
@@ -91,7 +91,7 @@ impl Msr {
         let other = separator_of(line);
         let mut problem = format!(
             "has {count} where an MSR trace has {COLUMNS} (Timestamp, Hostname, DiskNumber, Type, Offset, Size, \
-             ResponseTime), separated by {} as on the first line",
+             ResponseTime), separated by {} as the lines at its start",
             self.separator.name()
         );
         if other != self.separator {

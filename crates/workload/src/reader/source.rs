@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Most requests that a window of sorting may hold.
 const LARGEST_WINDOW: u32 = 1 << 24;
-/// Lines over which the share of bad ones counts at least.
-const SHARE_OVER: u64 = 10_000;
+/// Lines over which the share of bad ones counts at least before the end: bad ones may stand together, so that those at the
+/// start say little of the whole, and yet a file of something else is not to be read to its end.
+const SHARE_OVER: u64 = 1_000_000;
 
 /// A request and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -67,8 +68,8 @@ impl Shared {
         }
         self.unreadable += 1;
         let over = self.lines().max(SHARE_OVER);
-        if self.unreadable as f64 > self.skip_bad * over as f64 {
-            return Err(self.too_many(error));
+        if self.too_many_of(over) {
+            return Err(self.too_many(error, over));
         }
         self.last_bad = Some(error);
         Ok(())
@@ -77,20 +78,21 @@ impl Shared {
     /// At the end of the trace: whether the bad lines were too many of all.
     pub fn check_end(&mut self) -> Result<(), WorkloadError> {
         match self.last_bad.take() {
-            Some(error) if self.unreadable as f64 > self.skip_bad * self.lines() as f64 => Err(self.too_many(error)),
+            Some(error) if self.too_many_of(self.lines()) => Err(self.too_many(error, self.lines())),
             _ => Ok(()),
         }
     }
 
-    fn too_many(&self, error: WorkloadError) -> WorkloadError {
+    fn too_many_of(&self, lines: u64) -> bool {
+        self.unreadable as f64 > self.skip_bad * lines as f64
+    }
+
+    fn too_many(&self, error: WorkloadError, over: u64) -> WorkloadError {
         let WorkloadError::Line(mut line) = error else { return error };
-        line.problem = format!(
-            "{}; with it {} of {} lines cannot be read, a greater share than skip_bad = {}",
-            line.problem,
-            self.unreadable,
-            self.lines(),
-            self.skip_bad
-        );
+        let (bad, lines, share) = (self.unreadable, self.lines(), self.skip_bad);
+        let over = if over > lines { format!(" allows of {over}") } else { String::new() };
+        line.problem =
+            format!("{}; with it {bad} of {lines} lines cannot be read, more than skip_bad = {share}{over}", line.problem);
         WorkloadError::Line(line)
     }
 }

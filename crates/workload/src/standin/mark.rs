@@ -40,7 +40,7 @@ pub(crate) fn of(path: &Path, bytes: &[u8], note: Option<&str>) -> Option<String
 }
 
 /// The comments that a text begins with, without their signs.
-fn comments(bytes: &[u8]) -> String {
+pub(crate) fn comments(bytes: &[u8]) -> String {
     let lines = bytes.split(|&byte| byte == b'\n').map_while(|line| line.strip_prefix(b"# "));
     let lines: Vec<_> = lines.map(String::from_utf8_lossy).collect();
     lines.join("\n")

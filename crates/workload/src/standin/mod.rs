@@ -22,7 +22,7 @@ use crate::number::byte_count;
 use laws::{GapLaw, SizeLaw};
 pub use make::{synthesise, Measured, Synthesised};
 pub use mark::mark;
-pub(crate) use mark::of as mark_of;
+pub(crate) use mark::{comments, of as mark_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

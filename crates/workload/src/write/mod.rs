@@ -9,7 +9,7 @@ mod table;
 mod text;
 
 use crate::error::{nearest, system_words};
-use crate::reader::Record;
+use crate::reader::{Record, UNTIMED};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sink::Sink;
@@ -78,11 +78,29 @@ impl OutputFormat {
         }
     }
 
+    /// The latest time that those who read it can hold, in picoseconds: 64 bits of its units with a sign, as tools have them.
+    #[must_use]
+    pub fn latest_ps(self) -> u128 {
+        let unit = match self {
+            OutputFormat::Parquet => return u128::from(u64::MAX),
+            OutputFormat::Disksim => 1_000_000_000,
+            OutputFormat::Csv => 1_000_000,
+            other => u128::from(other.resolution_ps()),
+        };
+        i64::MAX as u128 * unit
+    }
+
     /// Whether it has a word for `op`.
     #[must_use]
     pub fn says(self, op: Op) -> bool {
         matches!(op, Op::Read | Op::Write)
             || matches!(self, OutputFormat::Fio | OutputFormat::Csv | OutputFormat::Parquet)
+    }
+
+    /// Whether a file can say of itself that its times mean nothing.
+    #[must_use]
+    pub fn says_untimed(self) -> bool {
+        matches!(self, OutputFormat::Csv | OutputFormat::Parquet)
     }
 
     /// Whether it can mark a write with force unit access.
@@ -228,6 +246,20 @@ impl TraceWriter {
         PathBuf::from(&self.name)
     }
 
+    /// The format that is written.
+    #[must_use]
+    pub fn format(&self) -> OutputFormat {
+        self.options.format
+    }
+
+    /// Says in the file, where that has a place for it, that only the order of the requests counts; before the first one.
+    pub fn mark_untimed(&mut self) {
+        match &mut self.form {
+            Form::Text(text) => text.comment(UNTIMED),
+            Form::Table(table) => table.add_note(UNTIMED),
+        }
+    }
+
     /// Requests written so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -251,8 +283,7 @@ impl TraceWriter {
                 self.written.requests += 1;
                 Ok(())
             }
-            Err(Refusal::Io(source)) => Err(WriteError::Io { file: self.name.clone(), source }),
-            Err(Refusal::Request(what)) => Err(self.cannot(what)),
+            Err(source) => Err(WriteError::Io { file: self.name.clone(), source }),
         }
     }
 
@@ -291,6 +322,9 @@ impl TraceWriter {
             record.bytes = (end - record.offset) as u32;
             self.written.rounded += 1;
         }
+        if record.time_ps > format.latest_ps() {
+            return Err(self.too_late(record.time_ps));
+        }
         let resolution = u128::from(format.resolution_ps());
         if resolution > 1 {
             let cut = record.time_ps % resolution;
@@ -298,6 +332,28 @@ impl TraceWriter {
             record.time_ps -= cut;
         }
         Ok(Some(record))
+    }
+
+    #[cold]
+    fn too_late(&self, time_ps: u128) -> WriteError {
+        let format = self.options.format;
+        let seconds = |ps: u128| ps / 1_000_000_000_000;
+        let what = match format {
+            OutputFormat::Parquet => {
+                "comes more than 213 days after the first, and a Parquet table counts picoseconds in 64 bits; write csv, or cut \
+                 the trace by --window"
+                    .to_owned()
+            }
+            _ => format!(
+                "comes {} s after the first, and times of format {} end at {} s; check --speed and the unit of the source's \
+                 times, or cut the trace by --window",
+                // The largest number stands for what no number holds.
+                if time_ps == u128::MAX { "over 10^26".to_owned() } else { seconds(time_ps).to_string() },
+                format.name(),
+                seconds(format.latest_ps())
+            ),
+        };
+        self.cannot(what)
     }
 
     #[cold]
@@ -316,17 +372,5 @@ impl TraceWriter {
         };
         self.written.devices = devices.map_err(|source| WriteError::Io { file: self.name, source })?;
         Ok(self.written)
-    }
-}
-
-/// Why a form does not take a request.
-enum Refusal {
-    Io(io::Error),
-    Request(String),
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Refusal::Io(error)
     }
 }

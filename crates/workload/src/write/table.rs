@@ -1,7 +1,6 @@
 //! A trace as a Parquet table, written row group by row group.
 
 use super::names::{Names, Style};
-use super::Refusal;
 use crate::reader::parquet::NOTE;
 use crate::reader::Record;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -74,20 +73,21 @@ impl Table {
         }
     }
 
+    /// Adds a line to what the table says of itself, before the first request.
+    pub fn add_note(&mut self, line: &str) {
+        let before = self.note.take().map_or(String::new(), |note| note + "\n");
+        self.note = Some(before + line);
+    }
+
     #[inline]
-    pub fn write(&mut self, record: &Record, devices: &[String]) -> Result<(), Refusal> {
+    pub fn write(&mut self, record: &Record, devices: &[String]) -> io::Result<()> {
         if self.names.learn(devices) {
             let new = &devices[self.devices.len()..];
             self.devices.extend(new.iter().map(|name| ByteArray::from(name.as_str())));
         }
-        let Ok(time) = u64::try_from(record.time_ps) else {
-            let what =
-                "comes more than 213 days after the first, and a Parquet table counts picoseconds in 64 bits; write \
-                        csv, or cut the trace by --window";
-            return Err(Refusal::Request(what.to_owned()));
-        };
         let columns = &mut self.columns;
-        columns.time.push(time as i64);
+        // The format's latest time has 64 bits.
+        columns.time.push(record.time_ps as u64 as i64);
         if let Some(device) = self.devices.get(record.device as usize) {
             columns.device.push(device.clone());
         }

@@ -2,7 +2,7 @@
 
 use super::names::{Names, Style};
 use super::sink::Sink;
-use super::{OutputFormat, Refusal, SECTOR};
+use super::{OutputFormat, SECTOR};
 use crate::reader::Record;
 use std::io::{self, Write};
 use wordline_base::Op;
@@ -52,11 +52,17 @@ impl Text {
             OutputFormat::Disksim | OutputFormat::Mqsim | OutputFormat::Ssdsim => Style::Number,
             OutputFormat::Fio | OutputFormat::Csv | OutputFormat::Parquet => Style::Word,
         };
-        let mut line = Vec::new();
-        if let (OutputFormat::Csv, Some(note)) = (format, note) {
-            note.lines().for_each(|text| line.extend(format!("# {text}\n").bytes()));
+        let names = Names::new(style);
+        let mut text = Self { sink, format, names, line: Vec::new(), begun: false, opened: Vec::new(), last: 0 };
+        note.into_iter().flat_map(str::lines).for_each(|line| text.comment(line));
+        text
+    }
+
+    /// A line that is no request, in front of all that are; nothing where there is no place for it.
+    pub fn comment(&mut self, text: &str) {
+        if self.format == OutputFormat::Csv {
+            self.line.extend(format!("# {text}\n").bytes());
         }
-        Self { sink, format, names: Names::new(style), line, begun: false, opened: Vec::new(), last: 0 }
     }
 
     /// What stands before the first request.
@@ -73,7 +79,7 @@ impl Text {
     }
 
     #[inline]
-    pub fn write(&mut self, record: &Record, devices: &[String]) -> Result<(), Refusal> {
+    pub fn write(&mut self, record: &Record, devices: &[String]) -> io::Result<()> {
         self.names.learn(devices);
         if !self.begun {
             self.begin();
