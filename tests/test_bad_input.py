@@ -455,3 +455,28 @@ def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: 
     for command in (("report", "r.json", "-o"), ("run", "demo", "load.toml", "--seed"), ("pts", "demo", "--round")):
         refused(wordline(*command), f"'wordline {command[0]} --help'")
     refused(wordline("trace", "info", "t.csv", "--limit"), "'wordline trace info --help'")
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        ('rw = "write"\nrwmixread = 50', ["load.toml:3:1", 'rwmixread = 50: means nothing with rw = "write"']),
+        ('rw = "read"\nrandom_distribution = "zipf:1.1"', ['means nothing with rw = "read", which is sequential']),
+        ('bs = "4k"\nbssplit = "4k/50:8k/50"', ["job.job0.bs", "there is `bssplit` as well"]),
+        ("ss_dur_s = 1.0", ["job.job0.ss_dur_s", "is for `steadystate`, which is not given"]),
+    ],
+)
+def test_a_key_without_meaning_names_the_one_that_leaves_it_so(
+    wordline: Run, drive: Path, tmp_path: Path, job: str, words: list[str]
+) -> None:
+    (tmp_path / "load.toml").write_text(f"[[job]]\n{job}\n")
+    refused(wordline("run", drive, "load.toml"), *words)
+
+
+def test_an_option_without_meaning_is_told_as_it_was_typed(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time_us,op,offset_bytes,size_bytes\n0,R,0,4096\n5,W,0,4096\n")
+    refused(wordline("run", drive, "t.csv", "--iodepth", "4"), "--iodepth 4:", "--pace asap")
+    refused(wordline("run", drive, "t.csv", "--pace", "asap", "--speed", "2"), "--speed 2:", "means nothing")
+    refused(wordline("trace", "info", "-"), "-: standard input is not read", "more than once")
+    (tmp_path / "load.toml").write_text('[[job]]\nrw = "write"\n')
+    refused(wordline("run", drive, "load.toml", "--load-set", "job.0.rwmixread=3"), "--load-set job.0.rwmixread=3")

@@ -131,7 +131,10 @@ def test_columns_and_options_are_named_as_for_files(small: Drive, trace: Path) -
             "table, row 1 (the first is 0): time: is missing",
         ),
         ({"time_us": None, "time_s": [-1.0] * 8}, "table, row 0 (the first is 0): time `-1`: must be 0 or more"),
-        ({"lba": [8] * 8}, "offset and lba could both be the address; say which column it is by `columns.offset_bytes`"),
+        (
+            {"lba": [8] * 8},
+            "offset and lba could both be the address; say which column it is by `columns.offset_bytes`",
+        ),
         ({"time_s": [0.0] * 8}, "time_s and time_us could both be the time"),
         ({"offset": [2**50] * 8}, "table, row 0 (the first is 0): offset: 1125899906842624 + 4096 bytes ends at byte"),
     ],

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PROGRAM, Run, done, parsed, refused
+from conftest import PROGRAM, ROOT, Run, done, parsed, refused
 
 Row = tuple[int, str, str, int, int]
 """Time in ps, device, operation, offset and size in bytes."""
@@ -417,3 +417,44 @@ def test_recorded_traces_come_through_every_format(
         renamed = {"devices"} if reads in ("msr", "disksim") else set()
         for key in exact.keys() - different - renamed:
             assert got[key] == exact[key], (out, key)
+
+
+def test_a_copy_without_times_is_warned_of(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.lis").write_text("7 2 0 0\n9 1 0 1\n")
+    arc = ("trace", "convert", "t.lis", "--format", "arc")
+    assert "replay it with --pace asap" in " ".join(done(wordline(*arc, "o.msr")).split())
+    assert "reads in it that only the order counts" in " ".join(done(wordline(*arc, "o.csv")).split())
+    told = parsed(done(wordline(*arc, "o.parquet", "--json")))
+    assert (told["timed"], told["says_untimed"]) == (False, True)
+    for name in ("o.csv", "o.parquet"):
+        reason = parsed(done(wordline("trace", "info", name, "--json")))["detected"]["reason"]
+        assert "only the order counts" in reason
+
+
+def test_times_that_nothing_can_hold_are_refused(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(csv_text(some_rows(1, 50)))
+    for out in ("o.csv", "o.iolog", "o.msr", "o.disksim", "o.mqsim"):
+        told = refused(wordline("trace", "convert", "t.csv", out, "--drop", "--round", "--speed", "1e-30"))
+        assert "after the first, and times of format" in told
+        assert not (tmp_path / out).exists()
+
+
+def test_the_page_names_all_that_is_told_of_a_trace(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(csv_text(some_rows(1, 50)))
+    page = (ROOT / "docs" / "trace-tools.md").read_text()
+    told = parsed(done(wordline("trace", "info", "t.csv", "--json")))
+    assert [key for key in told if f"`{key}`" not in page] == []
+
+
+def test_what_was_left_out_is_told_by_every_command(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    rows = ["0,R,0,4096", "9,R,0,4096", "7,W,0,4096", "9,R,0,0", "broken", "12,W,0,4096"]
+    (tmp_path / "t.csv").write_text("\n".join(["time_us,op,offset_bytes,size_bytes", *rows, ""]))
+    given = ("zero_size=skip", "backwards=clamp", "skip_bad=0.5")
+    sets = [word for one in given for word in ("--load-set", f"trace.{one}")]
+    for command in (("trace", "info", "t.csv"), ("trace", "convert", "t.csv", "o.csv"), ("run", drive, "t.csv")):
+        text = " ".join(done(wordline(*command, *sets)).split())
+        for words in ("1 request of zero bytes", "1 line that could not be read", "1 request whose time ran backwards"):
+            assert words in text, command
+    done(wordline("run", drive, "t.csv", *sets, "-q", "--report", "r.html"))
+    assert "Left out while the trace was read: 1 request of zero bytes." in (tmp_path / "r.html").read_text()
+    assert "Left out" not in done(wordline("run", drive, "o.csv"))

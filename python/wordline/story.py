@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -96,6 +97,24 @@ def verdict(busy: list[Part]) -> str:
     return "no part was saturated"
 
 
+def left_out(told: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """What of a trace was left out or changed while it was read, each with the word for what became of it."""
+    for key, fate, one, why in (
+        ("skipped", "Left out", "request", "of zero bytes"),
+        ("clamped", "Moved", "request", "whose time ran backwards"),
+        ("unreadable", "Left out", "line", "that could not be read"),
+        ("wrapped", "Left out", "request", "with a time stamp that wrapped"),
+    ):
+        if told.get(key):
+            yield fate, f"{units.some(told[key], one)} {why}"
+
+
+def left_out_of(result: Result) -> list[tuple[str, str]]:
+    """What was left out of the trace that a run replayed."""
+    trace = (result.get("workload") or {}).get("trace") or {}
+    return list(left_out(trace.get("left_out") or {}))
+
+
 def headline(result: Result) -> str:
     """One sentence: what ran, and for how long."""
     done = f"{units.some(result['requests'], 'request')} in {units.duration(result['simulated_s'])} of simulated time"
@@ -109,6 +128,7 @@ def paragraph(result: Result) -> list[str]:
         f"{units.duration(result['simulated_s'])} of simulated time, which is {units.short(result['iops'])} requests a "
         f"second or {units.bandwidth(result['bandwidth_mib_s'])}."
     ]
+    told += [f"{fate} while the trace was read: {text}." for fate, text in left_out_of(result)]
     told += _latency(result["latency_us"]["all"])
     told += _flash(result)
     return told

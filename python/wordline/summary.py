@@ -47,6 +47,7 @@ def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     ]
     rate = f"{units.short(result['iops'])} requests/s, {units.bandwidth(result['bandwidth_mib_s'])}"
     yield "Throughput", rate + (f"; {', '.join(moved)}" if moved else "")
+    yield from story.left_out_of(result)
     waiting = result.get("waiting_us") or {}
     if waiting.get("max"):
         yield (

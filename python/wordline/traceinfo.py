@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from wordline import units
+from wordline import story, units
 from wordline.checking import capacity
 from wordline.console import facts, grid
 
@@ -154,18 +154,10 @@ def rewrites(info: Info) -> Rows:
 
 def remarks(info: Info) -> Rows:
     """What the reader did to requests."""
-    if info.get("skipped"):
-        yield "Left out", f"{units.some(info['skipped'], 'request')} of zero bytes"
-    if info.get("clamped"):
-        yield "Moved", f"{units.some(info['clamped'], 'request')} whose time ran backwards"
-    left_out = info.get("left_out") or {}
-    for key, one, why in (
-        ("unreadable", "line", "could not be read"),
-        ("wrapped", "request", "had a time stamp that wrapped"),
-        ("ignored", "line", "are other events or no requests"),
-    ):
-        if left_out.get(key):
-            yield "Left out", f"{units.some(left_out[key], one)} that {why}"
+    told = info.get("left_out") or {}
+    yield from story.left_out(told)
+    if told.get("ignored"):
+        yield "Left out", f"{units.some(told['ignored'], 'line')} that are other events or no requests"
 
 
 def show_devices(console: Console, devices: list[Info], most: int = 20) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from wordline import jsontext, units
+from wordline import jsontext, story, units
 from wordline.errors import Trouble
 from wordline.files import OutputFile
 
@@ -168,10 +168,7 @@ def losses(told: Told) -> Iterator[tuple[str, str]]:
         yield "Marks", f"{units.some(told['unmarked'], 'request')} lost the mark of force unit access"
     if told["rounded"]:
         yield "Rounded", f"{units.some(told['rounded'], 'request')}, outwards to 512 bytes"
-    if told.get("skipped"):
-        yield "Left out", f"{units.some(told['skipped'], 'request')} of zero bytes"
-    if told.get("clamped"):
-        yield "Moved", f"{units.some(told['clamped'], 'request')} whose time ran backwards"
+    yield from story.left_out(told.get("left_out") or {})
 
 
 def comparison(told: Told, output: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wordline_drive::fio_json::JobWords;
 use wordline_settings::Origin;
-use wordline_workload::{fio_words, FioFile, LoadFile, Place, TraceOptions, WorkloadError};
+use wordline_workload::{check_meaning, fio_words, FioFile, LoadFile, Place, TraceOptions, WorkloadError};
 
 /// A load and where its parts were written.
 pub struct Spec {
@@ -48,7 +48,13 @@ impl Spec {
         let loaded = loaded.map_err(|e| Failure::Input(as_load_set(&e.to_string())))?;
         let spec = Self { file: loaded.value, name: load.to_owned(), origins: loaded.origins, fio: None };
         spec.has_trace_for(sets)?;
+        spec.means_something()?;
         Ok(spec)
+    }
+
+    /// Every key that was written has to mean something beside the others.
+    fn means_something(&self) -> Result<(), Failure> {
+        check_meaning(&self.file, &|key| self.origins.contains_key(key)).map_err(|error| self.failure(&error))
     }
 
     fn read_jobs(load: &str, sets: &[String]) -> Result<Self, Failure> {
@@ -98,7 +104,9 @@ impl Spec {
     pub fn text(name: &str, text: &str, sets: &[String]) -> Result<Self, Failure> {
         let loaded = wordline_settings::load_text::<LoadFile>(name, text, None, sets, &|_| None, &[])
             .map_err(|error| Failure::Input(as_load_set(&error.to_string())))?;
-        Ok(Self { file: loaded.value, name: name.to_owned(), origins: loaded.origins, fio: None })
+        let spec = Self { file: loaded.value, name: name.to_owned(), origins: loaded.origins, fio: None };
+        spec.means_something()?;
+        Ok(spec)
     }
 
     /// This load and another side by side.

@@ -135,10 +135,9 @@ impl Finder<'_> {
     fn find(&self, what: &str, kinds: &[Kind]) -> Result<Option<(usize, usize)>, Failure> {
         column(&self.names, what, kinds).map_err(|unclear| {
             Failure::Input(match unclear {
-                Unclear::Missing { key, name } => format!(
-                    "trace.columns.{key} = {name:?}: no such column; the table has {}",
-                    self.names.join(", ")
-                ),
+                Unclear::Missing { key, name } => {
+                    format!("trace.columns.{key} = {name:?}: no such column; the table has {}", self.names.join(", "))
+                }
                 Unclear::Several(problem) => format!("the table is not clear: {problem}"),
             })
         })

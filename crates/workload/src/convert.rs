@@ -4,7 +4,7 @@ use crate::error::{option, WorkloadError};
 use crate::info::Reading;
 use crate::options::TraceOptions;
 use crate::reader::detect::Detected;
-use crate::reader::TraceReader;
+use crate::reader::{LeftOut, TraceReader};
 use crate::write::{TraceWriter, WriteError, Written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,8 @@ pub struct Converted {
     pub skipped: u64,
     /// Requests of the source whose time ran backwards and was moved (`backwards = "clamp"`).
     pub clamped: u64,
+    /// All that of the source was left out or changed while it was read.
+    pub left_out: LeftOut,
 }
 
 /// Why a trace could not be converted.
@@ -95,5 +97,6 @@ pub fn convert(
     let detected = reader.detected().clone();
     let written = writer.finish()?;
     let (skipped, clamped) = (reader.skipped(), reader.clamped());
-    Ok(Some(Converted { detected, written, timed, says_untimed, skipped, clamped }))
+    let left_out = reader.left_out();
+    Ok(Some(Converted { detected, written, timed, says_untimed, skipped, clamped, left_out }))
 }

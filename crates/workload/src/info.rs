@@ -51,8 +51,8 @@ pub struct TraceInfo {
     pub size_bytes: [u32; 2],
     /// Seconds from the first request to the last.
     pub duration_s: f64,
-    /// Share of requests whose first byte is not the byte after the previous request on the same device, in file order, 0 to
-    /// 1. Flushes do not count.
+    /// Share of requests whose first byte is not the byte after the previous request on the same device, in the order in which
+    /// they are replayed, 0 to 1. Flushes do not count.
     pub random_share: f64,
     /// End of the highest request, in bytes: a drive has to be at least this large to hold the trace as it is.
     pub extent_bytes: u64,

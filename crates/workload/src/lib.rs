@@ -22,6 +22,7 @@ mod job;
 mod lines;
 mod load;
 mod logexp;
+mod meaning;
 mod number;
 mod options;
 mod plan;
@@ -45,6 +46,7 @@ pub use fio::{fio_words, FioFile, FioJob, JobFileError, Place};
 pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
+pub use meaning::check_meaning;
 pub use options::{
     Backwards, Columns, Devices, Join, Pace, PastEnd, Spread, TimeUnit, TraceOptions, Unmatched, ZeroSize,
 };

@@ -46,12 +46,17 @@ impl TraceStream {
         }
         let stack = options.devices == Devices::Stack;
         let scale = options.past_end == PastEnd::Scale;
+        if let Some(bytes) = options.extent_bytes.filter(|_| !scale) {
+            let problem = "is the size that `past_end = \"scale\"` scales from, and means nothing without it";
+            return Err(option("trace.extent_bytes", bytes, problem));
+        }
         let extents = match stack || (scale && options.extent_bytes.is_none()) {
             true => extents(path, options)?,
             false => Vec::new(),
         };
         let map = AddressMap::new(options.past_end, drive, &extents, stack, options.extent_bytes);
         let reader = TraceReader::open(path, options)?;
+        check_pace(options, reader.timed())?;
         Ok(Self {
             path: path.to_owned(),
             options: options.clone(),
@@ -197,6 +202,22 @@ impl TraceStream {
         let by_limit = self.options.limit.map_or(0.0, |limit| self.done as f64 / limit.max(1) as f64);
         by_file.max(by_limit).min(1.0)
     }
+}
+
+/// Checks that what is said of the pace means something at this one.
+fn check_pace(options: &TraceOptions, timed: bool) -> Result<(), WorkloadError> {
+    let stamps = options.pace == Pace::Timestamps && timed;
+    if let Some(iodepth) = options.iodepth.filter(|_| stamps) {
+        let problem = "means nothing at `pace = \"timestamps\"`, where requests are sent at their times; `pace = \"asap\"` (--pace \
+                       asap) sends them by the queue";
+        return Err(option("trace.iodepth", iodepth, problem));
+    }
+    if options.speed != 1.0 && !stamps {
+        let why =
+            if timed { "at `pace = \"asap\"`, where times do not count" } else { "in a trace without time stamps" };
+        return Err(option("trace.speed", options.speed, format!("means nothing {why}; leave it out")));
+    }
+    Ok(())
 }
 
 /// The end of the highest request of each device, found by reading the trace once.

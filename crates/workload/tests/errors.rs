@@ -3,7 +3,7 @@
 mod common;
 
 use common::{gz, replay, zst, Scratch};
-use wordline_workload::{detect, info, Backwards, TraceFormat, TraceOptions, ZeroSize};
+use wordline_workload::{detect, info, Backwards, Pace, PastEnd, TraceFormat, TraceOptions, ZeroSize};
 
 const DRIVE: u64 = 1 << 30;
 
@@ -245,4 +245,30 @@ fn a_file_without_a_header_is_told_so() {
     fails(MSR, columns, &["line 1: header", "is a number and no name, so the file has no header", "another --format"]);
     let csv = TraceOptions { format: Some(TraceFormat::Csv), ..TraceOptions::default() };
     fails(MSR, csv, &["so the file has no header"]);
+}
+
+#[test]
+fn options_that_mean_nothing_beside_others_are_told() {
+    let d = TraceOptions::default;
+    let (asap, wrap) = (Pace::Asap, PastEnd::Wrap);
+    fails(
+        MSR,
+        TraceOptions { iodepth: Some(4), ..d() },
+        &["trace.iodepth = 4: means nothing at `pace = \"timestamps\"`"],
+    );
+    fails(
+        MSR,
+        TraceOptions { pace: asap, speed: 2.0, ..d() },
+        &["trace.speed = 2: means nothing at `pace = \"asap\"`"],
+    );
+    let extent = TraceOptions { past_end: wrap, extent_bytes: Some(1 << 30), ..d() };
+    fails(MSR, extent, &["trace.extent_bytes = 1073741824: is the size that `past_end = \"scale\"`"]);
+    let list = "7 2 0 0\n";
+    fails(
+        list,
+        TraceOptions { speed: 2.0, ..options(TraceFormat::Arc) },
+        &["means nothing in a trace without time stamps"],
+    );
+    let by_queue = TraceOptions { iodepth: Some(4), ..options(TraceFormat::Arc) };
+    assert_eq!(replay(list, by_queue, DRIVE).unwrap().len(), 1, "the queue paces such a trace");
 }

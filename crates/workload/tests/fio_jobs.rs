@@ -189,7 +189,7 @@ fn a_job_that_does_not_fit_is_told_with_its_place() {
     assert!(error("[a]\nsize=1g\n").contains("reach beyond the drive"));
     assert!(error("[a]\noffset_increment=40m\nnumjobs=3\n").contains("clone 2 lies beyond the drive"));
     assert!(error("[a]\nbs=1000\n").contains("must be a multiple of 512 bytes"));
-    assert!(error("[a]\nrandom_distribution=zoned:60/10:30/20\n").contains("add up to"));
+    assert!(error("[a]\nrw=randread\nrandom_distribution=zoned:60/10:30/20\n").contains("add up to"));
     assert!(error("[a]\nrate=1m\nrate_iops=100\n").contains("as well; give one of them"));
     assert!(error("[a]\nrw=trimwrite\nbs=4k,4k,8k\n").contains("trimwrite writes what it trimmed"));
     assert!(error("[a]\niodpth=1\n").contains(":2:1: iodpth=1: no such option; did you mean `iodepth`?"));

@@ -532,7 +532,11 @@ fn a_stated_share_of_bad_lines_may_be_left_out() {
     // A file of something else is not read to its end.
     let mut other = "0,web,0,Read,0,512,9\n".to_owned();
     other.push_str(&"garbage\n".repeat(5_000));
-    fails(other, &options(0.001), &["line 1002", "1001 of 1002 lines cannot be read, more than skip_bad = 0.001 allows of 1000000"]);
+    fails(
+        other,
+        &options(0.001),
+        &["line 1002", "1001 of 1002 lines cannot be read, more than skip_bad = 0.001 allows of 1000000"],
+    );
 }
 
 #[test]

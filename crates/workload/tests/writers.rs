@@ -192,12 +192,16 @@ fn what_a_format_cannot_say_is_an_error_or_left_out_and_counted() {
     assert!(refused(OutputFormat::Parquet, &late).contains("213 days"));
     // A time that neither the tools of a format nor Wordline itself could read back.
     for format in OutputFormat::ALL {
-        let late = [Record { time_ps: u128::MAX, ..records[0] }, Record { time_ps: format.latest_ps() + 1, ..records[0] }];
+        let late =
+            [Record { time_ps: u128::MAX, ..records[0] }, Record { time_ps: format.latest_ps() + 1, ..records[0] }];
         let lenient = WriteOptions { drop: true, round: true, ..options(format) };
         for late in late {
             let mut writer = TraceWriter::create(Some(Scratch::new(b"").path()), "out.x", lenient.clone()).unwrap();
             let message = writer.write(&late, &[]).expect_err("too late").to_string();
-            assert!(message.contains("out.x: request 1 comes ") && message.contains("after the first, and"), "{message}");
+            assert!(
+                message.contains("out.x: request 1 comes ") && message.contains("after the first, and"),
+                "{message}"
+            );
         }
     }
 

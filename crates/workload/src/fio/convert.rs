@@ -215,7 +215,8 @@ impl<'a> Draft<'a> {
             }
         }
         if let (Some(written), None) = (self.last.get("steadystate"), self.last.get("steadystate_duration")) {
-            let problem = "needs ss_dur, the length of the window that it looks at; fio ignores a steadystate without it";
+            let problem =
+                "needs ss_dur, the length of the window that it looks at; fio ignores a steadystate without it";
             return Err(Wrong::of(written, problem));
         }
         if self.last.contains_key("thinktime_blocks") && !self.last.contains_key("thinktime") {
@@ -238,8 +239,12 @@ impl<'a> Draft<'a> {
             return Ok(());
         }
         let problem = match self.last.get("rw").and_then(|rw| rw.value.as_deref()) {
-            Some(rw) => format!("means nothing in a sequential job, and this one has rw={rw}; give rw=rand{rw}, or leave it out"),
-            None => "means nothing in a sequential job, as all are without rw; give rw=randread, or leave it out".to_owned(),
+            Some(rw) => format!(
+                "means nothing in a sequential job, and this one has rw={rw}; give rw=rand{rw}, or leave it out"
+            ),
+            None => {
+                "means nothing in a sequential job, as all are without rw; give rw=randread, or leave it out".to_owned()
+            }
         };
         Err(Wrong::of(written, problem))
     }

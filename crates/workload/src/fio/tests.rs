@@ -112,7 +112,10 @@ fn what_would_mean_something_else_is_refused() {
         ("runtime=1 m", "has a blank before `m`"),
         ("bs=0x1k", "is hexadecimal"),
         ("rw=write\nsteadystate=iops:2%", "steadystate=iops:2%: needs ss_dur"),
-        ("random_distribution=zipf:1.1\nrw=read", "zipf:1.1: means nothing in a sequential job, and this one has rw=read"),
+        (
+            "random_distribution=zipf:1.1\nrw=read",
+            "zipf:1.1: means nothing in a sequential job, and this one has rw=read",
+        ),
         ("random_distribution=zipf:1.1", "as all are without rw"),
         ("bssplit=4k/50:x/50", "`x` must be a number"),
         ("numjobs=0", "must be 1 or more"),

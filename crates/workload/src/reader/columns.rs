@@ -34,7 +34,8 @@ pub fn column(names: &[&str], what: &str, kinds: &[Kind]) -> Result<Option<(usiz
     let mut given = kinds.iter().enumerate().filter_map(|(at, kind)| Some((at, kind.key, kind.given?)));
     if let Some((kind, key, name)) = given.next() {
         if let Some((_, other, _)) = given.next() {
-            let both = format!("`columns.{key}` and `columns.{other}` both name a column with {what}; give one of the two");
+            let both =
+                format!("`columns.{key}` and `columns.{other}` both name a column with {what}; give one of the two");
             return Err(Unclear::Several(both));
         }
         return match places(names, name)[..] {

@@ -3,8 +3,8 @@
 //! The separator is whichever of comma, tab and semicolon the header has most of. Fields may stand in double quotes; a
 //! separator inside quotes is not supported.
 
-use super::detect::Sample;
 use super::columns::{column, Kind, Unclear};
+use super::detect::Sample;
 use super::formats::{nothing, Format, Opened, Opening, Parser};
 use super::units::Units;
 use super::words::{as_written, truth, OpWords};
@@ -211,8 +211,7 @@ impl Csv {
         let (time, unit) = Self::time_column(&finder, options)?;
         let op = finder.one("the operation", "op", map.op.as_ref())?;
         let op = op.ok_or_else(|| finder.missing("the operation", "op", "`columns.op`"))?;
-        let (offset, address) =
-            finder.either("the address", ("offset_bytes", &map.offset_bytes), ("lba", &map.lba))?;
+        let (offset, address) = finder.either("the address", ("offset_bytes", &map.offset_bytes), ("lba", &map.lba))?;
         let (size, block) = finder.either("the size", ("size_bytes", &map.size_bytes), ("blocks", &map.blocks))?;
         let units = Units { time: unit.power(), address, size: block }.with(options)?;
         Ok(Self {

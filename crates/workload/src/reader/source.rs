@@ -91,8 +91,10 @@ impl Shared {
         let WorkloadError::Line(mut line) = error else { return error };
         let (bad, lines, share) = (self.unreadable, self.lines(), self.skip_bad);
         let over = if over > lines { format!(" allows of {over}") } else { String::new() };
-        line.problem =
-            format!("{}; with it {bad} of {lines} lines cannot be read, more than skip_bad = {share}{over}", line.problem);
+        line.problem = format!(
+            "{}; with it {bad} of {lines} lines cannot be read, more than skip_bad = {share}{over}",
+            line.problem
+        );
         WorkloadError::Line(line)
     }
 }
