@@ -52,7 +52,7 @@ pub(crate) const FORMAT: Format = Format {
     takes: &["read_is", "write_is", "columns", "address_block_bytes", "size_block_bytes"],
     notes:
         "Columns are found by their usual names (`time_us`, `op`, `offset_bytes` or `lba`, `size_bytes` or `blocks`, \
-            `device`, `fua`), or named in `[trace.columns]`.",
+            `device`, `fua`), or named in `[trace.columns]`; two that could both be meant are an error.",
     open: |opening: &Opening| {
         let parser = Csv::new(opening.sample.first(), opening.options).map_err(|error| match error {
             HeaderError::Line(problem) => opening.sample.error(*problem),
