@@ -259,6 +259,8 @@ def test_limits_are_those_of_the_figures() -> None:
     assert "The channels set the pace." in told(utilisation=busy)
     trace = {"trace": {"file": "t.csv"}, "options": {"trace": {"pace": "timestamps"}}}
     assert "the load set the pace, by the times" in told(workload=trace)
+    untimed = {**trace, "trace": {"file": "t.csv", "timed": False}}
+    assert "the load sent the next request when one was done" in told(workload=untimed)
     spent = {"read": {"waiting": 5.0, "array_read": 5.0}, "write": {}}
     assert "they came in bursts" in told(workload=trace, time_of=spent)
     jobs = {"jobs": [{"name": "j", "rate_iops": None, "iodepth": 4}]}

@@ -65,6 +65,8 @@ def is_closed(result: Result) -> bool | None:
     jobs = workload.get("jobs")
     if jobs:
         return all(job.get("rate_iops") is None for job in jobs)
+    if (workload.get("trace") or {}).get("timed") is False:
+        return True
     trace = (workload.get("options") or {}).get("trace") or {}
     return {"timestamps": False, "asap": True}.get(trace.get("pace"))
 

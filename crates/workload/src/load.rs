@@ -249,6 +249,7 @@ fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadSt
         "compression": detected.compression.name(),
         "reason": detected.reason,
         "stand_in": detected.stand_in,
+        "timed": trace.timed(),
         "scaled_from_bytes": trace.extent(),
     });
     if trace.files().len() > 1 {

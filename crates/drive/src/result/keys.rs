@@ -216,6 +216,7 @@ fn inputs() -> Vec<ResultKey> {
         key("workload.trace.compression", "", "How it was packed: `plain`, `gzip` or `zstd`.").text(),
         key("workload.trace.reason", "", "Why it was taken for that.").text(),
         key("workload.trace.stand_in", "", "What tells that it was made from statistics; `null` of a recorded trace.").text().or_null(),
+        key("workload.trace.timed", "", "Whether it has time stamps; without, requests follow each other as fast as they can.").boolean(),
         key("workload.trace.scaled_from_bytes", "bytes", "End of its highest request, if addresses were scaled to the drive.").or_null(),
     ];
     keys.extend(fields::<LeftOut>("workload.trace.left_out", ""));
