@@ -207,7 +207,7 @@ def test_a_value_of_a_wrong_type_is_told_with_its_key(runs: dict[str, dict[str, 
 
 def test_null_is_told_where_it_may_not_be(runs: dict[str, dict[str, Any]]) -> None:
     run = dict(runs["jobs"])
-    for key in ("requests", "gc.collections", "drive.blocks", "latency_us", "wear.histogram.blocks", "series"):
+    for key in ("requests", "gc.collections", "drive.blocks", "latency_us", "wear.histogram.blocks", "cdf"):
         path = tuple(key.split("."))
         assert resultshape.problem(changed(run, path, None)).startswith(f"'{key}' is null; it should be ")
     for key in ("precondition", "time_of", "activity", "write_amplification", "latency_us.read.p99_99", "snapshot"):
@@ -216,7 +216,8 @@ def test_null_is_told_where_it_may_not_be(runs: dict[str, dict[str, Any]]) -> No
 
 def test_a_key_that_every_result_has_is_missed(runs: dict[str, dict[str, Any]]) -> None:
     run = dict(runs["jobs"])
-    for key in ("seed", "gc", "gc.collections", "drive.blocks", "latency_us.trim.count"):
+    parts = ("series.interval_s", "activity.interval_s", "precondition.rounds", "wear.histogram.width")
+    for key in ("seed", "gc", "gc.collections", "drive.blocks", "latency_us.trim.count", *parts):
         *path, last = key.split(".")
         below = run
         for part in path:

@@ -27,9 +27,9 @@ class Part:
     holds: dict[str, Any] | None = None
     """What the value is, if it is no object with keys of its own."""
     null: bool = False
-    """Whether it may be ``null`` as a whole."""
+    """Whether it may be ``null`` or missing as a whole."""
     needed: bool = False
-    """Whether it is in every result."""
+    """Whether it is wherever the object is that it belongs to."""
 
     def at(self, path: str) -> Part:
         """The part below at a dotted path, made if it is not there; ``[]`` behind a name is each of its elements."""
@@ -76,10 +76,16 @@ def problem(result: dict[str, Any]) -> str | None:
 
 def _missing(value: object, part: Part, path: str) -> Iterator[str]:
     """The keys that every result has and this one has not."""
+    if isinstance(value, list) and part.element is not None:
+        for n, below in enumerate(value):
+            yield from _missing(below, part.element, f"{path}[{n}]")
     for key, below in part.keys.items():
         name = f"{path}.{key}" if path else key
-        if isinstance(value, dict) and key in value:
-            yield from _missing(value[key], below, name)
+        there = value.get(key) if isinstance(value, dict) else None
+        if there is not None:
+            yield from _missing(there, below, name)
+        elif (isinstance(value, dict) and key in value) or below.null:
+            continue
         elif below.needed or any(_missing(None, below, name)):
             yield name
 

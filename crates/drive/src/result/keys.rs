@@ -24,7 +24,8 @@ pub struct ResultKey {
     pub stable: bool,
     /// What its value is.
     pub holds: Holds,
-    /// Whether every result of this layout has it; what joined later, or only some runs have, is not needed.
+    /// Whether it is in every result of this layout that has the object it belongs to; what joined later, or only some runs have,
+    /// is not needed.
     pub needed: bool,
 }
 
@@ -82,6 +83,10 @@ impl ResultKey {
         Self { holds: Holds { of: "any", ..self.holds }, ..self }
     }
 
+    fn needed(self) -> Self {
+        Self { needed: true, ..self }
+    }
+
     fn or_null(self) -> Self {
         Self { holds: Holds { null: true, ..self.holds }, ..self }
     }
@@ -96,7 +101,7 @@ pub struct Section {
     pub about: &'static str,
     /// The keys, in the order of the document.
     pub keys: Vec<ResultKey>,
-    /// Objects among them that may be `null` as a whole.
+    /// Objects among them that may be `null` or missing as a whole.
     pub null: &'static [&'static str],
 }
 
@@ -130,7 +135,7 @@ fn fields<T: JsonSchema + Serialize>(prefix: &str, unit: &'static str) -> impl I
 pub fn sections() -> Vec<Section> {
     vec![
         Section { title: "The run", about: "", keys: run(), null: &[] },
-        Section { title: "What was run", about: "", keys: inputs(), null: &["workload.trace.left_out"] },
+        Section { title: "What was run", about: "", keys: inputs(), null: &["changes", "workload.trace.left_out"] },
         Section {
             title: "The drive",
             about: "Figures that follow from the configuration, as `wordline check --json` has them.",
@@ -144,9 +149,14 @@ pub fn sections() -> Vec<Section> {
             null: &["precondition"],
         },
         Section { title: "Requests and latency", about: LATENCY, keys: latency(), null: &[] },
-        Section { title: "Flash, collection, wear, energy", about: "", keys: flash(), null: &[] },
-        Section { title: "Where the time of requests went", about: TIME_OF, keys: time_of(), null: &["time_of"] },
-        Section { title: "Over time", about: "", keys: over_time(), null: &["activity"] },
+        Section { title: "Flash, collection, wear, energy", about: "", keys: flash(), null: &["wear.histogram"] },
+        Section {
+            title: "Where the time of requests went",
+            about: TIME_OF,
+            keys: time_of(),
+            null: &["time_of", "time_of.series"],
+        },
+        Section { title: "Over time", about: "", keys: over_time(), null: &["activity", "series"] },
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
     ]
@@ -203,9 +213,9 @@ fn inputs() -> Vec<ResultKey> {
             "object",
             "The drive's configuration with every default written out; its keys are those of [the reference](reference.md).",
         ),
-        key("changes[].key", "", "A key that the user set beyond what a preset says.").text(),
-        key("changes[].value", "", "Its value.").any().or_null(),
-        key("changes[].origin", "", "The place where it was set.").text(),
+        key("changes[].key", "", "A key that the user set beyond what a preset says.").needed().text(),
+        key("changes[].value", "", "Its value.").needed().any().or_null(),
+        key("changes[].origin", "", "The place where it was set.").needed().text(),
         key("snapshot", "", "The snapshot that the run began from; `null` without one.").text().or_null(),
         stable("workload", "object", "The load as it was opened."),
         key("workload.options", "object", "The load as it was given, with every default written out; keys of [the reference](reference.md)."),
@@ -259,6 +269,7 @@ fn preconditioning() -> Vec<ResultKey> {
     let amplification = "precondition.write_amplification";
     fields::<Preconditioned>("precondition", "")
         .map(|key| if key.key == amplification { key.or_null() } else { key })
+        .map(|key| if key.key == "precondition.interrupted" { key } else { key.needed() })
         .collect()
 }
 
@@ -326,9 +337,9 @@ fn flash() -> Vec<ResultKey> {
         key("gc.moved_units", "mapping units", "The same in mapping units."),
         key("free_blocks", "blocks", "Erased blocks at the end."),
         stable("wear.{mean,max,stddev}", "erases", "Erases of a block since the drive was new, over all blocks."),
-        key("wear.histogram.first", "erases", "Blocks by their erases, in at most 64 bars: fewest erases of the first bar."),
-        key("wear.histogram.width", "erases", "Width of a bar."),
-        key("wear.histogram.blocks", "list, blocks", "Blocks in each bar."),
+        key("wear.histogram.first", "erases", "Blocks by their erases, in at most 64 bars: fewest erases of the first bar.").needed(),
+        key("wear.histogram.width", "erases", "Width of a bar.").needed(),
+        key("wear.histogram.blocks", "list, blocks", "Blocks in each bar.").needed(),
         key("wear.planes", "list, erases", "Mean erases of the blocks of each plane."),
         stable("energy_j", "J", "Energy of the NAND packages, from the currents of `[nand.energy]`.").or_null(),
     ];
@@ -362,7 +373,9 @@ fn time_of() -> Vec<ResultKey> {
             key(&format!("time_of.{{read,write}}.{name}"), "s", &format!("{meaning}."))
         })
         .collect();
-    keys.push(key("time_of.series.interval_s", "s", "Length of the intervals of the lists below, at most 128."));
+    keys.push(
+        key("time_of.series.interval_s", "s", "Length of the intervals of the lists below, at most 128.").needed(),
+    );
     let names = Part::ALL.map(|(_, name, _)| name).join(",");
     let meaning = "For each part that occurs, that of the requests that ended in each interval.";
     keys.push(key(&format!("time_of.series.{{read,write}}.{{{names}}}"), "lists, s", meaning));
@@ -371,7 +384,7 @@ fn time_of() -> Vec<ResultKey> {
 
 fn over_time() -> Vec<ResultKey> {
     vec![
-        key("series.interval_s", "s", "Length of the intervals of the lists below."),
+        key("series.interval_s", "s", "Length of the intervals of the lists below.").needed(),
         key("series.start_s", "list, s", "Start of each interval."),
         key("series.{read_iops,write_iops}", "list, requests/s", "Requests completed."),
         key("series.{read_mib_s,write_mib_s}", "list, MiB/s", "Bytes completed."),
@@ -391,7 +404,7 @@ fn over_time() -> Vec<ResultKey> {
             "activity.interval_s",
             "s",
             "Length of the intervals of the lists below: at most 256, and fewer if there are many dies.",
-        ),
+        ).needed(),
         key("activity.end_s", "s", "Where the last interval ends: a drive may work on after its last completion."),
         key("activity.channels", "list of lists, 0 to 1", "For each channel, the share of each interval in which its bus was in use."),
         key("activity.dies", "list of lists, 0 to 1", "For each die, the share in which its cells and registers were at work."),
