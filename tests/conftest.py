@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,25 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = os.environ.get("WORDLINE_BROWSER") or next((path for name in NAMES if (path := shutil.which(name))), None)
 LONG = os.environ.get("WORDLINE_LONG") == "1"
 
-# A shell that runs the tests in the background makes them and their children deaf to Ctrl-C.
+# A shell that runs the tests in the background makes them and their children deaf to Ctrl-C, and nohup to a hang-up.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 BUNDLED = ROOT / "traces" / "pgbench-ext4.csv.zst"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@contextmanager
+def started(command: list[str | Path], **options: Any) -> Iterator[subprocess.Popen[str]]:  # noqa: ANN401
+    """A process that is gone afterwards, however the test ends: one that heeds no signal would keep it waiting."""
+    with subprocess.Popen(command, text=True, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
 
 SMALL_DRIVE = """\
 name = "small"

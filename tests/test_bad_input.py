@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import BUNDLED, PROGRAM, SMALL_DRIVE, TRACE_ROWS, Run, done, parsed, refused, trace_text
+from conftest import BUNDLED, PROGRAM, SMALL_DRIVE, TRACE_ROWS, Run, done, parsed, refused, started, trace_text
 
 
 @pytest.mark.parametrize(
@@ -300,8 +300,7 @@ def interrupted(
     *arguments: str | Path, cwd: Path, after: float, number: signal.Signals = signal.SIGINT
 ) -> subprocess.CompletedProcess[str]:
     """A command that gets Ctrl-C, or another signal, when it has run for a while."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([PROGRAM, *arguments], cwd=cwd, **pipes) as process:
+    with started([PROGRAM, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         wait_for_engine(process.pid)
         time.sleep(after)
         assert process.poll() is None, "it has ended before it could be interrupted"
@@ -361,7 +360,7 @@ def test_other_signals_keep_what_was_done_too(drive: Path, tmp_path: Path, numbe
 
 def test_a_terminal_that_hangs_up_twice_is_heeded_once(tmp_path: Path) -> None:
     command = [PROGRAM, "precondition", "demo", *ENDLESS, "-o", "aged.snap"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with started(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         wait_for_engine(process.pid)
         time.sleep(0.5)
         for _ in range(20):
@@ -377,7 +376,7 @@ def test_a_signal_that_is_ignored_on_purpose_stays_so(tmp_path: Path) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     command = [PROGRAM, "precondition", "demo", *ENDLESS, "-o", "aged.snap"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, preexec_fn=nohup) as process:
+    with started(command, cwd=tmp_path, stderr=subprocess.PIPE, preexec_fn=nohup) as process:
         wait_for_engine(process.pid)
         process.send_signal(signal.SIGHUP)
         time.sleep(1)

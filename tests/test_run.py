@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import BUNDLED, PROGRAM, TRACE_ROWS, Run, done, parsed, refused, trace_text
+from conftest import BUNDLED, PROGRAM, TRACE_ROWS, Run, done, parsed, refused, started, trace_text
 
 PERCENTILES = ["p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "p99_9999"]
 
@@ -186,7 +186,7 @@ def test_an_interrupt_keeps_what_was_done(drive: Path, tmp_path: Path) -> None:
     load = tmp_path / "endless.toml"
     load.write_text('[[job]]\nrw = "randrw"\nbs = "16k"\niodepth = 8\ntime_based = true\nruntime_s = 1_000_000\n')
     command = [PROGRAM, "run", drive, load, "--json", "part.json", "--report", "part.html"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         time.sleep(1.5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

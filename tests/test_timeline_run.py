@@ -12,7 +12,7 @@ import polars
 import pytest
 import traceprocessor
 import wordline as package
-from conftest import BUNDLED, PROGRAM, Run, done, parsed, refused, trace_text
+from conftest import BUNDLED, PROGRAM, Run, done, parsed, refused, started, trace_text
 from test_timeline import ORDER
 from traceprocessor import TraceProcessor
 from wordline import policyfile
@@ -239,8 +239,7 @@ def test_an_interrupt_leaves_a_marked_timeline(drive: Path, tmp_path: Path) -> N
     load = tmp_path / "endless.toml"
     load.write_text('[[job]]\nrw = "randread"\nbs = "16k"\niodepth = 1\ntime_based = true\nruntime_s = 1_000_000\n')
     command = [PROGRAM, "run", drive, load, "--quiet", "--timeline", "part.pftrace", "--window", "..1000s"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+    with started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         for _ in range(500):
             time.sleep(0.01)
             parts = list(tmp_path.glob(".part.pftrace.*"))
