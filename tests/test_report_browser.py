@@ -80,7 +80,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     command("run", "small.toml", "load.toml", "-q", "--json", "other.json", "--set", "buffer.policy=none")
     command("compare", "one.json", "other.json", "-q", "--report", "comparison.html")
     command("pts", "small.toml", "-q", "--round", "20ms", "--capacities", "0.5", "--report", "pts.html")
-    return {name: folder / f"{name}.html" for name in PAGES}
+    (folder / "sparse.csv").write_text(
+        "time_us,op,offset_bytes,size_bytes\n" + "".join(f"{n * n * 20_000},R,{n * 16384},4096\n" for n in range(20))
+    )
+    command("run", "small.toml", "sparse.csv", "-q", "--report", "sparse.html")
+    return {name: folder / f"{name}.html" for name in (*PAGES, "sparse")}
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +179,19 @@ def test_dragging_in_one_figure_zooms_all(opened: Any, name: str, width: int) ->
     page.get_by_role("button", name="Whole run").click()
     assert output(page).startswith("The whole run")
     assert not any(spans(page))
+
+
+def test_what_stands_alone_is_a_dot_and_stays_one(opened: Any) -> None:  # noqa: ANN401
+    page = opened("sparse")
+    dots = """() => [...document.querySelectorAll("g.data use")].filter((dot) => dot.checkVisibility())
+      .map((dot) => dot.getBoundingClientRect()).map((box) => [box.width, box.height])"""
+    before = page.evaluate(dots)
+    assert len(before) >= 20
+    assert all(2 < wide < 10 and wide == pytest.approx(tall, rel=0.1) for wide, tall in before)
+    for _ in range(3):
+        page.get_by_role("button", name="Zoom in").click()
+    assert all(spans(page))
+    assert page.evaluate(dots) == [pytest.approx(box, rel=0.1) for box in before]
 
 
 def test_the_keyboard_zooms_too(opened: Any) -> None:  # noqa: ANN401

@@ -266,7 +266,9 @@ def legend(axes: Axes, entries: int) -> None:
 def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) -> None:  # noqa: ANN401
     """A line with gaps where there is no value, and dots where a value stands alone."""
     values = [math.nan if v is None else v for v in y]
-    axes.plot(x, values, marker="." if len(values) < 3 else None, gid="data", **how)
+    known = [False, *(not math.isnan(v) for v in values), False]
+    alone = [at for at in range(len(values)) if known[at : at + 3] == [False, True, False]]
+    axes.plot(x, values, marker="." if alone else None, markevery=alone or None, gid="data", **how)
 
 
 def heat(axes: Axes, rows: Sequence[Sequence[float]], interval_s: float, colour: str) -> None:

@@ -77,6 +77,12 @@
       for (const layer of axis.layers) {
         if (isWhole) layer.removeAttribute("transform");
         else layer.setAttribute("transform", `translate(${axis.x0 - start * scale} 0) scale(${scale} 1)`);
+        // Dots stay round.
+        for (const dot of layer.querySelectorAll("use")) {
+          const x = dot.getAttribute("x");
+          if (isWhole) dot.removeAttribute("transform");
+          else dot.setAttribute("transform", `translate(${x} 0) scale(${1 / scale} 1) translate(${-x} 0)`);
+        }
       }
       if (isWhole) continue;
       drawTicks(axis);
