@@ -274,6 +274,13 @@ def test_limits_are_those_of_the_figures() -> None:
     assert "Writes spent 90 % of their time waiting for room in the write buffer and 10 % on the link" in text
 
 
+def test_maps_tell_what_their_full_colour_is() -> None:
+    activity = {"interval_s": 0.5, "dies": [[0.0, 0.02], [0.01, 0.0]], "dies_gc": [[0.0, 0.04], [0.0, 0.0]]}
+    drawn = figures.dies_map(activity, synthetic.result())
+    assert drawn is not None
+    assert "held the die. Full colour is the largest, 4.0 %." in drawn.words
+
+
 def test_requests_in_flight_follow_from_the_latencies() -> None:
     result = synthetic.result()
     result.update(requests=1_000, simulated_s=2.0, waiting_us={"mean": 500.0, "max": 600.0})

@@ -271,15 +271,15 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) 
     axes.plot(x, values, marker="." if alone else None, markevery=alone or None, gid="data", **how)
 
 
-def heat(axes: Axes, rows: Sequence[Sequence[float]], interval_s: float, colour: str) -> None:
-    """A map of shares, 0 to 1: a row for each part, a column for each interval. Nought is the page itself."""
+def heat(axes: Axes, rows: Sequence[Sequence[float]], interval_s: float, colour: str, most: float) -> None:
+    """A map of shares, 0 to ``most``: a row for each part, a column for each interval. Nought is the page itself."""
     import numpy
     from matplotlib.colors import to_rgb
 
     shares = numpy.asarray(rows, dtype=float)
     pixels = numpy.zeros((*shares.shape, 4))
     pixels[..., :3] = to_rgb(colour)
-    pixels[..., 3] = numpy.clip(shares, 0, 1)
+    pixels[..., 3] = numpy.clip(shares / most, 0, 1)
     height, width = shares.shape
     axes.imshow(
         (255 * pixels).round().astype("uint8"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wordline import causes, units
@@ -291,8 +291,12 @@ def part_axis(axes: Axes, count: int, name: str, most: int = 6) -> None:
     axes.set_ylabel(name)
 
 
+def _largest(rows: Iterable[Sequence[float]]) -> float:
+    return max((share for row in rows for share in row), default=0.0)
+
+
 def dies_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None:
-    """Die × time: cells at work, and below it what the collector held."""
+    """Die × time: cells at work, and below it what the collector held, on one scale."""
     maps = [
         ("at work", activity.get("dies") or [], MAP_BLUE),
         ("held by GC", activity.get("dies_gc") or [], MAP_ORANGE),
@@ -300,11 +304,12 @@ def dies_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None
     drawn = [(name, rows, colour) for name, rows, colour in maps if any(any(row) for row in rows)]
     if not drawn:
         return None
+    most = _largest(row for _, rows, _ in drawn for row in rows)
 
     def plot(figure: Figure) -> None:
         panels = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (name, rows, colour) in zip(panels, drawn, strict=True):
-            heat(axes, rows, activity["interval_s"], colour)
+            heat(axes, rows, activity["interval_s"], colour, most)
             part_axis(axes, len(rows), "die")
             axes.set_title(name, loc="left", fontsize=10)
         time_axes(figure, panels, end(result))
@@ -312,7 +317,7 @@ def dies_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None
     words = (
         f"Share of each interval of {interval_words(activity)} in which a die's cells were at work"
         + (", and in which garbage collection held the die" if len(drawn) > 1 else "")
-        + ". Full colour is all of it."
+        + f". Full colour is the largest, {units.percent(most)}."
     )
     return Drawing("Dies over time", words, plot, height=0.3 + 0.65 * len(drawn))
 
@@ -320,13 +325,13 @@ def dies_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None
 def channels_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None:
     """Channel × time: how busy the buses were. In full colour is the busiest moment, since buses are rarely full."""
     rows = activity.get("channels") or []
-    most = max((share for row in rows for share in row), default=0.0)
+    most = _largest(rows)
     if not most:
         return None
 
     def plot(figure: Figure) -> None:
         axes = figure.subplots()
-        heat(axes, [[share / most for share in row] for row in rows], activity["interval_s"], MAP_BLUE)
+        heat(axes, rows, activity["interval_s"], MAP_BLUE, most)
         part_axis(axes, len(rows), "channel")
         time_axes(figure, [axes], end(result))
 
