@@ -573,6 +573,7 @@ impl Drive {
         while self.step()? {}
         self.push_out()?;
         while self.step()? {}
+        self.kernel.reopen();
         self.check_idle()
     }
 
@@ -582,6 +583,7 @@ impl Drive {
         self.push_out()?;
         watch.after(self);
         self.step_all(watch)?;
+        self.kernel.reopen();
         self.check_idle()
     }
 
@@ -594,9 +596,10 @@ impl Drive {
         Ok(())
     }
 
-    /// Has all buffered writes go to flash.
+    /// Has all buffered writes go to flash, and all blocks that are being collected end.
     fn push_out(&mut self) -> Result<(), Fault> {
         self.kernel.flush(self.now);
+        self.kernel.close();
         self.kernel.pump(&mut self.queue)
     }
 

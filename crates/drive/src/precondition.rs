@@ -173,8 +173,9 @@ impl Writer<'_> {
     fn write_untimed(&mut self, drive: &mut Drive, from: u64, count: u64, at_random: bool) -> Result<(), Fault> {
         let (kernel, queue, now) = drive.kernel_mut();
         let units = u64::from(kernel.plan().logical_units);
-        // Units are handed over a page at a time, as a host with a queue would have them waiting.
-        let together = u64::from(kernel.plan().units_per_page);
+        // Units are handed over as many at a time as a die can program in one command, as a host with a queue would have them
+        // waiting: the planes of a die then get neighbours, and reads of them share a command later.
+        let together = u64::from(kernel.plan().units_per_page * kernel.planes_per_command());
         // Units are drawn some places ahead, so that their map entries are at hand when they are written.
         let mut ahead = [0_u32; AHEAD];
         for nth in from..from + count + AHEAD as u64 {
@@ -186,6 +187,10 @@ impl Writer<'_> {
                 ahead[slot] = unit;
             }
             let Some(nth) = nth.checked_sub(AHEAD as u64).filter(|&nth| nth >= from) else { continue };
+            if !kernel.buffer().has_room() {
+                kernel.pump(queue)?;
+                kernel.done().clear();
+            }
             kernel.write(now, u32::MAX, due, true, false);
             if (nth + 1) % together == 0 || nth + 1 == from + count {
                 kernel.pump(queue)?;

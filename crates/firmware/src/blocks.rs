@@ -175,6 +175,17 @@ impl Blocks {
         self.blocks_per_plane.quotient(block)
     }
 
+    /// The planes of a domain.
+    #[inline]
+    #[must_use]
+    pub fn planes_of_domain(&self, domain: u32) -> std::ops::Range<u32> {
+        if self.domains.len() == 1 {
+            0..self.valid.len() as u32
+        } else {
+            domain..domain + 1
+        }
+    }
+
     /// The domain of a plane.
     #[inline]
     #[must_use]

@@ -2,6 +2,9 @@
 //!
 //! A *job* reads the pages of its block that hold valid units, a window of them at a time; each unit read becomes a write of
 //! its task, bound to its new page when a die takes it. A unit that the host overwrites meanwhile is dropped there.
+//!
+//! What is left of a block when its full pages are written waits for units of the next block, so that no page is padded (see
+//! [`Jobs::expects`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +22,12 @@ pub struct Job {
     pub cursor: u32,
     /// Behind its last place.
     pub end: u32,
+    /// Valid units not yet queued for reading, some of them overwritten since the job started.
+    pub unread: u32,
     /// Units on their way: being read, or waiting to be written, or being written.
     pub on_the_way: u32,
+    /// Whether all its pages are queued for reading.
+    pub queued: bool,
     /// Whether its erase is under way.
     pub erasing: bool,
     next_free: u32,
@@ -33,6 +40,10 @@ pub struct Jobs {
     free: u32,
     running: Vec<u32>,
     reading: Vec<u32>,
+    /// By domain: jobs with pages that are not yet queued for reading.
+    unread: Vec<u32>,
+    /// By domain: units that do not fill a page go all the same.
+    released: Vec<bool>,
     /// Pages that each job may have on its way.
     pub window: u32,
 }
@@ -45,14 +56,28 @@ impl Jobs {
             free: NONE,
             running: vec![0; domains as usize],
             reading: vec![0; domains as usize],
+            unread: vec![0; domains as usize],
+            released: vec![false; domains as usize],
             window,
         }
     }
 
-    /// Starts a job on a block that covers the places `start..end`.
-    pub fn start(&mut self, block: u32, domain: u32, start: u32, end: u32) -> u32 {
+    /// Starts a job on a block with `valid` units that covers the places `start..end`.
+    pub fn start(&mut self, block: u32, domain: u32, valid: u32, (start, end): (u32, u32)) -> u32 {
         self.running[domain as usize] += 1;
-        let job = Job { block, domain, cursor: start, end, on_the_way: 0, erasing: false, next_free: NONE };
+        self.unread[domain as usize] += 1;
+        self.released[domain as usize] = false;
+        let job = Job {
+            block,
+            domain,
+            cursor: start,
+            end,
+            unread: valid,
+            on_the_way: 0,
+            queued: false,
+            erasing: false,
+            next_free: NONE,
+        };
         if self.free == NONE {
             self.jobs.push(job);
             return self.jobs.len() as u32 - 1;
@@ -89,10 +114,29 @@ impl Jobs {
         self.running[domain as usize]
     }
 
-    /// Page reads of a domain's jobs that have not ended: more units may soon join a page.
+    /// Whether more units of a domain's jobs will soon come to join a page.
     #[inline]
-    pub fn reading(&self, domain: u32) -> u32 {
-        self.reading[domain as usize]
+    pub fn expects(&self, domain: u32) -> bool {
+        self.reading[domain as usize] > 0 || self.unread[domain as usize] > 0
+    }
+
+    /// All pages of a job are queued for reading.
+    #[inline]
+    pub fn all_queued(&mut self, slot: u32) {
+        let job = &mut self.jobs[slot as usize];
+        (job.queued, job.unread) = (true, 0);
+        self.unread[job.domain as usize] -= 1;
+    }
+
+    /// Whether units of a domain that do not fill a page go all the same.
+    #[inline]
+    pub fn is_released(&self, domain: u32) -> bool {
+        self.released[domain as usize]
+    }
+
+    /// Lets units of a domain go that do not fill a page, until another job starts there.
+    pub fn release(&mut self, domain: u32) {
+        self.released[domain as usize] = true;
     }
 
     /// A page read was queued.

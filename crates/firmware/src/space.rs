@@ -1,11 +1,14 @@
 //! Room to write: the open block of every plane and stream, and the promise that the collector never runs out of it.
 //!
-//! A collection starts only if the domain has room for all that it may move (its *credit*), and the host opens a block only
-//! if, after that, the reserve and all credits given are still covered. So a collection that has started always ends, and
-//! each end gains at least a page.
+//! A collection starts only if the domain has room for all that it may move, and the host opens a block only if, after that, the
+//! reserve and all room promised are still covered. So a collection that has started always ends, and each end gains at least a
+//! page. What is promised is counted in units that have no new place yet: they fill pages together, whichever block they come from,
+//! and each job may have to leave one page partly empty.
 
 use crate::blocks::Blocks;
+use crate::Plan;
 use serde::{Deserialize, Serialize};
+use wordline_base::Divisor;
 
 const NONE: u32 = u32::MAX;
 
@@ -23,8 +26,10 @@ const STREAMS: usize = 2;
 /// What is promised in a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
-    /// Pages that running collections may still need.
-    credit: u32,
+    /// Units that running jobs may still have to move.
+    owed: u32,
+    /// Running jobs.
+    jobs: u32,
     /// Pages left in blocks that the collector has open.
     collector_room: u32,
 }
@@ -36,6 +41,7 @@ pub struct Space {
     domains: Vec<Tally>,
     reserve: u32,
     pages_per_block: u32,
+    units_per_page: Divisor,
 }
 
 /// A page just bound.
@@ -53,13 +59,20 @@ pub struct BoundPage {
 
 impl Space {
     /// No block is open.
-    pub fn new(planes: u32, domains: u32, reserve: u32, pages_per_block: u32) -> Self {
+    pub fn new(planes: u32, plan: &Plan) -> Self {
         Self {
             open: vec![NONE; planes as usize * STREAMS],
-            domains: vec![Tally::default(); domains as usize],
-            reserve,
-            pages_per_block,
+            domains: vec![Tally::default(); plan.domains as usize],
+            reserve: plan.reserve_blocks,
+            pages_per_block: plan.units_per_block / plan.units_per_page,
+            units_per_page: Divisor::new(plan.units_per_page),
         }
+    }
+
+    /// Pages that jobs may need for so many units.
+    #[inline]
+    fn credit(&self, units: u32, jobs: u32) -> u32 {
+        self.units_per_page.quotient(units + self.units_per_page.get() - 1) + jobs
     }
 
     /// The next page of a stream in a plane: 0 where a new block would be opened.
@@ -85,7 +98,8 @@ impl Space {
         stream == Stream::Collector || {
             let domain = blocks.domain_of_plane(plane);
             let tally = &self.domains[domain as usize];
-            let promised = tally.credit.saturating_sub(tally.collector_room).div_ceil(self.pages_per_block);
+            let promised =
+                self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_per_block);
             blocks.free_in_domain(domain) > self.reserve.max(promised)
         }
     }
@@ -112,9 +126,7 @@ impl Space {
             self.open[slot] = NONE;
         }
         if stream == Stream::Collector {
-            let tally = &mut self.domains[domain];
-            tally.collector_room -= 1;
-            tally.credit = tally.credit.saturating_sub(1);
+            self.domains[domain].collector_room -= 1;
         }
         BoundPage { block, page, opened, closed }
     }
@@ -129,22 +141,34 @@ impl Space {
         }
     }
 
-    /// Whether a collection that may need `pages` has room in its domain.
-    pub fn can_promise(&self, blocks: &Blocks, domain: u32, pages: u32) -> bool {
-        let tally = &self.domains[domain as usize];
+    /// Promises room to a job that may have to move `units`; false if its domain has too little.
+    pub fn promise(&mut self, blocks: &Blocks, domain: u32, units: u32) -> bool {
+        let tally = self.domains[domain as usize];
         let room = u64::from(tally.collector_room)
             + u64::from(blocks.free_in_domain(domain)) * u64::from(self.pages_per_block);
-        room >= u64::from(tally.credit) + u64::from(pages)
+        if room < u64::from(self.credit(tally.owed + units, tally.jobs + 1)) {
+            return false;
+        }
+        let tally = &mut self.domains[domain as usize];
+        tally.owed += units;
+        tally.jobs += 1;
+        true
     }
 
-    /// Gives a collection its credit.
-    pub fn promise(&mut self, domain: u32, pages: u32) {
-        self.domains[domain as usize].credit += pages;
+    /// Units of a domain's jobs have their new places, or need none any more.
+    #[inline]
+    pub fn settle(&mut self, domain: u32, units: u32) {
+        self.domains[domain as usize].owed -= units;
     }
 
-    /// No collection runs in the domain any more: what is left of credits goes back.
-    pub fn settle(&mut self, domain: u32) {
-        self.domains[domain as usize].credit = 0;
+    /// A job has ended.
+    ///
+    /// # Panics
+    /// If it was the last of its domain and units are still owed.
+    pub fn end_job(&mut self, domain: u32) {
+        let tally = &mut self.domains[domain as usize];
+        tally.jobs -= 1;
+        assert!(tally.jobs > 0 || tally.owed == 0, "{} units are owed, but no job runs", tally.owed);
     }
 
     /// These promises (none given) with the open blocks of another drive.
@@ -152,7 +176,7 @@ impl Space {
         let room = other.domains.iter().map(|tally| tally.collector_room).sum();
         let mut space = Self { open: other.open.clone(), ..self.clone() };
         if space.domains.len() == 1 {
-            space.domains[0] = Tally { credit: 0, collector_room: room };
+            space.domains[0] = Tally { collector_room: room, ..Tally::default() };
         } else if other.domains.len() == space.domains.len() {
             space.domains.clone_from(&other.domains);
         }

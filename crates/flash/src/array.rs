@@ -495,8 +495,8 @@ impl Flash {
         self.packages[at].can_suspend(die_in_package, due, now).then(|| due - now)
     }
 
-    /// Suspends the command of a die; its aside lane is [`Progress::Ready`] when it takes reads. False if the command is over by the
-    /// time that the bus has carried the suspension.
+    /// Suspends the command of a die; its aside lane is [`Progress::Ready`] when it takes reads. False if the bus cannot carry the
+    /// suspension before the command is over: then it is not sent.
     ///
     /// # Errors
     /// When the die runs nothing that can be suspended.

@@ -4,6 +4,11 @@
 //! were they to queue behind the data of all other dies, the dies would all start reading together and the bus would idle for tR
 //! in every round. [`Turns::FirstCome`] is the bus that does just that. A transfer gets its place the moment it is ready, and no
 //! event is spent on waiting; data that a command passes are only told later that they end later.
+//!
+//! The data of all planes of a read go out one behind the other: their places are taken together, when the first is ready. Were
+//! each plane to queue up anew behind the other dies, the planes of all dies would alternate, all dies would start their next read at
+//! once, and the bus would idle for tR in every round. For the same reason the bus is kept for a die while it takes the addresses of several
+//! planes (but not their data): it counts as in use during the tDBSY between them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +20,16 @@ pub trait Bus {
     /// Takes the bus for `duration` as soon after `ready` as it is free, and says when that is. `short` tells that only commands
     /// and addresses are carried, which a bus may let pass before data that wait.
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time;
+
+    /// Takes the bus for data of `duration` as [`Bus::reserve`] does, and for what follows of the same command directly behind them;
+    /// says when the first begin.
+    fn reserve_row(&mut self, ready: Time, duration: Time, follow: impl Iterator<Item = Time>) -> Time;
+
+    /// When the next data of a row begin, whose data before end `now`: commands may have passed them.
+    fn next_of_row(&mut self, now: Time) -> Time;
+
+    /// When a command that is ready now would begin, were it to ask.
+    fn opening(&self, ready: Time) -> Time;
 }
 
 /// The I/O bus of a package that is alone on its channel and works on one command at a time: first come, first served.
@@ -33,6 +48,25 @@ impl Bus for OwnBus {
         self.free_at = start + duration;
         self.busy += duration;
         start
+    }
+
+    #[inline]
+    fn reserve_row(&mut self, ready: Time, duration: Time, follow: impl Iterator<Item = Time>) -> Time {
+        let start = self.reserve(ready, duration, false);
+        let rest: Time = follow.sum();
+        self.free_at += rest;
+        self.busy += rest;
+        start
+    }
+
+    #[inline]
+    fn next_of_row(&mut self, now: Time) -> Time {
+        now
+    }
+
+    #[inline]
+    fn opening(&self, ready: Time) -> Time {
+        self.free_at.max(ready)
     }
 }
 
@@ -56,10 +90,19 @@ pub struct SharedBus {
     pub busy: Time,
     /// In which order it serves.
     pub turns: Turns,
-    /// Data that wait, in their order: start and lane.
-    waiting: VecDeque<(Time, u32)>,
+    /// Data that wait, in their order.
+    waiting: VecDeque<Place>,
     /// The last data that did not wait: a command of the same instant still passes them.
-    latest: Option<(Time, u32)>,
+    latest: Option<Place>,
+}
+
+/// The place of data on a bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    start: Time,
+    lane: u32,
+    /// Whether they follow other data of their command: their lane waits for those, and asks for the start afterwards.
+    follows: bool,
 }
 
 /// The end of a shared bus at one lane (a die, or what a die does beside a suspended command).
@@ -85,9 +128,47 @@ impl Bus for Port<'_> {
         self.bus.waiting.clear();
         self.bus.free_at = ready + duration;
         if !short {
-            self.bus.latest = Some((ready, self.lane));
+            self.bus.latest = Some(Place { start: ready, lane: self.lane, follows: false });
         }
         ready
+    }
+
+    #[inline(never)]
+    fn reserve_row(&mut self, ready: Time, duration: Time, follow: impl Iterator<Item = Time>) -> Time {
+        let first = self.reserve(ready, duration, false);
+        let SharedBus { free_at, busy, turns, waiting, .. } = &mut *self.bus;
+        for duration in follow {
+            if *turns == Turns::CommandsFirst {
+                waiting.push_back(Place { start: *free_at, lane: self.lane, follows: true });
+            }
+            *free_at += duration;
+            *busy += duration;
+        }
+        first
+    }
+
+    #[inline(never)]
+    fn next_of_row(&mut self, now: Time) -> Time {
+        if self.bus.turns == Turns::FirstCome {
+            return now;
+        }
+        let waiting = &mut self.bus.waiting;
+        while waiting.front().is_some_and(|place| place.start < now) {
+            waiting.pop_front();
+        }
+        // Nothing but commands comes between the data of a row, and commands push all that waits.
+        let place = waiting.front_mut().filter(|place| place.lane == self.lane && place.follows);
+        let place = place.expect("the row has its place on the bus");
+        place.follows = false;
+        place.start
+    }
+
+    fn opening(&self, ready: Time) -> Time {
+        let SharedBus { free_at, turns, waiting, latest, .. } = &*self.bus;
+        if *free_at <= ready || latest.is_some_and(|place| place.start == ready && *turns == Turns::CommandsFirst) {
+            return ready;
+        }
+        waiting.iter().map(|place| place.start).find(|&start| start >= ready).unwrap_or(*free_at)
     }
 }
 
@@ -101,17 +182,19 @@ impl Port<'_> {
             *free_at += duration;
             return start;
         }
-        while waiting.front().is_some_and(|&(start, _)| start < ready) {
+        while waiting.front().is_some_and(|place| place.start < ready) {
             waiting.pop_front();
         }
-        if let Some(started) = latest.take_if(|(start, _)| short && *start == ready) {
+        if let Some(started) = latest.take_if(|place| short && place.start == ready) {
             waiting.push_front(started);
         }
-        if let (Some(&(first, _)), true) = (waiting.front(), short) {
-            for (start, lane) in waiting.iter_mut() {
+        if let (Some(&Place { start: first, .. }), true) = (waiting.front(), short) {
+            for Place { start, lane, follows } in waiting.iter_mut() {
                 *start += duration;
-                self.due[*lane as usize] += duration;
-                self.passed[*lane as usize] += duration;
+                if !*follows {
+                    self.due[*lane as usize] += duration;
+                    self.passed[*lane as usize] += duration;
+                }
             }
             *free_at += duration;
             return first;
@@ -119,7 +202,7 @@ impl Port<'_> {
         let start = *free_at;
         *free_at += duration;
         if !short {
-            waiting.push_back((start, self.lane));
+            waiting.push_back(Place { start, lane: self.lane, follows: false });
         }
         start
     }

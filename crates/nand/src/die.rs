@@ -54,6 +54,10 @@ struct Slot {
     next: u8,
     /// Whether a command in cache mode came before this one.
     sequence: bool,
+    /// Whether the data of plane `next` have their place on the bus already, behind those before them.
+    in_row: bool,
+    /// Uses of the bus, the next ones, for which it is kept.
+    kept: u8,
     /// Read retries still to come.
     retries: u8,
     /// Cache mode: when the cells are done with the data register.
@@ -182,6 +186,10 @@ impl Die {
         }
         let erase = self.main.command.kind == Kind::Erase;
         let segment = if erase { Segment::EraseSuspend } else { Segment::ProgramSuspend };
+        // The controller knows when the bus is free, and sends no suspension that would reach a die which is ready by then.
+        if around.bus.opening(around.now) + around.timing.on_bus(segment, 0) >= due {
+            return Ok(None);
+        }
         let Die { main, aside, suspended, times, .. } = self;
         aside.command.assign(&main.command);
         let end = aside.pass::<L>(segment, 0, 0, times, around.now, around.timing, around.bus);
@@ -189,9 +197,6 @@ impl Die {
             aside.tell_bus(die, end, around.log);
         }
         aside.on_bus = 0;
-        if end >= due {
-            return Ok(None);
-        }
         *suspended = Some(due - end);
         if L::WANTED {
             main.tell_cut(die, due, end, around.log);
@@ -322,6 +327,9 @@ impl Die {
             };
             let bytes = if kind == Kind::Program { bytes } else { 0 };
             times.dummy += timing.pauses.dummy;
+            if at == 0 && kind != Kind::Program {
+                return slot.pass_addresses::<L>(segment, times, *now, timing, *bus);
+            }
             return slot.pass::<L>(segment, bytes, timing.pauses.dummy, times, *now, timing, *bus);
         }
         slot.next = 0;
@@ -395,7 +403,10 @@ impl Die {
                 _ => Phase::Array,
             };
         }
-        slot.pass::<L>(segment, slot.command.bytes()[at], 0, times, around.now, around.timing, around.bus)
+        if planes == 1 {
+            return slot.pass::<L>(segment, slot.command.bytes()[at], 0, times, around.now, around.timing, around.bus);
+        }
+        slot.pass_row::<L>(at, false, times, around.now, around.timing, around.bus)
     }
 
     /// SET FEATURES moves the read thresholds, then the read starts anew.
@@ -477,7 +488,10 @@ impl Die {
             slot.next = 0;
             slot.phase = Phase::OutHeldLast;
         }
-        slot.pass::<L>(segment, slot.held.bytes()[at], 0, times, around.now, around.timing, around.bus)
+        if planes == 1 {
+            return slot.pass::<L>(segment, slot.held.bytes()[at], 0, times, around.now, around.timing, around.bus);
+        }
+        slot.pass_row::<L>(at, true, times, around.now, around.timing, around.bus)
     }
 
     /// Cache program: the data are in; they move on as soon as the cells are done with the data before them.
@@ -525,19 +539,89 @@ impl Slot {
         bus: &mut impl Bus,
     ) -> Time {
         let on_bus = timing.on_bus(segment, bytes);
-        let start = bus.reserve(now, on_bus, !segment.moves_data());
+        let start = if self.kept > 0 {
+            self.kept -= 1;
+            now
+        } else {
+            bus.reserve(now, on_bus, !segment.moves_data())
+        };
+        self.book::<L>(segment, bytes, on_bus, times, now, start);
+        self.busy = busy;
+        start + on_bus + busy
+    }
+
+    /// Sends the address of the first of several planes, and keeps the bus for those of the others: were data of another die to
+    /// start in the tDBSY between them, the cells of this one would start as much later.
+    #[inline(never)]
+    fn pass_addresses<L: Log>(
+        &mut self,
+        segment: Segment,
+        times: &mut DieTimes,
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
+    ) -> Time {
+        let last = match self.command.kind {
+            Kind::Erase => Segment::Erase,
+            Kind::Copyback => Segment::CopybackRead,
+            _ if self.sequence => Segment::CacheRandom,
+            _ => Segment::Read,
+        };
+        let (others, on_bus, dummy) = (self.command.planes() - 1, timing.on_bus(segment, 0), timing.pauses.dummy);
+        let start = bus.reserve(now, others as Time * (on_bus + dummy) + timing.on_bus(last, 0), true);
+        self.kept = others as u8;
+        self.book::<L>(segment, 0, on_bus, times, now, start);
+        self.busy = dummy;
+        start + on_bus + dummy
+    }
+
+    /// Brings out the data of the plane numbered `at`, one of several; those of the first take places for all that follow.
+    #[inline(never)]
+    fn pass_row<L: Log>(
+        &mut self,
+        at: usize,
+        held: bool,
+        times: &mut DieTimes,
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
+    ) -> Time {
+        let segment = Segment::ReadOutPlane;
+        let command = if held { &self.held } else { &self.command };
+        let (bytes, kind) = (command.bytes()[at], command.kind);
+        let on_bus = timing.on_bus(segment, bytes);
+        // A read brings out something of every plane, a copyback what is to be checked.
+        let after = command.bytes()[at + 1..].iter().filter(|&&bytes| bytes > 0 || kind == Kind::Read);
+        let mut follow = after.map(|&bytes| timing.on_bus(segment, bytes)).peekable();
+        let more = follow.peek().is_some();
+        let start = if self.in_row { bus.next_of_row(now) } else { bus.reserve_row(now, on_bus, follow) };
+        self.in_row = more;
+        self.book::<L>(segment, bytes, on_bus, times, now, start);
+        self.busy = 0;
+        start + on_bus
+    }
+
+    /// Books a use of the bus.
+    #[inline]
+    fn book<L: Log>(
+        &mut self,
+        segment: Segment,
+        bytes: u32,
+        on_bus: Time,
+        times: &mut DieTimes,
+        now: Time,
+        start: Time,
+    ) {
         times.contention += start - now;
         let used = &mut times.bus[segment as usize];
         used.time += on_bus;
         used.count += 1;
-        self.busy = busy;
         if L::WANTED {
             self.ready = now;
             self.segment = segment;
             self.bytes = bytes;
             self.on_bus = on_bus;
         }
-        start + on_bus + busy
     }
 
     /// The first plane of a copyback, from number `from` on, of which data come out.

@@ -190,7 +190,7 @@ impl Package {
     }
 
     /// Suspends the program or erase of a die, which `due` is to end then, and says when the aside lane needs attention; `None` if
-    /// the command is over by the time that the bus has carried the suspension.
+    /// the bus cannot carry the suspension before the command is over: then it is not sent.
     ///
     /// # Errors
     /// When the die does not run a single program or erase in its cells.

@@ -227,6 +227,10 @@ impl Kernel {
     pub(super) fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
         let mut page = None;
+        let moves = class == Class::GcWrite;
+        if moves && self.plan.units_per_page > 1 && !self.fills_page(plane, place) {
+            return Ok(());
+        }
         while filled < self.plan.units_per_page {
             let Some(slot) = self.pop_write(plane, class, place) else { break };
             if !self.still_wanted(slot) {
@@ -245,6 +249,9 @@ impl Kernel {
             filled += 1;
         }
         let Some(bound) = page else { return Ok(()) };
+        if moves {
+            self.space.settle(self.blocks.domain_of_plane(plane), filled);
+        }
         self.counters.padded_units += u64::from(self.plan.units_per_page - filled);
         let address = PageAddress {
             plane: self.planes_per_die.remainder(plane),
@@ -279,8 +286,7 @@ impl Kernel {
         if op.class == Class::GcWrite {
             let wanted = self.map.is_valid(op.source);
             if !wanted {
-                self.slab.remove(slot);
-                self.arrived(op.owner, 1);
+                self.drop_moved(slot);
             }
             return wanted;
         }

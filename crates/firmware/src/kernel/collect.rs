@@ -1,9 +1,14 @@
 //! Collection: victims are chosen, their pages read a window at a time, their valid units written elsewhere, the block erased.
+//!
+//! Units that do not fill a page wait for those of the next victim. Their block is not erased meanwhile, so it does not count as one
+//! that will soon be free, and the next collection starts as if it had not been chosen. They go into a page of their own only if
+//! nothing else will come: the policy wants another block, but none can be collected; or writes have no room and nothing moves; or the
+//! drive comes to rest.
 
-use super::{Fault, Kernel};
+use super::{Fault, Kernel, Waits};
 use crate::blocks::Status;
-use crate::ops::FlashOp;
-use crate::policy::arbiter::Class;
+use crate::ops::{FlashOp, NONE};
+use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::collect::{Copyback, SpaceView};
 use crate::policy::guest::failed;
 use crate::policy::Trouble;
@@ -15,7 +20,8 @@ impl Kernel {
             self.evacuate(domain);
         }
         loop {
-            let (free, running) = (self.blocks.free_in_domain(domain), self.jobs.running(domain));
+            let free = self.blocks.free_in_domain(domain);
+            let running = self.jobs.running(domain) - self.held_back(domain);
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
                 self.heed(failed(self.collect.trouble()));
                 return;
@@ -25,13 +31,80 @@ impl Kernel {
             let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else {
                 self.starved[domain as usize] = true;
                 self.heed(failed(self.victim.trouble()));
+                self.let_go(domain);
                 return;
             };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
             if !self.start_job(domain, block) {
+                self.let_go(domain);
                 return;
             }
         }
+    }
+
+    /// The first of the units of a domain's jobs that wait to be written.
+    fn first_moved(&self, domain: u32) -> u32 {
+        if self.plan.domains == 1 && !self.placement.fixed() {
+            // They may go anywhere in the drive, and wait in one queue.
+            return self.shared[self.shared.len() / 2].head;
+        }
+        let own = |plane: u32| self.queues[plane as usize * CLASSES + Class::GcWrite as usize].head;
+        self.blocks.planes_of_domain(domain).map(own).find(|&head| head != NONE).unwrap_or(NONE)
+    }
+
+    /// Blocks of a domain whose last units wait for company from another block.
+    fn held_back(&self, domain: u32) -> u32 {
+        if self.units_per_page.get() == 1 || self.jobs.running(domain) == 0 || self.jobs.expects(domain) {
+            return 0;
+        }
+        let (mut slot, mut blocks, mut last) = (self.first_moved(domain), 0, NONE);
+        // Units of a block wait side by side, but for those of blocks that were collected together.
+        while slot != NONE {
+            let op = self.slab.get(slot);
+            blocks += u32::from(op.owner != last);
+            (slot, last) = (op.next, op.owner);
+        }
+        blocks.min(self.jobs.running(domain))
+    }
+
+    /// Lets the units of a domain that wait for company go without it.
+    fn let_go(&mut self, domain: u32) {
+        if self.jobs.expects(domain) || self.jobs.is_released(domain) || self.first_moved(domain) == NONE {
+            return;
+        }
+        self.jobs.release(domain);
+        self.shared_dirty |= self.shared_waiting[1] > 0;
+        for plane in self.blocks.planes_of_domain(domain) {
+            let die = self.planes_per_die.quotient(plane);
+            if self.waiting[die as usize] != 0 {
+                self.mark(die);
+            }
+        }
+    }
+
+    /// All dies are idle while writes lack room: if they do, nothing will free a block unless what waits for company goes.
+    #[cold]
+    pub(super) fn unstick(&mut self) -> bool {
+        let before = self.dirty.len();
+        self.stalled = false;
+        for die in 0..self.dies.len() as u32 {
+            self.survey(die);
+        }
+        if self.stalled {
+            (0..self.plan.domains).for_each(|domain| self.let_go(domain));
+        }
+        self.dirty.len() > before || self.shared_dirty
+    }
+
+    /// No more units come: from now on, what waits for company goes without it. Until [`Kernel::reopen`].
+    pub fn close(&mut self) {
+        self.closing = true;
+        (0..self.plan.domains).for_each(|domain| self.let_go(domain));
+    }
+
+    /// Ends what [`Kernel::close`] began.
+    pub fn reopen(&mut self) {
+        self.closing = false;
     }
 
     /// Ends the run if a policy from outside the program has failed; what asked it cannot.
@@ -57,15 +130,14 @@ impl Kernel {
 
     /// Starts emptying a closed block; false if its domain has no room for its data now.
     pub(super) fn start_job(&mut self, domain: u32, block: u32) -> bool {
-        let pages = self.blocks.get(block).valid.div_ceil(self.plan.units_per_page) + 1;
-        if !self.space.can_promise(&self.blocks, domain, pages) {
+        let valid = self.blocks.get(block).valid;
+        if !self.space.promise(&self.blocks, domain, valid) {
             return false;
         }
-        self.space.promise(domain, pages);
         self.blocks.take(block);
         self.counters.collections += 1;
         let start = block * self.plan.units_per_block;
-        let job = self.jobs.start(block, domain, start, start + self.plan.units_per_block);
+        let job = self.jobs.start(block, domain, valid, (start, start + self.plan.units_per_block));
         self.advance(job);
         true
     }
@@ -89,6 +161,7 @@ impl Kernel {
             let state = self.jobs.get_mut(slot);
             state.cursor = page + units_per_page;
             state.on_the_way += units;
+            state.unread -= units;
             self.jobs.read_queued(job.domain);
             // The units move in a moment.
             (page..page + units_per_page).for_each(|place| self.map.expect(self.map.unit_at(place)));
@@ -104,7 +177,13 @@ impl Kernel {
             let op = self.slab.insert(op);
             self.enqueue(op);
         }
-        let job = self.jobs.get(slot);
+        let job = *self.jobs.get(slot);
+        if job.cursor >= job.end && !job.queued {
+            // Units that were overwritten before they were read need no place.
+            self.space.settle(job.domain, job.unread);
+            self.jobs.all_queued(slot);
+            self.gather(job.domain);
+        }
         if job.cursor >= job.end && job.on_the_way == 0 && !job.erasing {
             let (block, op) = (job.block, FlashOp { class: Class::GcErase, owner: slot, ..FlashOp::default() });
             self.jobs.get_mut(slot).erasing = true;
@@ -144,21 +223,72 @@ impl Kernel {
     pub(super) fn copied(&mut self, slot: u32, op: &FlashOp) {
         self.slab.remove(slot);
         self.counters.moved_units += u64::from(op.units);
-        self.read_ended(op, u32::from(op.units));
+        let domain = self.jobs.get(op.owner).domain;
+        // Their places were settled when they were bound.
+        self.jobs.read_ended(domain);
+        self.arrived(op.owner, u32::from(op.units));
+        self.gather(domain);
     }
 
-    /// The command that read a page of a job has ended; `units` of the page need nothing more.
+    /// The command that read a page of a job has ended; `units` of the page were overwritten meanwhile.
     #[inline]
     fn read_ended(&mut self, op: &FlashOp, units: u32) {
         let domain = self.jobs.get(op.owner).domain;
         self.jobs.read_ended(domain);
+        self.space.settle(domain, units);
         self.arrived(op.owner, units);
-        if self.jobs.reading(domain) == 0 {
-            // Writes that waited for company get none: the dies that hold them look again.
-            let die = self.planes_per_die.quotient(self.plane_of(op.source));
-            self.mark(die);
-            self.shared_dirty |= self.shared_waiting[1] > 0;
+        self.gather(domain);
+    }
+
+    /// Where units wait for company that the running jobs will not bring, the policy is asked for another block.
+    #[inline]
+    fn gather(&mut self, domain: u32) {
+        if self.units_per_page.get() == 1 || self.jobs.expects(domain) || self.first_moved(domain) == NONE {
+            return;
         }
+        self.collect(domain);
+        if self.closing {
+            self.let_go(domain);
+        }
+    }
+
+    /// Drops the units among the next page's worth of a queue that were overwritten while they waited; true if a page can be
+    /// filled, or need not be.
+    pub(super) fn fills_page(&mut self, plane: u32, place: Waits) -> bool {
+        let most = self.plan.units_per_page;
+        loop {
+            let mut fifo = match place {
+                Waits::Plane(plane) => self.queues[plane as usize * CLASSES + Class::GcWrite as usize],
+                Waits::Shared(index, _) => self.shared[index],
+            };
+            let overwritten = fifo.take_if(&mut self.slab, most, |op| !self.map.is_valid(op.source));
+            let Some(slot) = overwritten else {
+                return fifo.len >= most || self.jobs.is_released(self.blocks.domain_of_plane(plane));
+            };
+            match place {
+                Waits::Plane(plane) => {
+                    self.queues[plane as usize * CLASSES + Class::GcWrite as usize] = fifo;
+                    if fifo.head == NONE {
+                        self.clear_waiting(plane, Class::GcWrite);
+                    }
+                }
+                Waits::Shared(index, _) => {
+                    self.shared[index] = fifo;
+                    self.shared_waiting[1] -= 1;
+                }
+            }
+            self.drop_moved(slot);
+        }
+    }
+
+    /// A unit was overwritten while it waited to be moved.
+    #[inline]
+    pub(super) fn drop_moved(&mut self, slot: u32) {
+        let owner = self.slab.get(slot).owner;
+        self.slab.remove(slot);
+        let domain = self.jobs.get(owner).domain;
+        self.space.settle(domain, 1);
+        self.arrived(owner, 1);
     }
 
     /// Units of a job have reached their new places, or need none any more.
@@ -173,6 +303,7 @@ impl Kernel {
         self.slab.remove(slot);
         let domain = self.jobs.get(op.owner).domain;
         self.jobs.end(op.owner);
+        self.space.end_job(domain);
         if self.blocks.get(op.source).valid != 0 {
             return Err(Fault::Books(format!("block {} is erased with valid units", op.source)));
         }
@@ -181,9 +312,6 @@ impl Kernel {
         } else {
             self.blocks.erased(op.source, &mut self.free_block);
             self.heed(failed(self.free_block.trouble()));
-        }
-        if self.jobs.running(domain) == 0 {
-            self.space.settle(domain);
         }
         self.collect(domain);
         self.wake_stalled();

@@ -11,6 +11,7 @@ impl Kernel {
     pub(super) fn complete(&mut self, die: u32) -> Result<(), Fault> {
         let channel = self.flash.channel_of(die);
         self.idle_in_channel[channel as usize] += 1;
+        self.busy -= 1;
         let state = &mut self.dies[die as usize];
         let (class, count, pages) = (state.class, usize::from(state.count), state.pages);
         let collector_end = state.collector_end;

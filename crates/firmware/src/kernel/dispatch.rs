@@ -93,7 +93,7 @@ impl Kernel {
             return true;
         }
         if class == Class::GcWrite {
-            return self.jobs.reading(domain) == 0;
+            return self.jobs.is_released(domain) && !self.jobs.expects(domain);
         }
         // A partial write whose old data had to be read stands behind newer ones, so the head alone does not tell.
         let mut slot = fifo.head;
@@ -218,6 +218,7 @@ impl Kernel {
         self.count_command(class);
         let channel = self.flash.channel_of(die);
         self.idle_in_channel[channel as usize] -= 1;
+        self.busy += 1;
         let state = &mut self.dies[die as usize];
         state.busy = true;
         state.class = class;

@@ -258,6 +258,8 @@ pub struct Kernel {
     shared_waiting: [u32; 2],
     shared_dirty: bool,
     dies: Vec<Die>,
+    /// Dies that run a command.
+    busy: u32,
     /// The command being put together.
     command: Command,
     idle_in_channel: Vec<u32>,
@@ -285,6 +287,9 @@ pub struct Kernel {
     condemned: Vec<u32>,
     /// Some write found no room.
     stalled: bool,
+    /// The drive comes to rest: units that are moved wait for no company.
+    #[serde(skip)]
+    closing: bool,
     /// Domains that want to collect but found no block that gains a page: the next invalidation there lets them look again.
     starved: Vec<bool>,
 
@@ -356,7 +361,7 @@ impl Kernel {
             now: 0,
             map: Map::new(plan.logical_units, plan.raw_units),
             blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
-            space: Space::new(geometry.planes(), build.domains, collect.reserve(), geometry.pages_per_block),
+            space: Space::new(geometry.planes(), &plan),
             jobs: Jobs::new(build.domains, collect.window()),
             shadow: verify.then(|| Shadow::new(plan.logical_units, plan.raw_units)),
             placement: config.placement.build(&build)?,
@@ -375,6 +380,7 @@ impl Kernel {
             shared_waiting: [0; 2],
             shared_dirty: false,
             dies: vec![idle; geometry.dies() as usize],
+            busy: 0,
             command: Command::new(Kind::Read),
             idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
             channel_turn: 0,
@@ -390,6 +396,7 @@ impl Kernel {
             replacements: 0,
             condemned: Vec::new(),
             stalled: false,
+            closing: false,
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units),
             done: Vec::new(),
@@ -436,6 +443,16 @@ impl Kernel {
     #[must_use]
     pub fn operations(&self) -> u32 {
         self.slab.live()
+    }
+
+    /// Planes that a program command of a die may cover.
+    #[must_use]
+    pub fn planes_per_command(&self) -> u32 {
+        if self.pack.window() > 0 {
+            self.flash.geometry().planes_per_die
+        } else {
+            1
+        }
     }
 
     /// Whether commands take time. Switching is allowed only while nothing runs.
@@ -629,6 +646,9 @@ impl Kernel {
             } else if let Some(die) = self.pressed.pop_front() {
                 self.look(die, queue)?;
             } else if self.dirty.is_empty() && !self.shared_dirty {
+                if self.stalled && self.busy == 0 && self.unstick() {
+                    continue;
+                }
                 return self.fault.as_ref().map_or(Ok(()), |fault| Err(Fault::clone(fault)));
             }
         }

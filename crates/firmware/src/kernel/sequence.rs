@@ -200,7 +200,7 @@ impl Kernel {
             let fifo = &self.queues[plane as usize * CLASSES + class as usize];
             fifo.head != NONE
                 && self.may_go(fifo, class, self.blocks.domain_of_plane(plane))
-                && self.holds_write(fifo, class)
+                && self.holds_write(fifo, class, plane)
         };
         if planes.clone().all(own) {
             return Some(Source::Own);
@@ -216,7 +216,7 @@ impl Kernel {
         let enough = |index: &usize| {
             let fifo = &self.shared[*index];
             let holds = if count == 1 {
-                self.holds_write(fifo, class)
+                self.holds_write(fifo, class, first)
             } else {
                 self.holds_pages(fifo, class, count * self.plan.units_per_page)
             };
@@ -233,7 +233,11 @@ impl Kernel {
         op.units > 0 && (!op.merge || self.map.lies_at(op.unit, op.source))
     }
 
-    fn holds_write(&self, fifo: &Fifo, class: Class) -> bool {
+    /// Whether a queue holds what fills a page of a plane, or goes without filling it.
+    fn holds_write(&self, fifo: &Fifo, class: Class, plane: u32) -> bool {
+        if class == Class::GcWrite && !self.jobs.is_released(self.blocks.domain_of_plane(plane)) {
+            return self.holds_pages(fifo, class, self.plan.units_per_page);
+        }
         fifo.find(&self.slab, fifo.len, |op| self.is_sure(op, class)).is_some()
     }
 

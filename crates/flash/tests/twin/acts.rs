@@ -12,11 +12,22 @@ pub struct Tag<'a> {
     pub held: bool,
 }
 
+/// Whether a transfer belongs to others of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// It is on its own.
+    Alone,
+    /// It follows data of the same command: nobody else's data come between.
+    Follows,
+    /// The bus stays with the lane until its next transfer.
+    Keeps,
+}
+
 /// A step of a command.
 #[derive(Clone, Copy)]
 pub enum Act<'a> {
     /// A transfer, to or from a plane if it carries data.
-    Carry { tag: Tag<'a>, segment: Segment, plane: u32, bytes: u32 },
+    Carry { tag: Tag<'a>, segment: Segment, plane: u32, bytes: u32, row: Row },
     /// The die is busy, but not its cells.
     Rest { tag: Tag<'a>, stage: Stage, ticks: Tick },
     /// The cells start, and the lane goes on.
@@ -49,7 +60,7 @@ pub fn places(command: &Command, stage: Stage) -> &[PageAddress] {
 
 /// The transfer of a command or of one address.
 pub fn carry(tag: Tag, segment: Segment) -> Act {
-    Act::Carry { tag, segment, plane: tag.command.pages()[0].plane, bytes: 0 }
+    Act::Carry { tag, segment, plane: tag.command.pages()[0].plane, bytes: 0, row: Row::Alone }
 }
 
 /// The chains of all operations, with the durations of the dies.
@@ -64,7 +75,9 @@ impl Chains<'_> {
         let planes = tag.command.planes();
         for (at, (page, &bytes)) in tag.command.pages().iter().zip(tag.command.bytes()).enumerate() {
             let segment = if at + 1 < planes { others } else { last };
-            acts.push(Act::Carry { tag, segment, plane: page.plane, bytes });
+            let keeps = at + 1 < planes && matches!(others, Segment::ReadQueue | Segment::EraseQueue);
+            let row = if keeps { Row::Keeps } else { Row::Alone };
+            acts.push(Act::Carry { tag, segment, plane: page.plane, bytes, row });
             if at + 1 < planes {
                 acts.push(Act::Rest { tag, stage: Stage::Dummy, ticks: self.0.dummy });
             }
@@ -79,7 +92,11 @@ impl Chains<'_> {
         let pages = tag.command.pages().iter().zip(tag.command.bytes());
         // A read brings out something of every plane, a move what is to be checked.
         let wanted = pages.filter(|(_, &bytes)| bytes > 0 || tag.command.kind == Kind::Read);
-        wanted.map(|(page, &bytes)| Act::Carry { tag, segment, plane: page.plane, bytes }).collect()
+        let carry = |(at, (page, &bytes)): (usize, (&PageAddress, &u32))| {
+            let row = if at > 0 { Row::Follows } else { Row::Alone };
+            Act::Carry { tag, segment, plane: page.plane, bytes, row }
+        };
+        wanted.enumerate().map(carry).collect()
     }
 
     fn sense<'a>(&self, tag: Tag<'a>) -> Act<'a> {

@@ -3,11 +3,12 @@
 //! A tick has four parts, in this order. What runs (the transfer on the bus, the cells, the rests of the dies) gets a
 //! tick older. A transfer whose last cycle is over leaves the bus. Each lane, in the order of the numbers, does all
 //! that it can do without time passing, which may end with asking for the bus. Last, a free bus goes to one of those
-//! that ask.
+//! that ask: commands and addresses before data, and the data of a die's planes one after the other before any other data. While
+//! a die takes the addresses of several planes, the bus is kept for it.
 //!
 //! A command is a list of acts that its lane takes up one after the other: there is no other state of a command.
 
-use super::acts::{carry, places, Act, Chains, Tag};
+use super::acts::{carry, places, Act, Chains, Row, Tag};
 use super::host::Host;
 use super::table::{carries_data, carries_in, cycles, ticks, Durations, Pins, Tick};
 use super::trace::{Line, Seen, Sums, Trace};
@@ -73,6 +74,7 @@ struct Asking<'a> {
     segment: Segment,
     plane: u32,
     bytes: u32,
+    row: Row,
     ready: Tick,
 }
 
@@ -92,6 +94,8 @@ struct Wires<'a> {
     commands: VecDeque<Asking<'a>>,
     data: VecDeque<Asking<'a>>,
     now: Option<Transfer<'a>>,
+    /// The lane for which it is kept between two transfers.
+    kept: Option<usize>,
     busy: Tick,
 }
 
@@ -106,6 +110,8 @@ pub struct Twin<'a> {
     hosts: Vec<Host<'a>>,
     wires: Wires<'a>,
     started: u64,
+    /// Suspensions that were not sent.
+    held_back: u64,
     lines: Vec<Line>,
     seen: Vec<Seen>,
 }
@@ -125,6 +131,7 @@ pub fn run<'a>(durations: &'a Durations, first_come: bool, planes: u32, hosts: V
         hosts,
         wires: Wires::default(),
         started: 0,
+        held_back: 0,
         lines: Vec::new(),
         seen: Vec::new(),
     };
@@ -137,7 +144,7 @@ pub fn run<'a>(durations: &'a Durations, first_come: bool, planes: u32, hosts: V
         twin.grow_older();
     }
     let sums = twin.dies.into_iter().map(|die| die.sums).collect();
-    Trace { lines: twin.lines, seen: twin.seen, sums, busy: twin.wires.busy }
+    Trace { lines: twin.lines, seen: twin.seen, sums, busy: twin.wires.busy, held_back: twin.held_back }
 }
 
 // ------------------------------------------------------------------------------------------------------- a tick passes
@@ -153,8 +160,8 @@ impl<'a> Twin<'a> {
     }
 
     fn transfer_ages(&mut self) {
+        self.wires.busy += u64::from(self.wires.now.is_some() || self.wires.kept.is_some());
         let Some(transfer) = &mut self.wires.now else { return };
-        self.wires.busy += 1;
         let sums = &mut self.dies[transfer.of.lane % self.hosts.len()].sums;
         sums.bus[transfer.of.segment as usize] += 1;
         transfer.left -= 1;
@@ -168,6 +175,7 @@ impl<'a> Twin<'a> {
         }
         let Transfer { of, since, .. } = self.wires.now.take().expect("it is on the bus");
         sums.uses[of.segment as usize] += 1;
+        self.wires.kept = (of.row == Row::Keeps).then_some(of.lane);
         self.arrived(&of);
         let bytes = if carries_data(of.segment) { of.bytes } else { 0 };
         self.tell(of.lane, of.tag, What::Bus(of.segment), bytes, [of.ready, since, self.now]);
@@ -212,6 +220,7 @@ impl<'a> Twin<'a> {
             }
         }
         self.tell(lane, tag, What::Array(stage), 0, [since, since, self.now]);
+        self.drop_suspension(die);
     }
 
     fn rest_ages(&mut self, lane: usize) {
@@ -335,10 +344,15 @@ impl<'a> Twin<'a> {
     fn one_act(&mut self, lane: usize, act: Act<'a>) {
         let (now, die) = (self.now, lane % self.hosts.len());
         match act {
-            Act::Carry { tag, segment, plane, bytes } => {
-                let asking = Asking { lane, tag, segment, plane, bytes, ready: now };
+            Act::Carry { tag, segment, plane, bytes, row } => {
+                let asking = Asking { lane, tag, segment, plane, bytes, row, ready: now };
                 let data = carries_data(segment) && !self.first_come;
-                if data { &mut self.wires.data } else { &mut self.wires.commands }.push_back(asking);
+                let line = if data { &mut self.wires.data } else { &mut self.wires.commands };
+                if row == Row::Follows || self.wires.kept == Some(lane) {
+                    line.push_front(asking);
+                } else {
+                    line.push_back(asking);
+                }
                 self.lanes[lane].doing = Doing::Bus;
             }
             Act::Rest { tag, stage, ticks } => {
@@ -386,13 +400,45 @@ impl<'a> Twin<'a> {
 
     /// The bus goes to the first in line, those without data before those with.
     fn grant(&mut self) {
-        if self.wires.now.is_some() {
+        let mut asking = self.wires.commands.iter();
+        if self.wires.now.is_some() || self.wires.kept.is_some_and(|lane| asking.all(|of| of.lane != lane)) {
             return;
         }
-        let Some(of) = self.wires.commands.pop_front().or_else(|| self.wires.data.pop_front()) else { return };
-        let cycles = cycles(of.segment, of.bytes);
-        let left = ticks(cycles[0]);
-        self.wires.now = Some(Transfer { of, since: self.now, cycles, cycle: 0, left });
+        self.wires.kept = None;
+        while let Some(of) = self.wires.commands.pop_front().or_else(|| self.wires.data.pop_front()) {
+            let cycles = cycles(of.segment, of.bytes);
+            if is_suspension(of.segment) && cycles.iter().map(|&pins| ticks(pins)).sum::<Tick>() >= self.left(of.lane) {
+                self.hold_back(&of);
+                continue;
+            }
+            let left = ticks(cycles[0]);
+            self.wires.now = Some(Transfer { of, since: self.now, cycles, cycle: 0, left });
+            return;
+        }
+    }
+
+    /// How long the cells still work that a suspension is to stop.
+    fn left(&self, lane: usize) -> Tick {
+        self.dies[lane % self.hosts.len()].cells.as_ref().map_or(0, |work| work.back + work.left)
+    }
+
+    /// A suspension is not sent: it would find the die ready. Nobody has waited for it, then.
+    fn hold_back(&mut self, of: &Asking<'a>) {
+        self.dies[of.lane % self.hosts.len()].sums.contention -= self.now - of.ready;
+        let lane = &mut self.lanes[of.lane];
+        lane.acts.clear();
+        lane.doing = Doing::Acts;
+        self.held_back += 1;
+    }
+
+    /// Suspensions of a die that is done are no longer wanted.
+    fn drop_suspension(&mut self, die: usize) {
+        let lane = die + self.hosts.len();
+        let waits = |of: &Asking| of.lane == lane && is_suspension(of.segment);
+        if let Some(at) = self.wires.commands.iter().position(waits) {
+            let of = self.wires.commands.remove(at).expect("it is there");
+            self.hold_back(&of);
+        }
     }
 
     /// A sequence may go on.
@@ -412,13 +458,11 @@ impl<'a> Twin<'a> {
         self.lanes[lane].acts.extend(acts);
     }
 
-    /// A suspension stops the cells, if they are still at what it was meant for.
+    /// A suspension stops the cells.
     fn cut(&mut self, lane: usize, number: u64) {
         let die = lane % self.hosts.len();
-        let Some(work) = self.dies[die].cells.take_if(|work| work.tag.number == number) else {
-            self.lanes[lane].acts.clear();
-            return;
-        };
+        let work = self.dies[die].cells.take_if(|work| work.tag.number == number);
+        let work = work.expect("no suspension is sent that comes too late");
         self.tell(work.lane, work.tag, What::Array(work.stage), 0, [work.since, work.since, self.now]);
         let before = self.dies[die].suspended.replace(work);
         assert!(before.is_none(), "die {die} is suspended twice");
@@ -444,6 +488,10 @@ impl<'a> Twin<'a> {
         };
         self.lanes[lane].acts.extend(acts);
     }
+}
+
+fn is_suspension(segment: Segment) -> bool {
+    matches!(segment, Segment::ProgramSuspend | Segment::EraseSuspend)
 }
 
 fn hand_over(tag: Tag, from: &mut [Option<u64>], to: &mut [Option<u64>]) {

@@ -8,7 +8,8 @@ use super::trace::{Line, Seen, Sums, Trace};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::Time;
 use wordline_flash::config::{ByClass, PageOrder};
-use wordline_flash::{Agenda, Flash, Geometry, GeometryConfig, Interface, NandConfig, Progress, Timing};
+use wordline_flash::timeline::{Frame, Picture, MOST_SLICES};
+use wordline_flash::{Agenda, Flash, Geometry, GeometryConfig, Interface, Logged, NandConfig, Progress, Timing};
 use wordline_nand::bus::Turns;
 
 /// The shape of the flash.
@@ -19,6 +20,8 @@ pub struct Shape {
     pub planes: u32,
     /// Whether the bus serves everybody in the order of asking.
     pub first_come: bool,
+    /// Whether nothing runs in cache mode: a die then serves one command at a time.
+    pub plain: bool,
 }
 
 /// Nobody is woken: all lanes are looked at.
@@ -62,6 +65,10 @@ struct Run<'a> {
     hosts: Vec<Host<'a>>,
     now: Time,
     seen: Vec<Seen>,
+    held_back: u64,
+    logged: Vec<Logged>,
+    /// The timeline that a user would get of it: it refuses slices that overlap.
+    picture: Picture,
 }
 
 /// Runs the hosts to their ends.
@@ -79,11 +86,22 @@ pub fn run(shape: Shape, durations: &Durations, hosts: Vec<Host<'_>>) -> Trace {
     let mut flash = Flash::new(geometry.expect("the geometry is legal"), timing, 0);
     flash.set_turns(if shape.first_come { Turns::FirstCome } else { Turns::CommandsFirst });
     flash.record(true, false);
-    let mut run = Run { flash, hosts, now: 0, seen: Vec::new() };
+    let frame = Frame {
+        title: "twin".to_owned(),
+        window: (0, END_OF_TIME),
+        origin: 0,
+        most_slices: MOST_SLICES,
+        queues: 0,
+        depth: 0,
+        caches: !shape.plain,
+    };
+    let picture = Picture::new(Box::new(std::io::sink()), &flash, &frame).expect("it can be written");
+    let mut run = Run { flash, hosts, now: 0, seen: Vec::new(), held_back: 0, logged: Vec::new(), picture };
     while let Some((time, lane)) = run.next() {
         assert!(time >= run.now, "lane {lane} is due at {time}, before now");
         run.now = time;
         run.handle(lane);
+        run.draw(lane);
     }
     assert!(run.hosts.iter().all(Host::at_rest), "the model has stalled");
     run.trace()
@@ -118,6 +136,14 @@ impl Run<'_> {
         } else {
             self.begin(lane);
         }
+    }
+
+    /// Draws what was recorded in the last step, after which `lane` may have begun a command.
+    fn draw(&mut self, lane: usize) {
+        let mut recorded = self.flash.recorded().map(std::mem::take).expect("it is recorded");
+        self.logged.extend(&recorded);
+        self.picture.serve(lane as u32, self.flash.command_number(lane as u32), "host", None);
+        self.picture.take(self.now, &mut recorded);
     }
 
     /// The host is told, and answers.
@@ -156,13 +182,15 @@ impl Run<'_> {
         }
         let possible = self.flash.suspendable(self.now, die as u32).is_some();
         if self.hosts[die].suspends(tick, possible) {
-            self.flash.suspend(self.now, die as u32, &mut Scan).expect("it was possible");
+            let sent = self.flash.suspend(self.now, die as u32, &mut Scan).expect("it was possible");
+            self.held_back += u64::from(!sent);
         }
     }
 
-    fn trace(mut self) -> Trace {
+    fn trace(self) -> Trace {
         let dies_per_package = self.flash.geometry().dies_per_package;
-        let logged = self.flash.recorded().map(std::mem::take).expect("it is recorded");
+        let logged = self.logged;
+        self.picture.finish(self.now, None).expect("a die does one thing at a time");
         let line = |logged: &wordline_flash::Logged| {
             let entry = &logged.entry;
             assert_eq!(entry.die, logged.die % dies_per_package, "the die within its package");
@@ -192,6 +220,12 @@ impl Run<'_> {
             }
         });
         let (lines, sums) = (logged.iter().map(line).collect(), sums.collect());
-        Trace { lines, seen: self.seen, sums, busy: in_ticks(self.flash.channel_times(0).busy) }
+        Trace {
+            lines,
+            seen: self.seen,
+            sums,
+            busy: in_ticks(self.flash.channel_times(0).busy),
+            held_back: self.held_back,
+        }
     }
 }

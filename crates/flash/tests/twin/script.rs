@@ -45,10 +45,10 @@ pub fn chance(random: &mut Stream, percent: u64) -> bool {
     random.below(100) < percent
 }
 
-/// A list of `jobs` for a die of `planes` planes.
-pub fn script(random: &mut Stream, planes: u32, jobs: usize) -> Vec<Job> {
-    let mut writer =
-        Writer { random, planes, next: vec![vec![0; BLOCKS as usize]; planes as usize], most_bytes: 0, clock: 0 };
+/// A list of `jobs` for a die of `planes` planes; `plain` ones use no cache mode, and move more data.
+pub fn script(random: &mut Stream, planes: u32, jobs: usize, plain: bool) -> Vec<Job> {
+    let next = vec![vec![0; BLOCKS as usize]; planes as usize];
+    let mut writer = Writer { random, planes, plain, next, most_bytes: 0, clock: 0 };
     (0..jobs).map(|_| writer.job()).collect()
 }
 
@@ -56,6 +56,7 @@ pub fn script(random: &mut Stream, planes: u32, jobs: usize) -> Vec<Job> {
 struct Writer<'a> {
     random: &'a mut Stream,
     planes: u32,
+    plain: bool,
     /// The next page of each block of each plane.
     next: Vec<Vec<u32>>,
     most_bytes: u64,
@@ -69,13 +70,14 @@ impl Writer<'_> {
         if chance(self.random, 4) {
             self.clock += self.random.below(3_000);
         }
-        self.most_bytes = *pick(self.random, &[4, 16, 16, 40, 150]);
+        self.most_bytes = *pick(self.random, if self.plain { &[16, 150, 600] } else { &[4, 16, 16, 40, 150] });
         let planes = self.some_planes();
         let commands = match self.random.below(100) {
             0..20 => self.read(&planes),
-            20..40 => self.cache_read(&planes),
-            40..60 => self.program(&planes),
-            60..75 => self.cache_program(&planes),
+            20..40 if !self.plain => self.cache_read(&planes),
+            20..30 => self.read(&planes),
+            30..60 => self.program(&planes),
+            60..75 if !self.plain => self.cache_program(&planes),
             75..90 => self.copyback(&planes),
             _ => None,
         };

@@ -53,6 +53,8 @@ pub struct Trace {
     pub sums: Vec<Sums>,
     /// Ticks in which the bus was in use.
     pub busy: Tick,
+    /// Suspensions that were not sent, because the bus could not carry them in time.
+    pub held_back: u64,
 }
 
 impl Trace {
@@ -82,6 +84,7 @@ pub fn compare(model: &Trace, twin: &Trace, dies: usize) {
     for (die, (model, twin)) in model.sums.iter().zip(&twin.sums).enumerate() {
         assert_eq!(model, twin, "the sums of die {die}, the model's left");
     }
+    assert_eq!(model.held_back, twin.held_back, "suspensions that were not sent, the model's left");
     assert_eq!(model.busy, twin.busy, "ticks in which the bus was in use, the model's left");
 }
 

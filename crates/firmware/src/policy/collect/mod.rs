@@ -36,7 +36,7 @@ pub struct SpaceView {
     pub domain: u32,
     /// Its free blocks.
     pub free: u32,
-    /// Blocks being collected in it now; each becomes free.
+    /// Blocks being collected in it now; each becomes free. Those whose last units wait for company in a page do not count.
     pub running: u32,
 }
 
