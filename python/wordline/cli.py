@@ -372,7 +372,7 @@ def study(
         if as_json:
             print_json(command.sensitivity_json(tried, version, partial, everything=everything))
         else:
-            show.choices(console(), tried, partial)
+            show.choices(console(), tried, folder, partial)
         if partial:
             sys.exit(INTERRUPTED)
         return None

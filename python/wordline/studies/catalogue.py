@@ -59,9 +59,16 @@ class Study:
         return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
     def sensitivity(self) -> dict[str, Any] | None:
-        """What is kept of the study's runs with other choices; None if there were none."""
+        """What is kept of the study's runs with other choices; None if there were none.
+
+        :raises Trouble: if the file is damaged.
+        """
         path = self.folder / "sensitivity.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        try:
+            return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        except ValueError as error:
+            remedy = f"delete it, or make it anew with 'wordline study {self.name} --sensitivity'"
+            raise Trouble(f"{path}: this is no JSON ({error}); {remedy}") from None
 
 
 def collection() -> Path:

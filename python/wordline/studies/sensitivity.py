@@ -97,7 +97,9 @@ def run(report: Report, progress: Callable[..., None], label: str, known: dict[s
 def kept(report: Report) -> Sensitivity | None:
     """What is kept beside the study, if it is about this very result: the same measured values, the same choices."""
     document = report.study.sensitivity()
-    if document is None or (document["full"], document["seed"]) != (report.full, report.seed):
+    if document is None or document.get("schema") != SCHEMA:
+        return None
+    if (document["full"], document["seed"]) != (report.full, report.seed):
         return None
     by_key = {left.key: left for left in report.open}
     claims = {row.claim.id: row for row in report.rows}

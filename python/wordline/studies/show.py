@@ -76,12 +76,14 @@ def claims_table(rows: Iterable[Row]) -> Table:
     return table
 
 
-def choices(console: Console, done: Sequence[tuple[Report, Sensitivity]], partial: bool) -> None:
-    """Prints what other choices give, study by study."""
+def choices(console: Console, done: Sequence[tuple[Report, Sensitivity]], folder: Path, partial: bool) -> None:
+    """Prints what other choices give, study by study, and in which folder their pages are."""
     for n, (_, tried) in enumerate(done):
         if n:
             console.print()
         sensitivity(console, tried)
+        if not tried.partial:
+            facts(console, [("Page", str(folder / tried.study.name / "README.md"))])
     if partial and not (done and done[-1][1].partial):
         hanging(console, Text("PARTIAL: interrupted before all studies were run.", style="bold red"), 0, 0)
 
