@@ -22,17 +22,18 @@ def write(report: Report, folder: Path, version: str, tried: Sensitivity | None 
     """
     page = folder / "README.md"
     figures = folder / "figures"
+    text = text_of(report, tried)
     try:
         figures.mkdir(parents=True, exist_ok=True)
         for old in figures.glob("*.svg"):
             old.unlink()
         for figure in report.outcome.figures:
-            text = charts.draw(figure, report.study.name)
-            (figures / f"{figure.name}.svg").write_text(text, encoding="utf-8")
+            drawn = charts.draw(figure, report.study.name)
+            (figures / f"{figure.name}.svg").write_text(drawn, encoding="utf-8")
         (folder / "result.json").write_text(jsontext.dumps(report.json(version)) + "\n", encoding="utf-8")
         if tried is not None:
             (folder / "sensitivity.json").write_text(jsontext.dumps(tried.json(version)) + "\n", encoding="utf-8")
-        page.write_text(text_of(report, tried), encoding="utf-8")
+        page.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Trouble(f"{error.filename or folder}: cannot write: {error.strerror}", FAILED) from None
     return page
