@@ -61,7 +61,7 @@ site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 studies: build ## the experiments of the papers: their pages in studies/
-	$(BIN)/wordline study --all --out studies
+	$(BIN)/wordline study --all --sensitivity --out studies
 
 lint: $(VENV)/.tools ## form, warnings, and the rules of the house
 	$(CARGO) fmt --all --check

@@ -341,10 +341,15 @@ def precondition(
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Run all studies.")
 @click.option("--scorecard", is_flag=True, help="Run all studies and print how each claim fared; writes no pages.")
+@click.option(
+    "--sensitivity", is_flag=True, help="Also try the alternatives of what the paper leaves open, one at a time."
+)
 @click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
 @click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")
 @json_flag
-def study(name: str | None, everything: bool, scorecard: bool, full: bool, out: str | None, as_json: bool) -> None:
+def study(
+    name: str | None, everything: bool, scorecard: bool, sensitivity: bool, full: bool, out: str | None, as_json: bool
+) -> None:
     """Rerun the experiment NAME of a paper: published values beside measured ones; without NAME, list what there is."""
     from wordline import _core
     from wordline.console import console
@@ -353,13 +358,24 @@ def study(name: str | None, everything: bool, scorecard: bool, full: bool, out: 
     if bool(name) + everything + scorecard > 1:
         raise click.UsageError("give the name of one study, or --all, or --scorecard")
     if not (name or everything or scorecard):
-        if full or out is not None:
-            raise click.UsageError("--full and --out are for a study to run; give its name, or --all")
+        if full or sensitivity or out is not None:
+            raise click.UsageError("--full, --sensitivity and --out are for a study to run; give its name, or --all")
         listed = catalogue.every()
         return print_json(command.list_json(listed)) if as_json else show.listing(console(), listed)
     if scorecard and out is not None:
         raise click.UsageError("--scorecard writes no pages, so that --out has no use with it; did you mean --all?")
+    if scorecard and sensitivity:
+        raise click.UsageError("--scorecard runs nothing but what was chosen; give --all with --sensitivity")
     version, folder = _core.version(), command.OUT if out is None else Path(out)
+    if sensitivity:
+        tried, partial = command.try_choices(name, folder, full=full, version=version)
+        if as_json:
+            print_json(command.sensitivity_json(tried, version, partial, everything=everything))
+        else:
+            show.choices(console(), tried, folder, partial)
+        if partial:
+            sys.exit(INTERRUPTED)
+        return None
     if name:
         done, page = command.run_one(name, folder, full=full, version=version)
         return print_json(done.json(version)) if as_json else show.report(console(), done, page)

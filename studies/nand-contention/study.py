@@ -6,12 +6,10 @@ from typing import Any
 
 from wordline.studies.context import Context
 from wordline.studies.outcome import Lines, Outcome, Table
-from wordline.studies.packages import STAGES, Chapter, gain, mean
+from wordline.studies.packages import STAGES, gain, mean
 
 DEVICES = ("SLC", "MLC1")
 COUNTS = (1, 2, 4, 8)
-SHARED = COUNTS[1:]
-"""Numbers of dies that share the bus with others."""
 
 
 def contention(result: dict[str, Any]) -> float:
@@ -22,16 +20,18 @@ def contention(result: dict[str, Any]) -> float:
 
 def run(context: Context) -> Outcome:
     """Contention of every workload on both devices with one to eight dies."""
-    chapter = Chapter(context.shared("jung13-chapter-2"))
-    requests = context.requests(2000)
+    chapter = context.chapter()
+    requests = context.requests(context.choice("application_requests"))
+    compared, planes, addressing = (context.choice(key) for key in ("compared", "planes", "addressing"))
     results = context.packages(
         {
             (device, workload, dies): chapter.experiment(
                 chapter.mix(workload, requests),
                 device,
                 dies=dies,
+                planes=planes,
                 package=chapter.roomy,
-                host={"addressing": "static", "queue_depth": chapter.application_depth},
+                host={"addressing": addressing, "queue_depth": chapter.application_depth},
             )
             for device in DEVICES
             for workload in chapter.workloads()
@@ -44,7 +44,7 @@ def run(context: Context) -> Outcome:
         for device in DEVICES
         for dies in COUNTS
     }
-    slc, mlc = (mean(means[device, dies] for dies in SHARED) for device in DEVICES)
+    slc, mlc = (mean(means[device, dies] for dies in compared) for device in DEVICES)
     return Outcome(
         measured={"jung13.slc-contention": gain(slc, mlc)},
         tables=[
@@ -82,4 +82,6 @@ def run(context: Context) -> Outcome:
                 {device: [means[device, dies] for dies in COUNTS] for device in DEVICES},
             )
         ],
+        discussed={f"{n} dies": gain(means["SLC", n], means["MLC1", n]) for n in COUNTS[1:]}
+        | {"most of MLC1 under writes": max(shares["MLC1", workload, 8] for workload in ("msnfs", "fin"))},
     )

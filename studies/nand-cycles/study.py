@@ -8,7 +8,7 @@ from typing import Any
 
 from wordline.studies.context import Context
 from wordline.studies.outcome import Outcome, Stack, Table, Timeline
-from wordline.studies.packages import BUS_STAGES, MODES, STAGES, Chapter, share, stream
+from wordline.studies.packages import BUS_STAGES, CELL_STAGES, MODES, STAGES, share, stream
 
 SHORT_MODES = ("legacy", "cache", "2x")
 """The modes of figures 2.13 and 2.14."""
@@ -32,7 +32,9 @@ def bus_between_cells_us(log: Log) -> float:
 
 def run(context: Context) -> Outcome:
     """Shares of the stages in long runs, and all stages of sixteen requests."""
-    chapter = Chapter(context.shared("jung13-chapter-2"))
+    chapter = context.chapter()
+    counted = {"all": STAGES, "bus and cells": (*BUS_STAGES, *CELL_STAGES)}[context.choice("counted")]
+    block = {"pages_per_block": PAGES} if context.choice("blocks") == "short" else {}
     page, depth = chapter.page_bytes("MLC1"), chapter.application_depth
     requests = context.requests(2048)
     long = context.packages(
@@ -51,7 +53,7 @@ def run(context: Context) -> Outcome:
             (op, mode): chapter.experiment(
                 stream(op, page, PAGES * BLOCKS),
                 planes=MODES[mode]["planes_per_command"],
-                package={"pages_per_block": PAGES},
+                package=block,
                 host=MODES[mode] | {"queue_depth": depth},
                 stage_log=True,
             )
@@ -59,8 +61,8 @@ def run(context: Context) -> Outcome:
             for mode in SHORT_MODES
         }
     )
-    in_cells = {mode: share(long["write", mode]["stages_us"], ["tin"]) for mode in MODES}
-    on_bus = {mode: share(long["read", mode]["stages_us"], BUS_STAGES) for mode in MODES}
+    in_cells = {mode: share(long["write", mode]["stages_us"], ["tin"], counted) for mode in MODES}
+    on_bus = {mode: share(long["read", mode]["stages_us"], BUS_STAGES, counted) for mode in MODES}
     idle_us = bus_between_cells_us(short["write", "cache"]["log"])
     return Outcome(
         measured={
@@ -117,7 +119,20 @@ def run(context: Context) -> Outcome:
             ),
             *(_timeline(op, mode, short[op, mode]["log"]) for op in ("write", "read") for mode in SHORT_MODES),
         ],
+        discussed={f"cells, {mode}": in_cells[mode] for mode in MODES}
+        | {f"bus of reads, {mode}": on_bus[mode] for mode in MODES}
+        | {
+            "bus of writes, 2x": share(long["write", "2x"]["stages_us"], BUS_STAGES, counted),
+            "page on the bus": _a_page_us(long["write", "legacy"], "tir"),
+            "page in the cells": _a_page_us(long["write", "legacy"], "tin"),
+            "register copy": _a_page_us(long["read", "cache"], "register"),
+        },
     )
+
+
+def _a_page_us(result: dict[str, Any], stage: str) -> float:
+    """The mean time of a page in a stage."""
+    return result["stages_us"][stage] / result["pages"]
 
 
 def _programs(log: Log) -> list[int]:

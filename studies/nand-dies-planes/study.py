@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from wordline.studies.context import Context
 from wordline.studies.outcome import Bars, Outcome, Table
-from wordline.studies.packages import Chapter, gain, mean
+from wordline.studies.packages import gain, mean
 
 COUNTS = (2, 4, 8)
 
 
 def run(context: Context) -> Outcome:
     """Requests a second of every workload on both kinds of package."""
-    chapter = Chapter(context.shared("jung13-chapter-2"))
-    requests = context.requests(2000)
+    chapter = context.chapter()
+    requests = context.requests(context.choice("application_requests"))
+    judged, compared = context.choice("addressing"), context.choice("compared")
     results = context.packages(
         {
             (workload, what, count, addressing): chapter.experiment(
@@ -33,7 +34,7 @@ def run(context: Context) -> Outcome:
             for addressing in ("static", "log")
         }
     )
-    iops = {key[:3]: result["iops"] for key, result in results.items() if key[3] == "static"}
+    iops = {key[:3]: result["iops"] for key, result in results.items() if key[3] == judged}
 
     def dies_over_planes(workload: str, count: int, addressing: str) -> float:
         """By how many percent many dies serve more requests than many planes."""
@@ -41,18 +42,22 @@ def run(context: Context) -> Outcome:
         return gain(dies, planes)
 
     over = {
-        (workload, count): dies_over_planes(workload, count, "static")
+        (workload, count): dies_over_planes(workload, count, judged)
         for workload in chapter.workloads()
         for count in COUNTS
     }
 
     def grouped(workload: str, what: str, count: int) -> float:
         """Pages that went in commands of several planes, in percent."""
-        result = results[workload, what, count, "static"]
+        result = results[workload, what, count, judged]
         return 100 * result["multi_plane_pages"] / result["pages"]
 
+    reading = [over[workload, count] for workload in ("web", "usr") for count in COUNTS]
+    elsewhere = [dies_over_planes(workload, count, "log") for workload in chapter.workloads() for count in COUNTS]
     return Outcome(
-        measured={"jung13.dies-over-planes": mean(over.values())},
+        measured={
+            "jung13.dies-over-planes": mean(over[workload, n] for workload in chapter.workloads() for n in compared)
+        },
         tables=[
             Table(
                 "Requests a second",
@@ -109,4 +114,10 @@ def run(context: Context) -> Outcome:
             )
             for what in ("dies", "planes")
         ],
+        discussed={"log mean": mean(elsewhere), "reading, least": min(reading), "reading, most": max(reading)}
+        | {
+            f"paired {which}, {n} planes": pick(grouped(workload, "planes", n) for workload in ("msnfs", "fin"))
+            for n in (2, 8)
+            for which, pick in (("least", min), ("most", max))
+        },
     )

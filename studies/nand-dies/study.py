@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from wordline.studies.context import Context
-from wordline.studies.outcome import Outcome
-from wordline.studies.scaling import scaling
+from wordline.studies.outcome import Outcome, Table
+from wordline.studies.packages import gain, stream
+from wordline.studies.scaling import COUNTS, scaling
 
-
-def package(count: int, host: dict[str, Any]) -> dict[str, Any]:
-    """A package with so many dies."""
-    return {"dies": count, "planes": 1, "host": {**host, "scheduler": "die-first"}}
+ORDERS = ("first-come", "commands-first")
 
 
 def run(context: Context) -> Outcome:
-    """Bandwidth by dies."""
-    return scaling(context, "die", package, "more dies gain until the bus is full")
+    """Bandwidth by dies, and that of queued reads under both orders on the bus."""
+    planes = context.choice("planes")
+
+    def package(count: int, host: dict[str, Any]) -> dict[str, Any]:
+        """A package with so many dies."""
+        return {
+            "dies": count,
+            "planes": planes,
+            "host": {**host, "planes_per_command": planes, "scheduler": "die-first" if planes == 1 else "plane-first"},
+        }
+
+    outcome = scaling(context, "die", package, "more dies gain until the bus is full", pages_each=planes)
+    chapter = context.chapter()
+    load = stream("read", chapter.page_bytes("MLC1"), context.requests(4096))
+    rate = {
+        key: result["bandwidth_mib_s"]
+        for key, result in context.packages(
+            {
+                (order, count): chapter.experiment(
+                    load, **package(count, {"queue_depth": chapter.application_depth, "bus": order})
+                )
+                for order in ORDERS
+                for count in COUNTS
+            }
+        ).items()
+    }
+    table = Table(
+        f"Reads of 2 KB, {chapter.application_depth} outstanding, by whose turn it is on the bus",
+        ("dies", *(cell for order in ORDERS for cell in (f"{order}, MiB/s", "against one, %"))),
+        [(str(n), *(cell for it in ORDERS for cell in (rate[it, n], gain(rate[it, n], rate[it, 1])))) for n in COUNTS],
+        "Not judged.",
+    )
+    return replace(
+        outcome,
+        tables=[*outcome.tables, table],
+        discussed=outcome.discussed
+        | {f"{order} {n} dies": gain(rate[order, n], rate[order, 1]) for order in ORDERS for n in (2, 8)},
+    )

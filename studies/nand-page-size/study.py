@@ -6,34 +6,37 @@ from typing import Any
 
 from wordline.studies.context import Context
 from wordline.studies.outcome import Lines, Outcome, Table
-from wordline.studies.packages import KIB, MODES, Chapter, gain, mean, stream
+from wordline.studies.packages import KIB, MODES, gain, mean, stream
 
 SIZES_KIB = (2, 4, 8, 16)
+COUNTS = (1, 2, 4, 8)
 DIES = PLANES = 2
-MODE = "2x"
 
 
 def run(context: Context) -> Outcome:
     """Bandwidth by page size in all modes, and of four and eight dies and planes."""
-    chapter = Chapter(context.shared("jung13-chapter-2"))
+    chapter = context.chapter()
     pages = context.requests(4096)
+    judged, transfers = context.choice("mode"), context.choice("transfers")
+
+    def load(op: str, page: int, spanned: int) -> tuple[dict[str, Any], dict[str, int]]:
+        """A load of pages of so many bytes, transfers spanning so many of them if they do; and the host's queue."""
+        size = {"spanning": spanned * page, "queued": page, "64 KiB": 64 * KIB}[transfers]
+        queue = {"queue_depth": chapter.application_depth} if transfers == "queued" else {}
+        return stream(op, size, pages * page // size), queue
 
     def by_page(op: str, kib: int, mode: str) -> dict[str, Any]:
         """A dual-die package with pages of ``kib``."""
-        transfer = DIES * MODES[mode]["planes_per_command"]
+        sent, queue = load(op, kib * KIB, DIES * MODES[mode]["planes_per_command"])
         return chapter.experiment(
-            stream(op, transfer * kib * KIB, pages // transfer),
-            dies=DIES,
-            planes=PLANES,
-            package={"page_bytes": kib * KIB},
-            host=MODES[mode],
+            sent, dies=DIES, planes=PLANES, package={"page_bytes": kib * KIB}, host=MODES[mode] | queue
         )
 
     def by_count(what: str, count: int) -> dict[str, Any]:
         """A package of ``count`` dies of one plane, or of one die with ``count`` planes."""
         dies, planes = (count, 1) if what == "dies" else (1, count)
-        load = stream("write", count * chapter.page_bytes("MLC1"), pages // count)
-        return chapter.experiment(load, dies=dies, planes=planes, host={"planes_per_command": planes})
+        sent, queue = load("write", chapter.page_bytes("MLC1"), count)
+        return chapter.experiment(sent, dies=dies, planes=planes, host={"planes_per_command": planes} | queue)
 
     rate = {
         key: result["bandwidth_mib_s"]
@@ -44,17 +47,21 @@ def run(context: Context) -> Outcome:
     counted = {
         key: result["bandwidth_mib_s"]
         for key, result in context.packages(
-            {(what, count): by_count(what, count) for what in ("dies", "planes") for count in (4, 8)}
+            {(what, count): by_count(what, count) for what in ("dies", "planes") for count in COUNTS}
         ).items()
     }
+    ends = {"last": [(4, 8)], "all": [(1, 2), (2, 4), (4, 8)]}[context.choice("doublings")]
     doublings = {
-        "4 to 8 dies": gain(counted["dies", 8], counted["dies", 4]),
-        "4 to 8 planes": gain(counted["planes", 8], counted["planes", 4]),
-        "4 to 8 KB pages": gain(rate["write", 8, MODE], rate["write", 4, MODE]),
+        f"{low} to {high} {what}": gain(counted[what, high], counted[what, low])
+        for what in ("dies", "planes")
+        for low, high in ends
+    } | {
+        f"{low} to {high} KB pages": gain(rate["write", high, judged], rate["write", low, judged])
+        for low, high in (ends if len(ends) == 1 else [(2, 4), (4, 8), (8, 16)])
     }
     return Outcome(
         measured={
-            "jung13.page-size-read": gain(rate["read", 8, MODE], rate["read", 4, MODE]),
+            "jung13.page-size-read": gain(rate["read", 8, judged], rate["read", 4, judged]),
             "jung13.page-size-write": mean(doublings.values()),
         },
         tables=[
@@ -88,4 +95,6 @@ def run(context: Context) -> Outcome:
             )
             for op in ("write", "read")
         ],
+        discussed={f"reads, {mode}": gain(rate["read", 8, mode], rate["read", 4, mode]) for mode in MODES}
+        | {"doubling, least": min(doublings.values()), "doubling, most": max(doublings.values())},
     )

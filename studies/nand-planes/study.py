@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from wordline.studies.context import Context
@@ -16,4 +17,13 @@ def package(count: int, host: dict[str, Any]) -> dict[str, Any]:
 
 def run(context: Context) -> Outcome:
     """Bandwidth by planes."""
-    return scaling(context, "plane", package, "a die with more planes gains once a transfer covers them")
+    outcome = scaling(context, "plane", package, "a die with more planes gains once a transfer covers them")
+    page = context.chapter().page_bytes("MLC1")
+    spanning = outcome.tables[0].rows
+    page_us = {int(row[0]): [page / 2**20 / row[at] * 1e6 for at in (1, 3)] for row in spanning}
+    return replace(
+        outcome,
+        discussed=outcome.discussed
+        | {f"{op} of a page, planes {n}": page_us[n][at] for at, op in enumerate(("write", "read")) for n in (1, 8)}
+        | {"times as fast": page_us[1][0] / page_us[8][0]},
+    )

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from wordline.studies.context import Context
 from wordline.studies.outcome import Lines, Outcome, Table
-from wordline.studies.packages import KIB, Chapter, gain, random_mix, stream
+from wordline.studies.packages import KIB, gain, random_mix, stream
 
 SCHEDULERS = ("die-first", "plane-first")
 SIZES_KIB = (2, 4, 8, 16, 32, 64)
-LARGE_KIB = (32, 64)
 DIES = PLANES = 2
 PACES_US = {"read": 200.0, "write": 2000.0}
 """Between arrivals of small requests: two dies could serve about four reads or three writes of a page meanwhile."""
-PACED, FULL = "at an even pace", "32 outstanding"
+PACED, FULL = "at an even pace", "as many outstanding as the queue holds"
 
 
 def run(context: Context) -> Outcome:
     """Sequential transfers of all sizes and small random requests, under both schedulers."""
-    chapter = Chapter(context.shared("jung13-chapter-2"))
+    chapter = context.chapter()
+    large_kib, pace_of, better = (context.choice(key) for key in ("large", "pace", "better"))
+    die_planes = context.choice("die-first")
+    arrivals = FULL if pace_of == "full" else PACED
+    times = 1.0 if pace_of == "full" else pace_of
     page = chapter.page_bytes("MLC1")
     pages, requests = context.requests(4096), context.requests(4000)
-    footprint = chapter.table["setting"]["footprint_pages"]
+    footprint = chapter.footprint_pages
 
     def host(scheduler: str, **more: object) -> dict[str, object]:
         """A host with its scheduler: only plane-first collects pages for several planes."""
-        return {"planes_per_command": PLANES if scheduler == "plane-first" else 1, "scheduler": scheduler, **more}
+        planes = PLANES if scheduler == "plane-first" else die_planes
+        return {"planes_per_command": planes, "scheduler": scheduler, **more}
 
     rate = {
         key: result["bandwidth_mib_s"]
@@ -56,7 +60,7 @@ def run(context: Context) -> Outcome:
                     scheduler,
                     addressing="static",
                     queue_depth=chapter.application_depth,
-                    arrival_us=PACES_US[op] if pace == PACED else 0.0,
+                    arrival_us=PACES_US[op] * times if pace == PACED else 0.0,
                 ),
             )
             for op in ("read", "write")
@@ -65,7 +69,7 @@ def run(context: Context) -> Outcome:
         }
     )
     latency = {
-        (op, scheduler): small[op, PACED, scheduler]["latency_us"]["mean"]
+        (op, scheduler): small[op, arrivals, scheduler]["latency_us"][better]
         for op in ("read", "write")
         for scheduler in SCHEDULERS
     }
@@ -73,7 +77,7 @@ def run(context: Context) -> Outcome:
     holds = {
         f"large {op}s, {kib} KB": rate[op, kib, plane] > rate[op, kib, die]
         for op in ("read", "write")
-        for kib in LARGE_KIB
+        for kib in large_kib
     }
     holds |= {f"small {op}s": latency[op, die] < latency[op, plane] for op in ("read", "write")}
     return Outcome(
@@ -117,7 +121,7 @@ def run(context: Context) -> Outcome:
                     for scheduler in SCHEDULERS
                     for it in [small[op, pace, scheduler]]
                 ],
-                f"Judged are those {PACED}.",
+                f"Judged are those {arrivals}.",
             ),
         ],
         figures=[
@@ -132,4 +136,14 @@ def run(context: Context) -> Outcome:
             )
             for op in ("read", "write")
         ],
+        discussed={
+            f"large {op}s": gain(rate[op, SIZES_KIB[-1], plane], rate[op, SIZES_KIB[-1], die])
+            for op in ("read", "write")
+        }
+        | {f"{op}s of 4 KB": gain(rate[op, 4, plane], rate[op, 4, die]) for op in ("read", "write")}
+        | {
+            f"full queue, {op}s": gain(small[op, FULL, plane]["iops"], small[op, FULL, die]["iops"])
+            for op in ("read", "write")
+        }
+        | {f"p99 of reads, {it}": small["read", FULL, it]["latency_us"]["p99"] for it in SCHEDULERS},
     )

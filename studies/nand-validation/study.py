@@ -10,65 +10,81 @@ from wordline.studies.packages import MODES, Chapter, gain, stream
 
 PACKAGES = {"SDP": 1, "DDP": 2}
 MODELS = ("variation", "typical", "worst")
-
-
-def ideal_mib_s(
-    per_page: dict[str, Any], dies: int, mode: str, typical_us: float, page_bytes: int
-) -> tuple[float, float]:
-    """Write bandwidth of the typical-case model of section 2.3.4, in MiB/s.
-
-    :param per_page: the run with per-page timing, for the bus time of a page.
-    :return: with perfect overlap, and batch by batch: n t_io + t_prog for a page a plane and die, with
-        t_io hidden in cache mode.
-    """
-    pages = dies * MODES[mode]["planes_per_command"]
-    bus_us = pages * per_page["bus_busy_us"] / per_page["pages"]
-    batch_us = max(bus_us, typical_us) if MODES[mode]["cache"] else bus_us + typical_us
-    mib = pages * page_bytes / 2**20
-    return mib / max(bus_us, typical_us) * 1e6, mib / batch_us * 1e6
+READINGS = {
+    "as it is": "bus and dies as they are",
+    "overlap": "cells overlap with all other stages",
+    "batches": "n t_io + t_prog batch by batch",
+}
+"""What the typical-case model may be, in words."""
 
 
 def run(context: Context) -> Outcome:
     """Bandwidth of every package, mode and model; program times of both MLC devices."""
-    chapter = Chapter(context.shared("jung13-chapter-2"))
+    chapter = context.chapter()
     page = chapter.page_bytes("MLC1")
     requests = context.requests(2048)
+    judged, plane_count = context.choice("typical-model"), context.choice("planes")
+
+    def experiment(package: str, op: str, mode: str, model: str, reading: str = "as it is") -> dict[str, Any]:
+        """A run of one latency model; ``reading`` says how much of bus and cells may overlap."""
+        dies, commanded = PACKAGES[package], MODES[mode]["planes_per_command"]
+        batch = dies * commanded if reading == "batches" else 1
+        return chapter.experiment(
+            stream(op, batch * page, requests // batch),
+            dies=dies,
+            planes=commanded if plane_count == "commanded" else plane_count,
+            nand={"latency_model": model},
+            host=MODES[mode]
+            | {"scheduler": "plane-first", "queue_depth": 1 if reading == "batches" else chapter.application_depth}
+            | ({"cache": True} if reading == "overlap" else {}),
+        )
+
     results = context.packages(
         {
-            (package, op, mode, model): chapter.experiment(
-                stream(op, page, requests),
-                dies=dies,
-                planes=MODES[mode]["planes_per_command"],
-                nand={"latency_model": model},
-                host=MODES[mode] | {"scheduler": "plane-first", "queue_depth": chapter.application_depth},
-            )
-            for package, dies in PACKAGES.items()
+            (package, op, mode, model): experiment(package, op, mode, model)
+            for package in PACKAGES
             for op in ("write", "read")
             for mode in MODES
             for model in MODELS
         }
     )
     bandwidth = {key: result["bandwidth_mib_s"] for key, result in results.items()}
-    typical_us = chapter.nand("MLC1")["typical_program_us"]
-    ideal, batches = {}, {}
-    for mode in MODES:
-        per_page = results["DDP", "write", mode, "variation"]
-        ideal[mode], batches[mode] = ideal_mib_s(per_page, PACKAGES["DDP"], mode, typical_us, page)
+    read_as = {
+        key: result["bandwidth_mib_s"]
+        for key, result in context.packages(
+            {
+                (package, mode, reading): experiment(package, "write", mode, "typical", reading)
+                for package in PACKAGES
+                for mode in MODES
+                for reading in READINGS
+            }
+        ).items()
+    }
+
+    def of(package: str, model: str) -> list[float]:
+        """The write bandwidth of a model, by mode."""
+        if model == "typical":
+            return [read_as[package, mode, judged] for mode in MODES]
+        return [bandwidth[package, "write", mode, model] for mode in MODES]
 
     def off(package: str, model: str) -> list[float]:
         """By how much a model's write bandwidth is off, by mode, in percent."""
-        return [
-            gain(bandwidth[package, "write", mode, model], bandwidth[package, "write", mode, "variation"])
-            for mode in MODES
-        ]
+        return [gain(it, right) for it, right in zip(of(package, model), of(package, "variation"), strict=True)]
 
-    off_ddp = [gain(ideal[mode], bandwidth["DDP", "write", mode, "variation"]) for mode in MODES]
+    def off_as(package: str, reading: str) -> list[float]:
+        """By how much the typical-case model is off if it is taken so, by mode, in percent."""
+        return [gain(read_as[package, mode, reading], bandwidth[package, "write", mode, "variation"]) for mode in MODES]
+
+    per_page = results["SDP", "write", "legacy", "variation"]
+    mean_us = per_page["stages_us"]["tin"] / per_page["pages"]
+    typical_us = chapter.nand("MLC1")["typical_program_us"]
+    worst_us = max(chapter.nand("MLC1")["program_us"])
     ranges = program_ranges(context, chapter)
     return Outcome(
         measured={
             "jung13.latency-model-typical-sdp": off("SDP", "typical"),
             "jung13.latency-model-worst-sdp": off("SDP", "worst"),
-            "jung13.latency-model-typical-ddp": off_ddp,
+            "jung13.latency-model-typical-ddp": off("DDP", "typical"),
             "jung13.latency-range": [slow / fast for fast, slow in ranges.values()],
         },
         tables=[
@@ -81,24 +97,24 @@ def run(context: Context) -> Outcome:
                     for row in zip(
                         [package] * len(MODES),
                         MODES,
-                        [bandwidth[package, "write", mode, "variation"] for mode in MODES],
-                        [bandwidth["SDP", "write", m, "typical"] if package == "SDP" else ideal[m] for m in MODES],
-                        off("SDP", "typical") if package == "SDP" else off_ddp,
-                        [bandwidth[package, "write", mode, "worst"] for mode in MODES],
+                        of(package, "variation"),
+                        of(package, "typical"),
+                        off(package, "typical"),
+                        of(package, "worst"),
                         off(package, "worst"),
                         strict=True,
                     )
                 ],
-                "The typical-case model of the dual-die package (DDP) is the ideal of perfect overlap.",
             ),
             Table(
-                "Other readings of the typical-case model, dual-die package",
-                ("mode", "bus and dies as they are, off, %", "n t_io + t_prog batch by batch, off, %"),
+                "The typical-case model as others may have meant it, writes",
+                ("package", "mode", *(f"{words}, off, %" for words in READINGS.values())),
                 [
-                    (mode, simulated, gain(batches[mode], bandwidth["DDP", "write", mode, "variation"]))
-                    for mode, simulated in zip(MODES, off("DDP", "typical"), strict=True)
+                    (package, mode, *(off_as(package, reading)[n] for reading in READINGS))
+                    for package in PACKAGES
+                    for n, mode in enumerate(MODES)
                 ],
-                "Not judged: what the claim would have been measured as, had the model been taken otherwise.",
+                f"Judged is the column '{READINGS[judged]}'.",
             ),
             Table(
                 "Read bandwidth, MiB/s",
@@ -125,16 +141,25 @@ def run(context: Context) -> Outcome:
                 "MiB/s",
                 list(MODES),
                 {
-                    "per page": [bandwidth[package, "write", mode, "variation"] for mode in MODES],
-                    "typical": [
-                        bandwidth["SDP", "write", mode, "typical"] if package == "SDP" else ideal[mode]
-                        for mode in MODES
-                    ],
-                    "worst": [bandwidth[package, "write", mode, "worst"] for mode in MODES],
+                    name: of(package, model)
+                    for name, model in zip(("per page", "typical", "worst"), MODELS, strict=True)
                 },
             )
             for package in PACKAGES
         ],
+        discussed={
+            "mean program": mean_us,
+            "typical program": typical_us,
+            "worst program": worst_us,
+            "mean over typical": gain(mean_us, typical_us),
+            "mean under worst": -gain(mean_us, worst_us),
+        }
+        | {
+            f"{reading}, {package}, {which}": pick(off_as(package, reading))
+            for reading in READINGS
+            for package in PACKAGES
+            for which, pick in (("least", min), ("most", max))
+        },
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
@@ -11,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordline.errors import Trouble, or_nearest
-from wordline.studies import claims
+from wordline.studies import choices, claims
+from wordline.studies.choices import Left
 from wordline.studies.claims import Claim
 
 if sys.version_info >= (3, 11):
@@ -24,16 +27,7 @@ if TYPE_CHECKING:
     from wordline.studies.outcome import Outcome
 
 REQUIRED = ("title", "paper", "sections", "runs", "stand_in")
-OPTIONAL = ("open", "claim")
-
-
-@dataclass(frozen=True)
-class Left:
-    """A parameter that the paper leaves open: what was chosen, and why."""
-
-    parameter: str
-    choice: str
-    reason: str
+OPTIONAL = ("chapter", "open", "claim")
 
 
 @dataclass(frozen=True)
@@ -50,16 +44,31 @@ class Study:
     stand_in: bool
     """Whether workloads are synthesised from the paper's statistics, its traces being out of reach."""
     open: tuple[Left, ...]
+    """What the paper leaves open of this study, and then of all studies of its chapter."""
     claims: tuple[Claim, ...]
+    chapter: str = ""
+    """The TOML file beside the studies' folders that this one shares with others, without its ending."""
 
     def code(self) -> Callable[[Context], Outcome]:
         """The function ``run`` of the study's ``study.py``."""
         return runpy.run_path(str(self.folder / "study.py"), run_name=f"study {self.name}")["run"]
 
     def discussion(self) -> str:
-        """What was found out about deviations; empty if nobody has written it yet."""
+        """What was found out about deviations, with places for measured figures; empty if nobody has written it yet."""
         path = self.folder / "discussion.md"
         return path.read_text(encoding="utf-8").strip() if path.exists() else ""
+
+    def sensitivity(self) -> dict[str, Any] | None:
+        """What is kept of the study's runs with other choices; None if there were none.
+
+        :raises Trouble: if the file is damaged.
+        """
+        path = self.folder / "sensitivity.json"
+        try:
+            return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        except ValueError as error:
+            remedy = f"delete it, or make it anew with 'wordline study {self.name} --sensitivity'"
+            raise Trouble(f"{path}: this is no JSON ({error}); {remedy}") from None
 
 
 def collection() -> Path:
@@ -102,10 +111,7 @@ def read(folder: Path) -> Study:
     :raises Trouble: if its ``study.toml`` is wrong.
     """
     path = folder / "study.toml"
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise Trouble(f"{path}: {error}") from None
+    table = parsed(path)
     missing, unknown = set(REQUIRED) - table.keys(), table.keys() - {*REQUIRED, *OPTIONAL}
     if missing or unknown:
         raise Trouble(f"{path}: missing {sorted(missing)}, unknown {sorted(unknown)}")
@@ -113,13 +119,26 @@ def read(folder: Path) -> Study:
     strays = [claim.id for claim in rows if claim.study != folder.name]
     if strays:
         raise Trouble(f"{path}: {', '.join(strays)}: of another study")
-    left = tuple(_left(row, path) for row in table.get("open", []))
+    left = [choices.parse(row, str(path)) for row in table.get("open", [])]
+    chapter = table.get("chapter", "")
+    if chapter:
+        shared = folder.parent / f"{chapter}.toml"
+        left += [choices.parse(row, str(shared), shared=True) for row in parsed(shared).get("open", [])]
+    twice = [key for key, n in Counter(it.key for it in left).items() if n > 1]
+    if twice:
+        raise Trouble(f"{path}: {', '.join(twice)}: left open twice")
     plain = {key: table[key] for key in REQUIRED}
-    return Study(folder.name, folder, **plain, open=left, claims=rows)
+    return Study(folder.name, folder, **plain, open=tuple(left), claims=rows, chapter=chapter)
 
 
-def _left(row: dict[str, Any], path: Path) -> Left:
+def parsed(path: Path) -> dict[str, Any]:
+    """The TOML file at ``path``.
+
+    :raises Trouble: if there is none, or it is no TOML.
+    """
     try:
-        return Left(**row)
-    except TypeError:
-        raise Trouble(f"{path}: [[open]] has the keys parameter, choice and reason, not {sorted(row)}") from None
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Trouble(f"{path}: cannot read: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise Trouble(f"{path}: {error}") from None

@@ -8,9 +8,10 @@ from typing import Any
 
 from wordline.errors import Trouble
 from wordline.progress import Progress
-from wordline.studies import catalogue, page, runner
+from wordline.studies import catalogue, page, runner, sensitivity
 from wordline.studies.catalogue import Study
 from wordline.studies.runner import SCHEMA, Report, totals
+from wordline.studies.sensitivity import Sensitivity
 
 OUT = Path("out", "studies")
 """Where results go if nothing else is said: a folder for each study."""
@@ -64,6 +65,46 @@ def run_all(out: Path | None, *, full: bool, version: str, quiet: bool = False) 
     if out is not None:
         page.write_index(reports, out)
     return reports, False
+
+
+def try_choices(
+    name: str | None, out: Path, *, full: bool, version: str, quiet: bool = False
+) -> tuple[list[tuple[Report, Sensitivity]], bool]:
+    """Runs a study, or all of them, as chosen and with each open parameter at its alternatives; writes their pages.
+
+    :param name: the study, None for all.
+    :return: what was found out, and whether an interrupt left something out. A study that was not done has no new page.
+    :raises Trouble: if there is no such study or a page cannot be written.
+    """
+    studies = catalogue.every() if name is None else [catalogue.load(name)]
+    done: list[tuple[Report, Sensitivity]] = []
+    try:
+        ready(out)
+        with Progress(quiet) as progress:
+            for n, study in enumerate(studies, 1):
+                label = study.name if name else f"{study.name} ({n} of {len(studies)})"
+                known: dict[str, dict[str, Any]] = {}
+                report = runner.run(study, progress, label, full=full, known=known)
+                tried = sensitivity.run(report, progress, label, known)
+                done.append((report, tried))
+                if tried.partial:
+                    return done, True
+                page.write(report, out / study.name, version, tried)
+    except KeyboardInterrupt:
+        return done, True
+    if name is None:
+        page.write_index([report for report, _ in done], out)
+    return done, False
+
+
+def sensitivity_json(
+    done: Sequence[tuple[Report, Sensitivity]], version: str, partial: bool, *, everything: bool
+) -> dict[str, Any]:
+    """What other choices give, for programs: of one study, or of all."""
+    documents = [tried.json(version) for _, tried in done]
+    if not everything and documents:
+        return documents[0]
+    return {"schema": SCHEMA, "version": version, "partial": partial, "studies": documents}
 
 
 def all_json(reports: Sequence[Report], version: str, partial: bool) -> dict[str, Any]:

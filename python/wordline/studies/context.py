@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from wordline import package
-from wordline.studies.catalogue import tomllib
+from wordline.studies.catalogue import Study, parsed
+from wordline.studies.packages import Chapter
 
 Key = TypeVar("Key")
 Report = Callable[[str, float | None, int, float], None]
@@ -22,8 +23,7 @@ def _nothing(*_: object) -> None:
 class Context:
     """The way of a study to the engine, and how thorough it is to be."""
 
-    folder: Path
-    """The study's own folder; files that several studies share lie in its parent."""
+    study: Study
     label: str = "study"
     """Names the work in the progress bar."""
     full: bool = False
@@ -31,14 +31,31 @@ class Context:
     seed: int = 1
     report: Report = field(default=_nothing)
     """Told the label, the fraction done, requests and simulated seconds."""
+    instead: Mapping[str, Any] = field(default_factory=dict)
+    """Open parameters that have another value in this run, by their keys."""
+    asked: set[str] = field(default_factory=set)
+    """Keys of the open parameters that the study's code has asked for."""
+    known: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Results of experiments by their text: runs that differ in other things need not carry them out again."""
+
+    def choice(self, key: str) -> Any:  # noqa: ANN401
+        """The value of an open parameter of the study or its chapter.
+
+        :raises KeyError: if it is not left open.
+        """
+        chosen = {left.key: left.value for left in self.study.open}[key]
+        self.asked.add(key)
+        return self.instead.get(key, chosen)
+
+    def chapter(self) -> Chapter:
+        """Devices and workloads of the study's chapter."""
+        table = parsed(self.study.folder.parent / f"{self.study.chapter}.toml")
+        held = {left.key: left.devices for left in self.study.open if left.devices}
+        return Chapter(table, self.choice, held)
 
     def requests(self, usual: int) -> int:
         """A number of requests: ``usual``, and ten times as many in a full run."""
         return 10 * usual if self.full else usual
-
-    def shared(self, name: str) -> dict[str, Any]:
-        """A TOML file beside the studies' folders, such as the devices of a chapter."""
-        return tomllib.loads((self.folder.parent / f"{name}.toml").read_text(encoding="utf-8"))
 
     def packages(self, experiments: Mapping[Key, dict[str, Any]]) -> dict[Key, dict[str, Any]]:
         """Runs experiments on packages alone, one after the other, and gives the results under the same keys.
@@ -50,12 +67,20 @@ class Context:
         for key, experiment in experiments.items():
             told = self._of_many(len(results), len(experiments), requests, simulated_s)
             told("", 0.0, 0, 0.0)
-            result = package.run({"seed": self.seed, **experiment}, told)
-            if result.get("partial"):
-                raise KeyboardInterrupt
+            result = self._result({"seed": self.seed, **experiment}, told)
             requests, simulated_s = requests + result["requests"], simulated_s + result["simulated_s"]
             results[key] = result
         return results
+
+    def _result(self, experiment: dict[str, Any], told: Report) -> dict[str, Any]:
+        """What an experiment gives; one that was carried out before is not again, since it would give the same."""
+        text = json.dumps(experiment, sort_keys=True)
+        if text not in self.known:
+            result = package.run(experiment, told)
+            if result.get("partial"):
+                raise KeyboardInterrupt
+            self.known[text] = result
+        return self.known[text]
 
     def _of_many(self, before: int, number: int, requests: int, simulated_s: float) -> Report:
         """What one of ``number`` runs reports to, after those ``before`` it with all their requests and time."""

@@ -8,6 +8,9 @@
 The direction of an effect is its side of "no effect", which is 1 for a factor (unit ``x``) and 0 for all else. Its size
 is its distance from there; against a range, the nearer end counts. If several values were measured for one claim, each
 is judged and the worst verdict stands.
+
+Beside the verdict stands the ratio of measured to published value: that of the value which is farthest off, against the
+nearer end of a range, and 1 within it.
 """
 
 from __future__ import annotations
@@ -39,6 +42,30 @@ class Verdict(Enum):
     NOT_REPRODUCED = "not reproduced"
 
 
+RULES = {
+    Verdict.REPRODUCED: f"within a factor of {CLOSE:g}",
+    Verdict.SAME_DIRECTION: "at least a third of the published size",
+    Verdict.NOT_REPRODUCED: "less than a third of the published size, or the other direction",
+}
+"""Why a number has its verdict, in words."""
+
+RULES_OF_ORDERS = {Verdict.REPRODUCED: "holds in every case", Verdict.NOT_REPRODUCED: "does not hold in every case"}
+"""Why an order has its verdict."""
+
+RULES_OF_NOUGHT = {
+    Verdict.REPRODUCED: f"within {AROUND_ZERO:g} of 0",
+    Verdict.NOT_REPRODUCED: f"farther than {AROUND_ZERO:g} from 0",
+}
+"""Why a number has its verdict where none was published but 0."""
+
+
+def rule(claim: Claim, verdict: Verdict) -> str:
+    """What a claim must fulfil for that verdict: ``within a factor of 1.5``."""
+    if claim.is_order:
+        return RULES_OF_ORDERS[verdict]
+    return RULES_OF_NOUGHT[verdict] if _is_nought(claim) else RULES[verdict]
+
+
 def judge(claim: Claim, measured: Measured) -> Verdict:
     """The verdict on ``claim``.
 
@@ -51,12 +78,37 @@ def judge(claim: Claim, measured: Measured) -> Verdict:
     values = list(measured) if isinstance(measured, Sequence) else [measured]
     if claim.is_order or not values or not all(map(math.isfinite, values)):
         raise ValueError(f"{claim.id}: cannot be judged by {measured!r}")
-    verdicts = [_of_number(claim, value) for value in values]
-    return max(verdicts, key=list(Verdict).index)
+    return max((_of_number(claim, value) for value in values), key=list(Verdict).index)
+
+
+def ratio(claim: Claim, measured: Measured) -> float | None:
+    """Measured over published value, of the value that is farthest off; against a range its nearer end, 1 within it.
+
+    :return: None for an order and for a published 0, which have no ratio.
+    """
+    if isinstance(measured, Mapping) or claim.is_order or claim.value == (0.0,):
+        return None
+    values = list(measured) if isinstance(measured, Sequence) else [measured]
+    worst = judge(claim, measured)
+    return max(
+        (_ratio(claim, value) for value in values if _of_number(claim, value) is worst),
+        key=lambda it: math.inf if it <= 0 else abs(math.log(it)),
+    )
+
+
+def _ratio(claim: Claim, measured: float) -> float:
+    near, far = min(claim.value, key=abs), max(claim.value, key=abs)
+    if measured / near < 1:
+        return measured / near
+    return max(1.0, measured / far)
+
+
+def _is_nought(claim: Claim) -> bool:
+    return claim.value == (0.0,) and claim.unit != FACTOR
 
 
 def _of_number(claim: Claim, measured: float) -> Verdict:
-    if claim.value == (0.0,) and claim.unit != FACTOR:
+    if _is_nought(claim):
         return Verdict.REPRODUCED if abs(measured) <= AROUND_ZERO else Verdict.NOT_REPRODUCED
     if (measured - claim.neutral) * (claim.value[0] - claim.neutral) <= 0:
         return Verdict.NOT_REPRODUCED

@@ -84,3 +84,5 @@ class Outcome:
     """By claim id: a value for every claim of the study."""
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
+    discussed: dict[str, float] = field(default_factory=dict)
+    """Measured figures that the discussion names, by their names there."""

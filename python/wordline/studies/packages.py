@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 KIB = 1024
@@ -37,10 +37,15 @@ class Chapter:
     """The devices and workloads of a chapter, as its TOML file has them."""
 
     table: Mapping[str, Any]
+    choice: Callable[[str], Any]
+    """The value of a parameter that the chapter or the study leaves open, by its key."""
+    held: Mapping[str, Collection[str]]
+    """Keys of those that are tables of ``[nand]`` keys, and the devices whose presets hold them."""
 
     def nand(self, device: str) -> dict[str, Any]:
         """The timing of a device."""
-        return self._config(device)["nand"]
+        tables = [self.choice(key) for key, devices in self.held.items() if device in devices]
+        return reduce(merged, filter(None, tables), self._config(device)["nand"])
 
     def page_bytes(self, device: str) -> int:
         """The page size of a device."""
@@ -79,7 +84,7 @@ class Chapter:
             "cache": False,
             "scheduler": "die-first",
             "addressing": "log",
-            "bus": self.table["setting"]["bus"],
+            "bus": self.choice("bus"),
             "queue_depth": 1,
         }
         shape = {"dies": dies, "planes": planes, **self.shape(device)}
@@ -97,18 +102,29 @@ class Chapter:
 
     def mix(self, workload: str, requests: int) -> dict[str, Any]:
         """A load with the means of an application workload, at random addresses."""
+        self.choice("draw")
         means = {key: value for key, value in self.table["workload"][workload].items() if key != "title"}
-        return random_mix(requests, self.table["setting"]["footprint_pages"], **means)
+        return random_mix(requests, self.footprint_pages, **means)
+
+    @property
+    def footprint_pages(self) -> int:
+        """Pages that a load at random addresses reaches."""
+        return self.choice("footprint_pages")
 
     @property
     def roomy(self) -> dict[str, int]:
         """The package's keys to change for loads that write at random: nothing is erased, so that they need room."""
-        return {"blocks_per_plane": self.table["setting"]["blocks_per_plane"]}
+        return {"blocks_per_plane": self.choice("blocks_per_plane")}
 
     @property
     def application_depth(self) -> int:
         """Requests outstanding under application workloads."""
-        return self.table["setting"]["application_depth"]
+        return self.choice("application_depth")
+
+
+def merged(table: Mapping[str, Any], instead: Mapping[str, Any]) -> dict[str, Any]:
+    """``table`` with the values of ``instead``, and so within tables of it."""
+    return {**table, **{key: merged(table[key], it) if isinstance(it, dict) else it for key, it in instead.items()}}
 
 
 def stream(op: str, request_bytes: int, requests: int) -> dict[str, Any]:
@@ -141,6 +157,6 @@ def mean(values: Iterable[float]) -> float:
     return sum(listed) / len(listed)
 
 
-def share(stages_us: Mapping[str, float], of: Iterable[str]) -> float:
+def share(stages_us: Mapping[str, float], of: Iterable[str], all_of: Iterable[str] = STAGES) -> float:
     """The time in some stages, in percent of the time in all of them."""
-    return 100 * sum(stages_us[stage] for stage in of) / sum(stages_us[stage] for stage in STAGES)
+    return 100 * sum(stages_us[stage] for stage in of) / sum(stages_us[stage] for stage in all_of)

@@ -7,28 +7,33 @@ from pathlib import Path
 
 from wordline import jsontext
 from wordline.errors import FAILED, Trouble
-from wordline.studies import charts, words
+from wordline.studies import charts, sensitivity, words
 from wordline.studies.outcome import Cell, Figure, Table
-from wordline.studies.runner import Report, totals
+from wordline.studies.runner import Report, Row, totals
+from wordline.studies.sensitivity import Sensitivity, Trial
 
 
-def write(report: Report, folder: Path, version: str) -> Path:
+def write(report: Report, folder: Path, version: str, tried: Sensitivity | None = None) -> Path:
     """Writes the page, its figures and the result as JSON into ``folder``.
 
+    :param tried: the study with other choices, if it was run so now; it is written too.
     :return: the page.
     :raises Trouble: if it cannot be written.
     """
     page = folder / "README.md"
     figures = folder / "figures"
+    text = text_of(report, tried)
     try:
         figures.mkdir(parents=True, exist_ok=True)
         for old in figures.glob("*.svg"):
             old.unlink()
         for figure in report.outcome.figures:
-            text = charts.draw(figure, report.study.name)
-            (figures / f"{figure.name}.svg").write_text(text, encoding="utf-8")
+            drawn = charts.draw(figure, report.study.name)
+            (figures / f"{figure.name}.svg").write_text(drawn, encoding="utf-8")
         (folder / "result.json").write_text(jsontext.dumps(report.json(version)) + "\n", encoding="utf-8")
-        page.write_text(text_of(report), encoding="utf-8")
+        if tried is not None:
+            (folder / "sensitivity.json").write_text(jsontext.dumps(tried.json(version)) + "\n", encoding="utf-8")
+        page.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Trouble(f"{error.filename or folder}: cannot write: {error.strerror}", FAILED) from None
     return page
@@ -47,12 +52,12 @@ def write_index(reports: Sequence[Report], folder: Path) -> Path:
     return page
 
 
-def text_of(report: Report) -> str:
-    """The page of one study."""
-    return "\n".join(_lines(report)) + "\n"
+def text_of(report: Report, tried: Sensitivity | None = None) -> str:
+    """The page of one study; what other choices give is what was tried now, or what is kept beside the study."""
+    return "\n".join(_lines(report, tried or sensitivity.kept(report))) + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: Report, tried: Sensitivity | None) -> Iterator[str]:
     study = report.study
     yield from (f"# {study.title}", "", f"Source: {study.paper}, {study.sections}.", "")
     yield from (study.runs.strip(), "")
@@ -60,28 +65,71 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"**{words.STAND_IN.capitalize()}**: synthetic loads with the published statistics replace the traces."
         yield ""
     yield from ("## Published and measured", "")
-    yield from grid(("claim", "where", "published", "measured", "verdict"), claim_rows(report))
-    yield from ("", f"{words.totals(totals(report.rows))}.", "")
-    if study.open:
+    yield from grid(("claim", "where", "published", "measured", "ratio", "verdict"), claim_rows(report))
+    yield from ("", f"{words.totals(totals(report.rows))}.", "", words.RATIO, "")
+    if report.open:
         yield from ("## Left open by the paper", "")
-        yield from grid(("parameter", "taken", "why"), [(it.parameter, it.choice, it.reason) for it in study.open])
-        yield ""
+        yield from grid(("parameter", "taken", "why"), [(it.parameter, it.choice, it.reason) for it in report.open])
+        yield from ("", *_choices(report, tried), "")
     for table in report.outcome.tables:
         yield from _table(table)
     for figure in report.outcome.figures:
         yield from _figure(figure)
     discussion = study.discussion()
     if discussion:
-        yield from ("## Discussion", "", discussion, "")
+        yield from ("## Discussion", "", words.filled(discussion, report.outcome.discussed, report.rows), "")
     yield f"Made by `wordline study {study.name}{' --full' if report.full else ''}`, seed {report.seed}."
 
 
-def claim_rows(report: Report) -> Iterator[Sequence[str]]:
+def claim_rows(report: Report) -> Iterator[Sequence[Cell]]:
     """The claims of a study as rows of a table."""
     for row in report.rows:
         claim = row.claim
         says = f"{claim.says} (`{claim.id}`)"
-        yield says, claim.at, words.published(claim), words.measured(claim, row.measured), words.verdict(row)
+        yield says, claim.at, words.published(claim), words.measured(claim, row.measured), row.ratio, words.verdict(row)
+
+
+def _choices(report: Report, tried: Sensitivity | None) -> Iterator[str]:
+    """Which choices move the claims, and what each alternative gives."""
+    command = f"`wordline study {report.study.name}{' --full' if report.full else ''} --sensitivity`"
+    yield from ("## Choices that move the claims", "")
+    if tried is None:
+        yield f"Not tried for this result: {command} tries them."
+        return
+    yield f"{command} gives each of these parameters its alternatives, one at a time, and leaves the others as chosen."
+    yield ""
+    movers = tried.movers()
+    if not movers:
+        yield "No alternative changes a verdict."
+    else:
+        yield f"{'These change' if len(movers) > 1 else 'This one changes'} a verdict:"
+        yield ""
+        head = ("parameter", "instead", "claim", "measured", "ratio", "verdict", "as chosen")
+        yield from grid(head, (cells for trial in tried.trials for cells in _changes(trial, tried.base)))
+    yield from ("", "What each alternative gives; an arrow marks a verdict that changes.", "")
+    names = [f"`{row.claim.id.partition('.')[2]}`" for row in tried.base]
+    yield from grid(
+        ("parameter", "instead", *names),
+        [
+            ("as chosen", "", *(words.brief(row, changed=False) for row in tried.base)),
+            *((trial.left.parameter, trial.instead.choice, *_briefs(trial, tried.base)) for trial in tried.trials),
+        ],
+    )
+    yield from ("", f"Rules: {words.legend(tried.base)}.")
+
+
+def _changes(trial: Trial, base: Sequence[Row]) -> Iterator[Sequence[Cell]]:
+    before = {row.claim.id: row for row in base}
+    for row in trial.changed(base):
+        measured = words.measured(row.claim, row.measured)
+        name = f"`{row.claim.id}`"
+        was = words.verdict(before[row.claim.id])
+        yield trial.left.parameter, trial.instead.choice, name, measured, row.ratio, words.verdict(row), was
+
+
+def _briefs(trial: Trial, base: Sequence[Row]) -> Iterator[str]:
+    for row, before in zip(trial.rows, base, strict=True):
+        yield words.brief(row, row.verdict is not before.verdict)
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -123,14 +171,21 @@ def index(reports: Sequence[Report]) -> Iterator[str]:
         "*Reproduced*: the published direction, within a factor of 1.5 of the published value or range; an order that",
         "holds in every case. *Same direction*: at least a third of the published size. A row whose workload is",
         "synthesised from the paper's statistics says *stand-in workload*.",
+        words.RATIO,
         "",
     )
     for report in reports:
         study = report.study
         yield from (f"## [{study.title}]({study.name}/README.md)", "", f"{study.paper}, {study.sections}.", "")
         cells = [
-            (row.claim.says, words.published(row.claim), words.measured(row.claim, row.measured), words.verdict(row))
+            (
+                row.claim.says,
+                words.published(row.claim),
+                words.measured(row.claim, row.measured),
+                row.ratio,
+                words.verdict(row),
+            )
             for row in report.rows
         ]
-        yield from grid(("claim", "published", "measured", "verdict"), cells)
+        yield from grid(("claim", "published", "measured", "ratio", "verdict"), cells)
         yield ""

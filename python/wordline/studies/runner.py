@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from wordline.studies.catalogue import Study
+from wordline.studies.choices import Left
 from wordline.studies.claims import Claim
 from wordline.studies.context import Context
-from wordline.studies.judge import Measured, Verdict, judge
+from wordline.studies.judge import Measured, Verdict, judge, ratio, rule
 from wordline.studies.outcome import Outcome
 
 SCHEMA = 1
@@ -26,14 +27,24 @@ class Row:
     verdict: Verdict
     stand_in: bool
 
+    @property
+    def ratio(self) -> float | None:
+        """Measured over published value; None where there is none."""
+        return ratio(self.claim, self.measured)
+
+    @property
+    def rule(self) -> str:
+        """What the verdict rests on."""
+        return rule(self.claim, self.verdict)
+
     def json(self) -> dict[str, Any]:
         """For programs."""
+        return self.claim.row() | self.outcome() | {"stand_in": self.stand_in}
+
+    def outcome(self) -> dict[str, Any]:
+        """For programs: what was measured, and what follows."""
         measured = self.measured if isinstance(self.measured, dict | float | int) else list(self.measured)
-        return self.claim.row() | {
-            "measured": measured,
-            "verdict": self.verdict.value,
-            "stand_in": self.stand_in,
-        }
+        return {"measured": measured, "ratio": self.ratio, "verdict": self.verdict.value, "rule": self.rule}
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,8 @@ class Report:
     study: Study
     outcome: Outcome
     rows: tuple[Row, ...]
+    open: tuple[Left, ...]
+    """What the paper leaves open and the study's code asks for."""
     full: bool
     seed: int
 
@@ -60,23 +73,38 @@ class Report:
             "stand_in": study.stand_in,
             "full": self.full,
             "seed": self.seed,
-            "open": [asdict(left) for left in study.open],
+            "open": [asdict(left) for left in self.open],
             "claims": [row.json() for row in self.rows],
             "totals": totals(self.rows),
+            "discussed": self.outcome.discussed,
             "tables": [asdict(table) for table in self.outcome.tables],
             "figures": [{"kind": type(it).__name__.lower(), **asdict(it)} for it in self.outcome.figures],
         }
 
 
-def run(study: Study, report: Callable[..., None], label: str, *, full: bool = False, seed: int = 1) -> Report:
+def run(
+    study: Study,
+    report: Callable[..., None],
+    label: str,
+    *,
+    full: bool = False,
+    seed: int = 1,
+    instead: Mapping[str, Any] | None = None,
+    known: dict[str, dict[str, Any]] | None = None,
+) -> Report:
     """Runs ``study``.
 
     :param report: told how far it is, as a run's progress.
     :param label: names it in the progress bar.
+    :param instead: open parameters that are to have another value, by their keys.
+    :param known: results of experiments that earlier runs of the study carried out; those of this run join them.
     :raises ValueError: if it did not measure exactly the claims that it settles.
     """
-    outcome = study.code()(Context(study.folder, label, full, seed, report))
-    return Report(study, outcome, tuple(settle(study, outcome)), full, seed)
+    results = {} if known is None else known
+    context = Context(study, label, full, seed, report, instead or {}, known=results)
+    outcome = study.code()(context)
+    left = tuple(it for it in study.open if it.key in context.asked or (it.no_alternative and not it.shared))
+    return Report(study, outcome, tuple(settle(study, outcome)), left, full, seed)
 
 
 def settle(study: Study, outcome: Outcome) -> Iterable[Row]:

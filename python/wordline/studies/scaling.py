@@ -7,7 +7,7 @@ from typing import Any
 
 from wordline.studies.context import Context
 from wordline.studies.outcome import Lines, Outcome, Table
-from wordline.studies.packages import KIB, Chapter, gain, stream
+from wordline.studies.packages import KIB, gain, stream
 
 COUNTS = (1, 2, 4, 8)
 SIZES_KIB = (2, 4, 8, 16, 32, 64)
@@ -16,20 +16,25 @@ Package = Callable[[int, dict[str, Any]], dict[str, Any]]
 """The package with so many of them, for a host with these keys: what :meth:`Chapter.experiment` takes."""
 
 
-def scaling(context: Context, part: str, package: Package, what_happens: str) -> Outcome:
+JUDGED = "These values are judged."
+
+
+def scaling(context: Context, part: str, package: Package, what_happens: str, *, pages_each: int = 1) -> Outcome:
     """Bandwidth by number: transfers of a page each, a queue of 2 KB requests, and transfers of fixed sizes.
 
     :param part: what there is more and more of, ``die`` or ``plane``; the claims are named by its plural.
     :param what_happens: what the figures show, in a few words.
+    :param pages_each: pages that one of them takes in a command.
     """
     parts = f"{part}s"
-    chapter = Chapter(context.shared("jung13-chapter-2"))
+    chapter = context.chapter()
+    judged = context.choice("transfers")
     page = chapter.page_bytes("MLC1")
     pages = context.requests(4096)
     loads = {
-        "spanning": lambda count: (count * page, 1),
+        "spanning": lambda count: (count * pages_each * page, 1),
         "queued": lambda _: (page, chapter.application_depth),
-        **{kib: (lambda _, kib=kib: (kib * KIB, 1)) for kib in SIZES_KIB},
+        **{f"{kib} KiB": (lambda _, kib=kib: (kib * KIB, 1)) for kib in SIZES_KIB},
     }
     results = context.packages(
         {
@@ -46,9 +51,9 @@ def scaling(context: Context, part: str, package: Package, what_happens: str) ->
     rate = {key: result["bandwidth_mib_s"] for key, result in results.items()}
     return Outcome(
         measured={
-            f"jung13.{parts}-write": gain(rate["write", "spanning", 8], rate["write", "spanning", 1]),
-            f"jung13.{parts}-read": gain(rate["read", "spanning", 8], rate["read", "spanning", 1]),
-            f"jung13.{parts}-read-saturation": gain(rate["read", "spanning", 8], rate["read", "spanning", 4]),
+            f"jung13.{parts}-write": gain(rate["write", judged, 8], rate["write", judged, 1]),
+            f"jung13.{parts}-read": gain(rate["read", judged, 8], rate["read", judged, 1]),
+            f"jung13.{parts}-read-saturation": gain(rate["read", judged, 8], rate["read", judged, 4]),
         },
         tables=[
             Table(
@@ -65,15 +70,11 @@ def scaling(context: Context, part: str, package: Package, what_happens: str) ->
                     )
                     for n in COUNTS
                 ],
-                note,
+                JUDGED if load == judged else "Not judged.",
             )
-            for load, title, note in (
-                (
-                    "spanning",
-                    f"A page for each {part} in a transfer, one transfer at a time",
-                    "These values are judged.",
-                ),
-                ("queued", "Requests of 2 KB, 32 outstanding", "Not judged."),
+            for load, title in (
+                ("spanning", f"A page for each {part} in a transfer, one transfer at a time"),
+                ("queued", f"Requests of 2 KB, {chapter.application_depth} outstanding"),
             )
         ],
         figures=[
@@ -84,8 +85,9 @@ def scaling(context: Context, part: str, package: Package, what_happens: str) ->
                 "transfer (KiB)",
                 "MiB/s",
                 [str(kib) for kib in SIZES_KIB],
-                {f"{n} {parts if n > 1 else part}": [rate[op, kib, n] for kib in SIZES_KIB] for n in COUNTS},
+                {f"{n} {parts if n > 1 else part}": [rate[op, f"{kib} KiB", n] for kib in SIZES_KIB] for n in COUNTS},
             )
             for op in ("write", "read")
         ],
+        discussed={f"queued {op} gain": gain(rate[op, "queued", 8], rate[op, "queued", 1]) for op in ("write", "read")},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from wordline.studies import words
 from wordline.studies.catalogue import Study
 from wordline.studies.judge import Verdict
 from wordline.studies.runner import Report, Row, totals
+from wordline.studies.sensitivity import Sensitivity
+
+CHOICE = 20
+"""The least width of the column of choices."""
 
 STYLES = {Verdict.REPRODUCED: "green", Verdict.SAME_DIRECTION: "yellow", Verdict.NOT_REPRODUCED: "red"}
 
@@ -38,6 +43,7 @@ def report(console: Console, done: Report, page: Path) -> None:
     console.print()
     console.print(claims_table(done.rows))
     console.print()
+    hanging(console, Text(words.RATIO, style="dim"), 0, 0)
     facts(console, [("Claims", words.totals(totals(done.rows))), ("Page", str(page))])
 
 
@@ -49,7 +55,8 @@ def scorecard(console: Console, reports: Sequence[Report], partial: bool) -> Non
     console.print(claims_table(rows))
     console.print()
     by_stand_in = [(f"of them {words.STAND_IN}", sum(row.stand_in for row in rows))]
-    console.print(Text(words.totals(totals(rows)), style="bold"))
+    hanging(console, Text(words.RATIO, style="dim"), 0, 0)
+    hanging(console, Text(words.totals(totals(rows)), style="bold"), 0, 0)
     facts(console, [(name, str(n)) for name, n in by_stand_in if n], width=26)
 
 
@@ -57,11 +64,57 @@ def claims_table(rows: Iterable[Row]) -> Table:
     """Published beside measured."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column("claim", style="cyan", no_wrap=True)
-    table.add_column("published", justify="right", no_wrap=True)
-    table.add_column("measured", justify="right", overflow="fold", min_width=11)
-    table.add_column("verdict", overflow="fold", min_width=14)
+    table.add_column("published", justify="right", overflow="fold")
+    table.add_column("measured", justify="right", overflow="fold")
+    table.add_column("ratio", justify="right", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
     for row in rows:
         claim = row.claim
         verdict = Text(words.verdict(row), style=STYLES[row.verdict])
-        table.add_row(claim.id, words.published(claim), words.measured(claim, row.measured), verdict)
+        measured = words.measured(claim, row.measured)
+        table.add_row(claim.id, words.published(claim), measured, words.cell(row.ratio), verdict)
     return table
+
+
+def choices(console: Console, done: Sequence[tuple[Report, Sensitivity]], folder: Path, partial: bool) -> None:
+    """Prints what other choices give, study by study, and in which folder their pages are."""
+    for n, (_, tried) in enumerate(done):
+        if n:
+            console.print()
+        sensitivity(console, tried)
+        if not tried.partial:
+            facts(console, [("Page", str(folder / tried.study.name / "README.md"))])
+    if partial and not (done and done[-1][1].partial):
+        hanging(console, Text("PARTIAL: interrupted before all studies were run.", style="bold red"), 0, 0)
+
+
+def sensitivity(console: Console, tried: Sensitivity) -> None:
+    """Prints the claims of a study under each alternative of what its paper leaves open: a column a claim."""
+    console.print(Text(f"{tried.study.title} ({tried.study.name}), with other choices", style="bold"))
+    if tried.partial:
+        hanging(console, Text("PARTIAL: interrupted before all alternatives were run.", style="bold red"), 0, 0)
+    console.print()
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="cyan")
+    number = len(tried.base)
+    width = max(12, min(24, (console.width - CHOICE - 2 * number) // number))
+    table.add_column("choice", overflow="fold", width=max(CHOICE, console.width - number * (width + 2)))
+    for row in tried.base:
+        name = "\n".join(textwrap.wrap(row.claim.id.partition(".")[2], width))
+        table.add_column(name, overflow="fold", width=width)
+    table.add_row(Text("as chosen", style="bold"), *(_cell(row, row) for row in tried.base))
+    for trial in tried.trials:
+        choice = Text.assemble((trial.left.parameter, "bold"), f": {trial.instead.choice}")
+        table.add_row(choice, *(_cell(row, before) for row, before in zip(trial.rows, tried.base, strict=True)))
+    console.print(table)
+    console.print()
+    names = "; ".join(left.parameter for left in tried.movers())
+    so_far = " so far" if tried.partial else ""
+    changed = f"changed{so_far} (→) by: {names}" if names else f"changed{so_far} by no alternative"
+    facts(console, [("Verdicts", changed), ("Rules", words.legend(tried.base))])
+
+
+def _cell(row: Row, before: Row) -> Text:
+    """What a claim gives under a choice; a verdict that is not the one as chosen stands out."""
+    changed = row.verdict is not before.verdict
+    style = f"bold {STYLES[row.verdict]}" if changed else STYLES[row.verdict]
+    return Text(words.brief(row, changed), style=style)

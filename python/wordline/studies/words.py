@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from wordline.studies.claims import Claim
-from wordline.studies.judge import Measured, Verdict
+from wordline.studies.judge import RULES, RULES_OF_ORDERS, Measured, Verdict
 from wordline.studies.outcome import Cell
 from wordline.studies.runner import Row
 from wordline.units import NOTHING, count, some, three
@@ -60,11 +61,68 @@ def cell(value: Cell) -> str:
 
 
 def verdict(row: Row) -> str:
-    """The verdict, with the mark of a stand-in."""
-    return f"{row.verdict.value}, {STAND_IN}" if row.stand_in else row.verdict.value
+    """The verdict with its rule, and the mark of a stand-in: ``reproduced (within a factor of 1.5)``."""
+    text = f"{row.verdict.value} ({row.rule})"
+    return f"{text}, {STAND_IN}" if row.stand_in else text
+
+
+def brief(row: Row, changed: bool) -> str:
+    """Measured value, ratio and verdict for a cell of a table with a legend: ``76.5 %, ratio 1.00: reproduced``."""
+    beside = "" if row.ratio is None else f", ratio {number(row.ratio)}"
+    arrow = "→ " if changed else ""
+    return f"{measured(row.claim, row.measured)}{beside}: {arrow}{row.verdict.value}"
+
+
+def legend(rows: Iterable[Row]) -> str:
+    """The rules by which these claims are judged: ``reproduced: within a factor of 1.5; …``."""
+    orders = {row.claim.is_order for row in rows}
+    parts = []
+    for verdict in Verdict:
+        rules = [RULES[verdict]] if False in orders else []
+        rules += [f"an order {RULES_OF_ORDERS[verdict]}"] if True in orders and verdict in RULES_OF_ORDERS else []
+        parts += [f"{verdict.value}: {', '.join(rules)}"] if rules else []
+    return "; ".join(parts)
+
+
+RATIO = (
+    "The ratio is measured over published value: that of the value farthest off, against the nearer end of a range and "
+    "1 within it. An order has none."
+)
 
 
 def totals(counts: dict[str, int]) -> str:
-    """``20 claims: 15 reproduced, 3 same direction, 2 not reproduced``."""
-    parts = [f"{counts[it.value.replace(' ', '_')]} {it.value}" for it in Verdict]
-    return f"{some(counts['claims'], 'claim')}: {', '.join(parts)}"
+    """``20 claims: 15 reproduced, …``, with the rule of each verdict that occurs."""
+    return f"{some(counts['claims'], 'claim')}: {', '.join(_fared(it, counts) for it in Verdict)}"
+
+
+def _fared(verdict: Verdict, counts: dict[str, int]) -> str:
+    number = counts[verdict.value.replace(" ", "_")]
+    order = RULES_OF_ORDERS.get(verdict)
+    rule = f" ({RULES[verdict]}{f'; an order: {order}' if order else ''})" if number else ""
+    return f"{number} {verdict.value}{rule}"
+
+
+PLACE = re.compile(r"\{([^{}:]+)(?::(\d))?\}")
+"""A place for a figure in a discussion: its name, and how many digits behind the point if not three in all."""
+
+
+def filled(text: str, figures: Mapping[str, float], rows: Iterable[Row]) -> str:
+    """A discussion with its figures: ``{name}``, ``{name:0}``, ``{measured CLAIM}`` or ``{published CLAIM}``.
+
+    :raises ValueError: if it names a figure that there is not.
+    """
+    by_id = {row.claim.id: row for row in rows}
+
+    def figure(place: re.Match[str]) -> str:
+        name, digits = place.groups()
+        kind, _, claim = name.partition(" ")
+        if claim in by_id and kind == "measured":
+            return measured(by_id[claim].claim, by_id[claim].measured)
+        if claim in by_id and kind == "published":
+            return published(by_id[claim].claim)
+        if name not in figures:
+            known = ", ".join([*sorted(figures), *sorted(by_id)])
+            raise ValueError(f"the discussion names '{name}', which was not measured; there are {known}")
+        return number(figures[name]) if digits is None else f"{figures[name]:,.{digits}f}".replace("-", "−")
+
+    return PLACE.sub(figure, text)

@@ -1,0 +1,68 @@
+"""Parameters that a paper leaves open: what was chosen, why, and what else could have been."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wordline.errors import Trouble
+
+PLAIN = {"key", "parameter", "choice", "reason"}
+"""What every parameter says of itself."""
+
+TO_RUN = {"value", "alternatives"}
+"""What it has besides if other values can be run."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another value of a parameter."""
+
+    value: Any
+    choice: str
+    """The value in words."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A parameter that the paper leaves open: what was chosen, and why."""
+
+    key: str
+    """Its name in the code of the studies."""
+    parameter: str
+    """Its name in words."""
+    choice: str
+    """What was chosen, in words."""
+    reason: str
+    value: Any = None
+    """What was chosen, for the code."""
+    alternatives: tuple[Alternative, ...] = ()
+    no_alternative: str = ""
+    """Why no other value can be run, if none can."""
+    devices: tuple[str, ...] = ()
+    """Devices whose presets hold it: ``value`` is then a table of ``[nand]`` keys, and an alternative replaces them."""
+    shared: bool = False
+    """Whether it is left open to all studies of the chapter."""
+
+
+def parse(row: Mapping[str, Any], where: str, *, shared: bool = False) -> Left:
+    """Reads an ``[[open]]`` row.
+
+    :param where: the file, for messages.
+    :param shared: whether it is the file of a chapter.
+    :raises Trouble: if a key is missing or unknown, or an alternative is none.
+    """
+    name = f"{where}: open parameter {row.get('key', 'without key')}"
+    wanted = PLAIN | ({"no_alternative"} if "no_alternative" in row else TO_RUN)
+    missing, unknown = wanted - row.keys(), row.keys() - wanted - {"devices"}
+    if missing or unknown:
+        raise Trouble(f"{name}: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    others = row.get("alternatives", [])
+    if any(it.keys() != {"value", "choice"} for it in others):
+        raise Trouble(f"{name}: an alternative has the keys value and choice")
+    if "no_alternative" not in row and (not others or any(it["value"] == row["value"] for it in others)):
+        raise Trouble(f"{name}: alternatives hold at least one value, and each is another than the one chosen")
+    plain = {key: row[key] for key in wanted if key != "alternatives"}
+    alternatives = tuple(Alternative(**it) for it in others)
+    return Left(**plain, alternatives=alternatives, devices=tuple(row.get("devices", ())), shared=shared)

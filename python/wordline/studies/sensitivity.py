@@ -1,0 +1,126 @@
+"""How much the verdicts of a study depend on what was chosen where its paper leaves a parameter open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wordline.studies import runner
+from wordline.studies.catalogue import Study
+from wordline.studies.choices import Alternative, Left
+from wordline.studies.judge import judge
+from wordline.studies.runner import SCHEMA, Report, Row
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The study's claims with one parameter at another value, and all else as chosen."""
+
+    left: Left
+    instead: Alternative
+    rows: tuple[Row, ...]
+
+    def changed(self, base: Sequence[Row]) -> list[Row]:
+        """The claims that have another verdict than in ``base``."""
+        return [row for row, before in zip(self.rows, base, strict=True) if row.verdict is not before.verdict]
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """A study with every open parameter at its alternatives, one at a time."""
+
+    study: Study
+    base: tuple[Row, ...]
+    """The claims with everything as chosen."""
+    trials: tuple[Trial, ...]
+    full: bool
+    seed: int
+    partial: bool = False
+    """Whether an interrupt left alternatives out."""
+
+    def movers(self) -> list[Left]:
+        """The parameters of which an alternative changes a verdict."""
+        moved = {trial.left.key: trial.left for trial in self.trials if trial.changed(self.base)}
+        return list(moved.values())
+
+    def json(self, version: str) -> dict[str, Any]:
+        """For programs, and to be kept beside the study."""
+        return {
+            "schema": SCHEMA,
+            "version": version,
+            "study": self.study.name,
+            "full": self.full,
+            "seed": self.seed,
+            "partial": self.partial,
+            "claims": [row.json() for row in self.base],
+            "alternatives": [
+                {
+                    "key": trial.left.key,
+                    "parameter": trial.left.parameter,
+                    "chosen": {"value": trial.left.value, "choice": trial.left.choice},
+                    "instead": {"value": trial.instead.value, "choice": trial.instead.choice},
+                    "claims": [
+                        {"id": row.claim.id} | row.outcome() | {"changed": row.verdict is not before.verdict}
+                        for row, before in zip(trial.rows, self.base, strict=True)
+                    ],
+                }
+                for trial in self.trials
+            ],
+            "moved_by": [left.key for left in self.movers()],
+        }
+
+
+def run(report: Report, progress: Callable[..., None], label: str, known: dict[str, dict[str, Any]]) -> Sensitivity:
+    """Runs a study, which has been run as chosen, with every open parameter that it asks for at its alternatives.
+
+    An interrupt ends it with what was run until then.
+
+    :param progress: told how far it is, as a run's progress.
+    :param label: names the study in the progress bar.
+    :param known: results of experiments that the run as chosen carried out.
+    """
+    study, full, seed = report.study, report.full, report.seed
+    wanted = [(left, instead) for left in report.open for instead in left.alternatives]
+    trials: list[Trial] = []
+    try:
+        for n, (left, instead) in enumerate(wanted, 1):
+            name = f"{label}, alternative {n} of {len(wanted)}"
+            other = {left.key: instead.value}
+            done = runner.run(study, progress, name, full=full, seed=seed, instead=other, known=known)
+            trials.append(Trial(left, instead, done.rows))
+    except KeyboardInterrupt:
+        return Sensitivity(study, report.rows, tuple(trials), full, seed, partial=True)
+    return Sensitivity(study, report.rows, tuple(trials), full, seed)
+
+
+def kept(report: Report) -> Sensitivity | None:
+    """What is kept beside the study, if it is about this very result: the same measured values, the same choices."""
+    document = report.study.sensitivity()
+    if document is None or document.get("schema") != SCHEMA:
+        return None
+    if (document["full"], document["seed"]) != (report.full, report.seed):
+        return None
+    by_key = {left.key: left for left in report.open}
+    claims = {row.claim.id: row for row in report.rows}
+    tried = [(it["key"], it["chosen"], it["instead"]) for it in document["alternatives"]]
+    if tried != [(left.key, *_words(left, instead)) for left in report.open for instead in left.alternatives]:
+        return None
+    if [(row["id"], row["measured"]) for row in document["claims"]] != [
+        (row.claim.id, row.outcome()["measured"]) for row in report.rows
+    ]:
+        return None
+
+    def again(kept: dict[str, Any]) -> Row:
+        claim = claims[kept["id"]].claim
+        return Row(claim, kept["measured"], judge(claim, kept["measured"]), report.study.stand_in)
+
+    trials = tuple(
+        Trial(by_key[it["key"]], Alternative(**it["instead"]), tuple(again(row) for row in it["claims"]))
+        for it in document["alternatives"]
+    )
+    return Sensitivity(report.study, report.rows, trials, report.full, report.seed)
+
+
+def _words(left: Left, instead: Alternative) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"value": left.value, "choice": left.choice}, {"value": instead.value, "choice": instead.choice}
