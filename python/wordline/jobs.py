@@ -34,15 +34,20 @@ def of(result: Result) -> list[dict[str, Any]]:
 def rates(jobs: Iterable[dict[str, Any]]) -> Iterator[list[str]]:
     """A row a job: when it ran, and how much it did in that time."""
     for job in jobs:
-        begun = job.get("start_s") is not None
+        times = [units.NOTHING if job.get(key) is None else instant(job[key]) for key in ("start_s", "end_s")]
         yield [
             job["name"],
-            *(units.duration(job[key]) if begun else units.NOTHING for key in ("start_s", "end_s")),
+            *times,
             units.count(job["requests"]),
             units.short(job["iops"]),
             units.bandwidth(job["bandwidth_mib_s"]),
             units.count(job.get("gc_affected_requests") or 0),
         ]
+
+
+def instant(s: float) -> str:
+    """A time of the run."""
+    return units.duration(s) if s else "0 s"
 
 
 def latencies(jobs: Iterable[dict[str, Any]]) -> Iterator[list[str]]:
