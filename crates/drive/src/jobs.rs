@@ -75,9 +75,11 @@ impl Row {
 
     /// What was measured until now is none of the figures.
     fn restart(&mut self, from: Time) {
-        let start = if self.start == Time::MAX { Time::MAX } else { self.start.max(from) };
+        // One that has not begun yet begins later.
+        let (start, end) =
+            if self.start < Time::MAX { (self.start.max(from), self.start.max(from)) } else { (Time::MAX, 0) };
         let fresh = Self::new(&self.name, self.stream);
-        *self = Self { streams: self.streams, device: self.device, of: self.of, start, end: start, ..fresh };
+        *self = Self { streams: self.streams, device: self.device, of: self.of, start, end, ..fresh };
     }
 
     fn document(&self, origin: Time) -> Value {

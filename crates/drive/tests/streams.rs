@@ -4,6 +4,7 @@
 mod common;
 
 use common::{drive, for_seeds, pick};
+use serde_json::{json, Value};
 use wordline_base::{Histogram, Op, Stream};
 use wordline_drive::jobs::MOST_ROWS;
 use wordline_drive::run::{run_measured, RunError, Watch};
@@ -111,7 +112,7 @@ fn jobs_have_figures_of_their_own() {
     let seconds = rows[0].end as f64 / 1e12;
     assert!((first["iops"].as_f64().unwrap() - 50.0 / seconds).abs() < 1e-6 * 50.0 / seconds);
     assert!(first["iops"].as_f64().unwrap() > 50.0 / (drive.metrics.end as f64 / 1e12), "in its own time");
-    assert_eq!((&first["by_op"]["write"]["bytes"], &first["by_op"]["read"]), (&(50 * 16_384).into(), &().into()));
+    assert_eq!((&first["by_op"]["write"]["bytes"], &first["by_op"]["read"]), (&json!(50 * 16_384), &Value::Null));
 }
 
 #[test]
@@ -145,8 +146,14 @@ fn before_the_first_ramp_nothing_counts_for_any_job() {
         rate_iops_each: Some("1000".into()),
         ..job(Rw::RandRead)
     };
-    let (drive, streams) = ran(vec![timed(0.02), timed(0.03)]);
+    let walled = JobOptions { stonewall: true, number_ios: Some(3), ..job(Rw::Read) };
+    let (drive, streams) = ran(vec![timed(0.02), timed(0.03), walled]);
     let rows = streams.jobs().unwrap().rows();
+    assert_eq!(
+        (rows[2].start, rows[2].requests()),
+        (rows[0].end.max(rows[1].end), 3),
+        "behind the wall, after the ramps"
+    );
     let sum: u64 = rows.iter().map(|row| row.requests()).sum();
     assert_eq!(sum, drive.metrics.requests());
     assert_eq!((rows[0].start, rows[1].start), (20_000_000_000, 20_000_000_000));
