@@ -92,7 +92,7 @@ fn streams_add_up_to_the_drive() {
 
 #[test]
 fn jobs_have_figures_of_their_own() {
-    let few = |rw, count| JobOptions { name: Some(format!("{rw:?}")), number_ios: Some(count), ..job(rw) };
+    let few = |rw: Rw, count| JobOptions { name: Some(format!("{rw:?}")), number_ios: Some(count), ..job(rw) };
     let walled = JobOptions { stonewall: true, numjobs: 2, ..few(Rw::Read, 30) };
     let together = JobOptions { numjobs: 3, group_reporting: true, ..few(Rw::RandRead, 10) };
     let (drive, streams) = ran(vec![few(Rw::Write, 50), walled, together]);

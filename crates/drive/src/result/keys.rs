@@ -411,7 +411,7 @@ fn flash() -> Vec<ResultKey> {
         stable("gc.moved_pages", "pages", "Valid data that collection moved; a fraction where a page holds several units."),
         key("gc.moved_units", "mapping units", "The same in mapping units."),
         key("free_blocks", "blocks", "Erased blocks at the last completion."),
-        stable("wear.{mean,max,stddev}", "erases", "Erases of a block since the drive was new until the last completion, over all blocks."),
+        stable("wear.{mean,max,stddev}", "erases", "Erases of a block since the drive was new until the last completion, over all blocks. An erase counts here when it is over."),
         key("wear.histogram.first", "erases", "Blocks by their erases, in at most 64 bars: fewest erases of the first bar.").needed(),
         key("wear.histogram.width", "erases", "Width of a bar.").needed(),
         key("wear.histogram.blocks", "list, blocks", "Blocks in each bar.").needed(),
