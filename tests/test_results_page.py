@@ -38,6 +38,26 @@ ss_interval=20ms
 number_ios=2000
 """
 
+TENANTS = """
+[[job]]
+name = "one"
+rw = "trimwrite"
+bs = "16k"
+number_ios = 200
+[[job]]
+name = "other"
+rw = "randread"
+bs = "4k"
+number_ios = 200
+fsync = 10
+[[job]]
+name = "third"
+rw = "randrw"
+bs = "4k"
+number_ios = 200
+fsync = 10
+"""
+
 BUSY = Workload.job(rw="randrw", bs="16k", iodepth=64, number_ios=20_000)
 PARTS = Workload.job(rw="randrw", bs="1k", iodepth=300, number_ios=5_000)
 
@@ -109,6 +129,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "trace": wordline.run("demo", Workload.trace(BUNDLED, limit=2000)),
         "files": wordline.run(small, both, tables="all", out=place / "out", timeline=place / "t.pftrace"),
         "kept": kept.run(both),
+        "tenants": wordline.run(small, Workload.text(TENANTS)),
         "snapshot": wordline.run(small, BUSY, snapshot=aged),
         "partial": wordline.run(small, Workload.job(rw="randread", bs="4k", time_based=True, runtime_s=1e6),
                                 progress=interrupt),
@@ -124,7 +145,7 @@ def test_what_runs_give_is_told_and_what_is_told_runs_give(runs: dict[str, dict[
     parts = {key.removeprefix("time_of.") for key in given if key.startswith(("time_of.read.", "time_of.write."))}
     given |= {f"time_of.series.{part}" for part in parts}
     # Parts that are null or empty where there is nothing to tell.
-    nothing = {"precondition", "changes", "workload"}
+    nothing = {"precondition", "changes", "workload", "afterwards"}
     assert sorted(given - told - nothing) == []
     assert sorted(told - given - nothing) == []
 
@@ -148,7 +169,19 @@ def test_stable_keys_are_said_to_be() -> None:
 def test_units_are_known() -> None:
     words = {word for row in listed().values() for word in row["unit"].split(", ") if word}
     figures = {"s", "µs", "J", "MiB/s", "bytes/s", "requests/s", "%", "0 to 1"}
-    counts = {"bytes", "requests", "retries", "suspensions", "commands", "pages", "blocks", "erases", "runs", "rows"}
+    counts = {
+        "bytes",
+        "requests",
+        "retries",
+        "suspensions",
+        "commands",
+        "pages",
+        "blocks",
+        "erases",
+        "runs",
+        "rows",
+        "streams",
+    }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
     assert words <= figures | counts | shapes | {"mapping units", "slices"}
 

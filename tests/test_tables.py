@@ -109,8 +109,18 @@ def test_requests_agree_with_the_result(wordline: Run, tmp_path: Path, drive: Pa
 def test_units_and_intervals_agree_with_the_result(wordline: Run, tmp_path: Path, drive: Path, mixed: Path) -> None:
     result, out = tables(wordline, tmp_path, drive, mixed, "--interval", "3ms")
     frames = {name: polars.read_parquet(out / f"{name}.parquet") for name in NAMES}
-    intervals, dies, planes, channels = (frames[name] for name in ("intervals", "dies", "planes", "channels"))
-    flash = result["flash"]
+    # What the drive did after its last completion is in rows of its own.
+    parts = ("intervals", "dies", "planes", "channels")
+    within, beyond = (polars.col("end_s") <= result["measured_to_s"], polars.col("start_s") >= result["measured_to_s"])
+    assert all(frames[name].filter(within | beyond).height == frames[name].height for name in parts)
+    intervals, dies, planes, channels = (frames[name].filter(within) for name in parts)
+    flash, after = result["flash"], result["afterwards"]
+    for name in ("intervals", "dies", "planes"):
+        rest = frames[name].filter(beyond)
+        assert rest["host_reads"].sum() + rest["gc_reads"].sum() == after["reads"]
+        assert rest["host_programs"].sum() + rest["gc_programs"].sum() == after["programs"]
+        assert rest["gc_erases"].sum() == after["erases"]
+    assert intervals["end_s"][-1] == result["measured_to_s"]
     for frame in (intervals, dies, planes):
         assert frame["host_reads"].sum() + frame["gc_reads"].sum() == flash["reads"]
         assert frame["host_programs"].sum() + frame["gc_programs"].sum() == flash["programs"]
@@ -239,7 +249,7 @@ def test_the_activity_of_a_run_is_in_its_result(wordline: Run, tmp_path: Path, d
     lists = [*activity["channels"], *activity["dies"], *activity["dies_gc"]]
     assert all(len(row) == count and 0 <= min(row) <= max(row) <= 1 for row in lists)
     assert (len(activity["channels"]), len(activity["dies_gc"])) == (4, 8)
-    dies = polars.read_parquet(out / "dies.parquet")
+    dies = polars.read_parquet(out / "dies.parquet").filter(polars.col("end_s") <= result["measured_to_s"])
     last = activity["end_s"] - (count - 1) * activity["interval_s"]
     for die, row in enumerate(activity["dies_gc"]):
         told = sum(row[:-1]) * activity["interval_s"] + row[-1] * last

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordline import causes, checking, figures, limits, report, story, units
+from wordline import causes, checking, figures, jobs, limits, report, story, units
 from wordline.drawing import (
     BLUE,
     GOLD,
@@ -112,9 +112,22 @@ FIGURES: tuple[tuple[str, Callable[[Result], float | None], Callable[[Any], str]
 """The main figures: name, value, and how it is written."""
 
 
+def of_jobs(runs: Sequence[Run]) -> Iterator[tuple[str, Callable[[Result], float | None], Callable[[Any], str]]]:
+    """The figures of each job that all of the runs have, as :data:`FIGURES`."""
+    for name in jobs.common([run.result for run in runs])[: jobs.MOST_SHOWN]:
+        yield f"{name}: requests/s", lambda result, name=name: jobs.named(result, name)["iops"], units.short
+        for op in ("read", "write"):
+            for key in ("mean", "p99"):
+
+                def latency(result: Result, name: str = name, op: str = op, key: str = key) -> float | None:
+                    return (jobs.named(result, name)["latency_us"].get(op) or {}).get(key)
+
+                yield f"{name}: {op} {LATENCIES[key]}", latency, units.latency
+
+
 def rows(runs: Sequence[Run]) -> Iterator[Row]:
-    """The main figures that any of the runs has."""
-    for name, value_of, text in FIGURES:
+    """The main figures that any of the runs has, and those of their jobs."""
+    for name, value_of, text in (*FIGURES, *of_jobs(runs)):
         values = [value_of(run.result) for run in runs]
         if not any(value is not None and value != 0 for value in values):
             continue

@@ -117,6 +117,26 @@ def latency(result: Mapping[str, Any]) -> Frame:
     return Frame.of(columns)
 
 
+def jobs(result: Mapping[str, Any]) -> Frame:
+    """The jobs of a result: a row a job and operation (and all of them), with the job's rates and the latency."""
+    rows = [(job, op, told) for job in result.get("jobs") or [] for op, told in job["latency_us"].items()]
+    whole: list[tuple[str, str, str]] = [
+        ("job", "text", "name"),
+        ("stream", "int", "stream"),
+        ("start_s", "float", "start_s"),
+        ("end_s", "float", "end_s"),
+        ("requests", "int", "requests"),
+        ("iops", "float", "iops"),
+        ("bandwidth_mib_s", "float", "bandwidth_mib_s"),
+        ("gc_affected_requests", "int", "gc_affected_requests"),
+    ]
+    columns: list[Column] = [(name, kind, [job.get(key) for job, _, _ in rows]) for name, kind, key in whole]
+    columns.append(("op", "text", [op for _, op, _ in rows]))
+    for name in result["latency_us"]["all"]:
+        columns.append((name, "int" if name == "count" else "float", [told.get(name) for _, _, told in rows]))
+    return Frame.of(columns)
+
+
 def utilisation(result: Mapping[str, Any]) -> Frame:
     """How busy each part was: a row a part, with its kind, its number and the share of time, 0 to 1."""
     busy = result["utilisation"]

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from wordline import aged, causes, checking, figures, limits, story, units
+from wordline import aged, causes, checking, figures, jobs, limits, story, units
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -34,6 +34,7 @@ TIMED = ("latency", "throughput", "causes", "space", "dies-map", "channels-map")
 
 SECTIONS = {
     "latency": "Latency",
+    "jobs": "Jobs",
     "where": "Where the time went",
     "over-time": "Over time",
     "utilisation": "Utilisation",
@@ -53,7 +54,9 @@ def html(result: dict[str, Any]) -> str:
     drawings = figures.all_of(result)
     timed = [(key.removesuffix("-map"), drawings[key]) for key in TIMED if key in drawings]
     at_start = list(start(result))
+    parts = jobs.of(result)
     absent = {
+        *([] if parts else ["jobs"]),
         *([] if "where" in drawings else ["where"]),
         *([] if timed else ["over-time"]),
         *([] if "wear" in drawings else ["wear"]),
@@ -68,11 +71,18 @@ def html(result: dict[str, Any]) -> str:
         tiles=list(tiles(result)),
         sections=[(key, name) for key, name in SECTIONS.items() if key not in absent],
         latency=latency_table(result),
+        jobs=[
+            (jobs.RATES, list(jobs.rates(parts)), "Jobs"),
+            (jobs.LATENCIES, list(jobs.latencies(parts)), "Latency by job"),
+        ]
+        if parts
+        else [],
         drawings=defaultdict(lambda: None, drawings),
         timed=timed,
         where=where_table(result),
         link=link_words(result),
         work=list(work(result)),
+        afterwards=list(afterwards(result)),
         drive=list(checking.figures(result["drive"])),
         config=list(config_rows(result)),
         workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
@@ -168,9 +178,23 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Requests held up by collection", units.count(result["gc_affected_requests"])
     yield "Erases a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"
     if result.get("free_blocks") is not None:
-        yield "Free blocks at the end", units.count(result["free_blocks"])
+        yield "Free blocks at the last completion", units.count(result["free_blocks"])
     if result.get("energy_j") is not None:
         yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+
+
+def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the drive did by itself after the last completion."""
+    after = result.get("afterwards")
+    if not after:
+        return
+    yield "Until the drive was idle", units.duration(after["simulated_s"])
+    yield "Pages read", units.count(after["reads"])
+    yield "Pages programmed", units.count(after["programs"])
+    yield "Blocks erased", units.count(after["erases"])
+    yield "Blocks collected", units.count(after["collections"])
+    yield "Pages moved by collection", units.count(after["moved_pages"])
+    yield "Energy", units.scaled(after["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
 
 
 def where_table(result: dict[str, Any]) -> dict[str, Any]:

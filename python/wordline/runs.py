@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Run(dict[str, Any]):
     """The result of a run: the dictionary that ``wordline run --json`` writes, with the main figures as attributes.
 
-    Its tables are made by :meth:`intervals`, :meth:`cdf`, :meth:`latency` and :meth:`utilisation`; those that the run
-    wrote to files are opened by :meth:`table`. In a notebook it shows itself.
+    Its tables are made by :meth:`intervals`, :meth:`cdf`, :meth:`latency`, :meth:`jobs` and :meth:`utilisation`; those
+    that the run wrote to files are opened by :meth:`table`. In a notebook it shows itself.
     """
 
     @classmethod
@@ -123,6 +123,15 @@ class Run(dict[str, Any]):
         from wordline import frames
 
         return frames.latency(self)
+
+    def jobs(self) -> Frame:
+        """Each job or stream by itself: a row a job and operation, with its latency in µs, and the job's rates.
+
+        It has no rows if the load was of one stream; ``run["jobs"]`` is absent then.
+        """
+        from wordline import frames
+
+        return frames.jobs(self)
 
     def utilisation(self) -> Frame:
         """How busy each channel, die and direction of the link was, as shares of simulated time."""

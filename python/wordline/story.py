@@ -134,6 +134,24 @@ def paragraph(result: Result) -> list[str]:
     return told
 
 
+def afterwards(result: Result) -> str:
+    """What the drive did by itself after the last completion, which no other figure counts."""
+    after = result.get("afterwards") or {}
+    did = [
+        f"{units.some(after[key], one)} {verb}"
+        for key, one, verb in (
+            ("reads", "page", "read"),
+            ("programs", "page", "programmed"),
+            ("erases", "block", "erased"),
+        )
+        if after.get(key)
+    ]
+    if not did:
+        return ""
+    rest = f"in the {units.duration(after['simulated_s'])} until the drive was idle, counted nowhere above"
+    return f"{', '.join(did)} {rest}"
+
+
 def _latency(all_of: dict[str, Any]) -> list[str]:
     if not all_of.get("count") or all_of.get("p50") is None:
         return []

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wordline import story, units
+from wordline import jobs, story, units
 from wordline.console import facts, hanging
 
 OPS = ("read", "write", "trim", "flush")
@@ -34,6 +34,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     facts(console, [*throughput(result), *steadiness(result)])
     console.print()
     console.print(latency_table(result))
+    jobs.show(console, result)
     console.print()
     facts(console, [*flash(result), *effort(result)])
 
@@ -111,6 +112,9 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Wear", f"{units.three(wear['mean'])} erases a block on average, {units.count(wear['max'])} at most"
     if result.get("energy_j") is not None:
         yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+    after = story.afterwards(result)
+    if after:
+        yield "Afterwards", after
     busy = story.parts(result)
     if busy:
         yield "Busy", ", ".join(part.words() for part in busy)

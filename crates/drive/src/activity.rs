@@ -46,7 +46,7 @@ impl Intervals {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Growth {
     seen: Vec<Time>,
-    /// Booked, and still to come: the flash books a use when it begins.
+    /// Seen, and still to come: of an interval that is open again.
     ahead: Vec<Time>,
     /// By interval, then part.
     cells: Vec<Time>,
@@ -61,8 +61,9 @@ impl Growth {
     /// Ends an interval of the given length.
     fn end(&mut self, length: Time, sums: impl Iterator<Item = Time>) {
         for ((sum, seen), ahead) in sums.zip(&mut self.seen).zip(&mut self.ahead) {
-            let grown = sum - *seen + *ahead;
-            *seen = sum;
+            // In cache mode a die's work may be told a few command cycles too early.
+            let grown = sum.saturating_sub(*seen) + *ahead;
+            *seen = sum.max(*seen);
             *ahead = grown.saturating_sub(length);
             self.cells.push(grown - *ahead);
         }
@@ -102,14 +103,16 @@ pub struct Activity {
     collector: Growth,
 }
 
-fn channels(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
+/// How long each channel has been in use up to `at`.
+pub(crate) fn channels(kernel: &Kernel, at: Time) -> impl Iterator<Item = Time> + '_ {
     let flash = kernel.flash();
-    (0..flash.geometry().channels).map(|channel| flash.channel_times(channel).busy)
+    (0..flash.geometry().channels).map(move |channel| flash.channel_used(channel, at))
 }
 
-fn dies(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
+/// How long the cells and registers of each die have worked up to `at`.
+pub(crate) fn dies(kernel: &Kernel, at: Time) -> impl Iterator<Item = Time> + '_ {
     let flash = kernel.flash();
-    (0..flash.geometry().dies()).map(|die| flash.die_progress(die).0)
+    (0..flash.geometry().dies()).map(move |die| flash.die_worked(die, at))
 }
 
 fn collector(kernel: &Kernel, now: Time) -> impl Iterator<Item = Time> + '_ {
@@ -129,8 +132,8 @@ impl Activity {
         Self {
             end: intervals.end(0),
             intervals,
-            channels: Growth::new(channels(kernel)),
-            dies: Growth::new(dies(kernel)),
+            channels: Growth::new(channels(kernel, now)),
+            dies: Growth::new(dies(kernel, now)),
             collector: Growth::new(collector(kernel, now)),
         }
     }
@@ -155,8 +158,8 @@ impl Activity {
     }
 
     fn close(&mut self, kernel: &Kernel, at: Time, length: Time) {
-        self.channels.end(length, channels(kernel));
-        self.dies.end(length, dies(kernel));
+        self.channels.end(length, channels(kernel, at));
+        self.dies.end(length, dies(kernel, at));
         self.collector.end(length, collector(kernel, at));
     }
 
@@ -180,7 +183,7 @@ impl Activity {
         self.end = self.intervals.end(self.dies.cells.len() / self.dies.seen.len());
     }
 
-    /// As the result has it, up to `now`: a drive may work on after its last completion.
+    /// As the result has it, up to `now`.
     #[must_use]
     pub fn document(&self, kernel: &Kernel, now: Time) -> Value {
         let mut whole = self.clone();

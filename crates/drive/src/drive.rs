@@ -11,6 +11,7 @@ use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::link::LinkCosts;
+use crate::reading::Reading;
 use crate::split::Split;
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,8 @@ pub struct Completion {
     pub submitted: Time,
     /// The slot.
     pub slot: u32,
+    /// Whether one of its operations waited for a die that the collector held.
+    pub gc_affected: bool,
 }
 
 /// A queue slot with the request in it.
@@ -155,6 +158,9 @@ pub struct Drive {
     activity_due: Time,
     #[serde(skip)]
     split: Option<Box<Split>>,
+    /// Where the flash stood when measuring ended, if it has.
+    #[serde(skip)]
+    ended: Option<Box<Reading>>,
     verify: bool,
     /// Busy times of channels and dies when measuring began.
     busy_before: (Vec<Time>, Vec<Time>),
@@ -197,6 +203,7 @@ impl Drive {
             activity: None,
             activity_due: END_OF_TIME,
             split: None,
+            ended: None,
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
             currents: energy,
@@ -558,7 +565,8 @@ impl Drive {
         let counters = self.kernel.counters();
         let (programs, units) = (counters.programs(), counters.host_units);
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
-        self.completions.push(Completion { request, time: self.now, submitted: state.submitted, slot });
+        let Slot { submitted, gc_affected, .. } = state;
+        self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
         if self.queued.is_empty() {
             return Ok(());
         }

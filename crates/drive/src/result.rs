@@ -6,8 +6,8 @@ use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
 use crate::metrics::Series;
 use crate::precondition::Preconditioned;
+use crate::reading::Reading;
 use crate::split::Split;
-use crate::wear;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op};
 
@@ -49,7 +49,7 @@ fn us(picoseconds: f64) -> f64 {
     picoseconds / 1e6
 }
 
-fn latency(histogram: &Histogram) -> Value {
+pub(crate) fn latency(histogram: &Histogram) -> Value {
     let mut map = Map::new();
     map.insert("count".into(), histogram.count().into());
     map.insert("mean".into(), json!(histogram.mean().map(us)));
@@ -61,11 +61,12 @@ fn latency(histogram: &Histogram) -> Value {
     Value::Object(map)
 }
 
-/// The whole document.
+/// The whole document: all of it up to the instant at which measuring ended.
 #[must_use]
 pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let metrics = &drive.metrics;
-    let counters = drive.kernel().counters();
+    let reading = drive.reading();
+    let counters = &reading.counters;
     let plan = drive.kernel().plan();
     let seconds = (metrics.end - metrics.start) as f64 / 1e12;
     let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
@@ -83,8 +84,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     }
     let host_bytes = metrics.bytes[Op::Write as usize];
     let nand_bytes = counters.programs() * u64::from(about.parts.geometry.page_bytes);
-    let wear = wear::document(drive.kernel());
-    let energy = drive.energy();
+    let energy = reading.energy;
     let config = serde_json::to_value(about.config).unwrap_or(Value::Null);
     let digest = digest(drive, about, &config);
     json!({
@@ -128,16 +128,17 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "moved_units": counters.moved_units,
         },
         "gc_affected_requests": metrics.gc_affected,
-        "wear": wear,
+        "wear": reading.wear,
         "energy_j": energy.total(),
         "energy": energy,
-        "reliability": reliability(drive),
-        "free_blocks": drive.kernel().blocks().free_blocks(),
-        "utilisation": utilisation(drive, seconds),
+        "reliability": reliability(&reading),
+        "free_blocks": reading.free_blocks,
+        "utilisation": utilisation(&reading, seconds),
         "series": series(&metrics.series, metrics.start, metrics.end, plan.units_per_page),
         "cdf": {"read": cdf(&metrics.latency[Op::Read as usize]), "write": cdf(&metrics.latency[Op::Write as usize])},
-        "activity": drive.activity().map(|activity| activity.document(drive.kernel(), drive.now())),
+        "activity": reading.activity,
         "time_of": drive.split().map(Split::document),
+        "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
     })
 }
@@ -151,33 +152,24 @@ fn drive_figures(about: &About<'_>) -> Value {
     figures
 }
 
-fn reliability(drive: &Drive) -> Value {
-    let counts = drive.wear_counts();
-    let flash = drive.kernel().flash();
-    let bad = (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count();
+fn reliability(reading: &Reading) -> Value {
+    let counts = &reading.wear_counts;
     json!({
         "read_retries": counts.retries,
         "uncorrectable_pages": counts.uncorrectable,
         "program_fails": counts.program_fails,
         "erase_fails": counts.erase_fails,
-        "bad_blocks": bad,
+        "bad_blocks": reading.bad_blocks,
     })
 }
 
-fn utilisation(drive: &Drive, seconds: f64) -> Value {
-    let flash = drive.kernel().flash();
-    let share = |time: u64| if seconds > 0.0 { (time as f64 / 1e12 / seconds).min(1.0) } else { 0.0 };
-    let geometry = flash.geometry();
-    let channels: Vec<f64> =
-        (0..geometry.channels).map(|c| share(flash.channel_times(c).busy - drive.channel_busy_before(c))).collect();
-    let dies: Vec<f64> =
-        (0..geometry.dies()).map(|d| share(flash.die_times(d).array() - drive.die_busy_before(d))).collect();
-    let [to_drive, to_host] = drive.wires();
+fn utilisation(reading: &Reading, seconds: f64) -> Value {
+    let share = |time: &u64| if seconds > 0.0 { (*time as f64 / 1e12 / seconds).min(1.0) } else { 0.0 };
     json!({
-        "channels": channels,
-        "dies": dies,
-        "link_in": share(to_drive.busy),
-        "link_out": share(if drive.is_half_duplex() { to_drive.busy } else { to_host.busy }),
+        "channels": reading.channels.iter().map(share).collect::<Vec<f64>>(),
+        "dies": reading.dies.iter().map(share).collect::<Vec<f64>>(),
+        "link_in": share(&reading.link[0]),
+        "link_out": share(&reading.link[1]),
     })
 }
 

@@ -194,6 +194,8 @@ pub struct Ended {
     pub left_out: Option<LeftOut>,
     /// When the figures of the run begin, in ps from its start: 0, or the end of the first ramp.
     pub measured_from: Time,
+    /// When they end: at the last completion, at the end of a job's `runtime` if that is later, or where the run was interrupted.
+    pub measured_to: Time,
 }
 
 /// Feeds a load to a drive until it ends, or until `report` says not to go on.
@@ -242,8 +244,8 @@ pub fn run_measured(
     streams: &mut Streams,
 ) -> Result<Ended, RunError> {
     drive.start_measuring();
-    streams.begin(&load);
     let start = drive.now();
+    streams.begin(&load, start);
     let mut walls = Walls::new(&load, start);
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
     let interrupted = match feed_all(drive, &mut feeds, &mut walls, report, watch, streams) {
@@ -251,7 +253,12 @@ pub fn run_measured(
         ended => ended?,
     };
     let cut_off = if interrupted { drive.in_flight() } else { 0 };
-    Ok(Ended { interrupted, cut_off, left_out: left_out(&feeds), measured_from: walls.measured_from - start })
+    drive.end_measuring();
+    if let Some(jobs) = streams.jobs_mut() {
+        jobs.name(feeds.first().map_or(&[], |feed| feed.stream.device_names()));
+    }
+    let (measured_from, measured_to) = (walls.measured_from - start, drive.metrics.end - start);
+    Ok(Ended { interrupted, cut_off, left_out: left_out(&feeds), measured_from, measured_to })
 }
 
 /// Feeds the streams to the drive until they end, or until `report` says not to go on; tells whether it said so.
@@ -275,11 +282,14 @@ fn feed_all(
         }
         if due || next.is_some_and(|next| next <= drive.now()) {
             next = submit(drive, feeds, watch.as_mut(), streams)?;
+            if next.is_none() && walls.next == feeds.len() && feeds.iter().all(Feed::has_ended) {
+                break;
+            }
         }
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
         if walls.wait {
-            walls.measure(drive, watch.as_mut(), event.into_iter().chain(next).min())?;
+            walls.measure(drive, watch.as_mut(), event.into_iter().chain(next).min(), streams)?;
         }
         match (event, next) {
             (None, None) if walls.next < feeds.len() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
@@ -324,9 +334,14 @@ fn feed_all(
     if walls.measure_from < Time::MAX {
         return Err(RunError::Unmeasured { seconds: (walls.measure_from - start) as f64 / 1e12 });
     }
+    // The figures end with the load; what the drive still does by itself is told apart.
+    drive.end_measuring();
     match &mut watch {
         None => drive.drain()?,
-        Some(watch) => drive.drain_watched(watch)?,
+        Some(watch) => {
+            watch.measured(drive);
+            drive.drain_watched(watch)?;
+        }
     }
     Ok(false)
 }
@@ -384,6 +399,7 @@ impl Walls {
         drive: &mut Drive,
         watch: Option<&mut Watch<'_>>,
         next: Option<Time>,
+        streams: &mut Streams,
     ) -> Result<(), RunError> {
         if next.is_some_and(|next| next >= self.measure_from) {
             // What the jobs do before belongs to no figure; what ends at that very moment does.
@@ -391,6 +407,9 @@ impl Walls {
             match watch {
                 None => drive.start_measuring(),
                 Some(watch) => watch.measure(drive, self.measure_from),
+            }
+            if let Some(jobs) = streams.jobs_mut() {
+                jobs.restart(self.measure_from);
             }
             self.measured_from = std::mem::replace(&mut self.measure_from, Time::MAX);
         }
@@ -404,6 +423,9 @@ fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
     let completions = drive.completions();
     for completion in completions.iter() {
         feeds[usize::from(completion.request.stream)].completed(now);
+    }
+    if let Some(jobs) = streams.jobs_mut() {
+        completions.iter().for_each(|done| jobs.completed(done));
     }
     if streams.active() {
         let mut steady = false;
@@ -460,6 +482,9 @@ fn submit(
                 watch.submitted(drive, slot, ready, &request);
             }
             feed.sent(request.op);
+            if let Some(jobs) = streams.jobs_mut() {
+                jobs.submitted(slot, feed.stream.device());
+            }
             if streams.active() {
                 streams.submitted(index, ready, feed.in_flight);
             }
@@ -471,9 +496,7 @@ fn submit(
             } else {
                 feed.lasts = None;
                 drive.metrics.lasted(end);
-                if streams.active() {
-                    streams.ended(index, end);
-                }
+                streams.ended(index, end);
             }
         }
     }

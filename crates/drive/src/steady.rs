@@ -130,7 +130,7 @@ mod tests {
 
     fn done(time: Time) -> Completion {
         let request = Request { bytes: 4096, ..Request::default() };
-        Completion { request, time, submitted: 0, slot: 0 }
+        Completion { request, time, submitted: 0, slot: 0, gc_affected: false }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! to their slowest request.
 
 use crate::drive::Completion;
+use crate::jobs::Jobs;
 use crate::steady::{Judged, Watch};
 use wordline_base::time::{MS, NS, S};
 use wordline_base::{Histogram, Op, Time};
@@ -224,6 +225,7 @@ pub struct Streams {
     wanted: bool,
     stats: Vec<StreamStats>,
     watches: Vec<Watch>,
+    jobs: Option<Jobs>,
 }
 
 impl Streams {
@@ -233,14 +235,27 @@ impl Streams {
         Self { wanted: true, ..Self::default() }
     }
 
-    /// Whether anything is measured; known from the start of the run on.
+    /// The figures of the jobs for the result, if there are several.
+    #[must_use]
+    pub fn jobs(&self) -> Option<&Jobs> {
+        self.jobs.as_ref()
+    }
+
+    /// The same, while they are made.
+    #[inline]
+    pub(crate) fn jobs_mut(&mut self) -> Option<&mut Jobs> {
+        self.jobs.as_mut()
+    }
+
+    /// Whether anything but that is measured; known from the start of the run on.
     #[inline]
     pub(crate) fn active(&self) -> bool {
         !self.stats.is_empty()
     }
 
-    /// A run begins.
-    pub(crate) fn begin(&mut self, load: &Load) {
+    /// A run begins at `start`.
+    pub(crate) fn begin(&mut self, load: &Load, start: Time) {
+        self.jobs = Jobs::new(load, start);
         let steady = load.streams.iter().any(|stream| stream.manner.steady.is_some());
         if !self.wanted && !steady {
             return;
@@ -262,6 +277,9 @@ impl Streams {
 
     /// A stream starts.
     pub(crate) fn started(&mut self, stream: usize, now: Time) {
+        if let Some(jobs) = &mut self.jobs {
+            jobs.started(stream, now);
+        }
         let Some(stats) = self.stats.get_mut(stream) else { return };
         stats.start = now + stats.ramp;
         stats.end = stats.start;
@@ -295,7 +313,10 @@ impl Streams {
     /// The time of a stream is over.
     #[cold]
     pub(crate) fn ended(&mut self, stream: usize, end: Time) {
-        let stats = &mut self.stats[stream];
+        if let Some(jobs) = &mut self.jobs {
+            jobs.ended(stream, end);
+        }
+        let Some(stats) = self.stats.get_mut(stream) else { return };
         if stats.start <= end {
             stats.end = stats.end.max(end);
         }

@@ -48,6 +48,13 @@ impl Watch<'_> {
         }
     }
 
+    /// All figures have ended now.
+    pub(crate) fn measured(&mut self, drive: &Drive) {
+        if let Some(observation) = &mut self.observation {
+            observation.measured(drive);
+        }
+    }
+
     /// The drive has made a step. Most are of no interest to who only wants requests.
     #[inline(always)]
     pub(crate) fn after(&mut self, drive: &mut Drive) {

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{drive, for_seeds, pick};
-use wordline_base::{Op, Stream};
+use serde_json::{json, Value};
+use wordline_base::{Histogram, Op, Stream};
+use wordline_drive::jobs::MOST_ROWS;
 use wordline_drive::run::{run_measured, RunError, Watch};
 use wordline_drive::streams::Streams;
 use wordline_drive::Drive;
@@ -72,7 +74,91 @@ fn streams_add_up_to_the_drive() {
             assert_eq!(Some(largest), drive.metrics.latency[op as usize].max().map(|max| max / 1000).or(Some(0)));
         }
         assert_eq!(reported.iter().map(|stats| stats.end).max(), Some(drive.metrics.end));
+        let Some(jobs) = streams.jobs() else {
+            assert_eq!(reported.len(), 1, "one stream has no rows of its own");
+            return;
+        };
+        let rows = jobs.rows();
+        for op in Op::ALL {
+            let mut sum = Histogram::default();
+            rows.iter().for_each(|row| sum.merge(&row.latency[op as usize]));
+            assert_eq!(sum, drive.metrics.latency[op as usize], "{op:?}");
+            assert_eq!(rows.iter().map(|row| row.bytes[op as usize]).sum::<u64>(), drive.metrics.bytes[op as usize]);
+        }
+        assert_eq!(rows.iter().map(|row| row.gc_affected).sum::<u64>(), drive.metrics.gc_affected);
+        assert_eq!(rows.iter().map(|row| row.end).max(), Some(drive.metrics.end));
     });
+}
+
+#[test]
+fn jobs_have_figures_of_their_own() {
+    let few = |rw: Rw, count| JobOptions { name: Some(format!("{rw:?}")), number_ios: Some(count), ..job(rw) };
+    let walled = JobOptions { stonewall: true, numjobs: 2, ..few(Rw::Read, 30) };
+    let together = JobOptions { numjobs: 3, group_reporting: true, ..few(Rw::RandRead, 10) };
+    let (drive, streams) = ran(vec![few(Rw::Write, 50), walled, together]);
+    let rows = streams.jobs().expect("there are several").rows();
+    let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.stream, row.streams, row.requests())).collect();
+    assert_eq!(
+        told,
+        [("Write", 0, 1, 50), ("Read.0", 1, 1, 30), ("Read.1", 2, 1, 30), ("RandRead", 3, 3, 30)],
+        "clones apart, but for those that are reported together"
+    );
+    assert_eq!((rows[0].start, rows[1].start, rows[3].start), (0, rows[0].end, rows[0].end), "the fill, then the rest");
+    // Each has the latency of its own requests: a read of one page waits for no program.
+    let max = |row: usize, op: Op| rows[row].latency[op as usize].max();
+    assert!(max(0, Op::Write) > max(1, Op::Read) && max(0, Op::Read).is_none());
+    let document = streams.jobs().unwrap().document();
+    let first = &document[0];
+    let seconds = rows[0].end as f64 / 1e12;
+    assert!((first["iops"].as_f64().unwrap() - 50.0 / seconds).abs() < 1e-6 * 50.0 / seconds);
+    assert!(first["iops"].as_f64().unwrap() > 50.0 / (drive.metrics.end as f64 / 1e12), "in its own time");
+    assert_eq!((&first["by_op"]["write"]["bytes"], &first["by_op"]["read"]), (&json!(50 * 16_384), &Value::Null));
+}
+
+#[test]
+fn figures_of_many_streams_stay_few() {
+    let few = |name: &str, numjobs| JobOptions {
+        name: Some(name.to_owned()),
+        number_ios: Some(1),
+        numjobs,
+        ..job(Rw::RandRead)
+    };
+    // More clones than there may be rows: a row a job.
+    let (drive, streams) = ran(vec![few("one", 1), few("hundred", 100), few("two", 2)]);
+    let rows = streams.jobs().unwrap().rows();
+    let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.stream, row.requests())).collect();
+    assert_eq!(told, [("one", 0, 1), ("hundred", 1, 100), ("two", 101, 2)]);
+    assert_eq!(drive.metrics.requests(), 103);
+    // More jobs than that: the last row is of all that are left.
+    let (_, streams) = ran((0..MOST_ROWS + 5).map(|n| few(&format!("job{n}"), 1)).collect());
+    let rows = streams.jobs().unwrap().rows();
+    let last = rows.last().unwrap();
+    assert_eq!((rows.len(), last.name.as_str(), last.requests()), (MOST_ROWS, "job63 and 5 more", 6));
+    assert!(rows[..MOST_ROWS - 1].iter().all(|row| row.requests() == 1));
+}
+
+#[test]
+fn before_the_first_ramp_nothing_counts_for_any_job() {
+    let timed = |ramp_time_s| JobOptions {
+        ramp_time_s,
+        time_based: true,
+        runtime_s: Some(0.05),
+        rate_iops_each: Some("1000".into()),
+        ..job(Rw::RandRead)
+    };
+    let walled = JobOptions { stonewall: true, number_ios: Some(3), ..job(Rw::Read) };
+    let (drive, streams) = ran(vec![timed(0.02), timed(0.03), walled]);
+    let rows = streams.jobs().unwrap().rows();
+    assert_eq!(
+        (rows[2].start, rows[2].requests()),
+        (rows[0].end.max(rows[1].end), 3),
+        "behind the wall, after the ramps"
+    );
+    let sum: u64 = rows.iter().map(|row| row.requests()).sum();
+    assert_eq!(sum, drive.metrics.requests());
+    assert_eq!((rows[0].start, rows[1].start), (20_000_000_000, 20_000_000_000));
+    assert!(rows.iter().all(|row| row.end >= 50_000_000_000), "each lasts until its time is over");
+    assert_eq!(rows.iter().map(|row| row.end).max(), Some(drive.metrics.end));
 }
 
 #[test]

@@ -597,14 +597,13 @@ impl Flash {
         }
     }
 
-    /// How long a die has worked in cells and registers, and how long it has waited for the bus. Times are booked when they begin.
-    #[inline]
+    /// How long a die has worked in cells and registers up to `at`, which is neither before its last event nor after its next.
     #[must_use]
-    pub fn die_progress(&self, die: u32) -> (Time, Time) {
-        let (at, die_in_package) = self.locate(die);
-        let times = self.packages[at].times(die_in_package);
-        let passed = self.passed[die as usize] + self.passed[self.aside(die) as usize];
-        (times.array(), times.contention + passed)
+    pub fn die_worked(&self, die: u32, at: Time) -> Time {
+        let (package, die_in_package) = self.locate(die);
+        let due = [die, self.aside(die)].map(|lane| Some(self.due[lane as usize]).filter(|&due| due < END_OF_TIME));
+        let package = &self.packages[package];
+        package.times(die_in_package).array().saturating_sub(package.ahead(die_in_package, due, at))
     }
 
     /// Where the time of a die went.

@@ -294,6 +294,23 @@ impl Die {
         *phase == Phase::Array && alone && self.suspended.is_none() && due <= now + busy && now < due
     }
 
+    /// How much of the booked time of cells and registers lies beyond `at`, which is not before its last event; `due` says when its
+    /// lanes need attention, if they do.
+    pub(crate) fn ahead(&self, due: [Option<Time>; 2], at: Time) -> Time {
+        let [main, aside] = due;
+        let of = |slot: &Slot, due: Option<Time>| {
+            let rests = due.map_or(0, |due| slot.busy.min(due.saturating_sub(at)));
+            match slot.phase {
+                // Between two attempts to read, new thresholds are set: neither cells nor registers work.
+                Phase::Setup if slot.next == 0 => 0,
+                Phase::Sense => rests,
+                _ => rests.max(slot.array_until.saturating_sub(at)),
+            }
+        };
+        // A suspended command works on only when it is resumed.
+        self.suspended.unwrap_or_else(|| of(&self.main, main)) + of(&self.aside, aside)
+    }
+
     fn takes_aside(&self, command: &Command) -> bool {
         let apart = |other: &crate::PageAddress| {
             command.pages().iter().all(|page| (page.plane, page.block) != (other.plane, other.block))

@@ -138,6 +138,13 @@ impl Package {
         &self.dies[die as usize].times
     }
 
+    /// How much of the time that [`Package::times`] has booked for cells and registers lies beyond `at`, which is not before the die's
+    /// last event; `due` says when its two lanes need attention, if they do.
+    #[must_use]
+    pub fn ahead(&self, die: u32, due: [Option<Time>; 2], at: Time) -> Time {
+        self.dies[die as usize].ahead(due, at)
+    }
+
     /// Whether the main command of a die is suspended.
     #[inline]
     #[must_use]

@@ -173,7 +173,7 @@ impl Handle {
             precondition: state.preconditioned.clone(),
         };
         let mut result = document(&state.drive, &about);
-        result["measured_from_s"] = work::seconds(ended.measured_from);
+        work::add_measured(&mut result, (ended.measured_from, ended.measured_to), &streams);
         result["cpu_s"] = start.elapsed().as_secs_f64().into();
         work::add_origins(&mut result, &self.loaded, load.spec(), self.snapshot.as_deref());
         result["earlier_runs"] = state.runs.into();
@@ -182,10 +182,6 @@ impl Handle {
         }
         if let Some(tables) = tables {
             result["tables"] = tables.finish(work::facts(config, seed, &names, Some(&result)));
-        }
-        let steady: Vec<Value> = streams.judged().map(|judged| work::steady_state(&judged)).collect();
-        if !steady.is_empty() {
-            result["steady_state"] = steady.into();
         }
         if let Some(trace) = result["workload"].get_mut("trace") {
             trace["left_out"] = json!(ended.left_out);

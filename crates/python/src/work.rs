@@ -126,7 +126,7 @@ pub fn run(
     let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = preconditioned.as_ref().is_some_and(|done| done.interrupted);
-    let (mut left_out, mut measured_from) = (None, 0);
+    let (mut left_out, mut measured) = (None, (0, 0));
     let title = &loaded.value.name;
     drive.split_time(split);
     let mut observation = tables.as_mut().map(|tables| tables.start(&mut drive));
@@ -135,7 +135,8 @@ pub fn run(
         let (ran, drawn) = feed(&mut drive, load, opened, observation.as_mut(), title, &mut report, &mut streams);
         match ran {
             Ok(ended) => {
-                (partial, left_out, measured_from) = (ended.interrupted, ended.left_out, ended.measured_from);
+                (partial, left_out) = (ended.interrupted, ended.left_out);
+                measured = (ended.measured_from, ended.measured_to);
             }
             Err(error) => {
                 // Its tables show how that came.
@@ -158,7 +159,7 @@ pub fn run(
     }
     let about = About { config, parts: &parts, workload: &workload, seed, partial, precondition: preconditioned };
     let mut result = document(&drive, &about);
-    result["measured_from_s"] = seconds(measured_from);
+    add_measured(&mut result, measured, &streams);
     result["cpu_s"] = (start.elapsed().as_secs_f64() - prepared).into();
     result["precondition_cpu_s"] = prepared.into();
     add_origins(&mut result, &loaded, &spec, snapshot.map(Path::new));
@@ -167,10 +168,6 @@ pub fn run(
     }
     if let Some(drawn) = drawn {
         result["timeline"] = told(&drawn);
-    }
-    let steady: Vec<Value> = streams.judged().map(|judged| steady_state(&judged)).collect();
-    if !steady.is_empty() {
-        result["steady_state"] = steady.into();
     }
     if job_by_job {
         let (words, globals) = spec.words();
@@ -182,13 +179,21 @@ pub fn run(
     Ok(result)
 }
 
-/// A time as results and tables give it.
-pub fn seconds(time: Time) -> Value {
-    (time as f64 / 1e12).into()
+/// Tells from when to when the figures are, and what was measured of the jobs by themselves.
+pub fn add_measured(result: &mut Value, (from, to): (Time, Time), streams: &Streams) {
+    result["measured_from_s"] = (from as f64 / 1e12).into();
+    result["measured_to_s"] = (to as f64 / 1e12).into();
+    if let Some(jobs) = streams.jobs() {
+        result["jobs"] = jobs.document();
+    }
+    let steady: Vec<Value> = streams.judged().map(|judged| steady_state(&judged)).collect();
+    if !steady.is_empty() {
+        result["steady_state"] = steady.into();
+    }
 }
 
 /// A steady state that was looked for, and what was found.
-pub fn steady_state(judged: &Judged<'_>) -> Value {
+fn steady_state(judged: &Judged<'_>) -> Value {
     let steady = judged.steady;
     json!({
         "job": judged.stream,
@@ -209,7 +214,7 @@ pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option
     let resolved = serde_json::to_string(config).unwrap_or_default();
     let digest = result.and_then(|result| result["digest"].as_str()).unwrap_or_default();
     let partial = result.is_none_or(|result| result["partial"] == true);
-    let from = result.map_or_else(String::new, |result| result["measured_from_s"].to_string());
+    let told = |key| result.map_or_else(String::new, |result| result[key].to_string());
     vec![
         ("drive", config.name.clone()),
         ("seed", seed.to_string()),
@@ -217,7 +222,8 @@ pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option
         ("config_digest", wordline_drive::result::digest_of(&resolved)),
         ("digest", digest.to_owned()),
         ("partial", partial.to_string()),
-        ("measured_from_s", from),
+        ("measured_from_s", told("measured_from_s")),
+        ("measured_to_s", told("measured_to_s")),
     ]
 }
 

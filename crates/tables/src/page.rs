@@ -27,7 +27,7 @@ pub fn page() -> String {
     section(&mut page, "channels", &unit("channel"), &columns::channels());
     section(&mut page, "dies", &unit("die"), &columns::dies());
     section(&mut page, "planes", &unit("plane"), &columns::planes());
-    section(&mut page, "blocks", "A row for each block, as it is at the end of the run.", &columns::blocks());
+    section(&mut page, "blocks", "A row for each block, as it is at the last completion.", &columns::blocks());
     page
 }
 

@@ -63,6 +63,11 @@ impl AddressMap {
         Self { past_end, drive, modulus: whole_steps(drive, STEP), extent, bases }
     }
 
+    /// How many devices are stacked; 0 where they share their addresses.
+    pub fn stacked(&self) -> usize {
+        self.bases.len()
+    }
+
     /// The place of `bytes` bytes at `offset` of `device`, in one piece or two.
     #[inline]
     pub fn place(&self, device: u32, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {

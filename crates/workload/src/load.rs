@@ -110,6 +110,34 @@ impl LoadStream {
         Ok(request)
     }
 
+    /// How many devices of a trace lie apart on the drive, one behind another; 1 of any other stream.
+    #[must_use]
+    pub fn devices(&self) -> usize {
+        match &self.source {
+            Source::Trace(trace) => trace.stacked().max(1),
+            Source::Job(_) => 1,
+        }
+    }
+
+    /// The device of the last request, as an index into [`LoadStream::device_names`]; 0 of a job.
+    #[inline]
+    #[must_use]
+    pub fn device(&self) -> u32 {
+        match &self.source {
+            Source::Trace(trace) => trace.device(),
+            Source::Job(_) => 0,
+        }
+    }
+
+    /// Names of the devices of a trace that have been read so far, in order of first appearance.
+    #[must_use]
+    pub fn device_names(&self) -> &[String] {
+        match &self.source {
+            Source::Trace(trace) => trace.device_names(),
+            Source::Job(_) => &[],
+        }
+    }
+
     /// Share of the stream that has been handed out, 0 to 1; `None` for a stream that ends by time alone.
     #[must_use]
     pub fn progress(&self) -> Option<f64> {

@@ -27,6 +27,8 @@ pub(crate) struct TraceStream {
     in_loop: u64,
     done: u64,
     finished: bool,
+    /// Device of the last request.
+    device: u32,
 }
 
 impl TraceStream {
@@ -70,6 +72,7 @@ impl TraceStream {
             in_loop: 0,
             done: 0,
             finished: false,
+            device: 0,
         })
     }
 
@@ -85,6 +88,22 @@ impl TraceStream {
     /// The trace's files.
     pub fn files(&self) -> &[PathBuf] {
         self.reader.files()
+    }
+
+    /// How many devices are stacked; 0 where they share their addresses.
+    pub fn stacked(&self) -> usize {
+        self.map.stacked()
+    }
+
+    /// Device of the last request.
+    #[inline]
+    pub fn device(&self) -> u32 {
+        self.device
+    }
+
+    /// Names of the devices seen so far.
+    pub fn device_names(&self) -> &[String] {
+        self.reader.devices()
     }
 
     /// What was left out or changed so far, in this loop.
@@ -119,6 +138,7 @@ impl TraceStream {
     #[inline]
     fn request(&mut self, record: Record) -> Result<Request, WorkloadError> {
         self.last = record.time_ps;
+        self.device = record.device;
         self.in_loop += 1;
         self.done += 1;
         let arrival = match self.options.pace {

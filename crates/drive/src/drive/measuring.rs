@@ -1,9 +1,11 @@
 //! What a drive measures of itself: from when on, how busy it was, and where the time of requests went.
 
 use super::Drive;
-use crate::activity::Activity;
+use crate::activity::{channels, dies, Activity};
 use crate::metrics::Metrics;
+use crate::reading::Reading;
 use crate::split::Split;
+use std::borrow::Cow;
 use wordline_base::Time;
 use wordline_firmware::Noting;
 use wordline_flash::{Energy, WearCounts};
@@ -12,12 +14,12 @@ impl Drive {
     /// Starts all measurements anew.
     pub fn start_measuring(&mut self) {
         self.metrics = Metrics::new(self.now);
+        self.ended = None;
         self.kernel.reset_counters();
-        self.wires.iter_mut().for_each(|wire| wire.busy = 0);
+        // What is booked and still to come is part of what is measured.
+        self.wires.iter_mut().for_each(|wire| wire.busy -= wire.used(self.now));
         let flash = self.kernel.flash();
-        let channels = (0..flash.geometry().channels).map(|channel| flash.channel_times(channel).busy).collect();
-        let dies = (0..flash.geometry().dies()).map(|die| flash.die_times(die).array()).collect();
-        self.busy_before = (channels, dies);
+        self.busy_before = (channels(&self.kernel, self.now).collect(), dies(&self.kernel, self.now).collect());
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
         let activity = Activity::new(&self.kernel, self.now);
@@ -26,6 +28,21 @@ impl Drive {
         if let Some(split) = &mut self.split {
             split.restart(self.now);
         }
+    }
+
+    /// Ends all figures here, at the last completion: the drive works on until it is idle, which is none of the load's doing. Until
+    /// measuring starts anew nothing changes them.
+    pub fn end_measuring(&mut self) {
+        if self.ended.is_none() {
+            self.metrics.lasted(self.now);
+            self.ended = Some(Box::new(Reading::of(self)));
+        }
+    }
+
+    /// What the flash had done when the figures ended; up to now, if they have not.
+    #[must_use]
+    pub fn reading(&self) -> Cow<'_, Reading> {
+        self.ended.as_deref().map_or_else(|| Cow::Owned(Reading::of(self)), Cow::Borrowed)
     }
 
     /// Starts or ends asking where the time of requests goes. Nothing may be in flight.
@@ -68,16 +85,9 @@ impl Drive {
         self.kernel.flash().wear_counts().since(&self.wear_before)
     }
 
-    /// How long a channel had been in use when measuring began.
-    #[must_use]
-    pub fn channel_busy_before(&self, channel: u32) -> Time {
-        self.busy_before.0[channel as usize]
-    }
-
-    /// How long the cells of a die had worked when measuring began.
-    #[must_use]
-    pub fn die_busy_before(&self, die: u32) -> Time {
-        self.busy_before.1[die as usize]
+    /// How long channels had been in use, and the cells of dies had worked, when measuring began.
+    pub(crate) fn busy_before(&self) -> (&[Time], &[Time]) {
+        (&self.busy_before.0, &self.busy_before.1)
     }
 
     /// An interval of the activity has ended, before anything happens at `now`.

@@ -34,7 +34,7 @@ pub struct Wanted {
     pub dies: bool,
     /// A row an interval and plane.
     pub planes: bool,
-    /// A row a block, at the end.
+    /// A row a block, when the figures end.
     pub blocks: bool,
     /// Of the requests, one in so many, chosen by a hash of their numbers.
     pub sample: u64,
@@ -71,6 +71,8 @@ pub struct Observation {
     asked: bool,
     units: Option<Units>,
     periods: Option<Periods>,
+    /// Whether the blocks have been written.
+    told_blocks: bool,
 }
 
 impl fmt::Debug for Observation {
@@ -104,6 +106,7 @@ impl Observation {
             asked,
             units: wanted.units().then(|| Units::new(drive, wanted)),
             periods: wanted.intervals.then(|| Periods::new(drive)),
+            told_blocks: false,
         };
         observation.note_passages(drive, wanted.units());
         observation
@@ -157,14 +160,38 @@ impl Observation {
     /// All figures begin at `from`, the next instant: an interval ends there, so that those that follow are the result's.
     pub(crate) fn measure(&mut self, drive: &mut Drive, from: Time) {
         self.before(drive, from);
-        let cuts = self.due < Time::MAX && self.from < from;
-        if cuts {
-            self.close(drive, from);
-            (self.from, self.due) = (from, from + self.wanted.interval);
-        }
+        self.cut(drive, from);
         drive.start_measuring();
         if let Some(periods) = &mut self.periods {
             periods.count_anew(drive, from);
+        }
+    }
+
+    /// All figures have ended now, and what the drive still does by itself follows: an interval ends, so that those before it are the
+    /// result's, and the blocks are told as the result has them.
+    pub(crate) fn measured(&mut self, drive: &Drive) {
+        self.before(drive, drive.now());
+        self.cut(drive, drive.now());
+        self.blocks(drive);
+    }
+
+    /// Ends an interval at `at`, and begins the next one there.
+    fn cut(&mut self, drive: &Drive, at: Time) {
+        if self.due == Time::MAX {
+            return;
+        }
+        if self.from < at {
+            self.close(drive, at);
+        }
+        if let Some(units) = &mut self.units {
+            units.cut(at);
+        }
+        (self.from, self.due) = (at, at + self.wanted.interval);
+    }
+
+    fn blocks(&mut self, drive: &Drive) {
+        if self.wanted.blocks && !std::mem::replace(&mut self.told_blocks, true) {
+            blocks(drive, &mut *self.sink);
         }
     }
 
@@ -226,9 +253,7 @@ impl Observation {
         if let Some(units) = &mut self.units {
             units.finish(now, &mut *self.sink);
         }
-        if self.wanted.blocks {
-            blocks(drive, &mut *self.sink);
-        }
+        self.blocks(drive);
     }
 }
 

@@ -19,6 +19,7 @@ const KEPT: usize = 4;
 #[derive(Clone, Debug, Default)]
 struct Open {
     start: Time,
+    end: Time,
     dies: Vec<DieTimes>,
     planes: Vec<PlaneTimes>,
     channels: Vec<ChannelTimes>,
@@ -30,6 +31,8 @@ pub(super) struct Units {
     wanted: Wanted,
     geometry: Geometry,
     origin: Time,
+    /// From where on intervals are of full length: the origin, or the last cut.
+    base: Time,
     open: VecDeque<Open>,
     /// Emptied, to be used again.
     spare: Vec<Open>,
@@ -49,6 +52,7 @@ impl Units {
             wanted,
             geometry,
             origin: now,
+            base: now,
             open: VecDeque::new(),
             spare: Vec::new(),
             classes: vec![[(0, Class::HostRead); KEPT]; 2 * geometry.dies() as usize],
@@ -60,22 +64,31 @@ impl Units {
     /// The open interval of a time, opened if need be.
     fn at(&mut self, time: Time) -> usize {
         let length = self.wanted.interval;
-        let first = match self.open.front() {
-            Some(open) => open.start,
-            None => self.origin + (time - self.origin) / length * length,
-        };
-        let index = (time.saturating_sub(first) / length) as usize;
-        while self.open.len() <= index {
-            let start = first + self.open.len() as Time * length;
+        loop {
+            let start = match self.open.back() {
+                Some(last) if time < last.end => return self.open.partition_point(|open| open.end <= time),
+                Some(last) => last.end,
+                None => self.base + time.saturating_sub(self.base) / length * length,
+            };
             let mut open = self.spare.pop().unwrap_or_default();
-            open.start = start;
+            (open.start, open.end) = (start, start + length);
             let Geometry { channels, .. } = self.geometry;
             open.dies.resize(self.geometry.dies() as usize, DieTimes::default());
             open.planes.resize(self.geometry.planes() as usize, PlaneTimes::default());
             open.channels.resize(channels as usize, ChannelTimes::default());
             self.open.push_back(open);
         }
-        index
+    }
+
+    /// Ends an interval at `at`, which is now, and begins the next one there.
+    pub fn cut(&mut self, at: Time) {
+        self.base = at;
+        match self.open.back_mut() {
+            Some(last) if last.start < at => last.end = last.end.min(at),
+            // It has just begun.
+            Some(last) => last.end = at + self.wanted.interval,
+            None => {}
+        }
     }
 
     /// Divides a span of time among its intervals.
@@ -83,7 +96,7 @@ impl Units {
         let mut from = start;
         while from < end {
             let index = self.at(from);
-            let until = end.min(self.open[index].start + self.wanted.interval);
+            let until = end.min(self.open[index].end);
             add(&mut self.open[index], until - from);
             from = until;
         }
@@ -188,7 +201,7 @@ impl Units {
             }
         }
         let oldest = self.running.iter().flatten().map(|&(oldest, _)| oldest).min().unwrap_or(Time::MAX);
-        while self.open.front().is_some_and(|open| open.start + self.wanted.interval <= oldest.min(end)) {
+        while self.open.front().is_some_and(|open| open.end <= oldest.min(end)) {
             self.write(end, sink);
         }
     }
@@ -203,7 +216,7 @@ impl Units {
     fn write(&mut self, now: Time, sink: &mut dyn Sink) {
         let Some(mut open) = self.open.pop_front() else { return };
         let start = open.start - self.origin;
-        let end = (start + self.wanted.interval).min(now - self.origin);
+        let end = open.end.min(now) - self.origin;
         rows(self.wanted.channels, start, end, &mut open.channels, |row| sink.channel(row));
         rows(self.wanted.dies, start, end, &mut open.dies, |row| sink.die(row));
         rows(self.wanted.planes, start, end, &mut open.planes, |row| sink.plane(row));

@@ -149,7 +149,9 @@ pub fn sections() -> Vec<Section> {
             null: &["precondition"],
         },
         Section { title: "Requests and latency", about: LATENCY, keys: latency(), null: &[] },
-        Section { title: "Flash, collection, wear, energy", about: "", keys: flash(), null: &["wear.histogram"] },
+        Section { title: "Jobs and streams", about: JOBS, keys: jobs(), null: &["jobs"] },
+        Section { title: "Flash, collection, wear, energy", about: FLASH, keys: flash(), null: &["wear.histogram"] },
+        Section { title: "After the last completion", about: AFTERWARDS, keys: afterwards(), null: &["afterwards"] },
         Section {
             title: "Where the time of requests went",
             about: TIME_OF,
@@ -165,6 +167,21 @@ pub fn sections() -> Vec<Section> {
 const LATENCY: &str =
     "Latency is from a request's arrival at the host queue to its completion at the host. Mean, least and \
     largest are exact. A percentile that would take a larger sample is `null`.";
+
+const JOBS: &str =
+    "A list with an element for each job of a load that has several: for each of its clones (`numjobs`), or for all of them \
+    together with `group_reporting`. A trace beside jobs is one more, and so is each device of a trace with `devices = \"stack\"`. \
+    Absent if there is only one. There are at most 64: with more streams the clones of a job are told together, and the last \
+    element is of all that are left. Their requests add up to those of the run: as there, what completed after the first \
+    `ramp_time` counts.";
+
+const FLASH: &str =
+    "All of it from the start of measuring to the end of the figures, at the last completion; what the drive did by itself after \
+    that is told under `afterwards`. A command counts, with its pages and its energy, when it begins.";
+
+const AFTERWARDS: &str =
+    "What the drive did by itself from the last completion until it was idle: the write buffer was written out, and what garbage \
+    collection had begun came to its end. None of it is in the other figures. `null` if the run was interrupted.";
 
 const TIME_OF: &str =
     "The parts of an operation add up to its latencies. `time_of` is `null` if it was not asked for; a run by \
@@ -199,6 +216,12 @@ fn run() -> Vec<ResultKey> {
             "s",
             "When the figures begin, from the start of the run: 0, or the end of the first job's `ramp_time`. The requests counted are \
              those that completed from then on.",
+        ),
+        key(
+            "measured_to_s",
+            "s",
+            "When all figures end, from the start of the run: at the last completion, at the end of a job's `runtime` if that is \
+             later, or where the run was interrupted.",
         ),
         stable("cpu_s", "s", "CPU time of the run.").or_null(),
         key("precondition_cpu_s", "s", "CPU time to age the drive or to read the snapshot; absent for a drive kept in Python."),
@@ -308,12 +331,64 @@ fn latency() -> Vec<ResultKey> {
     ]
 }
 
+fn jobs() -> Vec<ResultKey> {
+    vec![
+        key(
+            "jobs[].name",
+            "",
+            "Name of the job, with the number of the clone behind it if it has several; of a trace, its file or its device.",
+        )
+        .needed()
+        .text(),
+        key("jobs[].stream", "", "Number of its stream, as the table of requests has it; of several, the first.").needed(),
+        key("jobs[].streams", "streams", "How many streams it is of."),
+        key("jobs[].device", "", "Number of the device of a trace, in the order in which they appear; `null` of a job.").or_null(),
+        key(
+            "jobs[].start_s",
+            "s",
+            "When it began, or when the figures began if that was later, from the start of the run; `null` if it did not come so far.",
+        )
+        .or_null(),
+        key("jobs[].end_s", "s", "Its last completion, or the end of its `runtime`.").or_null(),
+        key("jobs[].requests", "requests", "Requests completed, of all operations.").needed(),
+        key("jobs[].iops", "requests/s", "`requests` / the time from `start_s` to `end_s`.").needed(),
+        key("jobs[].bandwidth_mib_s", "MiB/s", "Bytes read and written / the same time.").needed(),
+        key("jobs[].by_op.{read,write,trim,flush}.requests", "requests", "Requests completed, of the operations that it has."),
+        key("jobs[].by_op.{read,write,trim,flush}.bytes", "bytes", "Their bytes."),
+        key("jobs[].latency_us.{all,read,write,trim,flush}.count", "requests", "Requests in the sample, of the operations that it has."),
+        key(
+            "jobs[].latency_us.{all,read,write,trim,flush}.{mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,p99_99999,p99_999999,\
+             p99_9999999,max}",
+            "µs",
+            "Latency, as under `latency_us`.",
+        )
+        .or_null(),
+        key("jobs[].waiting_us.{mean,max}", "µs", "Waiting: of the latency, the time before a queue slot was free."),
+        key("jobs[].gc_affected_requests", "requests", "Requests one of whose operations waited for a die while garbage collection held it."),
+    ]
+}
+
+fn afterwards() -> Vec<ResultKey> {
+    vec![
+        key("afterwards.simulated_s", "s", "Simulated time from the last completion until the drive was idle.")
+            .needed(),
+        key("afterwards.{reads,programs}", "pages", "Pages read and programmed, for any reason.").needed(),
+        key("afterwards.erases", "blocks", "Blocks erased.").needed(),
+        key("afterwards.collections", "blocks", "Blocks collected.").needed(),
+        key("afterwards.moved_pages", "pages", "Valid data that collection moved.").needed(),
+        key("afterwards.energy_j", "J", "Energy of the NAND packages.").needed(),
+    ]
+}
+
 fn flash() -> Vec<ResultKey> {
     let mut keys = vec![
         stable(
             "write_amplification",
             "",
-            "Bytes of all pages programmed, for any reason / bytes written by the host. `null` without writes.",
+            "Bytes of all pages programmed, for any reason / bytes written by the host, both until the last completion. `null` without \
+             writes. With a write buffer, data that still wait there at that time count as written and are not programmed yet \
+             (`afterwards.programs` has them), and data that waited when measuring began are programmed without having been \
+             written in it. So it is too low in a run that writes little more than the buffer holds, down to 0 in one that fits into it.",
         ).or_null(),
         stable("flash.{reads,programs}", "pages", "Pages read and programmed, for any reason."),
         stable("flash.erases", "blocks", "Blocks erased."),
@@ -335,8 +410,8 @@ fn flash() -> Vec<ResultKey> {
         stable("gc.collections", "blocks", "Blocks collected."),
         stable("gc.moved_pages", "pages", "Valid data that collection moved; a fraction where a page holds several units."),
         key("gc.moved_units", "mapping units", "The same in mapping units."),
-        key("free_blocks", "blocks", "Erased blocks at the end."),
-        stable("wear.{mean,max,stddev}", "erases", "Erases of a block since the drive was new, over all blocks."),
+        key("free_blocks", "blocks", "Erased blocks at the last completion."),
+        stable("wear.{mean,max,stddev}", "erases", "Erases of a block since the drive was new until the last completion, over all blocks. An erase counts here when it is over."),
         key("wear.histogram.first", "erases", "Blocks by their erases, in at most 64 bars: fewest erases of the first bar.").needed(),
         key("wear.histogram.width", "erases", "Width of a bar.").needed(),
         key("wear.histogram.blocks", "list, blocks", "Blocks in each bar.").needed(),
@@ -353,7 +428,7 @@ fn flash() -> Vec<ResultKey> {
         key("reliability.uncorrectable_pages", "pages", "Page reads that no retry could correct."),
         key("reliability.program_fails", "pages", "Programs whose status was FAIL."),
         key("reliability.erase_fails", "blocks", "Erases whose status was FAIL."),
-        key("reliability.bad_blocks", "blocks", "Bad blocks at the end, from the factory or since."),
+        key("reliability.bad_blocks", "blocks", "Bad blocks at the last completion, from the factory or since."),
         key(
             "utilisation.{channels,dies}",
             "list, 0 to 1",
@@ -405,7 +480,7 @@ fn over_time() -> Vec<ResultKey> {
             "s",
             "Length of the intervals of the lists below: at most 256, and fewer if there are many dies.",
         ).needed(),
-        key("activity.end_s", "s", "Where the last interval ends: a drive may work on after its last completion."),
+        key("activity.end_s", "s", "Where the last interval ends: with the figures."),
         key("activity.channels", "list of lists, 0 to 1", "For each channel, the share of each interval in which its bus was in use."),
         key("activity.dies", "list of lists, 0 to 1", "For each die, the share in which its cells and registers were at work."),
         key("activity.dies_gc", "list of lists, 0 to 1", "For each die, the share in which a command of garbage collection held it."),

@@ -1,0 +1,78 @@
+//! What a result tells of the flash at one instant: taken when the figures of a run end, while the drive works on until it is idle.
+
+use crate::activity::{channels, dies};
+use crate::drive::Drive;
+use crate::wear;
+use serde_json::{json, Value};
+use wordline_base::Time;
+use wordline_firmware::Counters;
+use wordline_flash::{Energy, WearCounts};
+
+/// Counters and times of the flash from when measuring began. A command counts, with its energy, when it begins.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The instant, in picoseconds.
+    pub at: Time,
+    /// What the flash did for whom.
+    pub counters: Counters,
+    /// Energy of the flash.
+    pub energy: Energy,
+    /// Retries and failures.
+    pub wear_counts: WearCounts,
+    /// How the erases since the drive was new lie over blocks and planes.
+    pub wear: Value,
+    /// Blocks that have gone bad since the drive was new, or were from the factory.
+    pub bad_blocks: u64,
+    /// Erased blocks.
+    pub free_blocks: u32,
+    /// How long each channel was in use.
+    pub channels: Vec<Time>,
+    /// How long the cells and registers of each die worked.
+    pub dies: Vec<Time>,
+    /// How long the link was in use, towards the drive and towards the host.
+    pub link: [Time; 2],
+    /// How busy channels and dies were over time.
+    pub activity: Value,
+}
+
+impl Reading {
+    /// As the drive stands now.
+    #[must_use]
+    pub fn of(drive: &Drive) -> Self {
+        let (at, kernel) = (drive.now(), drive.kernel());
+        let flash = kernel.flash();
+        let (channels_before, dies_before) = drive.busy_before();
+        // What was under way when measuring began may be told a little late in cache mode.
+        let since = |(now, before): (Time, &Time)| now.saturating_sub(*before);
+        let [to_drive, to_host] = drive.wires().map(|wire| wire.used(at));
+        Self {
+            at,
+            counters: *kernel.counters(),
+            energy: drive.energy(),
+            wear_counts: drive.wear_counts(),
+            wear: wear::document(kernel),
+            bad_blocks: (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count() as u64,
+            free_blocks: kernel.blocks().free_blocks(),
+            channels: channels(kernel, at).zip(channels_before).map(since).collect(),
+            dies: dies(kernel, at).zip(dies_before).map(since).collect(),
+            link: [to_drive, if drive.is_half_duplex() { to_drive } else { to_host }],
+            activity: json!(drive.activity().map(|activity| activity.document(kernel, at))),
+        }
+    }
+
+    /// What the drive did from this instant until now, as a result has it.
+    #[must_use]
+    pub fn afterwards(&self, drive: &Drive) -> Value {
+        let (now, before) = (drive.kernel().counters(), &self.counters);
+        let moved_units = now.moved_units - before.moved_units;
+        json!({
+            "simulated_s": (drive.now() - self.at) as f64 / 1e12,
+            "reads": now.reads() - before.reads(),
+            "programs": now.programs() - before.programs(),
+            "erases": now.erases() - before.erases(),
+            "collections": now.collections - before.collections,
+            "moved_pages": moved_units as f64 / f64::from(drive.kernel().plan().units_per_page),
+            "energy_j": drive.energy().since(&self.energy).total(),
+        })
+    }
+}
