@@ -136,7 +136,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "utilisation": utilisation(drive, seconds),
         "series": series(&metrics.series, metrics.start, metrics.end, plan.units_per_page),
         "cdf": {"read": cdf(&metrics.latency[Op::Read as usize]), "write": cdf(&metrics.latency[Op::Write as usize])},
-        "activity": drive.activity().map(|activity| activity.document(drive.kernel(), drive.now())),
+        "activity": drive.activity().map(|activity| activity.document(drive, drive.now())),
         "time_of": drive.split().map(Split::document),
         "precondition": about.precondition,
     })

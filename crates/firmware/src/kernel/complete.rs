@@ -19,6 +19,9 @@ impl Kernel {
         state.occupied[class as usize] += self.now - state.since;
         if !class.is_host() {
             state.collector_end = self.now;
+            if self.awaiting > 0 {
+                self.let_go(die);
+            }
         }
         if self.notes.is_some() {
             self.witness_idle(die);
