@@ -309,7 +309,8 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
         assert_eq!(row.parts.iter().sum::<Time>(), row.completion - row.arrival, "{name}: {row:?}");
         assert_eq!(row.parts[Part::Waiting as usize], row.submitted - row.arrival, "{name}: {row:?}");
         let held_up = [Part::WaitDieGc, Part::WaitBufferGc].iter().any(|&part| row.parts[part as usize] > 0);
-        assert!(row.gc_affected || !held_up, "{name}: {row:?}");
+        // A read beside a suspended erase may wait for another, whose time counts as that of the erase.
+        assert!(row.gc_affected || !held_up || name == "suspend", "{name}: {row:?}");
         assert!(row.flash_start.is_none_or(|start| start >= row.submitted && start < row.completion), "{row:?}");
     }
     for op in Op::ALL {
