@@ -219,7 +219,7 @@ impl Kernel {
         let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
         let slot = self.shared[index].pop(&self.slab)?;
         self.shared_waiting[usize::from(class == Class::GcWrite)] -= 1;
-        if self.awaiting > 0 && class == Class::HostWrite && self.shared[index].head == NONE {
+        if self.shared[index].head == NONE && self.awaiting > 0 && class == Class::HostWrite {
             self.queue_emptied(index);
         }
         Some(slot)

@@ -271,7 +271,7 @@ impl Kernel {
     /// The collector is about to let go of a die while requests wait for the write buffer.
     #[cold]
     pub(super) fn let_go(&mut self, die: u32) {
-        if self.is_awaited(die) {
+        if self.held_up < self.now && self.is_awaited(die) {
             self.held_up = self.now;
         }
     }
