@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import synthetic
 from conftest import PROGRAM, SMALL_DRIVE, Run, done, parsed, refused
-from wordline import compare, drawing, figures, limits, report, resultshape
+from wordline import causes, compare, drawing, figures, limits, report, resultshape, story
 
 LOAD = """\
 [[job]]
@@ -97,7 +97,8 @@ def test_causes_are_those_of_the_drive(small: Runner) -> None:
     assert plain["time_of"]["write"]["array_program"] == 0, "the buffer answers for it"
     through = small("buffer.policy=none")["time_of"]["write"]
     assert through["array_program"] > 0
-    assert through["wait_buffer"] == through["array_read"] == 0
+    assert not any(through[key] for key in causes.BUFFER)
+    assert through["array_read"] == 0
     assert small("buffer.policy=none", bs="6k")["time_of"]["write"]["array_read"] > 0, "old data are read first"
     suspending = small("suspend.policy=reads")["time_of"]["read"]
     assert suspending["array_read"] > 0
@@ -267,11 +268,55 @@ def test_limits_are_those_of_the_figures() -> None:
     assert "the latency of each set the pace" in told(workload=jobs)
     queues = {"read": {"wait_die_read": 4.0, "wait_die_gc": 2.0, "array_read": 1.0}, "write": {"link": 2.0}}
     assert limits.queued({"time_of": queues}) == pytest.approx(6 / 9)
-    assert "in the queues of dies, of which some were wanted more" in told(workload=jobs, time_of=queues)
-    full = {"read": {}, "write": {"wait_buffer": 9.0, "link": 1.0}}
+    text = told(workload=jobs, time_of=queues)
+    assert "no part was saturated; yet requests spent 67 % of their time in the queues of dies" in text
+    own = {"read": {"wait_die_own": 6.0, "array_read": 1.0}, "write": {}}
+    text = told(workload=jobs, time_of=own)
+    assert "queues" not in text
+    assert "Reads spent 86 % of their time waiting for dies that held other pages of the same request" in text
+    full = {"read": {}, "write": {"wait_buffer_gc": 5.0, "wait_buffer_program": 4.0, "link": 1.0}}
     text = told(workload=jobs, time_of=full)
     assert "the write buffer was full" in text
-    assert "Writes spent 90 % of their time waiting for room in the write buffer and 10 % on the link" in text
+    assert "Writes spent 50 % of their time waiting for the write buffer while garbage collection held the dies" in text
+
+
+def test_uneven_load_is_told_only_where_it_was_measured() -> None:
+    jobs = {"jobs": [{"name": "j", "rate_iops": None, "iodepth": 4}]}
+    queues = {"read": {"wait_die_read": 9.0, "array_read": 1.0}, "write": {}}
+    even = {"channels": [0.2] * 8, "dies": [0.40, 0.44] * 32, "link_in": 0.1, "link_out": 0.1}
+    assert "uneven" not in told(workload=jobs, time_of=queues, utilisation=even)
+    odd = even | {"dies": [0.2] * 63 + [0.6]}
+    measured = "the dies were unevenly loaded: die 63 was at work for 60 % of the time, the mean of all 21 %"
+    assert measured in told(workload=jobs, time_of=queues, utilisation=odd)
+    one = even | {"dies": [0.1] * 3 + [0.97] + [0.1] * 4}
+    text = told(workload=jobs, time_of=queues, utilisation=one)
+    assert "Die 3 set the pace; the dies were unevenly loaded: die 3 was at work for 97 % of the time" in text
+
+
+def saturated(dies: dict[str, list[int]], **more: Any) -> str:  # noqa: ANN401
+    """What is said of a run with so many saturated intervals."""
+    none = [0] * len(next(iter(dies.values())))
+    by = {"read": none, "write": none, "gc": none} | dies
+    counts = {"interval_s": 1.05, "intervals": 60, "dies_by": by, "channels": [0, 0], "link_in": 0, "link_out": 0}
+    return story.verdict(synthetic.result() | {"activity": {"saturated": counts | more}})
+
+
+def test_saturation_is_told_by_interval() -> None:
+    assert saturated({"gc": [0] * 8}) == "no part was saturated"
+    one = saturated({"gc": [0, 0, 0, 18, 0, 0, 0, 0]})
+    assert one == "die 3 was saturated in 18 of 60 intervals of 1.05 s, by garbage collection"
+    two = saturated({"gc": [0, 0, 7, 1], "write": [0, 0, 2, 5]}, channels=[0, 4])
+    assert two == (
+        "die 2 was saturated in 9 of 60 intervals of 1.05 s, by garbage collection in 7, by writes in 2; "
+        "die 3 was saturated in 6 of 60 intervals of 1.05 s, by writes in 5, by garbage collection in 1; "
+        "channel 1 was saturated in 4 of 60 intervals of 1.05 s"
+    )
+    many = saturated({"read": [1, 2, 3, 4, 5, 0]})
+    assert many == "5 of 6 dies were saturated at times, die 4 most: in 5 of 60 intervals of 1.05 s, by reads"
+    assert saturated({"read": [60, 60]}).startswith("all 2 dies were saturated at times, die 0 most: in 60 of 60")
+    assert saturated({"gc": [5]}) == "the die was saturated in 5 of 60 intervals of 1.05 s, by garbage collection"
+    assert "the outbound link was saturated in 3 of 60" in saturated({"gc": [0]}, link_out=3)
+    assert saturated({"gc": [0, 1]}, intervals=1) == "die 1 was saturated all of the time, by garbage collection"
 
 
 def test_maps_tell_what_their_full_colour_is() -> None:

@@ -183,7 +183,7 @@ def test_units_are_known() -> None:
         "streams",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
-    assert words <= figures | counts | shapes | {"mapping units", "slices"}
+    assert words <= figures | counts | shapes | {"mapping units", "slices", "intervals"}
 
 
 def test_the_page_has_every_key() -> None:

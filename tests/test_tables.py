@@ -75,7 +75,7 @@ def test_every_reader_reads_every_table(wordline: Run, tmp_path: Path, drive: Pa
         assert all(field.metadata[b"doc"] for field in arrow.schema)
         told = facts(path)
         assert told["digest"] == result["digest"]
-        assert (told["seed"], told["partial"], told["schema"]) == ("42", "false", "1")
+        assert (told["seed"], told["partial"], told["schema"]) == ("42", "false", "2")
         assert json.loads(told["streams"]) == ["mixed", "stream"]
     assert "tables" not in result, "where the tables went is no part of the result"
 
@@ -89,7 +89,7 @@ def test_requests_agree_with_the_result(wordline: Run, tmp_path: Path, drive: Pa
     # Whole picoseconds, so the parts add up exactly once they are rounded to them.
     whole = requests.select((polars.selectors.ends_with("_us") * 1e6).round().cast(polars.Int64))
     parts = whole.columns[whole.columns.index("service_us") + 1 :]
-    assert len(parts) == 14
+    assert len(parts) == 19
     assert (whole.select(polars.sum_horizontal(parts))["wait_link_us"] == whole["service_us"]).all()
     assert (whole["waiting_us"] + whole["service_us"] == whole["latency_us"]).all()
     spans = requests["completion_s"] - requests["arrival_s"]

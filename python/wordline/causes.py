@@ -8,6 +8,9 @@ from typing import Any
 
 from wordline import drawing
 
+DOTS = ".."
+"""A hatch."""
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -25,6 +28,8 @@ class Cause:
     def css(self) -> str:
         """Its colour and hatch in a page."""
         colour = f"var(--{self.colour.rpartition(' ')[2]})"
+        if self.hatch == DOTS:
+            return f"radial-gradient(circle, var(--paper) 0.7px, {colour} 1px) 0 0 / 4px 4px"
         stripes = f"repeating-linear-gradient(135deg, {colour} 0 3px, var(--paper) 3px 4px)"
         return stripes if self.hatch else colour
 
@@ -55,24 +60,64 @@ CAUSES = (
         "//",
     ),
     Cause(
-        "wait_buffer",
-        "buffer room",
-        "waiting for room in the write buffer",
-        "Waiting for room in the write buffer: the flash took data more slowly than they came.",
+        "wait_buffer_gc",
+        "buffer, GC",
+        "waiting for the write buffer while garbage collection held the dies that drain it",
+        "Waiting for room in the write buffer, while garbage collection held the dies that the data there waited for.",
+        drawing.ORANGE,
+        DOTS,
+    ),
+    Cause(
+        "wait_buffer_read",
+        "buffer, reads",
+        "waiting for the write buffer while reads held the dies that drain it",
+        "The same, while reads of the host held these dies, or old data of partial writes were read.",
+        drawing.GOLD,
+        DOTS,
+    ),
+    Cause(
+        "wait_buffer_bus",
+        "buffer, bus",
+        "waiting for the write buffer while its data used the bus of a channel or waited for it",
+        "The same, while writes of the host were on the bus of a channel or waited for it.",
+        drawing.TEAL,
+        DOTS,
+    ),
+    Cause(
+        "wait_buffer_program",
+        "buffer, programs",
+        "waiting for the write buffer while its data were programmed",
+        "The same, while the dies programmed writes of the host.",
         drawing.PURPLE,
+    ),
+    Cause(
+        "wait_buffer_space",
+        "buffer, idle dies",
+        "waiting for the write buffer while the dies that drain it were idle",
+        "The same, while these dies were idle: the data waited for a page, for company to fill one, or for a turn.",
+        drawing.PURPLE,
+        DOTS,
+    ),
+    Cause(
+        "wait_die_own",
+        "die, own pages",
+        "waiting for dies that held other pages of the same request",
+        "Waiting in the queue of a die while other pages of the same request held it.",
+        drawing.BLUE,
+        DOTS,
     ),
     Cause(
         "wait_die_read",
         "die reads",
-        "waiting for dies that other reads held",
-        "Waiting in the queue of a die while reads of the host held it.",
+        "waiting for dies that other requests' reads held",
+        "Waiting in the queue of a die while reads of other requests held it.",
         drawing.GOLD,
     ),
     Cause(
         "wait_die_write",
         "die writes",
-        "waiting for dies that writes held",
-        "Waiting in the queue of a die while writes of the host held it.",
+        "waiting for dies that other requests' writes held",
+        "Waiting in the queue of a die while writes of other requests held it.",
         drawing.GOLD,
         "//",
     ),
@@ -125,6 +170,9 @@ CAUSES = (
         "//",
     ),
 )
+
+BUFFER = tuple(cause.key for cause in CAUSES if cause.key.startswith("wait_buffer"))
+"""The causes of a wait for the write buffer."""
 
 OPS = ("read", "write")
 

@@ -26,7 +26,7 @@ def sentences(result: Result) -> list[str]:
     busy = story.parts(result)
     if busy:
         told.append(_busiest(result, busy[0]))
-        told.append(pace(result, busy))
+        told.append(pace(result))
     told += [text for op in causes.OPS if (text := spent(result, op))]
     return told
 
@@ -71,27 +71,35 @@ def is_closed(result: Result) -> bool | None:
     return {"timestamps": False, "asap": True}.get(trace.get("pace"))
 
 
-def pace(result: Result, busy: list[story.Part]) -> str:
+def pace(result: Result) -> str:
     """What set the pace."""
-    verdict = story.verdict(busy)
-    if not verdict.startswith("no part"):
+    verdict = story.verdict(result)
+    if "set the pace" in verdict:
         return f"{verdict[0].upper()}{verdict[1:]}."
-    mean, closed = in_flight(result), is_closed(result)
-    told = f"On average {units.three(mean)} requests were in flight, and no part was saturated"
-    if _share(result, "write", "wait_buffer") >= MOSTLY:
-        return f"{told}; yet the write buffer was full, and the pace was that at which the flash emptied it."
-    if queued(result) >= MOSTLY:
-        return (
-            f"{told}; yet requests spent most of their time in the queues of dies, of which some were wanted more than "
-            "others."
+    told = f"On average {units.three(in_flight(result))} requests were in flight"
+    if verdict.startswith("no part"):
+        reason = _reason(result)
+        return f"{told}, and {verdict}{reason}."
+    # Saturated at times: the reason is that, and what requests waited for.
+    return f"{told}; {verdict}."
+
+
+def _reason(result: Result) -> str:
+    """Why requests took their time though no part was saturated."""
+    closed = is_closed(result)
+    waited = sum(_share(result, "write", key) for key in causes.BUFFER)
+    if waited >= MOSTLY:
+        return "; yet the write buffer was full, and the pace was that at which the flash emptied it"
+    if (share := queued(result)) >= MOSTLY:
+        measured = story.imbalance(result, "dies")
+        return f"; yet requests spent {units.percent(share)} of their time in the queues of dies" + (
+            f", and {measured}" if measured else ""
         )
     if closed:
-        return f"{told}: the load sent the next request when one was done, so the latency of each set the pace."
+        return ": the load sent the next request when one was done, so the latency of each set the pace"
     if max(_share(result, op, "waiting") for op in causes.OPS) >= LITTLE:
-        return f"{told}; yet requests waited for queue slots: they came in bursts."
-    if closed is False:
-        return f"{told}: the load set the pace, by the times at which its requests came."
-    return f"{told}."
+        return "; yet requests waited for queue slots: they came in bursts"
+    return ": the load set the pace, by the times at which its requests came" if closed is False else ""
 
 
 def _share(result: Result, op: str, key: str) -> float:
@@ -99,10 +107,11 @@ def _share(result: Result, op: str, key: str) -> float:
 
 
 QUEUES = ("wait_die_read", "wait_die_write", "wait_die_gc", "wait_space")
+"""Waits for a die that are not for the request's own pages."""
 
 
 def queued(result: Result) -> float:
-    """The share of the time of all reads and writes that they spent in the queues of dies."""
+    """The share of the time of all reads and writes that they spent in the queues of dies, behind others."""
     spent_on = (result.get("time_of") or {}).get
     whole = sum(sum((spent_on(op) or {}).values()) for op in causes.OPS)
     waited = sum((spent_on(op) or {}).get(key, 0.0) for op in causes.OPS for key in QUEUES)

@@ -16,7 +16,16 @@ SATURATED = 0.9
 
 
 EVEN = 0.05
-"""Parts whose mean is as near as this to the busiest of them share the load evenly."""
+"""Parts whose mean is as near as this to saturation set the pace together if one of them is saturated."""
+
+
+UNEVEN = 1.25
+"""Parts are unevenly loaded if the busiest is at work for so many times the mean of all, and ``APART`` more."""
+
+APART = 0.05
+
+MOST_LISTED = 3
+"""So many saturated parts are told one by one."""
 
 
 def load_name(result: Result) -> str:
@@ -83,18 +92,92 @@ def parts(result: Result) -> list[Part]:
     return sorted(found, key=lambda part: -part.mean)
 
 
-def verdict(busy: list[Part]) -> str:
-    """What set the pace, if any part of the drive did."""
+MEMBERS = {"dies": "die", "channels": "channel"}
+
+HOLDERS = {"read": "reads", "write": "writes", "gc": "garbage collection"}
+"""Who may hold a die, as in ``activity.saturated.dies_by``."""
+
+
+def imbalance(result: Result, key: str) -> str:
+    """How much more the busiest of the dies or channels had to do than the mean; nothing if they shared it evenly."""
+    shares = (result.get("utilisation") or {}).get(key) or []
+    if len(shares) < 2:
+        return ""
+    mean, most = sum(shares) / len(shares), max(shares)
+    if most < UNEVEN * mean or most - mean < APART:
+        return ""
+    one = f"{MEMBERS[key]} {shares.index(most)}"
+    return (
+        f"the {key} were unevenly loaded: {one} was at work for {units.percent(most)} of the time, "
+        f"the mean of all {units.percent(mean)}"
+    )
+
+
+def verdict(result: Result) -> str:
+    """What set the pace, if any part of the drive did: over the whole time, or for some of it."""
+    busy = parts(result)
     if not busy:
         return ""
     if busy[0].mean >= SATURATED:
         return f"the {busy[0].name} set the pace"
     uneven = max(busy, key=lambda part: part.most)
+    at_times = saturated(result)
     if uneven.most >= SATURATED:
         if uneven.mean >= SATURATED - EVEN:
             return f"the {uneven.name} set the pace"
-        return f"some of the {uneven.name} set the pace, unevenly loaded"
-    return "no part was saturated"
+        key = next(key for key, name in NAMES.items() if name == uneven.name)
+        shares = result["utilisation"][key]
+        one = f"{MEMBERS[key]} {shares.index(max(shares))}"
+        if measured := imbalance(result, key):
+            return f"{one} set the pace; {measured}"
+        return at_times or f"{one} was saturated"
+    return at_times or "no part was saturated"
+
+
+def saturated(result: Result) -> str:
+    """Which parts were saturated in some intervals, in how many, and of dies by what; nothing if none was."""
+    told = (result.get("activity") or {}).get("saturated") or {}
+    if not (whole := told.get("intervals")):
+        return ""
+    by = told.get("dies_by") or {}
+    dies = [sum(counts) for counts in zip(*(by.get(holder) or [] for holder in HOLDERS), strict=True)]
+    found = []
+    for name, counts in (("die", dies), ("channel", told.get("channels") or [])):
+        some = sorted((n for n, count in enumerate(counts) if count), key=lambda n: -counts[n])
+        if not some:
+            continue
+        each = [f"{name} {n}" for n in some] if len(some) <= MOST_LISTED and len(counts) > len(some) else []
+        causes = [_held_by(by, n) if name == "die" else "" for n in some]
+        if each:
+            found += [
+                f"{one} was saturated {_intervals(counts[n], whole, told)}{cause}"
+                for one, n, cause in zip(each, some, causes, strict=True)
+            ]
+        else:
+            number = f"all {len(counts)}" if len(some) == len(counts) else f"{len(some)} of {len(counts)}"
+            who = f"{number} {name}s were" if len(counts) > 1 else f"the {name} was"
+            times = _intervals(counts[some[0]], whole, told)
+            when = f"at times, {name} {some[0]} most: {times}" if len(counts) > 1 else times
+            found.append(f"{who} saturated {when}{causes[0]}")
+    for key, name in (("link_in", "inbound link"), ("link_out", "outbound link")):
+        if told.get(key):
+            found.append(f"the {name} was saturated {_intervals(told[key], whole, told)}")
+    return "; ".join(found)
+
+
+def _intervals(count: int, whole: int, told: dict[str, Any]) -> str:
+    if whole == 1:
+        return "all of the time"
+    return f"in {count} of {whole} intervals of {units.duration(told['interval_s'])}"
+
+
+def _held_by(by: dict[str, list[int]], die: int) -> str:
+    """By what a die was saturated: the one in most intervals, and another in how many."""
+    counts = {words: by[holder][die] for holder, words in HOLDERS.items() if by[holder][die]}
+    order = sorted(counts, key=lambda words: -counts[words])
+    if len(order) == 1:
+        return f", by {order[0]}"
+    return "".join(f", by {words} in {counts[words]}" for words in order)
 
 
 def left_out(told: dict[str, int]) -> Iterator[tuple[str, str]]:

@@ -118,7 +118,7 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     busy = story.parts(result)
     if busy:
         yield "Busy", ", ".join(part.words() for part in busy)
-        yield "", story.verdict(busy)
+        yield "", story.verdict(result)
 
 
 def effort(result: dict[str, Any]) -> Iterator[tuple[str, str]]:

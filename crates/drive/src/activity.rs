@@ -2,7 +2,9 @@
 //!
 //! Nothing is counted as it happens. The flash keeps sums anyway, and at the end of each interval their growth is taken.
 
+use crate::drive::{Drive, Wire};
 use serde_json::{json, Value};
+use std::ops::Range;
 use wordline_base::time::MS;
 use wordline_base::Time;
 use wordline_firmware::policy::arbiter::Class;
@@ -78,6 +80,12 @@ impl Growth {
         self.cells = self.cells.chunks(2 * parts).flat_map(merged).collect();
     }
 
+    /// The sum of a part over some of the intervals.
+    fn sum(&self, part: usize, intervals: &Range<usize>) -> Time {
+        let parts = self.seen.len();
+        intervals.clone().map(|interval| self.cells[interval * parts + part]).sum()
+    }
+
     /// Shares of `intervals`, by part: thousandths are enough for a map.
     fn shares(&self, lengths: &[Time]) -> Vec<Vec<f64>> {
         let parts = self.seen.len();
@@ -99,9 +107,21 @@ pub struct Activity {
     channels: Growth,
     /// Cells at work.
     dies: Growth,
-    /// Commands of the collector.
+    /// Dies taken by commands of the collector.
     collector: Growth,
+    /// Dies taken by reads of the host, and by its writes.
+    host: [Growth; 2],
+    /// Commands in dies that wait for the bus.
+    waits: Growth,
+    /// The link's two directions.
+    links: Growth,
 }
+
+/// A part that is at work for this share of an interval is saturated in it.
+const SATURATED: f64 = 0.9;
+/// Intervals in which saturation is told: at most so many, and none so short that a few commands fill it.
+const MOST_WINDOWS: usize = 64;
+const SHORTEST_WINDOW: Time = 8 * MS;
 
 /// How long each channel has been in use up to `at`.
 pub(crate) fn channels(kernel: &Kernel, at: Time) -> impl Iterator<Item = Time> + '_ {
@@ -115,17 +135,28 @@ pub(crate) fn dies(kernel: &Kernel, at: Time) -> impl Iterator<Item = Time> + '_
     (0..flash.geometry().dies()).map(move |die| flash.die_worked(die, at))
 }
 
-fn collector(kernel: &Kernel, now: Time) -> impl Iterator<Item = Time> + '_ {
+fn taken<'a>(kernel: &'a Kernel, now: Time, classes: &'a [Class]) -> impl Iterator<Item = Time> + 'a {
     (0..kernel.flash().geometry().dies()).map(move |die| {
         let occupied = kernel.occupied(die, now);
-        [Class::GcRead, Class::GcWrite, Class::GcErase].map(|class| occupied[class as usize]).iter().sum()
+        classes.iter().map(|&class| occupied[class as usize]).sum()
     })
+}
+
+const COLLECTOR: &[Class] = &[Class::GcRead, Class::GcWrite, Class::GcErase];
+const HOST: [&[Class]; 2] = [&[Class::HostRead], &[Class::HostWrite]];
+
+fn waits(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
+    (0..kernel.flash().geometry().dies()).map(|die| kernel.flash().die_waited(die))
+}
+
+fn links(wires: &[Wire; 2], at: Time) -> impl Iterator<Item = Time> + '_ {
+    wires.iter().map(move |wire| wire.used(at))
 }
 
 impl Activity {
     /// Nothing seen yet, from `now` on.
     #[must_use]
-    pub fn new(kernel: &Kernel, now: Time) -> Self {
+    pub(crate) fn new(kernel: &Kernel, wires: &[Wire; 2], now: Time) -> Self {
         let parts = kernel.flash().geometry().dies() as usize;
         let most = (MOST_CELLS / parts.max(1)).clamp(FEWEST_INTERVALS, MOST_INTERVALS);
         let intervals = Intervals::new(now, most);
@@ -134,7 +165,10 @@ impl Activity {
             intervals,
             channels: Growth::new(channels(kernel, now)),
             dies: Growth::new(dies(kernel, now)),
-            collector: Growth::new(collector(kernel, now)),
+            collector: Growth::new(taken(kernel, now, COLLECTOR)),
+            host: HOST.map(|classes| Growth::new(taken(kernel, now, classes))),
+            waits: Growth::new(waits(kernel)),
+            links: Growth::new(links(wires, now)),
         }
     }
 
@@ -144,32 +178,39 @@ impl Activity {
     }
 
     /// Ends the intervals up to `now`; nothing of what happens at `now` may have happened.
-    pub(crate) fn look(&mut self, kernel: &Kernel, now: Time) {
+    pub(crate) fn look(&mut self, kernel: &Kernel, wires: &[Wire; 2], now: Time) {
         while now >= self.end {
             let (_, doubled) = self.intervals.index(now);
             if doubled > 0 {
                 self.double(doubled);
                 continue;
             }
-            self.close(kernel, self.end, self.intervals.length);
+            self.close(kernel, wires, self.end, self.intervals.length);
             let done = self.dies.cells.len() / self.dies.seen.len();
             self.end = self.intervals.end(done);
         }
     }
 
-    fn close(&mut self, kernel: &Kernel, at: Time, length: Time) {
+    fn close(&mut self, kernel: &Kernel, wires: &[Wire; 2], at: Time, length: Time) {
         self.channels.end(length, channels(kernel, at));
         self.dies.end(length, dies(kernel, at));
-        self.collector.end(length, collector(kernel, at));
+        self.collector.end(length, taken(kernel, at, COLLECTOR));
+        for (growth, classes) in self.host.iter_mut().zip(HOST) {
+            growth.end(length, taken(kernel, at, classes));
+        }
+        self.waits.end(length, waits(kernel));
+        self.links.end(length, links(wires, at));
     }
 
     /// Makes intervals longer: what has ended is merged, and the last of it may be open again.
     fn double(&mut self, times: u32) {
         for _ in 0..times {
             let done = self.dies.cells.len() / self.dies.seen.len();
-            let all = [&mut self.channels, &mut self.dies, &mut self.collector];
+            let [reads, writes] = &mut self.host;
+            let flash = [&mut self.channels, &mut self.dies, &mut self.collector, reads, writes, &mut self.waits];
+            let all = flash.into_iter().chain([&mut self.links]);
             if done.is_multiple_of(2) {
-                all.into_iter().for_each(Growth::double);
+                all.for_each(Growth::double);
             } else {
                 // The last one is half of an interval that has not ended: what it holds is counted again when that ends.
                 for growth in all {
@@ -185,14 +226,15 @@ impl Activity {
 
     /// As the result has it, up to `now`.
     #[must_use]
-    pub fn document(&self, kernel: &Kernel, now: Time) -> Value {
+    pub fn document(&self, drive: &Drive, now: Time) -> Value {
+        let (kernel, wires) = (drive.kernel(), drive.wires());
         let mut whole = self.clone();
-        whole.look(kernel, now);
+        whole.look(kernel, &wires, now);
         let done = whole.dies.cells.len() / whole.dies.seen.len();
         let mut lengths = vec![whole.intervals.length; done];
         let rest = now - (whole.intervals.start + done as u64 * whole.intervals.length);
         if rest > 0 {
-            whole.close(kernel, now, rest);
+            whole.close(kernel, &wires, now, rest);
             lengths.push(rest);
         }
         json!({
@@ -201,6 +243,53 @@ impl Activity {
             "channels": whole.channels.shares(&lengths),
             "dies": whole.dies.shares(&lengths),
             "dies_gc": whole.collector.shares(&lengths),
+            "saturated": whole.saturated(&lengths, drive.is_half_duplex()),
+        })
+    }
+
+    /// In how many intervals each part was saturated; of dies, who held them longest in these.
+    fn saturated(&self, lengths: &[Time], half_duplex: bool) -> Value {
+        let (mut joined, mut interval) = (1, self.intervals.length);
+        while interval < SHORTEST_WINDOW || lengths.len().div_ceil(joined) > MOST_WINDOWS {
+            joined *= 2;
+            interval *= 2;
+        }
+        let mut windows: Vec<Range<usize>> = (0..lengths.len())
+            .step_by(joined)
+            .map(|from| from..lengths.len().min(from + joined))
+            .filter(|window| lengths[window.clone()].iter().any(|&length| length > 0))
+            .collect();
+        let length = |window: &Range<usize>| lengths[window.clone()].iter().sum::<Time>();
+        // What is left at the end is too short to tell anything.
+        if windows.len() > 1 && windows.last().is_some_and(|last| 2 * length(last) < length(&windows[0])) {
+            windows.pop();
+        }
+        let busy = |time: Time, window: &Range<usize>| time as f64 >= SATURATED * length(window) as f64;
+        let count = |growth: &Growth, part: usize| windows.iter().filter(|&w| busy(growth.sum(part, w), w)).count();
+        let dies = self.dies.seen.len();
+        let mut by = [const { Vec::new() }; 3];
+        for die in 0..dies {
+            let mut found = [0; 3];
+            for window in &windows {
+                let held = [&self.host[0], &self.host[1], &self.collector].map(|growth| growth.sum(die, window));
+                // A die that waits for the bus is not at work; in cache mode its cells may be meanwhile.
+                let taken = held.iter().sum::<Time>().saturating_sub(self.waits.sum(die, window));
+                if busy(taken.max(self.dies.sum(die, window)), window) {
+                    let most = held.iter().max().expect("there are three");
+                    found[held.iter().position(|time| time == most).expect("it is one of them")] += 1;
+                }
+            }
+            by.iter_mut().zip(found).for_each(|(list, count)| list.push(count));
+        }
+        let [reads, writes, collector] = by;
+        let channels: Vec<usize> = (0..self.channels.seen.len()).map(|part| count(&self.channels, part)).collect();
+        json!({
+            "interval_s": interval as f64 / 1e12,
+            "intervals": windows.len(),
+            "dies_by": {"read": reads, "write": writes, "gc": collector},
+            "channels": channels,
+            "link_in": count(&self.links, 0),
+            "link_out": count(&self.links, usize::from(!half_duplex)),
         })
     }
 }

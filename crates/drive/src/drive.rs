@@ -96,6 +96,9 @@ struct Slot {
     /// Write: next unit to hand to the firmware.
     next_unit: u32,
     gc_affected: bool,
+    /// Since when it waits for the write buffer.
+    #[serde(skip)]
+    blocked: Time,
 }
 
 /// A direction of the host link.
@@ -418,6 +421,7 @@ impl Drive {
                     self.complete_if_done(slot);
                 } else {
                     self.blocked.push_back(slot);
+                    self.await_buffer(slot);
                 }
             }
             Op::Trim => {
@@ -436,6 +440,7 @@ impl Drive {
                 } else {
                     self.slots[slot as usize].units = 1;
                     self.flushing.push_back(slot);
+                    self.await_buffer(slot);
                 }
             }
         }
@@ -508,6 +513,7 @@ impl Drive {
                 break;
             }
             self.blocked.pop_front();
+            self.end_await_buffer(slot);
             self.complete_if_done(slot);
         }
         while let Some(&slot) = self.flushing.front() {
@@ -516,9 +522,22 @@ impl Drive {
             }
             self.flushing.pop_front();
             self.slots[slot as usize].units = 0;
+            self.end_await_buffer(slot);
             self.complete(slot);
         }
         self.kernel.pump(&mut self.queue)
+    }
+
+    /// A request begins to wait for the write buffer.
+    fn await_buffer(&mut self, slot: u32) {
+        self.slots[slot as usize].blocked = self.now;
+        self.kernel.await_buffer(slot, self.now);
+    }
+
+    /// It has what it waited for: garbage collection has affected it if it held up the buffer.
+    fn end_await_buffer(&mut self, slot: u32) {
+        let state = &mut self.slots[slot as usize];
+        state.gc_affected |= self.kernel.end_await_buffer(slot, state.blocked, self.now);
     }
 
     #[inline]

@@ -192,7 +192,8 @@ pub struct Metrics {
     pub waiting_max: Time,
     /// Bytes by operation.
     pub bytes: [u64; 4],
-    /// Requests one of whose operations waited for a die that the collector held.
+    /// Requests one of whose operations waited for a die that the collector held, or that waited for the write buffer while the
+    /// collector held a die that a unit in it waited for.
     pub gc_affected: u64,
     /// The time series.
     pub series: Series,

@@ -56,7 +56,7 @@ impl Reading {
             channels: channels(kernel, at).zip(channels_before).map(since).collect(),
             dies: dies(kernel, at).zip(dies_before).map(since).collect(),
             link: [to_drive, if drive.is_half_duplex() { to_drive } else { to_host }],
-            activity: json!(drive.activity().map(|activity| activity.document(kernel, at))),
+            activity: json!(drive.activity().map(|activity| activity.document(drive, at))),
         }
     }
 

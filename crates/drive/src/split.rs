@@ -1,5 +1,5 @@
-//! Where the time of reads and writes went: the parts of their latencies, added up by interval, and a row of each request for who wants
-//! them.
+//! Where the time of reads and writes went: the parts of their latencies, added up by the intervals in which they were spent, and a row of
+//! each request for who wants them.
 //!
 //! A request's time is cut at five moments that the drive knows: it got its slot, was in the drive, was taken up, was done in the
 //! drive, was done at the host. Between the third and the fourth it waited for flash operations; the firmware's account of the one
@@ -7,7 +7,7 @@
 
 use crate::activity::Intervals;
 use crate::observe::RequestRow;
-use crate::parts::{Moments, Part, PARTS};
+use crate::parts::{Moments, Part, Phase, PARTS, PHASES};
 use crate::policy::link::LinkCosts;
 use serde_json::{json, Map, Value};
 use wordline_base::{Op, Request, Time};
@@ -129,10 +129,39 @@ impl Split {
             rows.add(number, request, (submitted, way), now, parts);
         }
         if added {
+            let moments = *moments;
             if now >= self.end {
                 self.grow(now);
             }
-            self.current[op as usize].iter_mut().zip(parts).for_each(|(sum, time)| *sum += time);
+            if request.arrival + self.intervals.length >= self.end {
+                self.current[op as usize].iter_mut().zip(parts).for_each(|(sum, time)| *sum += time);
+            } else {
+                self.spread(op, &moments.phases(request.arrival, &parts, now));
+            }
+        }
+    }
+
+    /// Adds the parts of a request to the intervals in which it spent them; what was before the first counts there.
+    fn spread(&mut self, op: Op, phases: &[Phase; PHASES]) {
+        let (start, length, last) = (self.intervals.start, self.intervals.length, self.sums.len() - 1);
+        for phase in phases.iter().filter(|phase| phase.end > phase.start) {
+            let whole = phase.end - phase.start;
+            let mut from = phase.start;
+            while from < phase.end {
+                let index = (from.saturating_sub(start) / length) as usize;
+                let until = phase.end.min(start + (index as u64 + 1) * length);
+                let up_to =
+                    |part: Time, time: Time| u128::from(part) * u128::from(time - phase.start) / u128::from(whole);
+                for (at, &part) in phase.parts.iter().enumerate().filter(|(_, &part)| part > 0) {
+                    let time = up_to(part, until) - up_to(part, from);
+                    if index >= last {
+                        self.current[op as usize][at] += time as Time;
+                    } else {
+                        self.sums[index][op as usize][at] += time;
+                    }
+                }
+                from = until;
+            }
         }
     }
 
@@ -244,6 +273,7 @@ mod tests {
             start: 150,
             end: 450,
             bytes: 0,
+            own: 0,
             die: [60, 0, 150],
             space: 5,
             wait_bus: 7,
@@ -256,12 +286,60 @@ mod tests {
         let request = Request { arrival: 90, op: Op::Read, ..Request::default() };
         split.finished(0, &request, 120, &Way::of(account), 500);
         let document = split.document();
-        let parts =
-            [30.0, 3.0 + 15.0, 10.0 + 25.0, 17.0, 0.0, 60.0, 0.0, 150.0, 5.0, 7.0, 13.0, 40.0, 0.0, 20.0, 10.0 + 5.0];
+        let parts = [
+            30.0,
+            3.0 + 15.0,
+            10.0 + 25.0,
+            17.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            60.0,
+            0.0,
+            150.0,
+            5.0,
+            7.0,
+            13.0,
+            40.0,
+            0.0,
+            20.0,
+            10.0 + 5.0,
+        ];
         for ((_, name, _), part) in Part::ALL.iter().zip(parts) {
             assert!((of(&document, "read", name) - part).abs() < 1e-3, "{name}");
         }
         assert!((parts.iter().sum::<f64>() - (500.0 - 90.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_request_counts_in_the_intervals_in_which_it_waits() {
+        let mut split = Split::new(link(0), 2, 0);
+        let interval = split.intervals.length;
+        let request = Request { op: Op::Write, ..Request::default() };
+        // Served at once, it waits for the buffer until the middle of the fourth interval; then it is carried for two and a half.
+        let account =
+            Account { start: 7 * interval / 2, end: 6 * interval, program: 5 * interval / 2, ..Account::default() };
+        split.done(0, 6 * interval);
+        split.finished(0, &request, 0, &Way::of(account), 6 * interval);
+        let document = split.document();
+        let series = |part: &str| -> Vec<f64> {
+            let list = document["series"]["write"][part].as_array().unwrap();
+            list.iter().map(|v| (v.as_f64().unwrap() * 1e12 / interval as f64 * 2.0).round() / 2.0).collect()
+        };
+        assert_eq!(series("wait_buffer_space"), [1.0, 1.0, 1.0, 0.5, 0.0, 0.0, 0.0]);
+        assert_eq!(series("array_program"), [0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 0.0]);
+        // What was spent before measuring began counts in the first.
+        split.restart(6 * interval);
+        split.queued(1, interval);
+        split.served(1, 7 * interval);
+        split.done(1, 8 * interval);
+        split.finished(1, &request, interval, &Way::default(), 8 * interval);
+        let document = split.document();
+        let list = document["series"]["write"]["wait_dispatch"].as_array().unwrap();
+        assert!((list[0].as_f64().unwrap() * 1e12 - 6.0 * interval as f64).abs() < 1.0, "{list:?}");
     }
 
     #[test]
@@ -277,8 +355,8 @@ mod tests {
         }
         assert!(split.sums.len() <= MOST_INTERVALS);
         let document = split.document();
-        assert!((of(&document, "write", "wait_buffer") - 5_000.0).abs() < 1e-3);
-        let list = document["series"]["write"]["wait_buffer"].as_array().unwrap();
+        assert!((of(&document, "write", "wait_buffer_space") - 5_000.0).abs() < 1e-3);
+        let list = document["series"]["write"]["wait_buffer_space"].as_array().unwrap();
         assert_eq!(list.len(), split.sums.len());
         assert!((list.iter().map(|v| v.as_f64().unwrap()).sum::<f64>() * 1e12 - 5_000.0).abs() < 1e-3);
     }

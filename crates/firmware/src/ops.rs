@@ -43,6 +43,9 @@ pub struct FlashOp {
     pub failed: bool,
     /// A read of the collector that is to move its page inside its plane.
     pub copy: bool,
+    /// A partial write whose read of old data waited for a die that the collector held.
+    #[serde(skip)]
+    pub delayed: bool,
 }
 
 impl Default for FlashOp {
@@ -63,6 +66,7 @@ impl Default for FlashOp {
             buffered: false,
             failed: false,
             copy: false,
+            delayed: false,
         }
     }
 }

@@ -606,6 +606,15 @@ impl Flash {
         package.times(die_in_package).array().saturating_sub(package.ahead(die_in_package, due, at))
     }
 
+    /// How long a die has waited for the bus. Waits are booked when they begin.
+    #[inline]
+    #[must_use]
+    pub fn die_waited(&self, die: u32) -> Time {
+        let (at, die_in_package) = self.locate(die);
+        let passed = self.passed[die as usize] + self.passed[self.aside(die) as usize];
+        self.packages[at].times(die_in_package).contention + passed
+    }
+
     /// Where the time of a die went.
     #[must_use]
     pub fn die_times(&self, die: u32) -> DieTimes {

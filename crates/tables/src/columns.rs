@@ -8,7 +8,7 @@ use wordline_drive::result::QUANTILES;
 use wordline_firmware::policy::arbiter::{Class, CLASSES};
 
 /// Version of the tables: it grows when a column changes its name or meaning, or goes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 fn us(time: Time) -> f64 {
     time as f64 / 1e6
@@ -34,9 +34,12 @@ pub(crate) fn requests() -> Vec<Column<RequestRow>> {
         )
         .varied(),
         Column::f64("completion_s", "when the host had its completion", |r: &RequestRow| s(r.completion)).varied(),
-        Column::bool("gc_affected", "one of its operations waited for a die while garbage collection held it", |r| {
-            r.gc_affected
-        }),
+        Column::bool(
+            "gc_affected",
+            "one of its operations waited for a die while garbage collection held it, or it for the write buffer while garbage \
+             collection held a die that the data there waited for",
+            |r| r.gc_affected,
+        ),
         Column::f64("latency_us", "from arrival to completion; the sum of waiting and service", |r: &RequestRow| {
             us(r.completion - r.arrival)
         })

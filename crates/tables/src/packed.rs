@@ -8,14 +8,14 @@ use wordline_drive::parts::{Part, PARTS};
 /// Words that go to the other thread at a time; a few more in fact, the end of a row.
 const ROOM: usize = 1 << 15;
 /// Words of a row that are always there.
-const HEAD: usize = 9;
+const HEAD: usize = 10;
 /// The longest row: the head, the start in the flash, and all parts, of two words each.
 const LONGEST: usize = HEAD + 2 * (1 + PARTS);
 const GC_AFFECTED: u32 = 1 << 2;
 const IN_FLASH: u32 = 1 << 3;
 const STREAM: u32 = 16;
-/// Which parts need a second word, behind the bits that tell which are not 0.
-const WIDE: u32 = 16;
+/// A word tells which parts are not 0, a bit each, and another which need two words.
+const _: () = assert!(PARTS <= u32::BITS as usize);
 
 /// Packed rows. When a request got its slot, and when it was done, follow from its parts; most of these are of less than 4.3 ms, 32 bits
 /// of picoseconds.
@@ -61,7 +61,7 @@ impl Packed {
             words[count..count + 2].copy_from_slice(&halves(start));
             count += 2;
         }
-        let mut told = 0;
+        let (mut told, mut wide_ones) = (0, 0);
         for (part, &time) in row.parts.iter().enumerate() {
             // Written in any case, and kept if it is something.
             let [low, high] = halves(time);
@@ -70,14 +70,15 @@ impl Packed {
             count += some as usize;
             words[count] = high;
             count += wide as usize;
-            told |= (some | wide << WIDE) << part;
+            told |= some << part;
+            wide_ones |= wide << part;
         }
         words[0] = flags;
         words[1] = row.bytes;
-        words[2] = told;
-        words[3..5].copy_from_slice(&halves(row.number));
-        words[5..7].copy_from_slice(&halves(row.offset));
-        words[7..HEAD].copy_from_slice(&halves(row.arrival));
+        (words[2], words[3]) = (told, wide_ones);
+        words[4..6].copy_from_slice(&halves(row.number));
+        words[6..8].copy_from_slice(&halves(row.offset));
+        words[8..HEAD].copy_from_slice(&halves(row.arrival));
         self.used += count;
     }
 
@@ -87,21 +88,18 @@ impl Packed {
         let mut next = || words.next();
         while let Some(flags) = next() {
             let mut word = || next().expect("a row is complete");
-            let mut long = || word() | word() << 32;
             let flags = flags as u32;
-            let (bytes, told) = {
-                let both = long();
-                (both as u32, (both >> 32) as u32)
-            };
+            let bytes = word() as u32;
+            let (told, wide) = (word(), word());
+            let mut long = || word() | word() << 32;
             let (number, offset, arrival) = (long(), long(), long());
             let flash_start = (flags & IN_FLASH > 0).then(&mut long);
             let mut parts = [0; PARTS];
             for (part, time) in parts.iter_mut().enumerate() {
-                let told = told >> part;
-                if told & 1 > 0 {
+                if told >> part & 1 > 0 {
                     *time = word();
                 }
-                if told >> WIDE & 1 > 0 {
+                if wide >> part & 1 > 0 {
                     *time |= word() << 32;
                 }
             }

@@ -22,7 +22,7 @@ impl Drive {
         self.busy_before = (channels(&self.kernel, self.now).collect(), dies(&self.kernel, self.now).collect());
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
-        let activity = Activity::new(&self.kernel, self.now);
+        let activity = Activity::new(&self.kernel, &self.wires, self.now);
         self.activity_due = activity.due();
         self.activity = Some(Box::new(activity));
         if let Some(split) = &mut self.split {
@@ -94,7 +94,7 @@ impl Drive {
     #[cold]
     pub(super) fn look(&mut self, now: Time) {
         if let Some(activity) = &mut self.activity {
-            activity.look(&self.kernel, now);
+            activity.look(&self.kernel, &self.wires, now);
             self.activity_due = activity.due();
         }
     }

@@ -26,7 +26,8 @@ pub struct RequestRow {
     pub flash_start: Option<Time>,
     /// When it was done.
     pub completion: Time,
-    /// Whether one of its operations waited for a die that the collector held.
+    /// Whether one of its operations waited for a die that the collector held, or it for the write buffer while the collector held a
+    /// die that a unit in it waited for.
     pub gc_affected: bool,
     /// The parts of its latency, by [`Part`](crate::parts::Part); they add up to it.
     pub parts: [Time; PARTS],

@@ -158,7 +158,12 @@ pub fn sections() -> Vec<Section> {
             keys: time_of(),
             null: &["time_of", "time_of.series"],
         },
-        Section { title: "Over time", about: "", keys: over_time(), null: &["activity", "series"] },
+        Section {
+            title: "Over time",
+            about: "",
+            keys: over_time(),
+            null: &["activity", "activity.saturated", "series"],
+        },
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
     ]
@@ -322,7 +327,12 @@ fn latency() -> Vec<ResultKey> {
         ).or_null(),
         key("percentile_error", "0 to 1", "A percentile is above the true value by at most this share of it."),
         key("waiting_us.{mean,max}", "µs", "Waiting: of the latency, the time before a queue slot was free."),
-        key("gc_affected_requests", "requests", "Requests one of whose operations waited for a die while garbage collection held it."),
+        key(
+            "gc_affected_requests",
+            "requests",
+            "Requests one of whose operations waited for a die while garbage collection held it, or that waited for the write buffer \
+             while garbage collection held a die that its data waited for.",
+        ),
         key(
             "cdf.{read,write}",
             "list of pairs",
@@ -452,7 +462,7 @@ fn time_of() -> Vec<ResultKey> {
         key("time_of.series.interval_s", "s", "Length of the intervals of the lists below, at most 128.").needed(),
     );
     let names = Part::ALL.map(|(_, name, _)| name).join(",");
-    let meaning = "For each part that occurs, that of the requests that ended in each interval.";
+    let meaning = "For each part that occurs, the time that completed requests spent on it in each interval, also where they ended later.";
     keys.push(key(&format!("time_of.series.{{read,write}}.{{{names}}}"), "lists, s", meaning));
     keys
 }
@@ -484,6 +494,21 @@ fn over_time() -> Vec<ResultKey> {
         key("activity.channels", "list of lists, 0 to 1", "For each channel, the share of each interval in which its bus was in use."),
         key("activity.dies", "list of lists, 0 to 1", "For each die, the share in which its cells and registers were at work."),
         key("activity.dies_gc", "list of lists, 0 to 1", "For each die, the share in which a command of garbage collection held it."),
+        key(
+            "activity.saturated.interval_s",
+            "s",
+            "Length of the intervals in which saturation is told: at most 64, and none shorter than 8 ms. A part is saturated in an interval \
+             in which it was at work for 90 % of the time or more; a die, if commands held it that did not wait for the bus.",
+        ),
+        key("activity.saturated.intervals", "intervals", "How many there are; a last one of less than half the length is left out."),
+        key(
+            "activity.saturated.dies_by.{read,write,gc}",
+            "list, intervals",
+            "For each die, the intervals in which it was saturated and reads of the host, writes of the host, or garbage collection held it \
+             longest.",
+        ),
+        key("activity.saturated.channels", "list, intervals", "For each channel, the intervals in which its bus was saturated."),
+        key("activity.saturated.{link_in,link_out}", "intervals", "The intervals in which the host link was saturated, in each direction."),
     ]
 }
 

@@ -1,14 +1,16 @@
 //! Accounts: where the time of the host's operations went.
 //!
 //! Kept on request. An operation waits for a die, which is told by what the die did in that time, and is carried by a command, whose
-//! time the flash adds up. Of each request the operation that ended last is remembered: it is the one that the request waited for.
+//! time the flash adds up. Of each request the operation that ended last is remembered: it is the one that the request waited for. A
+//! request that waits for the write buffer has no such operation; [`Drain`](super::drain::Drain) tells what it waited for.
 
-use super::history::{History, HOLDERS};
+use super::drain::{Drain, DRAINS};
+use super::history::{History, Served, HOLDERS};
 use super::Kernel;
 use crate::ops::FlashOp;
 use crate::policy::arbiter::Class;
 use wordline_base::Time;
-use wordline_flash::{Spent, Tally};
+use wordline_flash::{Geometry, Spent, Tally};
 
 /// Where the time of a flash operation went, in picoseconds: from when it came to wait, but not before its request was taken up, to its
 /// end. The parts add up to the time in between, but for an operation that began to wait anew because its data had moved: they may
@@ -21,7 +23,9 @@ pub struct Account {
     pub end: Time,
     /// Bytes that it read for the host.
     pub bytes: u32,
-    /// It waited while the die was taken by reads of the host, by its writes, by the collector.
+    /// It waited while the die was taken by other operations of its request.
+    pub own: Time,
+    /// It waited while the die was taken by other reads of the host, by its other writes, by the collector.
     pub die: [Time; HOLDERS],
     /// It waited for a die that was free: it had no page to give, the page waited for company, or a turn.
     pub space: Time,
@@ -41,8 +45,8 @@ impl Account {
     /// All parts together.
     #[must_use]
     pub fn sum(&self) -> Time {
-        let Self { die, space, wait_bus, bus, read, program, other, .. } = self;
-        die.iter().sum::<Time>() + space + wait_bus + bus + read + program + other
+        let Self { own, die, space, wait_bus, bus, read, program, other, .. } = self;
+        own + die.iter().sum::<Time>() + space + wait_bus + bus + read + program + other
     }
 
     /// Adds what its command did, which has left at `now`.
@@ -70,8 +74,11 @@ pub struct Way {
     served: Time,
     /// When a command first began for it, if one did.
     pub flash_start: Option<Time>,
-    /// Whether one of its operations waited for a die that the collector held.
+    /// Whether one of its operations waited for a die that the collector held, or it for the write buffer while the collector held up
+    /// the units there.
     pub gc_affected: bool,
+    /// How long it waited for the write buffer, by what held up the units there: see [`DRAINS`].
+    pub room: [Time; DRAINS],
     /// Its operation that ended last, if one was carried by a command.
     pub last: Option<Account>,
 }
@@ -103,23 +110,36 @@ pub(super) struct Accounts {
     histories: Vec<History>,
     /// By request.
     ways: Vec<Way>,
+    /// What the units in the write buffer wait for.
+    pub drain: Drain,
 }
 
 impl Accounts {
-    pub fn new(requests: usize, dies: usize) -> Self {
-        Self { trails: Vec::new(), histories: vec![History::default(); dies], ways: vec![Way::default(); requests] }
+    pub fn new(requests: usize, geometry: &Geometry) -> Self {
+        Self {
+            trails: Vec::new(),
+            histories: vec![History::default(); geometry.dies() as usize],
+            ways: vec![Way::default(); requests],
+            drain: Drain::new(requests, geometry.channels, geometry.dies_per_channel()),
+        }
     }
 
-    /// A lane has begun a command.
-    pub fn begin(&mut self, lane: u32, class: Class, now: Time) {
+    pub fn way_mut(&mut self, request: u32) -> Option<&mut Way> {
+        self.ways.get_mut(request as usize)
+    }
+
+    /// A lane has begun a command for such requests.
+    pub fn begin(&mut self, lane: u32, class: Class, served: Served, now: Time) {
         if let Some(history) = self.histories.get_mut(lane as usize) {
-            history.take(now, class);
+            history.take(now, class, served);
+            self.drain.take(lane, class, now);
         }
     }
 
     /// A die has nothing more to do.
     pub fn leave(&mut self, die: u32, now: Time) {
         self.histories[die as usize].leave(now);
+        self.drain.idle(die, now);
     }
 
     /// A command that a lane has just begun carries an operation.
@@ -131,9 +151,11 @@ impl Accounts {
         }
         let trail = &mut self.trails[at];
         let Some(way) = self.ways.get_mut(op.owner as usize) else {
-            *trail = Trail::default();
+            // A buffered unit: what its command does tells what the buffer waits for.
+            *trail = Trail { tally, ..Trail::default() };
             return;
         };
+        let is_first = way.flash_start.is_none();
         way.flash_start.get_or_insert(now);
         let from = op.ready.max(way.served);
         // A write that another was put into was there before this request: what it had done is not of this way.
@@ -142,9 +164,13 @@ impl Accounts {
         }
         trail.tally = tally;
         let dies = self.histories.len();
-        let held: [Time; HOLDERS] = self.histories[lane as usize % dies].between(from, now);
+        let history = &self.histories[lane as usize % dies];
+        let held: [Time; HOLDERS] = history.between(from, now);
+        // Before its first command none of its own can have held a die.
+        let own = if is_first { [0; HOLDERS] } else { history.own(op.owner, from, now) };
         let account = &mut trail.account;
-        account.die.iter_mut().zip(held).for_each(|(sum, time)| *sum += time);
+        account.own += own.iter().sum::<Time>();
+        account.die.iter_mut().zip(held).zip(own).for_each(|((sum, time), own)| *sum += time - own);
         account.space += now - from - held.iter().sum::<Time>();
     }
 }
@@ -174,6 +200,9 @@ impl Kernel {
         let spent = self.flash.spent(std::mem::take(&mut trail.tally));
         if let Some(spent) = spent {
             trail.account.serve(spent, now);
+            if op.buffered && op.class == Class::HostWrite {
+                accounts.drain.ended(spent, now);
+            }
         }
         trail.goes_on = goes_on && spent.is_some();
         let Some(way) = accounts.ways.get_mut(op.owner as usize) else { return };

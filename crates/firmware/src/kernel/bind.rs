@@ -219,6 +219,9 @@ impl Kernel {
         let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
         let slot = self.shared[index].pop(&self.slab)?;
         self.shared_waiting[usize::from(class == Class::GcWrite)] -= 1;
+        if self.shared[index].head == NONE && self.awaiting > 0 && class == Class::HostWrite {
+            self.queue_emptied(index);
+        }
         Some(slot)
     }
 

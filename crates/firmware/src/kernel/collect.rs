@@ -31,12 +31,12 @@ impl Kernel {
             let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else {
                 self.starved[domain as usize] = true;
                 self.heed(failed(self.victim.trouble()));
-                self.let_go(domain);
+                self.go_alone(domain);
                 return;
             };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
             if !self.start_job(domain, block) {
-                self.let_go(domain);
+                self.go_alone(domain);
                 return;
             }
         }
@@ -68,7 +68,7 @@ impl Kernel {
     }
 
     /// Lets the units of a domain that wait for company go without it.
-    fn let_go(&mut self, domain: u32) {
+    fn go_alone(&mut self, domain: u32) {
         if self.jobs.expects(domain) || self.jobs.is_released(domain) || self.first_moved(domain) == NONE {
             return;
         }
@@ -91,7 +91,7 @@ impl Kernel {
             self.survey(die);
         }
         if self.stalled {
-            (0..self.plan.domains).for_each(|domain| self.let_go(domain));
+            (0..self.plan.domains).for_each(|domain| self.go_alone(domain));
         }
         self.dirty.len() > before || self.shared_dirty
     }
@@ -99,7 +99,7 @@ impl Kernel {
     /// No more units come: from now on, what waits for company goes without it. Until [`Kernel::reopen`].
     pub fn close(&mut self) {
         self.closing = true;
-        (0..self.plan.domains).for_each(|domain| self.let_go(domain));
+        (0..self.plan.domains).for_each(|domain| self.go_alone(domain));
     }
 
     /// Ends what [`Kernel::close`] began.
@@ -248,7 +248,7 @@ impl Kernel {
         }
         self.collect(domain);
         if self.closing {
-            self.let_go(domain);
+            self.go_alone(domain);
         }
     }
 

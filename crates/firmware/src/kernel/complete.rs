@@ -20,6 +20,9 @@ impl Kernel {
         state.occupied[class as usize] += self.now - state.since;
         if !class.is_host() {
             state.collector_end = self.now;
+            if self.awaiting > 0 {
+                self.let_go(die);
+            }
         }
         if self.notes.is_some() {
             self.witness_idle(die);
@@ -40,8 +43,10 @@ impl Kernel {
                 let op = *self.slab.get(slot);
                 // Freed slots are linked by the same field: what follows must be known before.
                 match class {
-                    Class::HostRead if op.merge => self.merged(slot),
-                    Class::HostRead | Class::HostWrite => self.host_done(slot, &op, op.ready < collector_end),
+                    Class::HostRead if op.merge => self.merged(slot, op.ready < collector_end),
+                    Class::HostRead | Class::HostWrite => {
+                        self.host_done(slot, &op, op.delayed || op.ready < collector_end)
+                    }
                     Class::GcRead if op.copy => self.copied(slot, &op),
                     Class::GcRead => self.moved_out(slot, &op),
                     Class::GcWrite => {
@@ -58,13 +63,15 @@ impl Kernel {
     }
 
     /// Old data of a partial write are there: the whole unit can be written.
-    pub(super) fn merged(&mut self, slot: u32) {
+    pub(super) fn merged(&mut self, slot: u32, gc_affected: bool) {
         self.counters.merge_reads += 1;
         if self.notes.is_some() {
             let op = *self.slab.get(slot);
             self.witness_end(slot, &op, true, false);
         }
-        self.slab.get_mut(slot).class = Class::HostWrite;
+        let op = self.slab.get_mut(slot);
+        op.class = Class::HostWrite;
+        op.delayed |= gc_affected;
         self.enqueue(slot);
     }
 

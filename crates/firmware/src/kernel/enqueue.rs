@@ -39,9 +39,14 @@ impl Kernel {
             Constraint::Channel(channel) => self.enqueue_shared(op.class, 1 + channel as usize, slot),
             Constraint::Die(die) => self.enqueue_shared(op.class, 1 + channels + die as usize, slot),
         }
-        if op.buffered && op.class == Class::HostWrite {
-            self.buffer.wait(slot, op.ordinal);
-            self.push_out();
+        if op.buffered {
+            if self.notes.is_some() {
+                self.witness_wait(slot, constraint);
+            }
+            if op.class == Class::HostWrite {
+                self.buffer.wait(slot, op.ordinal);
+                self.push_out();
+            }
         }
     }
 

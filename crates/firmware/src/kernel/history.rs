@@ -1,5 +1,6 @@
 //! Whose commands a die was taken by in the past, so that one can say what somebody waited for.
 
+use crate::ops::NONE;
 use crate::policy::arbiter::Class;
 use wordline_base::Time;
 
@@ -17,24 +18,52 @@ pub(super) fn holder(class: Class) -> usize {
     }
 }
 
+/// The requests that a command serves: that of its first operation and that of its last. Operations of a request follow each other, so a
+/// request that holds the die with another command, too, is one of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Served {
+    pub first: u32,
+    pub last: u32,
+}
+
+impl Served {
+    /// No request of the host.
+    pub const NOBODY: Self = Self { first: NONE, last: NONE };
+
+    #[inline]
+    fn has(self, request: u32) -> bool {
+        request != NONE && (self.first == request || self.last == request)
+    }
+}
+
 /// The end of a time in which one held a die. Small, since there are many, and those of every die are looked at in turn.
 #[derive(Clone, Copy, Debug)]
 struct Holding {
     end: Time,
     /// For how long each had held it then.
     sums: [Time; HOLDERS],
+    served: Served,
+    holder: u8,
 }
 
 impl Holding {
     /// Nobody had held the die yet.
-    const NONE: Self = Self { end: 0, sums: [0; HOLDERS] };
+    const NONE: Self = Self { end: 0, sums: [0; HOLDERS], served: Served::NOBODY, holder: 0 };
+}
+
+/// Who holds a die now.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    since: Time,
+    holder: usize,
+    served: Served,
 }
 
 /// The past of a die.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     /// When who began to hold it, if somebody does.
-    current: Option<(Time, usize)>,
+    current: Option<Current>,
     /// For how long each held it, but for the current one.
     sums: [Time; HOLDERS],
     /// Those who held it, one after the other. Before each nobody did for a while, unless some were given up there.
@@ -42,30 +71,52 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Somebody takes the die, who may have it already.
+    /// Somebody takes the die, who may have it already: in cache mode one command follows the other.
     #[inline]
-    pub fn take(&mut self, now: Time, class: Class) {
-        if self.current.is_none() {
-            self.current = Some((now, holder(class)));
+    pub fn take(&mut self, now: Time, class: Class, served: Served) {
+        if self.current.is_some_and(|current| current.served != served) {
+            self.leave(now);
         }
+        self.current.get_or_insert(Current { since: now, holder: holder(class), served });
     }
 
     /// Nobody holds it any more.
     #[inline]
     pub fn leave(&mut self, now: Time) {
-        let Some((start, holder)) = self.current.take() else { return };
-        if self.records.len() == MOST {
-            self.thin();
+        let Some(Current { since, holder, served }) = self.current.take() else { return };
+        self.sums = plus(self.sums, holder, now - since);
+        let record = Holding { end: now, sums: self.sums, served, holder: holder as u8 };
+        match self.records.last_mut() {
+            // A request with many pages on a die has one record of them all.
+            Some(last)
+                if last.end == since
+                    && last.served == served
+                    && last.holder == record.holder
+                    && served != Served::NOBODY =>
+            {
+                *last = record;
+            }
+            _ => {
+                if self.records.len() == MOST {
+                    self.thin();
+                }
+                self.records.push(record);
+            }
         }
-        self.sums = plus(self.sums, holder, now - start);
-        self.records.push(Holding { end: now, sums: self.sums });
     }
 
     #[cold]
     fn thin(&mut self) {
+        // What stands for two was of a request only if both were.
+        let joined = |records: &[Holding], at: usize| {
+            let (one, other) = (records[at - 1], records[at]);
+            let same = (one.served, one.holder) == (other.served, other.holder);
+            Holding { served: if same { other.served } else { Served::NOBODY }, ..other }
+        };
         for at in 1..MOST / 4 {
-            self.records[at] = self.records[2 * at];
+            self.records[at] = joined(&self.records, 2 * at);
         }
+        self.records[MOST / 2] = joined(&self.records, MOST / 2);
         self.records.copy_within(MOST / 2.., MOST / 4);
         self.records.truncate(MOST / 4 + MOST / 2);
     }
@@ -74,11 +125,34 @@ impl History {
     pub fn between(&self, from: Time, now: Time) -> [Time; HOLDERS] {
         let mut after = self.sums;
         let mut before = self.sums_at(from);
-        if let Some((since, holder)) = self.current {
+        if let Some(Current { since, holder, .. }) = self.current {
             after = plus(after, holder, now - since);
             before = plus(before, holder, from.saturating_sub(since));
         }
         std::array::from_fn(|holder| after[holder] - before[holder])
+    }
+
+    /// Of [`Self::between`], with commands that served a request. Exact for the latest commands; of older ones where neighbours served
+    /// the same.
+    pub fn own(&self, request: u32, from: Time, now: Time) -> [Time; HOLDERS] {
+        let mut own = [0; HOLDERS];
+        if let Some(Current { since, holder, served }) = self.current {
+            if served.has(request) {
+                own[holder] += now - since.max(from);
+            }
+        }
+        for (at, record) in self.records.iter().enumerate().rev() {
+            if record.end <= from {
+                break;
+            }
+            if record.served.has(request) {
+                let earlier = if at == 0 { &Holding::NONE } else { &self.records[at - 1] };
+                let before = if from > earlier.end { sums_between(earlier, record, from) } else { earlier.sums };
+                let holder = usize::from(record.holder);
+                own[holder] += record.sums[holder] - before[holder];
+            }
+        }
+        own
     }
 
     /// The sums up to a time, but for the current holder.
@@ -120,15 +194,56 @@ fn sums_between(earlier: &Holding, next: &Holding, time: Time) -> [Time; HOLDERS
 mod tests {
     use super::*;
 
+    fn of(request: u32) -> Served {
+        Served { first: request, last: request }
+    }
+
+    #[test]
+    fn a_request_knows_how_long_it_held_the_die_itself() {
+        let mut history = History::default();
+        history.take(10, Class::HostRead, of(1));
+        // In cache mode another follows before the first has left.
+        history.take(15, Class::HostRead, of(2));
+        history.take(25, Class::HostRead, Served { first: 2, last: 1 });
+        history.leave(40);
+        history.take(40, Class::HostWrite, of(1));
+        assert_eq!(history.between(0, 50), [30, 10, 0]);
+        assert_eq!(history.own(1, 0, 50), [20, 10, 0]);
+        assert_eq!(history.own(1, 12, 50), [18, 10, 0]);
+        assert_eq!(history.own(2, 12, 50), [25, 0, 0]);
+        assert_eq!(history.own(1, 30, 45), [10, 5, 0]);
+        assert_eq!(history.own(3, 0, 50), [0; 3]);
+        assert_eq!(history.own(NONE, 0, 50), [0; 3], "what has no request is nobody's own");
+    }
+
+    #[test]
+    fn a_long_row_of_own_commands_is_told_whole_beside_those_of_others() {
+        let mut history = History::default();
+        for turn in 0..1_000_u64 {
+            history.take(10 * turn, Class::HostRead, of(7));
+            history.leave(10 * turn + 10);
+        }
+        assert_eq!(history.own(7, 5, 10_000)[0], 9_995);
+        assert_eq!(history.records.len(), 1);
+        for turn in 1_000..3_000_u64 {
+            history.take(10 * turn, Class::HostRead, of((turn % 2) as u32));
+            history.leave(10 * turn + 8);
+            let (from, now) = (10 * turn.saturating_sub(400), 10 * turn + 10);
+            let (all, own) = (history.between(from, now), history.own(1, from, now));
+            assert!(own[0] <= all[0], "{own:?} of {all:?}");
+        }
+        assert_eq!(history.own(1, 29_900, 30_000)[0], 40, "five of the last ten commands");
+    }
+
     #[test]
     fn the_past_is_exact_while_it_is_kept_and_never_longer_than_time() {
         let mut history = History::default();
-        history.take(10, Class::HostRead);
+        history.take(10, Class::HostRead, of(1));
         history.leave(15);
-        history.take(15, Class::GcErase);
-        history.take(18, Class::GcErase);
+        history.take(15, Class::GcErase, Served::NOBODY);
+        history.take(18, Class::GcErase, Served::NOBODY);
         history.leave(40);
-        history.take(50, Class::HostWrite);
+        history.take(50, Class::HostWrite, of(1));
         assert_eq!(history.between(12, 60), [3, 10, 25]);
         assert_eq!(history.between(0, 60), [5, 10, 25]);
         assert_eq!(history.between(20, 60), [0, 10, 20]);
@@ -136,7 +251,7 @@ mod tests {
         assert_eq!(history.between(55, 60), [0, 5, 0]);
         for at in 0..5_000 {
             history.leave(60 + 10 * at);
-            history.take(62 + 10 * at, Class::HostRead);
+            history.take(62 + 10 * at, Class::HostRead, of(at as u32));
         }
         let now = 60 + 50_000;
         history.leave(now);
@@ -152,7 +267,11 @@ mod tests {
         let mut history = History::default();
         let mut now = 0;
         for turn in 0..3_000_u64 {
-            history.take(now, [Class::HostRead, Class::GcErase, Class::HostWrite][(turn * turn % 7 % 3) as usize]);
+            history.take(
+                now,
+                [Class::HostRead, Class::GcErase, Class::HostWrite][(turn * turn % 7 % 3) as usize],
+                Served::NOBODY,
+            );
             now += 1 + turn * 31 % 17;
             history.leave(now);
         }

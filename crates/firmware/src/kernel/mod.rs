@@ -5,7 +5,7 @@
 //! and starts the command; `complete` takes the command's end back up. Collection runs through the same queues as a task of its
 //! own (`collect`), and moves pages inside their plane where it may (`copy`). Each step is a file of that name. Where dies work in
 //! cache mode (`sequence`) or are interrupted (`interrupt`), they need attention between start and end (`attend`). Where the time of
-//! operations went is kept in `account`.
+//! operations went is kept in `account`, and what the write buffer waited for in `drain`.
 //!
 //! The host's and the collector's state changes when an operation is *issued*; a die works on its commands one after the
 //! other, so whoever looks a place up later finds its data there by the time the die serves it.
@@ -18,6 +18,7 @@ mod collect;
 mod complete;
 mod copy;
 mod dispatch;
+mod drain;
 mod enqueue;
 mod history;
 mod interrupt;
@@ -51,6 +52,7 @@ use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_PLANES};
 
 pub use account::{Account, Way};
+pub use drain::{divide, DRAINS};
 pub use history::HOLDERS;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
@@ -294,6 +296,12 @@ pub struct Kernel {
     starved: Vec<bool>,
 
     buffer: Buffer,
+    /// Requests that wait for the buffer.
+    #[serde(skip)]
+    awaiting: u32,
+    /// Until when the collector last held a die that a buffered unit waited for, while requests waited for the buffer.
+    #[serde(skip)]
+    held_up: Time,
     done: Vec<HostDone>,
     counters: Counters,
     /// What is noted of the commands, while somebody looks on.
@@ -399,6 +407,8 @@ impl Kernel {
             closing: false,
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units),
+            awaiting: 0,
+            held_up: 0,
             done: Vec::new(),
             counters: Counters::default(),
             notes: None,

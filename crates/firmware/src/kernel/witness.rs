@@ -2,9 +2,11 @@
 //! the time of requests went.
 
 use super::account::Accounts;
+use super::history::Served;
 use super::Kernel;
-use crate::ops::{FlashOp, NONE};
+use crate::ops::{FlashOp, Slab, NONE};
 use crate::policy::arbiter::{Class, CLASSES};
+use crate::policy::placement::Constraint;
 use wordline_base::Time;
 use wordline_flash::{Kind, Logged, Tally, MAX_PLANES};
 
@@ -75,6 +77,18 @@ pub struct Noted<'a> {
     pub entries: &'a mut Vec<Logged>,
 }
 
+/// The requests that the operations of a command serve.
+fn served_by(slab: &Slab, class: Class, pages: &[u32]) -> Served {
+    let (Some(&first), Some(&last), true) = (pages.first(), pages.last(), class.is_host()) else {
+        return Served::NOBODY;
+    };
+    let mut last = slab.get(last);
+    while last.next != NONE {
+        last = slab.get(last.next);
+    }
+    Served { first: slab.get(first).owner, last: last.owner }
+}
+
 impl Kernel {
     /// Starts or ends noting what the flash does, and for whom.
     pub fn record(&mut self, wants: Noting) {
@@ -83,10 +97,10 @@ impl Kernel {
             self.notes = None;
             return;
         }
-        let dies = self.dies.len();
+        let geometry = self.flash.geometry();
         let notes = self.notes.get_or_insert_with(Box::default);
         if wants.accounts != notes.wants.accounts {
-            notes.accounts = (wants.accounts > 0).then(|| Accounts::new(wants.accounts as usize, dies));
+            notes.accounts = (wants.accounts > 0).then(|| Accounts::new(wants.accounts as usize, geometry));
         }
         notes.wants = wants;
     }
@@ -145,7 +159,7 @@ impl Kernel {
         }
         let mut tally = Tally::NONE;
         if let Some(accounts) = &mut notes.accounts {
-            accounts.begin(lane, class, self.now);
+            accounts.begin(lane, class, served_by(&self.slab, class, &pages[..usize::from(count)]), self.now);
             tally = self.flash.tally(lane);
         }
         for &page in pages.iter().take(usize::from(count)).filter(|_| class.is_host()) {
@@ -159,6 +173,9 @@ impl Kernel {
                 }
                 if let Some(accounts) = &mut notes.accounts {
                     accounts.bind((lane, tally), operation, op, self.now);
+                    if op.buffered {
+                        accounts.drain.bind(operation, class, self.now);
+                    }
                 }
                 operation = op.next;
             }
@@ -169,6 +186,20 @@ impl Kernel {
     #[inline(never)]
     pub(super) fn witness_end(&mut self, operation: u32, op: &FlashOp, goes_on: bool, gc_affected: bool) {
         self.close_account(operation, op, goes_on, gc_affected);
+        if op.buffered && !goes_on {
+            if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
+                accounts.drain.leave(operation, self.now);
+            }
+        }
+    }
+
+    /// Notes that a buffered unit has come to wait.
+    #[inline(never)]
+    pub(super) fn witness_wait(&mut self, operation: u32, constraint: Constraint) {
+        let planes = self.flash.geometry().planes_per_die;
+        if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
+            accounts.drain.wait(operation, constraint, planes, self.now);
+        }
     }
 
     /// Notes that a die has nothing more to do.
