@@ -14,6 +14,7 @@ pub mod policy;
 pub mod precondition;
 pub mod presets;
 pub mod result;
+mod rounds;
 pub mod run;
 pub mod snapshot;
 pub mod split;

@@ -3,6 +3,7 @@
 use super::Drive;
 use crate::activity::Activity;
 use crate::metrics::Metrics;
+use crate::rounds::Rounds;
 use crate::split::Split;
 use wordline_base::Time;
 use wordline_firmware::Noting;
@@ -13,6 +14,7 @@ impl Drive {
     pub fn start_measuring(&mut self) {
         self.metrics = Metrics::new(self.now);
         self.kernel.reset_counters();
+        self.rounds = Rounds::new(&self.plan, self.kernel.blocks());
         self.wires.iter_mut().for_each(|wire| wire.busy = 0);
         let flash = self.kernel.flash();
         let channels = (0..flash.geometry().channels).map(|channel| flash.channel_times(channel).busy).collect();
@@ -54,6 +56,12 @@ impl Drive {
     #[must_use]
     pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_deref()
+    }
+
+    /// How the drive stood when measuring began, and how far the writes since then wore it in.
+    #[must_use]
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
     }
 
     /// Energy of the flash since measuring began.
