@@ -105,7 +105,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_firmware::Class;
+    use wordline_firmware::policy::arbiter::Class;
 
     fn rounds() -> Rounds {
         Rounds { round: 100, units_per_page: 1, due: 100, marks: Default::default(), whole: 0, filled: 1.0, erases: 0 }
