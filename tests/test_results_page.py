@@ -110,6 +110,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "files": wordline.run(small, both, tables="all", out=place / "out", timeline=place / "t.pftrace"),
         "kept": kept.run(both),
         "snapshot": wordline.run(small, BUSY, snapshot=aged),
+        "repeated": wordline.run(small, Workload.job(rw="randrw", bs="16k", number_ios=500), repeat=2),
         "partial": wordline.run(small, Workload.job(rw="randread", bs="4k", time_based=True, runtime_s=1e6),
                                 progress=interrupt),
     }  # fmt: skip
