@@ -24,7 +24,7 @@ from wordline.drawing import (
     line,
     time_axes,
 )
-from wordline.keyfigures import FIGURES, Figure, value_of
+from wordline.keyfigures import FIGURES, KeyFigure, value_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
         )
 
 
-def _text(figure: Figure, value: float | None, over_seeds: Result | None) -> str:
+def _text(figure: KeyFigure, value: float | None, over_seeds: Result | None) -> str:
     if value is None:
         return units.NOTHING
     half = None if over_seeds is None else over_seeds["ci95"]

@@ -24,7 +24,7 @@ def value_of(result: Result, key: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Figure:
+class KeyFigure:
     """A main figure."""
 
     name: str
@@ -44,22 +44,22 @@ LATENCIES = {
 }
 
 FIGURES = (
-    Figure("requests", "requests", units.count),
-    Figure("simulated time", "simulated_s", units.duration),
-    Figure("requests/s", "iops", units.short),
-    Figure("bandwidth", "bandwidth_mib_s", units.bandwidth),
+    KeyFigure("requests", "requests", units.count),
+    KeyFigure("simulated time", "simulated_s", units.duration),
+    KeyFigure("requests/s", "iops", units.short),
+    KeyFigure("bandwidth", "bandwidth_mib_s", units.bandwidth),
     *(
-        Figure(f"{op} {label}", f"latency_us.{op}.{key}", units.latency)
+        KeyFigure(f"{op} {label}", f"latency_us.{op}.{key}", units.latency)
         for op in ("read", "write")
         for key, label in LATENCIES.items()
     ),
-    Figure("write amplification", "write_amplification", units.three),
-    Figure("blocks collected", "gc.collections", units.count),
-    Figure("blocks erased", "flash.erases", units.count),
-    Figure("held up by GC", "gc_affected_requests", units.count),
-    Figure("dies busy", "utilisation.dies", units.percent),
-    Figure("channels busy", "utilisation.channels", units.percent),
-    Figure("dies held by GC", "activity.dies_gc", units.percent),
-    Figure("energy", "energy_j", lambda joules: f"{units.three(joules)} J"),
+    KeyFigure("write amplification", "write_amplification", units.three),
+    KeyFigure("blocks collected", "gc.collections", units.count),
+    KeyFigure("blocks erased", "flash.erases", units.count),
+    KeyFigure("held up by GC", "gc_affected_requests", units.count),
+    KeyFigure("dies busy", "utilisation.dies", units.percent),
+    KeyFigure("channels busy", "utilisation.channels", units.percent),
+    KeyFigure("dies held by GC", "activity.dies_gc", units.percent),
+    KeyFigure("energy", "energy_j", lambda joules: f"{units.three(joules)} J"),
 )
 """What the comparison shows of each run, and the summary of repeats."""
