@@ -18,7 +18,7 @@ def statistics(sample: list[float]) -> dict[str, Any]:
     n = len(sample)
 
     def quantile(q: float) -> float | None:
-        return round(sample[min(n - 1, math.ceil(q * n) - 1)], 3) if n * (1 - q) >= 1 else None
+        return round(sample[min(n - 1, math.ceil(q * n) - 1)], 3) if n * (1 - q) >= 10 - 1e-6 else None
 
     qs = {
         "p50": 0.5,

@@ -131,6 +131,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "kept": kept.run(both),
         "tenants": wordline.run(small, Workload.text(TENANTS)),
         "snapshot": wordline.run(small, BUSY, snapshot=aged),
+        "repeated": wordline.run(small, Workload.job(rw="randrw", bs="16k", number_ios=500), repeat=2),
         "partial": wordline.run(small, Workload.job(rw="randread", bs="4k", time_based=True, runtime_s=1e6),
                                 progress=interrupt),
     }  # fmt: skip

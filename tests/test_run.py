@@ -44,7 +44,8 @@ def test_latencies_are_in_order(wordline: Run, drive: Path, load: Path) -> None:
         assert ladder == sorted(ladder)
         assert of_op["min"] <= of_op["mean"] <= of_op["max"]
     assert latency["all"]["count"] == latency["read"]["count"] + latency["write"]["count"]
-    assert latency["all"]["p99_9999"] is None, "20,000 requests do not allow a millionth"
+    assert latency["all"]["p99_9"] is not None
+    assert latency["all"]["p99_99"] is None, "two of 20,000 requests lie beyond it, and ten are needed"
 
 
 def test_series_and_distribution_fit_the_totals(wordline: Run, drive: Path, load: Path) -> None:

@@ -8,6 +8,9 @@ _Policies = list[tuple[str, Callable[[str, str], object]]]
 
 _Progress = Callable[[str, float | None, int, float], object]
 
+SEED: int
+"""Seed of a run that names none."""
+
 class InputError(ValueError):
     """What the user gave is wrong: a key, a value, a file, a trace. The message is complete."""
 

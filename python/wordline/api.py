@@ -52,6 +52,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     sample: str | None = None,
     interval: str | None = None,
+    repeat: int | None = None,
     policies: Iterable[type[Policy]] = (),
 ) -> Run:
     """Runs a load on a drive.
@@ -72,6 +73,8 @@ def run(
     :param out: the directory for them.
     :param sample: of the requests, write such a share: ``"1/100"``.
     :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
+    :param repeat: run under so many seeds, ``seed`` and those that follow; the result is then that of the first, with
+        mean and 95 % confidence interval of each figure under ``repeats``. Timeline and tables are of the first.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: the result, as ``wordline run --json`` writes it. After an interrupt (Ctrl-C, or a notebook's stop button)
         its ``partial`` is true and it holds what was done until then.
@@ -79,7 +82,7 @@ def run(
     :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written. What a
         policy in Python raises comes back as it was raised.
     """
-    from wordline import _core
+    from wordline import _core, repeats
     from wordline import tables as tables_of
     from wordline.drive import Drive
     from wordline.policy import given
@@ -91,6 +94,8 @@ def run(
     if isinstance(drive, Drive):
         if sets is not None or snapshot is not None or policies:
             raise TypeError("overrides, snapshot and policies go with the name of a drive; fork a Drive to change it")
+        if repeat is not None:
+            raise TypeError("repeat goes with the name of a drive, which is aged for each seed; fork a Drive instead")
         return drive.run(
             load,
             load_sets,
@@ -107,21 +112,33 @@ def run(
     start = None if snapshot is None else os.fspath(snapshot)
     path = None if timeline is None else os.fspath(timeline)
     wanted = tables_of.asked(tables, out, sample, interval)
-    with shown(progress) as told:
-        document = _core.run(
-            os.fspath(drive),
+    name, texts, first_seed, taken_in = os.fspath(drive), set_texts(sets), seed_of(seed), given(policies)
+
+    def one(seed: int | None, first: bool, told: Progress) -> str:
+        return _core.run(
+            name,
             workload.engine,
-            set_texts(sets),
+            texts,
             [],
-            seed_of(seed),
+            seed,
             start,
             told,
-            path,
-            span(window),
-            tables=wanted,
-            policies=given(policies),
+            path if first else None,
+            span(window) if first else None,
+            tables=wanted if first else None,
+            split=first,
+            policies=taken_in,
         )
-    return Run(tables_of.whole(whole(path, json.loads(document))))
+
+    with shown(progress) as told:
+        if repeat is None:
+            result = json.loads(one(first_seed, True, told))
+        else:
+            n = repeats.enough(repeat)
+            state_bytes = None if taken_in else json.loads(_core.check(name, texts))["derived"]["state_bytes"]
+            together = repeats.at_once(n, state_bytes)
+            result = repeats.run(one, _core.SEED if first_seed is None else first_seed, n, told, together)
+    return Run(tables_of.whole(whole(path, result)))
 
 
 def set_texts(sets: Sets) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -33,6 +33,9 @@ from wordline.process import Signals, standard_streams, typed
 from wordline.pts.cli import pts
 from wordline.saved import compare, report
 from wordline.trace_cli import trace
+
+if TYPE_CHECKING:
+    from wordline import api
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -64,6 +67,12 @@ def wordline(ctx: click.Context) -> None:
 @policy_option
 @click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a drive that 'wordline precondition' aged.")
 @seed_option
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Run under N seeds, --seed and those that follow; give means with 95 % intervals.",
+)
 @click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
 @click.option("--fio-json", "fio_name", metavar="FILE", help="Write results job by job in fio's JSON layout.")
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
@@ -100,6 +109,7 @@ def run(
     policy_files: tuple[str, ...],
     snapshot: str | None,
     seed: int | None,
+    repeat: int | None,
     json_name: str | None,
     fio_name: str | None,
     report_name: str | None,
@@ -119,7 +129,7 @@ def run(
     DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst), a workload TOML file or a
     job file of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
     """
-    from wordline import _core, policyfile
+    from wordline import _core, policyfile, repeats
     from wordline import tables as tables_of
     from wordline.progress import Progress
 
@@ -140,28 +150,44 @@ def run(
         timeline = outputs.pop("timeline", None)
         path = None if timeline is None else str(timeline.path)
         watched = policyfile.shown(policy_files)
-        with watched, Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
-            document = _core.run(
+
+        def one(seed: int | None, first: bool, told: api.Progress) -> str:
+            return _core.run(
                 drive,
                 load,
                 list(sets),
                 all_load_sets,
                 seed,
                 snapshot,
-                progress,
-                path,
-                window,
-                timeline_limit,
-                tables=wanted_tables,
-                job_by_job=fio_name is not None,
+                told,
+                # Of several seeds, the first has all that was asked for beside the figures.
+                path if first else None,
+                window if first else None,
+                timeline_limit if first else None,
+                tables=wanted_tables if first else None,
+                job_by_job=first and fio_name is not None,
                 # The summary says nothing of where the time went.
-                split="json" in outputs or "report" in outputs,
+                split=first and ("json" in outputs or "report" in outputs),
                 policies=taken_in,
             )
-        result = json.loads(document)
+
+        with watched, Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
+            if repeat is None:
+                result = json.loads(one(seed, True, progress))
+            else:
+                repeats.read_again([load, *more])
+                together = 1 if taken_in else repeats.at_once(repeat, state_bytes(drive, sets))
+                result = repeats.run(one, _core.SEED if seed is None else seed, repeat, progress, together)
         finish(result, outputs, quiet, timeline)
     if result.get("partial"):
         sys.exit(INTERRUPTED)
+
+
+def state_bytes(drive: str, sets: tuple[str, ...]) -> int:
+    """What the state of a drive takes in memory."""
+    from wordline import _core
+
+    return json.loads(_core.check(drive, list(sets)))["derived"]["state_bytes"]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordline import causes, checking, figures, jobs, limits, report, story, units
+from wordline import causes, checking, figures, jobs, limits, repeats, report, story, units
 from wordline.drawing import (
     BLUE,
     GOLD,
@@ -24,6 +24,7 @@ from wordline.drawing import (
     line,
     time_axes,
 )
+from wordline.keyfigures import FIGURES, LATENCIES, KeyFigure, value_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,83 +61,92 @@ def named(read: Sequence[tuple[str, Result]]) -> list[Run]:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of each run."""
+    """A figure of each run: over all its seeds, if it has them."""
 
     name: str
     texts: list[str]
     ratios: list[float | None]
     """To the first run; None where there is none."""
+    apart: list[bool | None]
+    """Whether it differs from that of the first run by more than chance explains; None where that cannot be told."""
 
     def ratio_text(self, n: int) -> str:
-        """``× 1.23`` behind the value of run ``n``; nothing for the first."""
+        """``× 1.23`` behind the value of run ``n``, in brackets if it may be chance; nothing for the first."""
         ratio = self.ratios[n]
-        return "" if n == 0 or ratio is None else f"× {units.three(ratio)}"
+        if n == 0 or ratio is None:
+            return ""
+        text = f"× {units.three(ratio)}"
+        return f"({text})" if self.apart[n] is False else text
 
 
-def _latency(op: str, key: str) -> Callable[[Result], float | None]:
-    return lambda result: (result["latency_us"].get(op) or {}).get(key)
-
-
-def _busy(name: str) -> Callable[[Result], float | None]:
-    return lambda result: next((part.mean for part in story.parts(result) if part.name == name), None)
-
-
-LATENCIES = {
-    "mean": "mean",
-    "p50": "50 %",
-    "p99": "99 %",
-    "p99_9": "99.9 %",
-    "p99_99": "99.99 %",
-    "max": "slowest",
-}
-
-FIGURES: tuple[tuple[str, Callable[[Result], float | None], Callable[[Any], str]], ...] = (
-    ("requests", lambda result: result["requests"], units.count),
-    ("simulated time", lambda result: result["simulated_s"], units.duration),
-    ("requests/s", lambda result: result["iops"], units.short),
-    ("bandwidth", lambda result: result.get("bandwidth_mib_s"), units.bandwidth),
-    *(
-        (f"{op} {label}", _latency(op, key), units.latency)
-        for op in ("read", "write")
-        for key, label in LATENCIES.items()
-    ),
-    ("write amplification", lambda result: result.get("write_amplification"), units.three),
-    ("blocks collected", lambda result: result["gc"]["collections"], units.count),
-    ("blocks erased", lambda result: result["flash"]["erases"], units.count),
-    ("held up by GC", lambda result: result.get("gc_affected_requests"), units.count),
-    ("dies busy", _busy("dies"), units.percent),
-    ("channels busy", _busy("channels"), units.percent),
-    ("dies held by GC", lambda result: limits.held_by_gc(result) if result.get("activity") else None, units.percent),
-    ("energy", lambda result: result.get("energy_j"), lambda joules: f"{units.three(joules)} J"),
-)  # fmt: skip
-"""The main figures: name, value, and how it is written."""
-
-
-def of_jobs(runs: Sequence[Run]) -> Iterator[tuple[str, Callable[[Result], float | None], Callable[[Any], str]]]:
-    """The figures of each job that all of the runs have, as :data:`FIGURES`."""
+def of_jobs(runs: Sequence[Run]) -> Iterator[tuple[KeyFigure, Callable[[Result], float | None]]]:
+    """The figures of each job that all of the runs have, with where they are in a result. They are of one seed."""
     for name in jobs.common([run.result for run in runs])[: jobs.MOST_SHOWN]:
-        yield f"{name}: requests/s", lambda result, name=name: jobs.named(result, name)["iops"], units.short
+        yield (
+            KeyFigure(f"{name}: requests/s", "jobs.iops", units.short),
+            lambda result, name=name: jobs.named(result, name)["iops"],
+        )
         for op in ("read", "write"):
             for key in ("mean", "p99"):
 
                 def latency(result: Result, name: str = name, op: str = op, key: str = key) -> float | None:
                     return (jobs.named(result, name)["latency_us"].get(op) or {}).get(key)
 
-                yield f"{name}: {op} {LATENCIES[key]}", latency, units.latency
+                yield KeyFigure(f"{name}: {op} {LATENCIES[key]}", f"jobs.latency_us.{op}.{key}", units.latency), latency
 
 
 def rows(runs: Sequence[Run]) -> Iterator[Row]:
     """The main figures that any of the runs has, and those of their jobs."""
-    for name, value_of, text in (*FIGURES, *of_jobs(runs)):
-        values = [value_of(run.result) for run in runs]
+    for figure, value_in in (*((figure, None) for figure in FIGURES), *of_jobs(runs)):
+        over_seeds = [None if value_in else repeats.figure(run.result, figure.key) for run in runs]
+        values = [
+            told["mean"] if told else value_in(run.result) if value_in else value_of(run.result, figure.key)
+            for run, told in zip(runs, over_seeds, strict=True)
+        ]
         if not any(value is not None and value != 0 for value in values):
             continue
-        first = values[0]
+        first, samples = values[0], [[] if told is None else told["values"] for told in over_seeds]
         yield Row(
-            name,
-            [units.NOTHING if value is None else text(value) for value in values],
+            figure.name,
+            [_text(figure, value, told) for value, told in zip(values, over_seeds, strict=True)],
             [value / first if value is not None and first else None for value in values],
+            # What is the same in every run, such as a fixed number of requests, is no difference that might be chance.
+            [None, *(None if sample == samples[0] else repeats.apart(samples[0], sample) for sample in samples[1:])],
         )
+
+
+def _text(figure: KeyFigure, value: float | None, over_seeds: Result | None) -> str:
+    if value is None:
+        return units.NOTHING
+    half = None if over_seeds is None else over_seeds["ci95"]
+    return figure.text(value) if half is None else f"{figure.text(value)} ± {figure.text(half)}"
+
+
+def noise(runs: Sequence[Run], told: Sequence[Row]) -> list[str]:
+    """Which differences from the first run are more than chance; of single seeds, that this cannot be told."""
+    if len({run.result.get("outcome") or run.result["digest"] for run in runs}) == 1:
+        return []
+    single = [run for run in runs if (repeats.block(run.result) or {"n": 1})["n"] < 2]
+    if len(single) == len(runs):
+        return ["Each result is of one seed, so noise cannot be told from effect: run each with --repeat 10."]
+    sentences = []
+    if single:
+        names = " and ".join(run.name for run in single)
+        sentences.append(
+            f"One seed alone stands behind {names}: noise cannot be told from effect there without --repeat 10."
+        )
+    for n, run in enumerate(runs):
+        rows_of = [row for row in told if row.apart[n] is not None]
+        if n == 0 or not rows_of:
+            continue
+        outside = [row.name for row in rows_of if row.apart[n]]
+        inside = [row.name for row in rows_of if not row.apart[n]]
+        text = "no difference lies outside the 95 % intervals"
+        if outside:
+            text = f"outside the 95 % intervals: {', '.join(outside)}"
+            text += f"; within them, and in brackets: {', '.join(inside)}" if inside else ""
+        sentences.append(f"{run.name} beside {runs[0].name}: {text}.")
+    return sentences
 
 
 KINDS = {"trace": "trace", "job": "jobs"}
@@ -188,20 +198,40 @@ def differences(runs: Sequence[Run]) -> Iterator[tuple[str, list[str]]]:
             yield key, texts
 
 
+def states(run: Run) -> Iterator[str]:
+    """Whether the drive of a run was worn in, and how much the run wrote."""
+    fresh, wrote = story.fresh(run.result), story.wrote(run.result)
+    if fresh:
+        yield f"{run.name}: {fresh}"
+    if wrote:
+        yield f"{run.name}: {wrote}"
+
+
 def show(console: Console, runs: Sequence[Run]) -> None:
     """Prints the main figures with their ratios, and what differs."""
     from rich.table import Table
+    from rich.text import Text
 
+    from wordline.console import hanging
+
+    for run in runs:
+        for text in states(run):
+            hanging(console, Text(text), 0, 0)
+    console.print()
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     table.add_column("")
     for n, run in enumerate(runs):
         table.add_column(run.name, justify="right", overflow="fold")
         if n:
             table.add_column("", style="dim")
-    for row in rows(runs):
+    told = list(rows(runs))
+    for row in told:
         cells = [cell for n, text in enumerate(row.texts) for cell in ((text, row.ratio_text(n)) if n else (text,))]
         table.add_row(row.name, *cells)
     console.print(table)
+    for text in noise(runs, told):
+        console.print()
+        hanging(console, Text(text), 0, 0)
     differing = list(differences(runs))
     console.print()
     if not differing:
@@ -220,6 +250,7 @@ def show(console: Console, runs: Sequence[Run]) -> None:
 def html(runs: Sequence[Run]) -> str:
     """The whole page."""
     found = drawings(runs)
+    told = list(rows(runs))
     looks = [colour.rpartition(" ")[2] for colour, _ in LOOKS]
     return report.render(
         "compare.html.j2",
@@ -228,12 +259,13 @@ def html(runs: Sequence[Run]) -> str:
             {
                 "name": run.name,
                 "colour": colour,
-                "story": story.paragraph(run.result)[:1] + limits.sentences(run.result),
+                "story": story.opening(run.result) + limits.sentences(run.result),
                 "partial": story.partial(run.result),
             }
             for run, colour in zip(runs, looks, strict=False)
         ],
-        rows=list(rows(runs)),
+        rows=told,
+        noise=noise(runs, told),
         differences=list(differences(runs)),
         same=len({run.result["digest"] for run in runs}) == 1,
         drawings=defaultdict(lambda: None, found),
@@ -247,12 +279,7 @@ def drawings(runs: Sequence[Run]) -> dict[str, Drawing]:
     found = {
         "distribution": distribution(runs),
         "where": where(runs),
-        "latency": over_time(
-            runs,
-            "99th percentile over time",
-            "Latency within which 99 % of the requests of an interval were done.",
-            [("latency", "latency_p99_us")],
-        ),
+        "latency": latency_over_time(runs),
         "throughput": over_time(
             runs,
             "Throughput over time",
@@ -340,6 +367,16 @@ def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run], named: dic
     axes.xaxis.set_major_formatter(FuncFormatter(lambda us, _: units.latency(us) if us else "0"))
     axes.grid(visible=False, axis="y")
     axes.set_title(f"{op}s", loc="left", fontsize=10)
+
+
+def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
+    """The tail over time; the mean where a run has too few requests in its intervals for that."""
+    key = "latency_p99_us"
+    if all(any_value((run.result.get("series") or {}).get(key)) for run in runs):
+        words = "Latency within which 99 % of the requests of an interval were done, where it has 1,000 or more."
+        return over_time(runs, "99th percentile over time", words, [("latency", key)])
+    words = "Mean latency of the requests of an interval."
+    return over_time(runs, "Mean latency over time", words, [("latency", "latency_mean_us")])
 
 
 def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:

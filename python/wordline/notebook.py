@@ -41,9 +41,13 @@ def drive(shown: Drive) -> str:
 
 def run(shown: Run) -> str:
     """A run: what it was, its key figures, latency by operation, and its latency distribution."""
-    parts = [f"<p><b>{escape(story.headline(shown))}</b></p>"]
+    parts = [f"<p>{escape(text)}</p>" for text in (story.fresh(shown),) if text]
+    parts.append(f"<p><b>{escape(story.headline(shown))}</b></p>")
     if shown.partial:
         parts.append(f"<p>PARTIAL: {escape(story.partial(shown))}.</p>")
+    wrote = story.wrote(shown)
+    if wrote:
+        parts.append(f"<p>The run {escape(wrote)}.</p>")
     parts.append(table((name, value) for value, name in report.tiles(shown)))
     latency = report.latency_table(shown)
     head = "".join(f"<th>{escape(text)}</th>" for text in ["Latency", *latency["ops"]])

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from wordline import aged, causes, checking, figures, jobs, limits, story, units
+from wordline import aged, causes, checking, figures, jobs, limits, repeats, story, units
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -33,6 +33,7 @@ TIMED = ("latency", "throughput", "causes", "space", "dies-map", "channels-map")
 """Figures over simulated time, which a reader zooms together."""
 
 SECTIONS = {
+    "repeats": "Repeats",
     "latency": "Latency",
     "jobs": "Jobs",
     "where": "Where the time went",
@@ -57,6 +58,7 @@ def html(result: dict[str, Any]) -> str:
     parts = jobs.of(result)
     absent = {
         *([] if parts else ["jobs"]),
+        *([] if repeats.block(result) else ["repeats"]),
         *([] if "where" in drawings else ["where"]),
         *([] if timed else ["over-time"]),
         *([] if "wear" in drawings else ["wear"]),
@@ -77,6 +79,7 @@ def html(result: dict[str, Any]) -> str:
         ]
         if parts
         else [],
+        repeats=repeats_table(result),
         drawings=defaultdict(lambda: None, drawings),
         timed=timed,
         where=where_table(result),
@@ -146,6 +149,21 @@ def latency_table(result: dict[str, Any]) -> dict[str, Any]:
         if any(value is not None for value in values):
             rows.append((name, [units.latency(value) for value in values]))
     return {"ops": ops, "rows": rows}
+
+
+def repeats_table(result: dict[str, Any]) -> dict[str, Any]:
+    """The main figures over all seeds: ``heads`` and ``rows``, with what the seeds changed; empty without repeats."""
+    told = repeats.block(result)
+    if told is None:
+        return {}
+    seeds = f"{told['seeds'][0]} to {told['seeds'][-1]}" if told["n"] > 1 else str(told["seeds"][0])
+    return {
+        "n": told["n"],
+        "seeds": seeds,
+        "varied": repeats.varied(result),
+        "heads": repeats.HEADS,
+        "rows": list(repeats.rows(result)),
+    }
 
 
 def link_words(result: dict[str, Any]) -> str:

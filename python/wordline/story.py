@@ -15,6 +15,9 @@ SATURATED = 0.9
 """A part that is busy for more of the time than this sets the pace."""
 
 
+ROUNDS = 5
+"""Rounds of a fifth of the capacity that a steady state takes."""
+
 EVEN = 0.05
 """Parts whose mean is as near as this to saturation set the pace together if one of them is saturated."""
 
@@ -51,6 +54,9 @@ def partial(result: Result) -> str:
     """Why the result is not whole; nothing if it is."""
     if not result.get("partial"):
         return ""
+    repeats = result.get("repeats")
+    if repeats and result["seed"] in repeats["seeds"]:
+        return f"the run was interrupted after {repeats['n']} of {repeats['asked']} seeds"
     if (result.get("precondition") or {}).get("interrupted"):
         return "the run was interrupted while the drive was being aged, before its first request"
     return "the run was interrupted; the figures cover what was done until then"
@@ -198,19 +204,74 @@ def left_out_of(result: Result) -> list[tuple[str, str]]:
     return list(left_out(trace.get("left_out") or {}))
 
 
+def fresh(result: Result) -> str:
+    """That the drive was not worn in when measuring began; nothing if garbage collection had been at work."""
+    start = result.get("at_start")
+    if not start:
+        return ""
+    if not start["filled"]:
+        return "The drive was empty when measuring began."
+    if start["erases"]:
+        return ""
+    return (
+        f"The drive was only filled: when measuring began, {units.percent(start['filled'])} of its capacity held data "
+        "and no block had ever been erased, so garbage collection had not begun."
+    )
+
+
+def wrote(result: Result) -> str:
+    """How much of the capacity the run wrote, and whether it ended in steady state; nothing if that is not known."""
+    written = result.get("written")
+    if not written:
+        return ""
+    if written["steady"] is None:
+        return "wrote nothing"
+    share = written["of_capacity"]
+    much = f"{units.percent(share)} of the capacity" if share < 0.995 else f"{units.three(share)} times the capacity"
+    collected = f"GC collected {units.some(result['gc']['collections'], 'block')}"
+    return f"wrote {much}, {collected}, {'in' if written['steady'] else 'not in'} steady state"
+
+
+def unsteady(result: Result) -> str:
+    """What speaks against a steady state; nothing where there is one, or no writes."""
+    written = result.get("written") or {}
+    if written.get("steady") is not False:
+        return ""
+    if len(written["rounds"]) < ROUNDS:
+        return "that takes the capacity written once at least"
+    rounds = ", ".join(units.three(value) for value in written["rounds"])
+    if not result["gc"]["collections"]:
+        return "garbage collection was never needed"
+    return f"write amplification of the last {ROUNDS} fifths of the capacity: {rounds}"
+
+
 def headline(result: Result) -> str:
     """One sentence: what ran, and for how long."""
     done = f"{units.some(result['requests'], 'request')} in {units.duration(result['simulated_s'])} of simulated time"
     return f"{load_name(result)} on {drive_name(result)}: {done}"
 
 
-def paragraph(result: Result) -> list[str]:
-    """A few sentences that tell what was done."""
-    told = [
+def opening(result: Result) -> list[str]:
+    """What must be known of a run before any figure: a drive that was not worn in, what ran, and how much it wrote."""
+    told = [text for text in (fresh(result),) if text]
+    told += [
         f"{drive_name(result)} ran {load_name(result)}: {units.some(result['requests'], 'request')} in "
         f"{units.duration(result['simulated_s'])} of simulated time, which is {units.short(result['iops'])} requests a "
         f"second or {units.bandwidth(result['bandwidth_mib_s'])}."
     ]
+    written = wrote(result)
+    if written:
+        why = unsteady(result)
+        told.append(f"It {written}{f' ({why})' if why else ''}.")
+    return told
+
+
+def paragraph(result: Result) -> list[str]:
+    """A few sentences that tell what was done."""
+    told = opening(result)
+    repeats = result.get("repeats")
+    if repeats:
+        told.append(f"These figures are of seed {result['seed']}, the first of {units.some(repeats['asked'], 'seed')}.")
     told += [f"{fate} while the trace was read: {text}." for fate, text in left_out_of(result)]
     told += _latency(result["latency_us"]["all"])
     told += _flash(result)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wordline import jobs, story, units
+from wordline import jobs, repeats, story, units
 from wordline.console import facts, hanging
 
 OPS = ("read", "write", "trim", "flush")
@@ -27,6 +27,9 @@ COLUMNS = {
 
 def show(console: Console, result: dict[str, Any]) -> None:
     """Prints the summary of ``result``."""
+    fresh = story.fresh(result)
+    if fresh:
+        hanging(console, Text(fresh, style="bold yellow"), 0, 0)
     console.print(Text(story.headline(result), style="bold"))
     if result.get("partial"):
         hanging(console, Text(f"PARTIAL: {story.partial(result)}.", style="bold red"), 0, 0)
@@ -37,6 +40,25 @@ def show(console: Console, result: dict[str, Any]) -> None:
     jobs.show(console, result)
     console.print()
     facts(console, [*flash(result), *effort(result)])
+    if repeats.block(result):
+        console.print()
+        show_repeats(console, result)
+
+
+def show_repeats(console: Console, result: dict[str, Any]) -> None:
+    """Prints the main figures over all seeds, with what the seeds changed."""
+    told = result["repeats"]
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column(f"Over {units.some(told['n'], 'seed')}", style="cyan")
+    for head in repeats.HEADS:
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in repeats.rows(result):
+        table.add_row(*row)
+    console.print(table)
+    varied = repeats.varied(result)
+    if varied:
+        hanging(console, Text(varied), 0, 0)
+    hanging(console, Text(f"The figures above are of seed {result['seed']}."), 0, 0)
 
 
 def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -48,6 +70,7 @@ def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     ]
     rate = f"{units.short(result['iops'])} requests/s, {units.bandwidth(result['bandwidth_mib_s'])}"
     yield "Throughput", rate + (f"; {', '.join(moved)}" if moved else "")
+    yield from written(result)
     yield from story.left_out_of(result)
     waiting = result.get("waiting_us") or {}
     if waiting.get("max"):
@@ -55,6 +78,13 @@ def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "Waiting",
             f"{units.latency(waiting['mean'])} for a queue slot on average, {units.latency(waiting['max'])} at most",
         )
+
+
+def written(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How far the run wore the drive in."""
+    text, why = story.wrote(result), story.unsteady(result)
+    if text:
+        yield "Wear-in", f"{text}; {why}" if why else text
 
 
 def steadiness(result: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,8 @@ const SUB: usize = 1 << SUB_BITS;
 /// taken as the decimal that was meant.
 const DECIMALS: f64 = 1e12;
 const ROUNDING: f64 = 1e-10;
+/// Values that have to lie beyond a quantile for it to be told.
+const BEYOND: f64 = 10.0;
 
 /// A histogram of 64-bit values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +29,11 @@ impl Default for Histogram {
     fn default() -> Self {
         Self { buckets: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
+}
+
+/// How many of `count` values lie beyond their quantile `q`.
+fn beyond(count: u64, q: f64) -> f64 {
+    ((1.0 - q) * DECIMALS).round() / DECIMALS * count as f64
 }
 
 #[inline]
@@ -104,16 +111,30 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
+    /// Whether a sample of `count` values is large enough to tell its quantile `q`: ten values lie beyond it.
+    ///
+    /// This is the one rule for all percentiles that are told. With fewer values beyond, a percentile is one of the few largest
+    /// values of the sample, and says more of chance than of what was measured.
+    #[must_use]
+    pub fn allows(count: u64, q: f64) -> bool {
+        beyond(count, q) >= BEYOND - ROUNDING
+    }
+
     /// The value that a share `q` of all values does not exceed, at most 0.4 % too large.
     ///
-    /// `None` where the sample does not allow it: fewer than `1 / (1 - q)` values.
+    /// `None` where the sample does not allow it: fewer than `10 / (1 - q)` values.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let beyond = ((1.0 - q) * DECIMALS).round() / DECIMALS * self.count as f64;
-        if self.count == 0 || beyond < 1.0 - ROUNDING {
+        Self::allows(self.count, q).then(|| self.ranked(q)).flatten()
+    }
+
+    /// The same of a sample of any size, where a description of the sample itself is wanted: with few values it is the largest.
+    #[must_use]
+    pub fn ranked(&self, q: f64) -> Option<u64> {
+        if self.count == 0 {
             return None;
         }
-        let rank = self.count - (beyond + ROUNDING).floor() as u64;
+        let rank = self.count - (beyond(self.count, q) + ROUNDING).floor() as u64;
         let mut seen = 0;
         for (bucket, &n) in self.buckets.iter().enumerate() {
             seen += n;
@@ -152,19 +173,21 @@ mod tests {
     }
 
     #[test]
-    fn the_ninth_nine_takes_a_billion_values() {
+    fn a_quantile_takes_ten_values_beyond_it() {
         let mut histogram = Histogram::default();
         histogram.record(7);
+        assert!(!Histogram::allows(19, 0.5) && Histogram::allows(20, 0.5));
         for (nines, q) in [0.9, 0.99, 0.999, 0.9999, 0.999_99, 0.999_999, 0.999_999_9, 0.999_999_99, 0.999_999_999]
             .into_iter()
             .enumerate()
         {
-            let enough = 10_u64.pow(nines as u32 + 1);
+            let enough = 10_u64.pow(nines as u32 + 2);
             // As many values as if each had been recorded on its own.
             for count in [enough - 1, enough, enough + 1] {
                 histogram.count = count;
                 histogram.buckets[7] = count;
                 assert_eq!(histogram.quantile(q).is_some(), count >= enough, "{q} of {count}");
+                assert_eq!(histogram.ranked(q), Some(7), "{q} of {count}");
             }
         }
     }
@@ -181,8 +204,9 @@ mod tests {
             let got = histogram.quantile(q).unwrap();
             assert!(got >= exact && got - exact <= exact / 256 + 1, "{q}: {got} {exact}");
         }
-        assert_eq!(histogram.quantile(0.9999), Some(values[9_998].max(histogram.quantile(0.9999).unwrap())));
-        assert_eq!(histogram.quantile(0.99999), None, "10,000 values hold no fifth nine");
+        assert_eq!(histogram.quantile(0.9999), None, "one value in 10,000 is no fourth nine");
+        assert!(histogram.ranked(0.9999).is_some_and(|told| told >= values[9_998]));
+        assert_eq!(histogram.ranked(0.99999), values.last().copied());
         assert_eq!(histogram.max(), values.last().copied());
     }
 }

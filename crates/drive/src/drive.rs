@@ -12,6 +12,7 @@ use crate::metrics::{Measured, Metrics};
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::link::LinkCosts;
 use crate::reading::Reading;
+use crate::rounds::Rounds;
 use crate::split::Split;
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
@@ -153,6 +154,8 @@ pub struct Drive {
     completions: Vec<Completion>,
     /// What was measured since the last [`Drive::start_measuring`].
     pub metrics: Metrics,
+    /// How it stood then, and the rounds of writes since.
+    rounds: Rounds,
     /// Not measured before that: then none.
     #[serde(skip)]
     activity: Option<Box<Activity>>,
@@ -187,12 +190,14 @@ impl Drive {
             .set_reliability(&reliability, seed)
             .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
         let slots = queues * depth;
+        let kernel = Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow)?;
+        let rounds = Rounds::new(&plan, kernel.blocks());
         Ok(Self {
             plan,
             link,
             wires: [Wire::default(); 2],
             dispatch: config.dispatch.build(&build)?,
-            kernel: Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow)?,
+            kernel,
             queue: EventQueue::with_capacity((geometry.dies() + slots.min(1 << 16)) as usize),
             now: 0,
             slots: vec![Slot::default(); slots as usize],
@@ -203,6 +208,7 @@ impl Drive {
             flushing: VecDeque::new(),
             completions: Vec::new(),
             metrics: Metrics::new(0),
+            rounds,
             activity: None,
             activity_due: END_OF_TIME,
             split: None,
@@ -583,6 +589,9 @@ impl Drive {
         }
         let counters = self.kernel.counters();
         let (programs, units) = (counters.programs(), counters.host_units);
+        if units >= self.rounds.due {
+            self.rounds.end(counters);
+        }
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
         let Slot { submitted, gc_affected, .. } = state;
         self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });

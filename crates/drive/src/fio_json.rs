@@ -162,8 +162,8 @@ fn with_percentiles(of: &Spread, histogram: &Histogram, percentiles: &[f64]) -> 
         return value;
     }
     let largest = histogram.max().unwrap_or(0);
-    // As in fio, a percentile beyond the sample is its largest value.
-    let at = |q: f64| histogram.quantile(q / 100.0).unwrap_or(largest) / NS;
+    // As in fio, which tells every percentile of any sample; one beyond it is the largest value.
+    let at = |q: f64| histogram.ranked(q / 100.0).unwrap_or(largest) / NS;
     value["percentile"] = percentiles.iter().map(|&q| (format!("{q:.6}"), json!(at(q)))).collect::<Map<_, _>>().into();
     value["bins"] = bins(histogram).into();
     value

@@ -16,6 +16,7 @@ pub mod precondition;
 pub mod presets;
 pub mod reading;
 pub mod result;
+mod rounds;
 pub mod run;
 pub mod snapshot;
 pub mod split;

@@ -112,9 +112,13 @@ impl Interval {
         (self.count() > 0).then_some(self.latency_max)
     }
 
-    /// Latency in picoseconds that a share `q` does not exceed, up to a quarter octave too large.
+    /// Latency in picoseconds that a share `q` does not exceed, up to a quarter octave too large; `None` where the interval has too
+    /// few requests for it.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<f64> {
+        if !Histogram::allows(self.count(), q) {
+            return None;
+        }
         let rank = (q * self.count() as f64).ceil() as u64;
         let mut seen = 0;
         for (bucket, &n) in self.buckets.iter().enumerate() {

@@ -14,7 +14,8 @@ use wordline_base::{Histogram, Op};
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
 
-/// The shares at which latencies are told, up to the ninth nine. A sample allows those that leave at least one request beyond.
+/// The shares at which latencies are told, up to the ninth nine. A sample allows those that leave ten requests beyond
+/// ([`Histogram::allows`]).
 pub const QUANTILES: [(&str, f64); 10] = [
     ("p50", 0.5),
     ("p90", 0.9),
@@ -109,6 +110,8 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "mean": if requests > 0 { us(metrics.waiting_sum as f64 / requests as f64) } else { 0.0 },
             "max": us(metrics.waiting_max as f64),
         },
+        "at_start": drive.rounds().at_start(),
+        "written": drive.rounds().written(host_bytes, drive.logical_bytes(), counters),
         "write_amplification": (host_bytes > 0).then(|| nand_bytes as f64 / host_bytes as f64),
         "flash": {
             "reads": counters.reads(),

@@ -226,6 +226,7 @@ fn package_chains() -> String {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("RunError", module.py().get_type::<RunError>())?;
+    module.add("SEED", work::SEED)?;
     module.add_class::<handle::Handle>()?;
     module.add_class::<given::Load>()?;
     module.add_class::<frame::Frame>()?;

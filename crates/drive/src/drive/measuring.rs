@@ -4,6 +4,7 @@ use super::Drive;
 use crate::activity::{channels, dies, Activity};
 use crate::metrics::Metrics;
 use crate::reading::Reading;
+use crate::rounds::Rounds;
 use crate::split::Split;
 use std::borrow::Cow;
 use wordline_base::Time;
@@ -16,6 +17,7 @@ impl Drive {
         self.metrics = Metrics::new(self.now);
         self.ended = None;
         self.kernel.reset_counters();
+        self.rounds = Rounds::new(&self.plan, self.kernel.blocks());
         // What is booked and still to come is part of what is measured.
         self.wires.iter_mut().for_each(|wire| wire.busy -= wire.used(self.now));
         let flash = self.kernel.flash();
@@ -71,6 +73,12 @@ impl Drive {
     #[must_use]
     pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_deref()
+    }
+
+    /// How the drive stood when measuring began, and how far the writes since then wore it in.
+    #[must_use]
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
     }
 
     /// Energy of the flash since measuring began.

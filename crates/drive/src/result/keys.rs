@@ -148,6 +148,7 @@ pub fn sections() -> Vec<Section> {
             keys: preconditioning(),
             null: &["precondition"],
         },
+        Section { title: "State of the drive", about: STATE, keys: state(), null: &["at_start", "written"] },
         Section { title: "Requests and latency", about: LATENCY, keys: latency(), null: &[] },
         Section { title: "Jobs and streams", about: JOBS, keys: jobs(), null: &["jobs"] },
         Section { title: "Flash, collection, wear, energy", about: FLASH, keys: flash(), null: &["wear.histogram"] },
@@ -165,13 +166,25 @@ pub fn sections() -> Vec<Section> {
             null: &["activity", "activity.saturated", "series"],
         },
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
+        Section { title: "Repeats", about: REPEATS, keys: repeats(), null: &["repeats"] },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
     ]
 }
 
 const LATENCY: &str =
     "Latency is from a request's arrival at the host queue to its completion at the host. Mean, least and \
-    largest are exact. A percentile that would take a larger sample is `null`.";
+    largest are exact. A percentile is told if at least ten requests of the sample lie beyond it (p99 takes 1,000 requests, p99.9 \
+    10,000), and is `null` otherwise: a few largest values say more of chance than of the drive.";
+
+const STATE: &str =
+    "How far the run wore the drive in. A round is a fifth of the capacity, written by the host. The run ended in steady state if it \
+    wrote at least five rounds, blocks were erased in each of the last five, and their write amplification passes the test of \
+    the SNIA specification: range at most 20 % of the mean, and its linear fit rises or falls by at most 10 % of it.";
+
+const REPEATS: &str =
+    "With `--repeat N` only: the same run under N seeds. All other keys are those of the first of them. Each figure is given for \
+    all that every run has; the interval is Student's, and holds the mean over all seeds with 95 % confidence if seeds scatter \
+    normally.";
 
 const JOBS: &str =
     "A list with an element for each job of a load that has several: for each of its clones (`numjobs`), or for all of them \
@@ -318,7 +331,7 @@ fn latency() -> Vec<ResultKey> {
         key(
             "latency_us.{all,read,write,trim}.{p99_99999,p99_999999,p99_9999999}",
             "µs",
-            "The same up to the ninth nine, which takes a billion requests.",
+            "The same up to the ninth nine, which takes ten billion requests.",
         ).or_null(),
         key(
             "latency_us.flush.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,p99_99999,p99_999999,p99_9999999,max}",
@@ -387,6 +400,59 @@ fn afterwards() -> Vec<ResultKey> {
         key("afterwards.collections", "blocks", "Blocks collected.").needed(),
         key("afterwards.moved_pages", "pages", "Valid data that collection moved.").needed(),
         key("afterwards.energy_j", "J", "Energy of the NAND packages.").needed(),
+    ]
+}
+
+fn state() -> Vec<ResultKey> {
+    vec![
+        key(
+            "at_start.filled",
+            "0 to 1",
+            "Share of the capacity that held data when measuring began: 0 for an empty drive.",
+        ),
+        key(
+            "at_start.erases",
+            "erases",
+            "Erases of all blocks by then, since the drive was new: 0 where garbage collection had not begun.",
+        ),
+        key("written.of_capacity", "", "Bytes that the host wrote / capacity: 1 is the capacity written once."),
+        key("written.steady", "", "Whether the run ended in steady state; `null` if it wrote nothing.")
+            .boolean()
+            .or_null(),
+        key("written.rounds", "list", "Write amplification of the last rounds, five at most.").number(),
+    ]
+}
+
+fn repeats() -> Vec<ResultKey> {
+    vec![
+        key("repeats.asked", "runs", "Runs that were asked for.").needed(),
+        key("repeats.n", "runs", "Runs that were done; fewer if they were interrupted, and then `partial` is true.")
+            .needed(),
+        key("repeats.seeds", "lists", "Their seeds, ascending.").needed(),
+        key("repeats.digests", "list", "Their digests.").needed(),
+        key("repeats.distinct", "runs", "How many of them differ in their outcome; 1 if nothing depended on the seed.")
+            .needed(),
+        key(
+            "repeats.figures[].key",
+            "",
+            "The key of a figure; of a list in `utilisation` or `activity`, the mean of its values.",
+        )
+        .needed()
+        .text(),
+        key(
+            "repeats.figures[].{mean,min,max}",
+            "",
+            "Mean, least and largest over the runs, in the unit of the figure.",
+        )
+        .needed(),
+        key(
+            "repeats.figures[].ci95",
+            "",
+            "Half of the 95 % confidence interval of the mean: mean ± ci95. `null` of a single run.",
+        )
+        .needed()
+        .or_null(),
+        key("repeats.figures[].values", "lists", "The values, in the order of the seeds.").needed(),
     ]
 }
 
@@ -476,7 +542,8 @@ fn over_time() -> Vec<ResultKey> {
         key(
             "series.{latency_mean_us,latency_p99_us,latency_max_us}",
             "list, µs",
-            "Latency of the requests completed; `null` without any. The percentile is up to a quarter octave too large.",
+            "Latency of the requests completed; `null` without any. The percentile is up to a quarter octave too large, and `null` \
+             where the interval has fewer than 1,000 requests.",
         ).or_null(),
         key("series.free_blocks", "list, blocks", "Erased blocks.").or_null(),
         key(

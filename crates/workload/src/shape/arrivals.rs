@@ -139,7 +139,7 @@ impl Arrivals {
         let mean = self.moments.mean()?;
         Some(ArrivalInfo {
             mean_us: mean / 1e6,
-            p50_us: us(self.gaps.quantile(0.5).or(self.gaps.max())?),
+            p50_us: us(self.gaps.ranked(0.5)?),
             p90_us: self.gaps.quantile(0.9).map(us),
             p99_us: self.gaps.quantile(0.99).map(us),
             max_us: us(self.gaps.max()?),

@@ -177,7 +177,7 @@ impl Order {
         Some(SeekInfo {
             seeks: self.distances.count(),
             mean_bytes: self.distances.mean()?,
-            p50_bytes: self.distances.quantile(0.5).or(self.distances.max())?,
+            p50_bytes: self.distances.ranked(0.5)?,
             p90_bytes: self.distances.quantile(0.9),
             max_bytes: self.distances.max()?,
             deviation_bytes: self.signed.deviation()?,
