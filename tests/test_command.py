@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,17 @@ def test_version(wordline: Run) -> None:
     assert re.fullmatch(r"wordline \d+\.\d+\.\d+\S*\n", done(wordline("--version")))
 
 
-def test_help_is_there_at_once(wordline: Run) -> None:
-    wordline("--help")
-    quickest = 10.0
-    for _ in range(3):
-        begin = time.perf_counter()
-        text = done(wordline("--help"))
-        quickest = min(quickest, time.perf_counter() - begin)
+def test_help_lists_the_commands_and_loads_little() -> None:
+    read = (
+        "import sys; from wordline.cli import wordline as w; w(['--help'], standalone_mode=False); print(*sys.modules)"
+    )
+    outcome = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, timeout=60, check=True)
+    text, _, modules = outcome.stdout.rstrip().rpartition("\n")
     for command in ("run", "check", "drives", "policies", "explain", "precondition", "trace"):
         assert command in text
-    assert quickest < 0.3
+    # These take longer to load than the rest together; what `--help` takes is measured by `make bench`.
+    loaded = {name.partition(".")[0] for name in modules.split()} | set(modules.split())
+    assert not {"wordline._core", "rich", "jinja2", "matplotlib", "pyarrow", "numpy"} & loaded
 
 
 @pytest.mark.parametrize("command", ["run", "check", "drives", "policies", "explain", "precondition", "trace"])
