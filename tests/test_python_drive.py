@@ -16,7 +16,7 @@ import numpy
 import pytest
 import wordline
 from conftest import SMALL_DRIVE, SMALL_LOAD
-from wordline import Drive, Workload
+from wordline import Drive, Workload, package
 
 READS = Workload.job(rw="randread", bs="16k", iodepth=8, number_ios=2_000)
 WRITES = Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=2_000)
@@ -334,3 +334,13 @@ def test_what_is_no_saved_result_is_named(trace: Path, tmp_path: Path) -> None:
         wordline.Run.load(trace)
     with pytest.raises(wordline.InputError, match=r"nothing.json: No such file"):
         wordline.Run.load(tmp_path / "nothing.json")
+
+
+def test_what_makes_no_sense_ends_in_a_message(small: Drive) -> None:
+    with pytest.raises(wordline.InputError, match=r"precondition\.overwrites = 1000000000: must lie between"):
+        small.precondition(overwrites=1e9)
+    assert small.state["simulated_s"] == 0
+    with pytest.raises(wordline.InputError, match=r"the experiment: it lacks the key `load`$"):
+        package.run({})
+    assert repr(wordline.Run({})) == "<Run without a result>"
+    assert repr(wordline.Run({"requests": 3})) == "<Run without all of its result>"

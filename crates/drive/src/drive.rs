@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Op, Request, Time};
-use wordline_firmware::{ConfigError, Fault, Kernel, Plan};
+use wordline_firmware::{ConfigError, Fault, Kernel, Plan, FACTORY_BAD};
 use wordline_flash::{Energy, EnergyConfig, Flash, WearCounts};
 
 const DIE: u8 = 0;
@@ -183,7 +183,15 @@ impl Drive {
             link,
             wires: [Wire::default(); 2],
             dispatch: config.dispatch.build(&build)?,
-            kernel: Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow)?,
+            kernel: Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow).map_err(
+                |error| {
+                    // The firmware finds bad blocks; what was asked of the flash, it does not know.
+                    match error.key.as_str() {
+                        FACTORY_BAD => ConfigError { value: reliability.factory_bad_percent.to_string(), ..error },
+                        _ => error,
+                    }
+                },
+            )?,
             queue: EventQueue::with_capacity((geometry.dies() + slots.min(1 << 16)) as usize),
             now: 0,
             slots: vec![Slot::default(); slots as usize],

@@ -16,7 +16,9 @@ mod shadow;
 mod space;
 
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
-pub use kernel::{Account, Counters, Fault, HostDone, Kernel, Noted, Noting, Passage, Service, Way, HOLDERS};
+pub use kernel::{
+    Account, Counters, Fault, HostDone, Kernel, Noted, Noting, Passage, Service, Way, FACTORY_BAD, HOLDERS,
+};
 
 /// Most mapping units that one page can hold.
 pub const MAX_UNITS_PER_PAGE: u32 = 32;
