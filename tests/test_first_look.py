@@ -132,5 +132,5 @@ def test_a_ramp_that_outlasts_its_job_is_refused_first(
 
 
 def test_a_ramp_in_a_job_file_is_told_in_its_words(wordline: Run, mortal: Path, tmp_path: Path) -> None:
-    (tmp_path / "j.fio").write_text("[a]\nrw=randread\nsize=1g\nrate_iops=1000\nnumber_ios=5000\nramp_time=10\n")
+    (tmp_path / "j.fio").write_text("[a]\nrw=randread\nsize=64m\nrate_iops=1000\nnumber_ios=5000\nramp_time=10\n")
     refused(wordline("run", mortal, "j.fio"), "j.fio:6", "[a] ramp_time=", "give the job more to do")

@@ -2,8 +2,8 @@
 
 use crate::reader::formats::TraceFormat;
 use crate::reader::table::Table;
-use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The unit of a trace's time stamps.
@@ -171,8 +171,6 @@ pub struct Columns {
     /// Size in blocks of `size_block_bytes` (512) each; instead of `size_bytes`. Usual name: `blocks`.
     pub blocks: Option<String>,
     /// Device name. Usual name: `device`; may be absent.
-    #[serde(deserialize_with = "name_or_number")]
-    #[schemars(schema_with = "text_or_number")]
     pub device: Option<String>,
     /// Force unit access: 1, true or yes against 0, false, no or nothing. Usual name: `fua`; may be absent.
     pub fua: Option<String>,
@@ -253,24 +251,6 @@ pub struct TraceOptions {
     #[serde(skip)]
     #[schemars(skip)]
     pub table: Option<Table>,
-}
-
-/// A device as it is written: its name, or the number that is its name.
-fn name_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Device {
-        Number(u64),
-        Name(String),
-    }
-    Ok(Option::<Device>::deserialize(deserializer)?.map(|device| match device {
-        Device::Number(number) => number.to_string(),
-        Device::Name(name) => name,
-    }))
-}
-
-fn text_or_number(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": ["integer", "string", "null"], "minimum": 0 })
 }
 
 impl Default for TraceOptions {

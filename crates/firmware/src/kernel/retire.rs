@@ -36,7 +36,7 @@ impl Kernel {
         self.replacements = replacements(expendable);
         let Some(left) = left(expendable) else {
             let problem = format!(
-                "at most {} blocks of a plane can be held back: the rest is needed to collect; for more, {}",
+                "at most {} blocks of a plane can be held back: the rest is needed to collect; for so many, {}",
                 expendable / planes,
                 remedy(0)
             );
