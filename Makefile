@@ -53,6 +53,7 @@ test-long: test ## the same with many more random configurations and loads
 bench: build ## speed: a table, and bench.json
 	$(CARGO) run --release -p wordline-bench
 	$(BIN)/python benches/report.py
+	$(BIN)/python benches/startup.py
 
 docs: build ## the references of keys, policies, results, tables and formats, from the code
 	$(BIN)/python -m wordline.pages docs

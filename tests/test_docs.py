@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 import subprocess
+import textwrap
 from pathlib import Path
 
 import click
+import wordline
 from conftest import PROGRAM, ROOT
 from wordline import cli
 
@@ -69,3 +72,48 @@ def test_commands_that_pages_show_exist() -> None:
         for word in words:
             option = word.split("=")[0]
             assert not option.startswith("--") or option in options, f"{page}: {line}: no option {option}"
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def python_runs(folder: Path, *texts: str) -> None:
+    """Runs Python as it stands on a page."""
+    python = Path(PROGRAM).parent / "python"
+    ran = subprocess.run(
+        [python, "-c", "\n".join(texts)], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_stand_in_of_the_page_can_be_made(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "trace-tools.md").read_text()
+    for block in blocks(text, "toml"):
+        name = re.match(r"# (\S+\.toml)\n", block)
+        assert name, "a file without a name"
+        (tmp_path / name[1]).write_text(block)
+    section = text.split("wordline trace synth`", 1)[1]
+    lines = blocks(section, "console")[0].replace("\\\n", " ").splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        command = [PROGRAM, *shlex.split(line.removeprefix("$ "))[1:]]
+        made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        assert made.returncode == 0, made.stderr
+    assert (tmp_path / "dap-ps.parquet").stat().st_size > 1_000_000
+
+
+def test_the_python_of_the_page_on_tables_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "tables.md").read_text()
+    python_runs(tmp_path, *blocks(text, "python"))
+    assert {path.name for path in (tmp_path / "DIR").iterdir()} == {"requests.parquet", "intervals.parquet"}
+
+
+def test_the_example_in_the_help_of_a_drive_runs(tmp_path: Path) -> None:
+    help_text = inspect.getdoc(wordline.Drive) or ""
+    example = textwrap.dedent(help_text.split("::\n", 1)[1])
+    assert "fork(" in example
+    assert 'Drive("tlc-nvme"' in example
+    # The same on a drive that is filled and overwritten in a moment.
+    python_runs(tmp_path, "import wordline", example.replace('"tlc-nvme"', '"demo"'))

@@ -329,12 +329,12 @@ def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -
     refused(wordline("pts", drive, "--capacities", "0.4"), "--capacities")
     # A whole test takes minutes: these come at once.
     for option in ("--json", "--report"):
-        refused(wordline("pts", drive, option, "none/file", timeout=10), "none/file", "'none' does not exist")
-    refused(wordline("pts", drive, "--report", drive, timeout=10), "read by the same command")
-    refused(wordline("pts", drive, "--json", "a", "--report", "a", timeout=10), "cannot both go to")
-    refused(wordline("pts", drive, "--figures", drive, timeout=10), "this is a file")
-    refused(wordline("pts", drive, "--format", "png", timeout=10), "--figures")
-    refused(wordline("pts", drive, "--policy", "none.py", timeout=10), "none.py: no such file")
+        refused(wordline("pts", drive, option, "none/file"), "none/file", "'none' does not exist")
+    refused(wordline("pts", drive, "--report", drive), "read by the same command")
+    refused(wordline("pts", drive, "--json", "a", "--report", "a"), "cannot both go to")
+    refused(wordline("pts", drive, "--figures", drive), "this is a file")
+    refused(wordline("pts", drive, "--format", "png"), "--figures")
+    refused(wordline("pts", drive, "--policy", "none.py"), "none.py: no such file")
 
 
 def test_options_that_no_test_would_heed_are_refused(wordline: Run, drive: Path) -> None:

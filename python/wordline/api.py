@@ -21,11 +21,18 @@ Progress = Callable[[str, float | None, int, float], object]
 """Called ten times a second or so with the phase, its fraction done (0 to 1 or None), requests, simulated seconds."""
 
 
-def check(drive: str | os.PathLike[str], sets: Sets = None, *, policies: Iterable[type[Policy]] = ()) -> dict[str, Any]:
-    """Resolves a drive's configuration.
+def check(
+    drive: str | os.PathLike[str],
+    sets: Sets = None,
+    *,
+    seed: int | None = None,
+    policies: Iterable[type[Policy]] = (),
+) -> dict[str, Any]:
+    """Resolves a drive's configuration, and refuses what cannot be run.
 
     :param drive: a preset's name or a TOML file.
     :param sets: overrides of the drive's keys.
+    :param seed: that of the run, from which follows which blocks come bad; the engine's own if absent.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: ``config`` (every key), ``origins`` (where each key that is no default was set) and ``derived`` (capacities
         in bytes, block counts, peak bandwidths in MiB/s).
@@ -34,7 +41,7 @@ def check(drive: str | os.PathLike[str], sets: Sets = None, *, policies: Iterabl
     from wordline import _core
     from wordline.policy import given
 
-    return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies)))
+    return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies), seed_of(seed)))
 
 
 def run(

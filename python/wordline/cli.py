@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,11 +19,16 @@ from wordline.options import (
     Window,
     all_apart,
     as_typed,
+    device_option,
+    emit,
     format_option,
+    json_file_option,
     json_flag,
     load_set_option,
+    output_option,
     policy_option,
     print_json,
+    quiet_option,
     seed_option,
     set_option,
     several,
@@ -38,6 +44,10 @@ if TYPE_CHECKING:
     from wordline import api
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+MOST_SLICES = 2**63 - 1
+"""More slices than this no timeline can hold."""
 
 
 def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -73,7 +83,7 @@ def wordline(ctx: click.Context) -> None:
     metavar="N",
     help="Run under N seeds, --seed and those that follow; give means with 95 % intervals.",
 )
-@click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
+@json_file_option
 @click.option("--fio-json", "fio_name", metavar="FILE", help="Write results job by job in fio's JSON layout.")
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @click.option("--timeline", "timeline_name", metavar="FILE", help="Write a timeline for ui.perfetto.dev.")
@@ -85,13 +95,14 @@ def wordline(ctx: click.Context) -> None:
 )
 @click.option(
     "--timeline-limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_SLICES),
     metavar="N",
     help="Timeline: cut it where it holds N slices.  [default: 2000000]",
 )
 @table_options
-@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
+@quiet_option
 @format_option
+@device_option
 @click.option("--pace", metavar="WHEN", help="Trace: by its 'timestamps', or 'asap', as fast as the queue takes it.")
 @click.option("--speed", type=float, metavar="X", help="Trace: X times as fast as recorded.")
 @click.option("--loops", type=click.IntRange(min=1), metavar="N", help="Trace: N times, one behind another.")
@@ -127,7 +138,8 @@ def run(
     """Run LOAD on DRIVE.
 
     DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst), a workload TOML file or a
-    job file of fio (.fio). A trace may be several files, a directory or a quoted pattern such as 'sda.blktrace.*'.
+    job file of fio: its content tells which. A trace may be several files, a directory or a
+    quoted pattern such as 'sda.blktrace.*'.
     """
     from wordline import _core, policyfile, repeats
     from wordline import tables as tables_of
@@ -260,50 +272,64 @@ def finish_timeline(told: dict[str, Any], file: OutputFile) -> list[Trouble]:
 @click.argument("drive")
 @set_option
 @policy_option
+@seed_option
 @json_flag
-def check(drive: str, sets: tuple[str, ...], policy_files: tuple[str, ...], as_json: bool) -> None:
-    """Check DRIVE: its figures and all its settings, or what is wrong with it."""
+@output_option
+def check(
+    drive: str,
+    sets: tuple[str, ...],
+    policy_files: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Check DRIVE: its figures and all its settings, or what is wrong with it.
+
+    What 'wordline run' would refuse, this refuses. Which blocks come bad follows from the seed: give that of the run.
+    """
     from wordline import _core, policyfile
 
     taken_in = policyfile.taken_in(policy_files)
     with policyfile.shown(policy_files):
-        checked = json.loads(_core.check(drive, list(sets), taken_in))
-    if as_json:
-        return print_json(checked)
+        checked = json.loads(_core.check(drive, list(sets), taken_in, seed))
     from wordline import checking
-    from wordline.console import console
 
-    return checking.show(console(), checked)
+    emit(checked, partial(checking.show, checked=checked), as_json=as_json, output=output, inputs=[drive])
 
 
-@wordline.command(short_help="List the drives that come with Wordline.")
+@wordline.command(short_help="List the drives that come with Wordline, or print one.")
+@click.argument("name", required=False)
 @json_flag
-def drives(as_json: bool) -> None:
-    """List the drives that come with Wordline."""
-    from wordline import _core
+@output_option
+def drives(name: str | None, as_json: bool, output: str | None) -> None:
+    """List the drives that come with Wordline; with NAME, print that one as a TOML file to start a drive from."""
+    from wordline import _core, listing
 
     listed = json.loads(_core.drives())
+    if name is None:
+        return emit(listed, partial(listing.show_drives, drives=listed), as_json=as_json, output=output)
+    one = listing.preset(listed, name)
     if as_json:
-        return print_json(listed)
-    from wordline import listing
-    from wordline.console import console
-
-    return listing.show_drives(console(), listed)
+        return emit(one, lambda _: None, as_json=True, output=output)
+    # The text as it is: no line of a file is to be broken.
+    if output is None or output == "-":
+        return click.echo(one["toml"], nl=False)
+    with OutputFile(output) as file:
+        file.write(one["toml"])
+    return None
 
 
 @wordline.command(short_help="List the policies with their sources and options.")
 @click.argument("family", required=False)
 @policy_option
 @json_flag
-def policies(family: str | None, policy_files: tuple[str, ...], as_json: bool) -> None:
+@output_option
+def policies(family: str | None, policy_files: tuple[str, ...], as_json: bool, output: str | None) -> None:
     """List the policies of firmware and host, of all families or of FAMILY."""
     from wordline import _core, listing, policyfile
-    from wordline.console import console
 
     listed = listing.of_family(policyfile.listed(json.loads(_core.policies()), policy_files), family)
-    if as_json:
-        return print_json(listed)
-    return listing.show_policies(console(), listed)
+    emit(listed, partial(listing.show_policies, policies=listed), as_json=as_json, output=output, inputs=policy_files)
 
 
 @wordline.command(short_help="Explain a key of a drive or workload file.")
@@ -337,9 +363,16 @@ def explain(key: str | None) -> None:
 @set_option
 @policy_option
 @seed_option
-@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
+@json_file_option
+@quiet_option
 def precondition(
-    drive: str, output: str, sets: tuple[str, ...], policy_files: tuple[str, ...], seed: int | None, quiet: bool
+    drive: str,
+    output: str,
+    sets: tuple[str, ...],
+    policy_files: tuple[str, ...],
+    seed: int | None,
+    json_name: str | None,
+    quiet: bool,
 ) -> None:
     """Age DRIVE as its [precondition] section says, and keep its state for 'wordline run --from'."""
     from wordline import _core, policyfile
@@ -348,7 +381,11 @@ def precondition(
     taken_in = policyfile.taken_in(policy_files)
     if output == "-":
         raise Trouble("a snapshot cannot go to standard output; give the name of a file")
-    with OutputFile(output, [drive]) as file:
+    names = {"output": output} | ({} if json_name is None else {"json": json_name})
+    all_apart(names)
+    with ExitStack() as open_files:
+        file = open_files.enter_context(OutputFile(output, [drive]))
+        beside = None if json_name is None else open_files.enter_context(OutputFile(json_name, [drive]))
         if file.special:
             raise Trouble(f"{output}: a snapshot cannot go to a device or a pipe; give the name of a file")
         with policyfile.shown(policy_files), Progress(quiet) as progress:
@@ -356,11 +393,15 @@ def precondition(
         if done.get("partial"):
             raise Trouble("interrupted; no snapshot was written", INTERRUPTED)
         file.commit()
-    if not quiet:
-        from wordline import aged
-        from wordline.console import console
+        if beside is not None:
+            from wordline import jsontext
 
-        aged.show(console(), Path(output), done)
+            beside.write(jsontext.dumps(done) + "\n")
+        if not quiet:
+            from wordline import aged
+            from wordline.console import console
+
+            aged.show(console(stderr=beside is not None and beside.standard), Path(output), done)
 
 
 @wordline.command(short_help="Rerun the experiments of the source papers.")

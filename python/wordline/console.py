@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from wordline import units
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,9 +18,28 @@ if TYPE_CHECKING:
 
 def console(stderr: bool = False) -> Console:
     """A console that does not colour numbers or take brackets in texts for markup."""
-    from rich.console import Console
+    return _kind()(stderr=stderr, highlight=False, markup=False, emoji=False)
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+def shown(show: Callable[[Console], None]) -> str:
+    """What ``show`` prints, as a text for a file."""
+    file = io.StringIO()
+    show(_kind()(file=file, width=120, highlight=False, markup=False, emoji=False, color_system=None))
+    return file.getvalue()
+
+
+@cache
+def _kind() -> type[Console]:
+    """A console that shows control characters, as names of files may hold, and never obeys them."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Harmless(Console):
+        def render(self, *args: Any, **named: Any) -> Iterator[Segment]:  # noqa: ANN401
+            for segment in super().render(*args, **named):
+                yield segment if segment.control else segment._replace(text=units.visible(segment.text))
+
+    return Harmless
 
 
 def facts(console: Console, rows: Iterable[tuple[str, str]], width: int = 12) -> None:

@@ -10,6 +10,8 @@ from contextlib import suppress
 
 import click
 
+from wordline import units
+
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses: done; the run failed; wrong use or input; interrupted from the keyboard."""
 
@@ -61,7 +63,7 @@ def tell(message: str) -> None:
     """Writes ``wordline: message`` to standard error."""
     # Where a closed terminal was, there is nobody to tell.
     with suppress(OSError):
-        print(f"wordline: {message}", file=sys.stderr)
+        print(f"wordline: {units.visible(message)}", file=sys.stderr)
 
 
 def status_of(action: Callable[[], object]) -> int:

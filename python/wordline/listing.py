@@ -28,6 +28,20 @@ def show_drives(console: Console, drives: list[dict[str, Any]]) -> None:
         console.print("No presets.")
 
 
+def preset(drives: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """A preset with its file, as ``toml``.
+
+    :raises Trouble: if there is no such preset.
+    """
+    from wordline import _core
+
+    toml = _core.preset(name)
+    if toml is None:
+        raise Trouble(f"no preset '{name}'; {or_nearest(name, [drive['name'] for drive in drives], 'presets')}")
+    about = next(drive for drive in drives if drive["name"] == name)
+    return {**about, "toml": toml}
+
+
 def of_family(policies: list[dict[str, Any]], family: str | None) -> list[dict[str, Any]]:
     """The policies of one family, or all of them.
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wordline.errors import Trouble, nearest
-from wordline.files import same_file
+from wordline.files import OutputFile, same_file
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Seed(click.ParamType):
@@ -123,6 +126,66 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+class Aliased(click.Option):
+    """An option that older spellings mean, too; help does not show them."""
+
+    def __init__(self, *args: Any, aliases: Sequence[str] = (), **attributes: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **attributes)
+        self.aliases = list(aliases)
+        self.opts += self.aliases
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """What help says of it."""
+        whole, self.opts = self.opts, [name for name in self.opts if name not in self.aliases]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = whole
+
+
+def device_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--device``, of a trace."""
+    text = "Trace: only the requests of this device."
+    return click.option("--device", metavar="NAME", help=text)(function)
+
+
+def quiet_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--quiet``."""
+    text = "No summary and no progress."
+    return click.option("--quiet", "-q", is_flag=True, help=text)(function)
+
+
+def quiet_progress_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--quiet`` of a command that has nothing but what it prints."""
+    return click.option("--quiet", "-q", is_flag=True, help="No progress.")(function)
+
+
+def json_file_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--json`` of a command with a summary: it takes the name of a file, and without one it prints."""
+    text = "Write the result as JSON; without FILE, or to -, print it."
+    return click.option("--json", "json_name", is_flag=False, flag_value="-", metavar="[FILE]", help=text)(function)
+
+
+def output_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--output`` of a command that prints."""
+    text = "Write to this file instead of printing."
+    return click.option("--output", "-o", "output", metavar="FILE", help=text)(function)
+
+
+def emit(
+    value: object, show: Callable[[Console], None], *, as_json: bool, output: str | None, inputs: Sequence[str] = ()
+) -> None:
+    """Prints what a command found, or writes it to ``output``: as JSON, or as ``show`` shows it."""
+    from wordline import jsontext
+    from wordline.console import console, shown
+
+    if output is None or output == "-":
+        return print_json(value) if as_json else show(console())
+    with OutputFile(output, inputs) as file:
+        file.write(jsontext.dumps(value) + "\n" if as_json else shown(show))
+    return None
+
+
 def json_flag(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--json`` of a command that prints."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
@@ -135,10 +198,13 @@ def several(first: str, more: tuple[str, ...]) -> list[str]:
     """
     if not more:
         return []
+    from wordline import _core
+
     for name in (first, *more):
-        if name.endswith(".toml"):
+        kind = _core.load_kind(name)
+        if kind == "workload":
             raise Trouble(f"{name}: a workload file stands alone; only the files of a trace can be several")
-        if name.endswith(".fio"):
+        if kind == "jobs":
             raise Trouble(f"{name}: job files cannot be joined; give one, with all jobs in it")
     return ['trace.file=""', f"trace.files={json.dumps([first, *more], ensure_ascii=False)}"]
 
@@ -158,12 +224,17 @@ def all_apart(names: dict[str, str]) -> None:
 
 def trace_sets(shortcuts: dict[str, object]) -> list[str]:
     """The options for traces as settings of the load."""
-    return [f"trace.{key}={plain(value)}" for key, value in shortcuts.items() if value is not None]
+    return [f"trace.{key}={written(key, value)}" for key, value in shortcuts.items() if value is not None]
+
+
+def written(key: str, value: object) -> str:
+    """The value of an option as a workload file has it. A device is called by its name, even if that is a number."""
+    return json.dumps(value, ensure_ascii=False) if key == "device" else plain(value)
 
 
 def plain(value: object) -> str:
     """The value of an option as the user would type it: 2 for 2.0."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return f"{value:.15g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 @contextmanager
@@ -176,8 +247,8 @@ def as_typed(shortcuts: dict[str, object]) -> Iterator[None]:
     except _core.InputError as error:
         message = str(error)
         for key, value in shortcuts.items():
-            typed = plain(value)
-            message = message.replace(f"--load-set trace.{key}={typed}:", f"--{key.replace('_', '-')} {typed}:")
+            option = f"--{key.replace('_', '-')} {plain(value)}:"
+            message = message.replace(f"--load-set trace.{key}={written(key, value)}:", option)
         raise Trouble(message) from None
 
 

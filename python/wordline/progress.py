@@ -1,8 +1,9 @@
-"""The progress bar of a run: only for a person, and only if the run takes long enough to wonder. In a terminal it is on
-standard error, in a notebook below its cell."""
+"""How far a run is, if it takes long enough to wonder: a bar on standard error in a terminal, a bar below its cell in a
+notebook, and elsewhere a plain line a minute on standard error."""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from wordline import units
+from wordline.errors import tell
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 1.0
 """A run shorter than this shows no bar."""
+
+LINE_S = 60.0
+"""Where there is no terminal, as in a batch system, so often a line tells how far a run is."""
 
 
 @contextmanager
@@ -47,8 +52,9 @@ class Progress:
     """Takes the engine's reports; a context, which clears the bar at its end."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self.wanted = not quiet and sys.stderr.isatty()
-        self.started = time.monotonic()
+        self.wanted = not quiet
+        self.plain = not sys.stderr.isatty()
+        self.started = self.told = time.monotonic()
         self.bar: Bar | None = None
         self.task: TaskID | None = None
         self.phase: str | None = None
@@ -64,14 +70,22 @@ class Progress:
             self.phase, self.phase_started, self.phase_requests = phase, now, requests
             if self.bar is not None and self.task is not None:
                 self.bar.reset(self.task, description=phase)
+        if self.plain:
+            if now - self.told >= LINE_S:
+                self.told = now
+                tell(line(phase, fraction, self._figures(now, requests, simulated_s)))
+            return
         if self.bar is None:
             if now - self.started < PATIENCE_S:
                 return
             self._show()
-        figures = words(requests, requests - self.phase_requests, now - self.phase_started, simulated_s)
+        figures = self._figures(now, requests, simulated_s)
         total = None if fraction is None else 1.0
         assert self.bar is not None and self.task is not None
         self.bar.update(self.task, description=phase, completed=fraction or 0.0, total=total, figures=figures)
+
+    def _figures(self, now: float, requests: int, simulated_s: float) -> str:
+        return words(requests, requests - self.phase_requests, now - self.phase_started, simulated_s)
 
     def _show(self) -> None:
         from rich.console import Console
@@ -94,6 +108,12 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+def line(phase: str, fraction: float | None, figures: str) -> str:
+    """How far a run is, as a line: ``run: 42 %, 1.2 M requests, 350 k/s, 12 s simulated``."""
+    share = [] if fraction is None else [f"{math.floor(100 * fraction)} %"]
+    return f"{phase}: {', '.join([*share, *([figures] if figures else [])]) or 'begun'}"
 
 
 def words(requests: int, since: int, elapsed_s: float, simulated_s: float) -> str:

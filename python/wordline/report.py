@@ -107,7 +107,8 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
         lstrip_blocks=True,
     )
     environment.filters.update(tight=tight, breakable=breakable)
-    return environment.get_template(template).render(**values) + "\n"
+    # Names of files and jobs may hold what no page may.
+    return units.visible(environment.get_template(template).render(**values)) + "\n"
 
 
 def tight(text: str) -> str:

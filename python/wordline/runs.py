@@ -156,6 +156,8 @@ class Run(dict[str, Any]):
         """The run in a line."""
         from wordline import story
 
+        if not self.keys() >= {"config", "requests", "workload", "partial"}:
+            return "<Run without a result>" if not self else "<Run without all of its result>"
         return f"<Run {story.headline(self)}{', interrupted' if self.partial else ''}>"
 
     def _repr_html_(self) -> str:

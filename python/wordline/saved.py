@@ -11,7 +11,7 @@ import click
 
 from wordline.errors import FAILED, Trouble, or_nearest
 from wordline.files import OutputFile
-from wordline.options import Command
+from wordline.options import Aliased, Command
 
 
 class Formats(click.ParamType):
@@ -70,7 +70,15 @@ def asked(formats: tuple[str, ...] | None, folder: str | None) -> tuple[str, ...
 
 @click.command(cls=Command, short_help="Make the report of a saved result.")
 @click.argument("result")
-@click.option("--out", "-o", "name", metavar="FILE", help="The page, one HTML file; - for standard output.")
+@click.option(
+    "--output",
+    "-o",
+    "name",
+    cls=Aliased,
+    aliases=["--out"],
+    metavar="FILE",
+    help="The page, one HTML file; - for standard output.",
+)
 @figure_options
 def report(result: str, name: str | None, folder: str | None, formats: tuple[str, ...] | None) -> None:
     """Make a report of RESULT, a file of 'wordline run --json' or 'wordline pts --json': a page for a browser, figures,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import click
 
@@ -11,10 +12,14 @@ from wordline.options import (
     Window,
     as_typed,
     by_key,
+    device_option,
+    emit,
     format_option,
     json_flag,
     load_set_option,
-    print_json,
+    output_option,
+    quiet_option,
+    quiet_progress_option,
     seed_option,
     several,
     to_option,
@@ -32,7 +37,7 @@ def trace() -> None:
 @click.argument("more", nargs=-1)
 @format_option
 @load_set_option
-@click.option("--device", metavar="NAME", help="Only the requests of this device.")
+@device_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N requests.")
 @click.option(
     "--k",
@@ -42,23 +47,31 @@ def trace() -> None:
     metavar="K",
     help="A request is sequential if it goes on where one of the K before it ended.",
 )
+@quiet_progress_option
 @json_flag
+@output_option
 def info(
-    file: str, more: tuple[str, ...], load_sets: tuple[str, ...], k: int, as_json: bool, **shortcuts: object
+    file: str,
+    more: tuple[str, ...],
+    load_sets: tuple[str, ...],
+    k: int,
+    quiet: bool,
+    as_json: bool,
+    output: str | None,
+    **shortcuts: object,
 ) -> None:
     """Show what is in the trace FILE, or in several as one: counts, sizes, order, arrivals, footprint, rewrites."""
     from wordline import _core
     from wordline.progress import Progress
 
     named = by_key(shortcuts)
-    with Progress() as progress, as_typed(named):
+    with Progress(quiet) as progress, as_typed(named):
         found = json.loads(_core.trace_info(file, [*several(file, more), *load_sets, *trace_sets(named)], k, progress))
-    if as_json:
-        return print_json(found)
     from wordline import traceinfo
-    from wordline.console import console
 
-    return traceinfo.show(console(), f"{file} and {len(more)} more" if more else file, found)
+    name = f"{file} and {len(more)} more" if more else file
+    show = partial(traceinfo.show, name=name, info=found)
+    emit(found, show, as_json=as_json, output=output, inputs=[file, *more])
 
 
 @trace.command(short_help="Write a trace in another format.")
@@ -68,12 +81,12 @@ def info(
 @click.option("--drop", is_flag=True, help="Leave out what the new format has no word for, such as trims.")
 @click.option("--round", "round_out", is_flag=True, help="Round outwards to 512 bytes where the new format needs it.")
 @click.option("--window", type=Window(), metavar="A..B", help="Only this part of the trace's time, such as 10s..20s.")
-@click.option("--device", metavar="NAME", help="Only the requests of this device.")
+@device_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Write N requests at most.")
 @click.option("--speed", type=float, metavar="X", help="Divide all times by X.")
 @format_option
 @load_set_option
-@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
+@quiet_option
 @json_flag
 def convert(
     file: str,
@@ -116,7 +129,7 @@ def convert(
 @click.option("--burst", "burst_requests", metavar="N", help="Requests of a burst in the mean.")
 @seed_option
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set any key of SPEC. May be repeated.")
-@click.option("--quiet", "-q", is_flag=True, help="No summary and no progress bar.")
+@quiet_option
 @json_flag
 def synth(
     spec: str | None,

@@ -150,3 +150,11 @@ def window(text: str) -> tuple[int, int]:
     if first >= last:
         raise ValueError(f"the window '{text}' ends before it has begun")
     return first, last
+
+
+def visible(text: str) -> str:
+    """A text with control characters written out, but for ends of lines and tabs: a name must not steer a terminal."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

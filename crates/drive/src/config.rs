@@ -1,5 +1,6 @@
 //! A drive file: all sections, the check that a drive can be built from them, and the figures that follow.
 
+use crate::drive::Drive;
 use crate::guests::{self, Guests};
 use crate::policy::buffer::BufferConfig;
 use crate::policy::dispatch::DispatchConfig;
@@ -124,7 +125,8 @@ impl DriveConfig {
         self.dispatch.build(&build)?;
         let buffer_units = self.buffer.build(&build)?.units(plan.unit_bytes);
         let (queues, depth) = self.queues(&link)?;
-        self.check_precondition()?;
+        self.precondition.check()?;
+        self.check_names()?;
         Ok(Parts { geometry, timing, reliability, energy, plan, link, queues, depth, buffer_units })
     }
 
@@ -156,10 +158,31 @@ impl DriveConfig {
         Ok((queues, depth))
     }
 
-    fn check_precondition(&self) -> Result<(), ConfigError> {
-        let config = &self.precondition;
-        if !(0.0..=1_000.0).contains(&config.overwrites) {
-            return Err(ConfigError::new("precondition.overwrites", config.overwrites, "must lie between 0 and 1000"));
+    /// Names go to terminals and into reports.
+    fn check_names(&self) -> Result<(), ConfigError> {
+        for (key, text) in [("name", &self.name), ("title", &self.title), ("source", &self.source)] {
+            if text.chars().any(char::is_control) {
+                let problem = "holds a control character, which no terminal and no report can show; leave it out";
+                return Err(ConfigError::new(key, format!("{text:?}"), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PreconditionConfig {
+    /// Checks what is asked for.
+    ///
+    /// # Errors
+    /// Names the key that cannot be carried out.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if !(0.0..=1_000.0).contains(&self.overwrites) {
+            let value = if self.overwrites.abs() < 1e15 {
+                self.overwrites.to_string()
+            } else {
+                format!("{:e}", self.overwrites)
+            };
+            return Err(ConfigError::new("precondition.overwrites", value, "must lie between 0 and 1000"));
         }
         Ok(())
     }
@@ -341,8 +364,16 @@ pub fn load_with(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loade
     loaded.value.firmware.seat(guests);
     match loaded.value.parts() {
         Ok(parts) => Ok((loaded, parts)),
-        Err(error) => Err(LoadError::Config { origin: origin_of(&loaded, drive, &error.key), error }),
+        Err(error) => Err(at_origin(&loaded, drive, error)),
     }
+}
+
+/// Makes the drive that a file describes: what only shows then, such as blocks that came bad, is told at its place, too.
+///
+/// # Errors
+/// As [`load`].
+pub fn make(loaded: &Loaded<DriveConfig>, drive: &str, seed: u64) -> Result<Drive, LoadError> {
+    Drive::new(&loaded.value, seed).map_err(|error| at_origin(loaded, drive, error))
 }
 
 /// Reads a drive from text, for programs that carry their drives with them.
@@ -353,11 +384,16 @@ pub fn from_text(name: &str, text: &str) -> Result<DriveConfig, LoadError> {
     let loaded = wordline_settings::load_text::<DriveConfig>(name, text, None, &[], &presets::text, &presets::names())?;
     match loaded.value.parts() {
         Ok(_) => Ok(loaded.value),
-        Err(error) => Err(LoadError::Config { origin: origin_of(&loaded, name, &error.key), error }),
+        Err(error) => Err(at_origin(&loaded, name, error)),
     }
 }
 
-/// Where a key was set; for one that was not, the file and that it is a default.
-fn origin_of(loaded: &Loaded<DriveConfig>, drive: &str, key: &str) -> String {
-    loaded.origins.get(key).map_or_else(|| format!("{drive} (a default)"), ToString::to_string)
+/// An error with the place where its key was set; for one that was not, the file and that it is a default.
+fn at_origin(loaded: &Loaded<DriveConfig>, drive: &str, error: ConfigError) -> LoadError {
+    let origin = match (loaded.origins.get(&error.key), &error.derived) {
+        (Some(origin), _) => origin.to_string(),
+        (None, None) => format!("{drive} (a default)"),
+        (None, Some(_)) => drive.to_owned(),
+    };
+    LoadError::Config { origin, error }
 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Op, Request, Time};
-use wordline_firmware::{ConfigError, Fault, Kernel, Plan};
+use wordline_firmware::{ConfigError, Fault, Kernel, Plan, FACTORY_BAD};
 use wordline_flash::{Energy, EnergyConfig, Flash, WearCounts};
 
 const DIE: u8 = 0;
@@ -190,7 +190,13 @@ impl Drive {
             .set_reliability(&reliability, seed)
             .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
         let slots = queues * depth;
-        let kernel = Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow)?;
+        let kernel = Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow).map_err(|error| {
+            // The firmware finds bad blocks; what was asked of the flash, it does not know.
+            match error.key.as_str() {
+                FACTORY_BAD => ConfigError { value: reliability.factory_bad_percent.to_string(), ..error },
+                _ => error,
+            }
+        })?;
         let rounds = Rounds::new(&plan, kernel.blocks());
         Ok(Self {
             plan,

@@ -250,6 +250,7 @@ pub fn run_measured(
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
     let interrupted = match feed_all(drive, &mut feeds, &mut walls, report, watch, streams) {
         Err(RunError::Fault(fault)) if fault.is_interrupt() => true,
+        Err(RunError::Load(error)) if error.is_interrupt() => true,
         ended => ended?,
     };
     let cut_off = if interrupted { drive.in_flight() } else { 0 };

@@ -225,7 +225,8 @@ fn what_is_before_the_end_of_a_ramp_is_not_measured() {
     // The drive measures from the earlier end on: 100 of the one and 130 of the other.
     assert_eq!(drive.metrics.requests(), 230);
     assert_eq!(drive.metrics.start, 20_000_000_000 - 1);
-    let short = JobOptions { time_based: false, size: Some(Bytes::from("160k")), ..ramping(0.05) };
+    // How long a job without a rate takes shows only when it is run.
+    let short = JobOptions { time_based: false, size: Some(Bytes::from("160k")), rate_iops: None, ..ramping(0.05) };
     assert!(matches!(run(vec![short]), Err(RunError::Unmeasured { .. })));
 }
 

@@ -16,7 +16,7 @@ use wordline_flash::Geometry;
 
 /// A key whose value cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key} = {value}: {problem}")]
+#[error("{key} = {value}{}: {problem}", derived.as_ref().map_or(String::new(), |from| format!(" (derived: {from})")))]
 pub struct ConfigError {
     /// Dotted key in the drive file.
     pub key: String,
@@ -24,12 +24,21 @@ pub struct ConfigError {
     pub value: String,
     /// What is wrong, and what would be right.
     pub problem: String,
+    /// From what the value follows, if nobody wrote it.
+    pub derived: Option<String>,
 }
 
 impl ConfigError {
     /// An error about `key`.
     pub fn new(key: impl Into<String>, value: impl ToString, problem: impl Into<String>) -> Self {
-        Self { key: key.into(), value: value.to_string(), problem: problem.into() }
+        Self { key: key.into(), value: value.to_string(), problem: problem.into(), derived: None }
+    }
+
+    /// The same about a value that follows from others, unless it was written.
+    #[must_use]
+    pub fn derived(mut self, written: bool, from: impl Into<String>) -> Self {
+        self.derived = (!written).then(|| from.into());
+        self
     }
 }
 
@@ -148,6 +157,16 @@ impl FirmwareConfig {
     /// # Errors
     /// Names the first key that cannot be used, its value, and what would be right.
     pub fn plan(&self, geometry: &Geometry) -> Result<Plan, ConfigError> {
+        let (mut plan, need) = self.draft(geometry)?;
+        match plan.spare_blocks.checked_sub(need.blocks()) {
+            Some(expendable) => plan.expendable_blocks = expendable,
+            None => return Err(self.too_little_spare(geometry, &plan, &need)),
+        }
+        Ok(plan)
+    }
+
+    /// The plan, before it is known whether its spare space is enough, and what spare space it needs.
+    fn draft(&self, geometry: &Geometry) -> Result<(Plan, Need), ConfigError> {
         let build = self.build(geometry, 1, 0);
         let unit_bytes = self.mapping.build(&build)?.unit_bytes();
         let units_per_page = geometry.page_bytes / unit_bytes;
@@ -179,7 +198,7 @@ impl FirmwareConfig {
             logical_units.div_ceil(build.domains)
         };
         let spare_blocks = blocks_per_domain.saturating_sub(share.div_ceil(units_per_block));
-        let mut plan = Plan {
+        let plan = Plan {
             unit_bytes,
             units_per_page,
             units_per_block,
@@ -193,8 +212,8 @@ impl FirmwareConfig {
             stop_blocks: collect.stop(),
             expendable_blocks: 0,
         };
-        plan.expendable_blocks = self.check_space(geometry, &plan, &collect)?;
-        Ok(plan)
+        let need = Need::of(geometry, &plan, &collect);
+        Ok((plan, need))
     }
 
     fn logical_units(&self, raw_units: u32, unit_bytes: u32) -> Result<u32, ConfigError> {
@@ -216,37 +235,106 @@ impl FirmwareConfig {
         Ok(units)
     }
 
-    /// Refuses a drive that could come to a stop: one whose spare space does not hold the blocks that are open, reserved, free
-    /// at the end of a collection, and the garbage too scattered to be worth collecting. Gives the spare blocks beyond that.
-    fn check_space(&self, geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Result<u32, ConfigError> {
-        let planes = u64::from(geometry.planes() / plan.domains);
-        let open = 2 * planes;
-        // A block yields nothing unless a whole page of it can be gained.
-        let blocks = u64::from(plan.blocks_per_domain);
-        let scattered = (blocks * u64::from(plan.units_per_page - 1)).div_ceil(u64::from(plan.units_per_block));
-        let need = open + u64::from(collect.stop()).max(u64::from(collect.reserve()) + 1) + 1 + scattered;
-        if u64::from(plan.spare_blocks) >= need {
-            return Ok((u64::from(plan.spare_blocks) - need) as u32);
-        }
-        let where_ = if plan.domains == 1 { "the drive" } else { "a plane" };
-        let ratio = self.capacity.raw_over_logical;
-        let enough = if need + 1 < blocks {
-            format!("raw_over_logical of {:.4} or more", blocks as f64 / (blocks - need - 1) as f64)
-        } else {
-            format!("more than {need} blocks in {where_}")
-        };
-        Err(ConfigError::new(
-            "capacity.raw_over_logical",
-            ratio,
-            format!(
-                "too little spare: {where_} has {blocks} blocks and {} spare, but {need} are needed ({open} open, \
-                 collect.stop_blocks = {}, {scattered} for garbage too scattered to collect, 1 to work with); give {enough}, \
-                 more blocks_per_plane, or lower thresholds in [collect]",
-                plan.spare_blocks,
-                collect.stop(),
-            ),
-        ))
+    /// Spare blocks of a domain beyond what the drive needs; none if there are too few.
+    fn beyond(&self, geometry: &Geometry) -> Option<u32> {
+        let (plan, need) = self.draft(geometry).ok()?;
+        plan.spare_blocks.checked_sub(need.blocks())
     }
+
+    /// The smallest ratio with four decimals that leaves as many spare blocks beyond what the drive needs as `fits` says, if there is
+    /// one.
+    pub(crate) fn enough_ratio(&self, geometry: &Geometry, fits: impl Fn(u32) -> bool) -> Option<f64> {
+        let ratio = |steps: u64| steps as f64 / 1e4;
+        let with = |steps: u64| {
+            let mut config = self.clone();
+            config.capacity.raw_over_logical = ratio(steps);
+            config.beyond(geometry).is_some_and(&fits)
+        };
+        let from = (self.capacity.raw_over_logical * 1e4) as u64;
+        least(from, 100 * 10_000, with).map(ratio)
+    }
+
+    /// The fewest blocks of a plane with which there is enough spare space, if that is possible.
+    fn enough_blocks(&self, geometry: &Geometry) -> Option<u64> {
+        let with = |blocks: u64| {
+            // Numbers of pages have 32 bits.
+            let pages = u64::from(geometry.planes()) * blocks * u64::from(geometry.pages_per_block);
+            let larger = Geometry { blocks_per_plane: blocks as u32, ..*geometry };
+            pages < u64::from(u32::MAX) && self.beyond(&larger).is_some()
+        };
+        least(geometry.blocks_per_plane.into(), 1 << 24, with)
+    }
+
+    #[cold]
+    fn too_little_spare(&self, geometry: &Geometry, plan: &Plan, need: &Need) -> ConfigError {
+        let where_ = if plan.domains == 1 { "the drive" } else { "a plane" };
+        let ratio = self.enough_ratio(geometry, |_| true).map(|ratio| format!("capacity.raw_over_logical = {ratio}"));
+        let blocks = self.enough_blocks(geometry).map(|blocks| format!("geometry.blocks_per_plane = {blocks}"));
+        let ways: Vec<String> = [ratio, blocks].into_iter().flatten().collect();
+        let enough = match &ways[..] {
+            [] => "give fewer planes or dies".to_owned(),
+            ways => format!("at least {} would do", ways.join(", or ")),
+        };
+        let stop = if self.collect.says_stop() { "" } else { " (derived from the number of planes)" };
+        let Need { open, free, scattered } = need;
+        let problem = format!(
+            "too little spare: {where_} has {} blocks and {} spare, but {} are needed ({open} open, {free} free where collection \
+             stops{stop}, {scattered} for garbage too scattered to collect, 1 to work with); {enough}, or lower thresholds in [collect]",
+            plan.blocks_per_domain,
+            plan.spare_blocks,
+            need.blocks(),
+        );
+        ConfigError::new("capacity.raw_over_logical", self.capacity.raw_over_logical, problem)
+    }
+}
+
+/// Spare blocks that a domain needs, or it could come to a stop: those that are open, free at the end of a collection, and the garbage
+/// too scattered to be worth collecting.
+struct Need {
+    open: u64,
+    free: u64,
+    scattered: u64,
+}
+
+impl Need {
+    fn of(geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Self {
+        let blocks = u64::from(plan.blocks_per_domain);
+        Self {
+            open: 2 * u64::from(geometry.planes() / plan.domains),
+            free: u64::from(collect.stop()).max(u64::from(collect.reserve()) + 1),
+            // A block yields nothing unless a whole page of it can be gained.
+            scattered: (blocks * u64::from(plan.units_per_page - 1)).div_ceil(u64::from(plan.units_per_block)),
+        }
+    }
+
+    /// All of them, with one to work with.
+    fn blocks(&self) -> u32 {
+        u32::try_from(self.open + self.free + self.scattered + 1).unwrap_or(u32::MAX)
+    }
+}
+
+/// The least number above `from`, up to `most`, that is right, where the numbers above a right one are right, but for rounding.
+fn least(from: u64, most: u64, right: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut wrong, mut step) = (from, 1);
+    let mut found = loop {
+        let next = (wrong + step).min(most);
+        if right(next) {
+            break next;
+        }
+        if next == most {
+            return None;
+        }
+        (wrong, step) = (next, step * 2);
+    };
+    while found - wrong > 1 {
+        let middle = wrong + (found - wrong) / 2;
+        if right(middle) {
+            found = middle;
+        } else {
+            wrong = middle;
+        }
+    }
+    Some(found)
 }
 
 #[cfg(test)]

@@ -2,25 +2,42 @@
 
 use crate::frame::Frame;
 use crate::load::Spec;
-use crate::progress::interruptible;
+use crate::progress::{interruptible, Reporter};
 use crate::records;
 use crate::table::Trace;
-use crate::work::Failure;
+use crate::work::{look, Failure};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use wordline_workload::Table;
 
 /// A load: read and checked, to be run on any number of drives.
 #[pyclass(name = "Load", module = "wordline._core", frozen)]
 pub struct Load {
     spec: Arc<Spec>,
+    /// Sizes of the drives for which its trace was looked through.
+    looked: Mutex<Vec<u64>>,
 }
 
 impl Load {
     /// What is to be run.
     pub fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn new(spec: Spec) -> Self {
+        Self { spec: Arc::new(spec), looked: Mutex::default() }
+    }
+
+    /// Looks through its trace, opened for a drive of `bytes` bytes; once for each size of a drive.
+    pub fn look(&self, bytes: u64, opened: &wordline_workload::Load, reporter: &mut Reporter) -> Result<(), Failure> {
+        let looked = || self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked().contains(&bytes) {
+            return Ok(());
+        }
+        look(opened, &self.spec, reporter)?;
+        looked().push(bytes);
+        Ok(())
     }
 }
 
@@ -29,13 +46,13 @@ impl Load {
     /// A trace or a workload file, as after the command's LOAD.
     #[staticmethod]
     fn read(path: &str, sets: Vec<String>) -> PyResult<Self> {
-        Ok(Self { spec: Arc::new(Spec::read(path, &sets)?) })
+        Ok(Self::new(Spec::read(path, &sets)?))
     }
 
     /// The text of a workload file; `name` stands for it in messages.
     #[staticmethod]
     fn text(name: &str, text: &str, sets: Vec<String>) -> PyResult<Self> {
-        Ok(Self { spec: Arc::new(Spec::text(name, text, &sets)?) })
+        Ok(Self::new(Spec::text(name, text, &sets)?))
     }
 
     /// The same for the text of a workload file whose trace is a table with the Arrow interface.
@@ -48,7 +65,7 @@ impl Load {
         };
         let rows = py.detach(|| Trace::new(&batches, &schema, trace))?;
         trace.table = Some(Table(Arc::new(rows)));
-        Ok(Self { spec: Arc::new(spec) })
+        Ok(Self::new(spec))
     }
 
     /// Up to `limit` requests of its trace.
@@ -59,7 +76,7 @@ impl Load {
 
     /// Both loads side by side.
     fn beside(&self, other: &Self) -> PyResult<Self> {
-        Ok(Self { spec: Arc::new(self.spec.beside(&other.spec)?) })
+        Ok(Self::new(self.spec.beside(&other.spec)?))
     }
 
     /// What the load is, with every default, as JSON.

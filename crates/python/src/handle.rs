@@ -71,12 +71,15 @@ impl Handle {
     ) -> Result<Self, Failure> {
         let seed = seed.unwrap_or(work::SEED);
         let (loaded, parts) = work::read_drive(name, &sets, &guests)?;
-        work::fits_memory(&parts)?;
         let drive = match &snapshot {
-            Some(path) => work::read_snapshot(path, &loaded.value, seed)?.1,
-            None => Drive::new(&loaded.value, seed).map_err(Failure::input)?,
+            Some(path) => {
+                work::fits_memory(&parts)?;
+                let drive = work::read_snapshot(path, &loaded.value, seed)?.1;
+                sound(&drive)?;
+                drive
+            }
+            None => work::make_drive(name, &loaded, &parts, seed)?,
         };
-        sound(&drive)?;
         let state = State { drive, preconditioned: None, runs: 0, ended: None };
         Ok(Self {
             name: name.to_owned(),
@@ -128,12 +131,14 @@ impl Handle {
         let opened = open(load.spec(), state.drive.logical_bytes(), seed)?;
         let workload = opened.description.clone();
         let names: Vec<String> = opened.streams.iter().map(|stream| stream.name.clone()).collect();
+        let mut reporter = Reporter::new(progress);
+        // A load that fails half-way would leave a drive that nobody wants.
+        load.look(state.drive.logical_bytes(), &opened, &mut reporter)?;
         let timeline = timeline.map(Wanted::open).transpose()?;
         let mut tables = tables.map(tables::Opened::new).transpose()?;
         state.drive.split_time(true);
         let mut observation = tables.as_mut().map(|tables| tables.start(&mut state.drive));
         let mut streams = Streams::default();
-        let mut reporter = Reporter::new(progress);
         let start = ThreadTime::now();
         let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
         let (ran, drawn) = work::feed(
@@ -198,9 +203,7 @@ impl Handle {
         let state = &mut *state;
         let mut wanted = self.loaded.value.precondition.clone();
         asked.apply_to(&mut wanted);
-        if !(wanted.overwrites >= 0.0 && wanted.overwrites.is_finite()) {
-            return Err(Failure::Input(format!("overwrites = {}: must be 0 or more", wanted.overwrites)));
-        }
+        wanted.check().map_err(Failure::input)?;
         if !(wanted.fill || wanted.overwrites > 0.0 || wanted.steady_state) {
             return Err(Failure::Input(format!(
                 "{}: nothing is asked for, here or in [precondition] of the drive; say what to do, as in fill=True",
@@ -239,8 +242,7 @@ impl Handle {
         let sets = [&self.sets[..], &sets[..]].concat();
         let seed = seed.unwrap_or(self.seed);
         let (loaded, parts) = work::read_drive(&self.name, &sets, &self.guests)?;
-        work::fits_memory(&parts)?;
-        let mut drive = Drive::new(&loaded.value, seed).map_err(Failure::input)?;
+        let mut drive = work::make_drive(&self.name, &loaded, &parts, seed)?;
         drive.adopt(&state.drive).map_err(|error| {
             Failure::Input(format!("the fork of {} cannot take its state over: {error}", self.name))
         })?;

@@ -6,6 +6,7 @@ mod frame;
 mod given;
 mod guest;
 mod handle;
+mod kind;
 mod load;
 mod package;
 mod progress;
@@ -50,11 +51,31 @@ fn version() -> &'static str {
 
 /// The resolved configuration of a drive with its derived figures.
 #[pyfunction]
-#[pyo3(signature = (drive, sets, policies=None))]
-fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>) -> PyResult<String> {
+#[pyo3(signature = (drive, sets, policies=None, seed=None))]
+fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>, seed: Option<u64>) -> PyResult<String> {
     let guests = Guests::new(policies)?;
-    let (loaded, parts) = work::read_drive(drive, &sets, &guests).map_err(|failure| guests.own(failure))?;
-    Ok(work::described(&loaded, &parts).to_string())
+    let checked = work::read_drive(drive, &sets, &guests).and_then(|(loaded, parts)| {
+        // Some things show only when the drive is made, such as how many blocks came bad.
+        work::make_drive(drive, &loaded, &parts, seed.unwrap_or(work::SEED))?;
+        Ok(work::described(&loaded, &parts).to_string())
+    });
+    Ok(checked.map_err(|failure| guests.own(failure))?)
+}
+
+/// What a LOAD is by its content: `workload`, `jobs` or `trace`.
+#[pyfunction]
+fn load_kind(path: &str) -> &'static str {
+    match kind::Kind::of(path) {
+        kind::Kind::Workload => "workload",
+        kind::Kind::Jobs => "jobs",
+        kind::Kind::Trace => "trace",
+    }
+}
+
+/// The file of a preset.
+#[pyfunction]
+fn preset(name: &str) -> Option<String> {
+    presets::text(name).map(|(_, text)| text)
 }
 
 /// The presets.
@@ -233,6 +254,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;
+    module.add_function(wrap_pyfunction!(load_kind, module)?)?;
+    module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(load_keys, module)?)?;

@@ -1,5 +1,6 @@
 //! A LOAD of the command line: a workload file, a job file of fio, or a trace with options.
 
+use crate::kind::Kind;
 use crate::progress::interruptible;
 use crate::work::Failure;
 use serde_json::{json, Value};
@@ -15,18 +16,10 @@ pub struct Spec {
     /// What the user gave.
     name: String,
     origins: BTreeMap<String, Origin>,
+    /// Whether that is a workload file.
+    is_workload: bool,
     /// The jobs as fio has them, of a job file.
     fio: Option<FioFile>,
-}
-
-/// Whether a LOAD is a workload file; anything else is a trace.
-fn is_workload(load: &str) -> bool {
-    load.ends_with(".toml")
-}
-
-/// Whether a LOAD is a job file of fio.
-fn is_job_file(load: &str) -> bool {
-    load.ends_with(".fio")
 }
 
 impl Spec {
@@ -35,18 +28,20 @@ impl Spec {
         if load.is_empty() {
             return Err(Failure::Input("the name of the load is empty; give a trace or a workload file".into()));
         }
-        if is_job_file(load) {
+        let kind = Kind::of(load);
+        if kind == Kind::Jobs {
             return Self::read_jobs(load, sets);
         }
+        let is_workload = kind == Kind::Workload;
         let no_presets = |_: &str| None;
-        let loaded = if is_workload(load) {
+        let loaded = if is_workload {
             wordline_settings::load_file::<LoadFile>(Path::new(load), sets, &no_presets, &[])
         } else {
             let text = format!("[trace]\nfile = {}\n", toml::Value::String(load.to_owned()));
             wordline_settings::load_text::<LoadFile>("the command line", &text, None, sets, &no_presets, &[])
         };
         let loaded = loaded.map_err(|e| Failure::Input(as_load_set(&e.to_string())))?;
-        let spec = Self { file: loaded.value, name: load.to_owned(), origins: loaded.origins, fio: None };
+        let spec = Self { file: loaded.value, name: load.to_owned(), origins: loaded.origins, is_workload, fio: None };
         spec.has_trace_for(sets)?;
         spec.means_something()?;
         Ok(spec)
@@ -75,7 +70,7 @@ impl Spec {
             // What is wrong with a job as a whole is told at its section.
             origins.insert(format!("job.{index}"), origin(&job.places["name"].1));
         }
-        Ok(Self { file: fio.load(), name: load.to_owned(), origins, fio: Some(fio) })
+        Ok(Self { file: fio.load(), name: load.to_owned(), origins, is_workload: false, fio: Some(fio) })
     }
 
     /// What fio's results say of the jobs beside figures, and the options that hold for all.
@@ -104,7 +99,8 @@ impl Spec {
     pub fn text(name: &str, text: &str, sets: &[String]) -> Result<Self, Failure> {
         let loaded = wordline_settings::load_text::<LoadFile>(name, text, None, sets, &|_| None, &[])
             .map_err(|error| Failure::Input(as_load_set(&error.to_string())))?;
-        let spec = Self { file: loaded.value, name: name.to_owned(), origins: loaded.origins, fio: None };
+        let is_workload = name.ends_with(".toml");
+        let spec = Self { file: loaded.value, name: name.to_owned(), origins: loaded.origins, is_workload, fio: None };
         spec.means_something()?;
         Ok(spec)
     }
@@ -130,7 +126,8 @@ impl Spec {
         };
         let job = [&self.file.job[..], &other.file.job[..]].concat();
         let name = "the workloads together".to_owned();
-        Ok(Self { file: LoadFile { trace, job, runtime_s }, name, origins: BTreeMap::new(), fio: None })
+        let file = LoadFile { trace, job, runtime_s };
+        Ok(Self { file, name, origins: BTreeMap::new(), is_workload: false, fio: None })
     }
 
     /// What its trace holds.
@@ -169,7 +166,7 @@ impl Spec {
 
     /// The folder from which a workload file names its traces.
     pub fn base(&self) -> PathBuf {
-        let parent = if is_workload(&self.name) { Path::new(&self.name).parent() } else { None };
+        let parent = if self.is_workload { Path::new(&self.name).parent() } else { None };
         parent.map_or_else(PathBuf::new, Path::to_path_buf)
     }
 
@@ -181,7 +178,7 @@ impl Spec {
         let place = match error {
             WorkloadError::Option { key, .. } => self.place(&self.written(key)),
             // A trace that the user typed needs no place beside its name.
-            WorkloadError::Io { .. } if is_workload(&self.name) => self.place("trace.file"),
+            WorkloadError::Io { .. } if self.is_workload => self.place("trace.file"),
             _ => None,
         };
         match place {
@@ -219,7 +216,7 @@ impl Spec {
     fn place(&self, key: &str) -> Option<String> {
         match self.origins.get(key) {
             Some(origin) => Some(as_load_set(&origin.to_string())),
-            None => is_workload(&self.name).then(|| self.name.clone()),
+            None => self.is_workload.then(|| self.name.clone()),
         }
     }
 }

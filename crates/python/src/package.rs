@@ -12,8 +12,8 @@ use wordline_nand::interface::Interface;
 /// Carries out an experiment given as JSON.
 pub fn run(experiment: &str, progress: Py<PyAny>, timeline: Option<&Wanted<'_>>) -> Result<String, Failure> {
     let reader = &mut serde_json::Deserializer::from_str(experiment);
-    let experiment: Experiment = serde_path_to_error::deserialize(reader)
-        .map_err(|error| Failure::Input(format!("{}: {}", error.path(), error.inner())))?;
+    let experiment: Experiment =
+        serde_path_to_error::deserialize(reader).map_err(|error| Failure::Input(wrong(&error)))?;
     let mut reporter = Reporter::new(progress);
     let opened = timeline.map(Wanted::open).transpose()?;
     let mut report = |share| reporter.report("package", Some(share), 0, 0.0);
@@ -35,6 +35,18 @@ pub fn run(experiment: &str, progress: Py<PyAny>, timeline: Option<&Wanted<'_>>)
         Err(UnitError::Interrupted) => Err(Failure::Python(pyo3::exceptions::PyKeyboardInterrupt::new_err(()))),
         Err(error @ UnitError::Illegal(_)) => Err(Failure::Run(error.to_string())),
         Err(error) => Err(Failure::input(error)),
+    }
+}
+
+/// What is wrong with an experiment, with the key that it is about. Where in the text it stands tells nothing to one who gave a dictionary.
+fn wrong(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let (path, text) = (error.path().to_string(), error.inner().to_string());
+    let told = text.rsplit_once(" at line ").map_or(text.as_str(), |(told, _)| told);
+    let told = told.replace("missing field", "it lacks the key");
+    if path == "." {
+        format!("the experiment: {told}")
+    } else {
+        format!("{path}: {told}")
     }
 }
 

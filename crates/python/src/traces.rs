@@ -2,17 +2,19 @@
 
 use crate::key_json;
 use crate::load::Spec;
-use crate::progress::Reporter;
+use crate::progress::{interruptible, Reporter};
 use crate::work::Failure;
 use pyo3::exceptions::{PyBrokenPipeError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
+use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use wordline_settings::{keys as keys_of, Loaded};
 use wordline_workload::{
-    convert, info_watched, mark, stand_in as stand_in_of, synthesise, ConvertError, Model, OutputFormat, Reading,
-    StandIn, TraceOptions, TraceWriter, WorkloadError, WriteError, WriteOptions,
+    convert_as, info_watched, mark, synthesise, ConvertError, Detected, Model, OutputFormat, Reading, StandIn,
+    TraceOptions, TraceWriter, WorkloadError, WriteError, WriteOptions,
 };
 
 impl From<WriteError> for Failure {
@@ -56,6 +58,18 @@ fn trace_of(path: &str, load_sets: &[String]) -> Result<(Spec, PathBuf, TraceOpt
     Ok((spec, file, trace))
 }
 
+/// Waits for the writer of a pipe, which may never come; what is opened here keeps the pipe open.
+fn writer_of(path: &Path) -> Result<Option<File>, Failure> {
+    let is_pipe = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
+    let path = path.to_owned();
+    // Whatever goes wrong is told by whoever opens it next.
+    if is_pipe {
+        interruptible(move || File::open(path).ok())
+    } else {
+        Ok(None)
+    }
+}
+
 /// What a trace holds.
 #[pyfunction]
 pub fn trace_info(
@@ -67,6 +81,7 @@ pub fn trace_info(
 ) -> PyResult<String> {
     py.detach(|| {
         let (spec, file, options) = trace_of(path, &load_sets)?;
+        let _open = writer_of(&file)?;
         let mut reporter = Reporter::new(progress);
         let info = info_watched(&file, &options, window, &mut watching(&mut reporter, "read"))
             .map_err(|error| spec.failure(&error))?;
@@ -103,12 +118,19 @@ pub fn trace_convert(
     py.detach(|| {
         let format = OutputFormat::choose(to, out_name)?;
         let (spec, file, options) = trace_of(path, &load_sets)?;
-        let stand_in = stand_in_of(&file, &options).map_err(|error| spec.failure(&error))?;
-        let note = stand_in.map(|mark| format!("{mark}\nconverted from: {}", options.file.display()));
-        let writer = writer(out_path, out_name, WriteOptions { format, drop, round, note: note.clone() })?;
+        let _open = writer_of(&file)?;
+        let mut note = None;
+        let make = |source: &Detected| {
+            note = source.stand_in.as_ref().map(|mark| format!("{mark}\nconverted from: {}", options.file.display()));
+            TraceWriter::create(
+                out_path.map(Path::new),
+                out_name,
+                WriteOptions { format, drop, round, note: note.clone() },
+            )
+        };
         let window = window.map_or((0, u128::MAX), |(from, to)| (from.into(), to.into()));
         let mut reporter = Reporter::new(progress);
-        let done = convert(&file, &options, window, writer, &mut watching(&mut reporter, "convert"));
+        let done = convert_as(&file, &options, window, make, &mut watching(&mut reporter, "convert"));
         let done = done.map_err(|error| match error {
             ConvertError::Read(error) => spec.failure(&error),
             ConvertError::Write(error) => error.into(),

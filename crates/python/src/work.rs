@@ -7,6 +7,7 @@ use crate::load::Spec;
 use crate::progress::Reporter;
 use crate::tables;
 use cpu_time::ThreadTime;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::io::ErrorKind;
@@ -23,7 +24,7 @@ use wordline_drive::timeline::Cut;
 use wordline_drive::{fio_json, Drive, DriveConfig, Fault, Judged};
 use wordline_settings::{Loaded, Origin};
 use wordline_tables::Facts;
-use wordline_workload::{system_words, Load};
+use wordline_workload::{system_words, Load, Reading};
 
 /// Seed of a run that names none.
 pub const SEED: u64 = 42;
@@ -70,6 +71,15 @@ pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Load
     wordline_drive::config::load_with(drive, sets, &guests.makers).map_err(Failure::input)
 }
 
+/// Makes a drive that was read and checked, if this machine can hold it.
+pub fn make_drive(drive: &str, loaded: &Loaded<DriveConfig>, parts: &Parts, seed: u64) -> Result<Drive, Failure> {
+    fits_memory(parts)?;
+    let made = wordline_drive::config::make(loaded, drive, seed).map_err(Failure::input)?;
+    // Better told now than by its first load.
+    made.kernel().complaint().map_or(Ok(()), |fault| Err(Failure::from(fault)))?;
+    Ok(made)
+}
+
 /// Reads a snapshot for a drive.
 pub fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), Failure> {
     if path.is_dir() {
@@ -113,17 +123,24 @@ pub fn run(
         not_aged_again(&loaded, snapshot)?;
     }
     let spec = load.spec(load_sets)?;
-    fits_memory(&parts)?;
-    // Opened before the drive is aged, so that a wrong load is told at once.
+    // Made, opened and looked through before anything is done with it, so that what is wrong with drive or load is told at once.
+    let new = match snapshot {
+        None => Some(make_drive(drive, &loaded, &parts, seed)?),
+        Some(_) => fits_memory(&parts).map(|()| None)?,
+    };
     let load = open(&spec, parts.logical_bytes(), seed)?;
     let workload = load.description.clone();
     let names: Vec<String> = load.streams.iter().map(|stream| stream.name.clone()).collect();
     let opened = timeline.map(Wanted::open).transpose()?;
     let mut tables = tables.map(tables::Opened::new).transpose()?;
     let mut reporter = Reporter::new(progress);
+    look(&load, &spec, &mut reporter)?;
     let mut streams = if job_by_job { Streams::job_by_job() } else { Streams::default() };
     let start = ThreadTime::now();
-    let (mut drive, preconditioned) = prepare(&loaded.value, seed, snapshot, &mut reporter)?;
+    let (mut drive, preconditioned) = match (new, snapshot) {
+        (Some(new), _) => prepare(new, &loaded.value, seed, &mut reporter)?,
+        (None, snapshot) => (read_snapshot(Path::new(snapshot.unwrap_or_default()), &loaded.value, seed)?.1, None),
+    };
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = preconditioned.as_ref().is_some_and(|done| done.interrupted);
     let (mut left_out, mut measured) = (None, (0, 0));
@@ -317,18 +334,24 @@ fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Fa
     })
 }
 
-/// The drive at the start of the run.
+/// Looks through the traces of a load for what their replay would refuse.
+pub fn look(load: &Load, spec: &Spec, reporter: &mut Reporter) -> Result<(), Failure> {
+    let mut watch = |at: Reading| reporter.report("look at the trace", Some(at.fraction), at.requests, 0.0);
+    let whole = load.look(&mut watch).map_err(|error| spec.failure(&error))?;
+    match (whole, reporter.error.take()) {
+        (true, _) => Ok(()),
+        (false, Some(error)) => Err(Failure::Python(error)),
+        (false, None) => Err(Failure::Python(PyKeyboardInterrupt::new_err(()))),
+    }
+}
+
+/// A new drive at the start of the run.
 fn prepare(
+    mut drive: Drive,
     config: &DriveConfig,
     seed: u64,
-    snapshot: Option<&str>,
     reporter: &mut Reporter,
 ) -> Result<(Drive, Option<Preconditioned>), Failure> {
-    if let Some(path) = snapshot {
-        let (_, drive) = read_snapshot(Path::new(path), config, seed)?;
-        return Ok((drive, None));
-    }
-    let mut drive = Drive::new(config, seed).map_err(Failure::input)?;
     let wanted = &config.precondition;
     if !(wanted.fill || wanted.overwrites > 0.0 || wanted.steady_state) {
         return Ok((drive, None));
@@ -362,9 +385,9 @@ pub fn precondition(
 ) -> Result<Value, Failure> {
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets, guests)?;
-    fits_memory(&parts)?;
+    let new = make_drive(drive, &loaded, &parts, seed)?;
     let mut reporter = Reporter::new(progress);
-    let (aged, done) = prepare(&loaded.value, seed, None, &mut reporter)?;
+    let (aged, done) = prepare(new, &loaded.value, seed, &mut reporter)?;
     if let Some(error) = reporter.error {
         return Err(Failure::Python(error));
     }

@@ -10,7 +10,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,14 +55,76 @@ pub(crate) struct Input {
     pub note: Option<String>,
     consumed: Arc<AtomicU64>,
     size: u64,
+    /// Whether it comes through a pipe.
+    once: bool,
 }
 
-struct Counting {
+/// What comes through a pipe, once. Its beginning is kept until the reading proper starts, so that the format can be found out before.
+#[derive(Debug)]
+pub(crate) struct Pipe(Mutex<Flow>);
+
+#[derive(Debug)]
+struct Flow {
     file: File,
+    head: Vec<u8>,
+    keep: bool,
+}
+
+impl Pipe {
+    /// The pipe at `path`, if that is one.
+    pub fn at(path: &Path) -> io::Result<Option<Arc<Self>>> {
+        if !is_pipe(path) {
+            return Ok(None);
+        }
+        let flow = Flow { file: File::open(path)?, head: Vec::new(), keep: true };
+        Ok(Some(Arc::new(Self(Mutex::new(flow)))))
+    }
+
+    fn flow(&self) -> MutexGuard<'_, Flow> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever reads from here on is the last to begin.
+    pub fn begin(&self) {
+        self.flow().keep = false;
+    }
+}
+
+/// Whether a name is that of a pipe.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo() || meta.file_type().is_socket())
+}
+
+/// Reads a pipe from its beginning.
+struct FromPipe {
+    pipe: Arc<Pipe>,
+    at: usize,
+}
+
+impl Read for FromPipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let flow = &mut *self.pipe.flow();
+        if let Some(kept) = flow.head.get(self.at..).filter(|kept| !kept.is_empty()) {
+            let n = kept.len().min(buffer.len());
+            buffer[..n].copy_from_slice(&kept[..n]);
+            self.at += n;
+            return Ok(n);
+        }
+        let n = flow.file.read(buffer)?;
+        if flow.keep {
+            flow.head.extend_from_slice(&buffer[..n]);
+            self.at += n;
+        }
+        Ok(n)
+    }
+}
+
+struct Counting<R> {
+    file: R,
     consumed: Arc<AtomicU64>,
 }
 
-impl Read for Counting {
+impl<R: Read> Read for Counting<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(buffer)?;
         self.consumed.fetch_add(n as u64, Ordering::Relaxed);
@@ -71,32 +133,59 @@ impl Read for Counting {
 }
 
 impl Input {
-    pub fn open(path: &Path) -> Result<Self, WorkloadError> {
+    /// Opens a file, or reads a pipe that was opened before from its beginning.
+    pub fn open(path: &Path, pipe: Option<&Arc<Pipe>>) -> Result<Self, WorkloadError> {
         let io = |source| WorkloadError::Io { file: path.to_owned(), source };
         // Looked at before it is opened: opening a pipe would wait for its writer.
         let meta = std::fs::metadata(path).map_err(io)?;
         if meta.is_dir() {
             return Err(io(io::Error::other("this is a directory; a trace is one file")));
         }
-        if meta.file_type().is_fifo() {
-            let what = "this is a pipe; a trace is a file, as it may have to be read more than once";
+        if let Some(pipe) = pipe {
+            let from = || FromPipe { pipe: Arc::clone(pipe), at: 0 };
+            let mut magic = Vec::with_capacity(8);
+            from().take(8).read_to_end(&mut magic).map_err(io)?;
+            if magic.starts_with(MAGIC) {
+                let what =
+                    "this is a Parquet table through a pipe, and its end has to be read first; write it to a file";
+                return Err(io(io::Error::other(what)));
+            }
+            return Self::unpacked(path, from(), &magic, 0);
+        }
+        if is_pipe(path) {
+            let what =
+                "this is a pipe, and a trace of this kind has to be read more than once; write it to a file first";
             return Err(io(io::Error::other(what)));
         }
         let mut file = File::open(path).map_err(io)?;
         let mut magic = Vec::with_capacity(8);
         (&mut file).take(8).read_to_end(&mut magic).map_err(io)?;
         file.seek(SeekFrom::Start(0)).map_err(io)?;
+        if magic.starts_with(MAGIC) {
+            let consumed = Arc::new(AtomicU64::new(0));
+            let text = ParquetText::open(file, meta.len(), Arc::clone(&consumed)).map_err(io)?;
+            let (note, compression) = (text.note().map(str::to_owned), Compression::Plain);
+            return Ok(Self {
+                reader: Box::new(text),
+                compression,
+                table: true,
+                note,
+                consumed,
+                size: meta.len(),
+                once: false,
+            });
+        }
+        Self::unpacked(path, file, &magic, meta.len())
+    }
+
+    /// What `file` holds, of `size` bytes and beginning with `magic`; of a pipe the size is 0.
+    fn unpacked(path: &Path, file: impl Read + Send + 'static, magic: &[u8], size: u64) -> Result<Self, WorkloadError> {
+        let io = |source| WorkloadError::Io { file: path.to_owned(), source };
         if let Some((_, what)) = FOREIGN.iter().find(|(start, _)| magic.starts_with(start)) {
             let what = format!("it is {what}; plain text, gzip and zstd are read: unpack it first");
             return Err(WorkloadError::NotText { file: path.to_owned(), what });
         }
         let consumed = Arc::new(AtomicU64::new(0));
-        let table = magic.starts_with(MAGIC);
-        if table {
-            let text = ParquetText::open(file, meta.len(), Arc::clone(&consumed)).map_err(io)?;
-            let (note, compression) = (text.note().map(str::to_owned), Compression::Plain);
-            return Ok(Self { reader: Box::new(text), compression, table, note, consumed, size: meta.len() });
-        }
         let counting = Counting { file, consumed: Arc::clone(&consumed) };
         let skippable = magic.len() >= 4 && (0x50..=0x5f).contains(&magic[0]) && magic[1..4] == [0x2a, 0x4d, 0x18];
         let (reader, compression): (Box<dyn Read + Send>, _) = if magic.starts_with(&[0x1f, 0x8b]) {
@@ -109,7 +198,7 @@ impl Input {
         } else {
             (Box::new(counting), Compression::Plain)
         };
-        Ok(Self { reader, compression, table, note: None, consumed, size: meta.len() })
+        Ok(Self { reader, compression, table: false, note: None, consumed, size, once: is_pipe(path) })
     }
 
     /// Share of the file that has been read, 0 to 1.
@@ -124,7 +213,8 @@ impl Input {
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.reader.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A signal, for whose sender a pipe may never say anything again.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted && !self.once => {}
                 other => return other,
             }
         }
@@ -142,6 +232,7 @@ pub(crate) fn read_error(
     let file = path.to_owned();
     let kind = compression.name();
     match compression {
+        _ if source.kind() == io::ErrorKind::Interrupted => WorkloadError::Io { file, source },
         Compression::Plain => WorkloadError::Io { file, source },
         _ if source.kind() == io::ErrorKind::UnexpectedEof => WorkloadError::Truncated { file, kind, unit, lines },
         _ => WorkloadError::Corrupt { file, kind, unit, lines, message: source.to_string() },

@@ -1,10 +1,12 @@
 //! From one trace to another.
 
-use crate::error::{option, WorkloadError};
+use crate::error::WorkloadError;
 use crate::info::Reading;
+use crate::look::explained;
 use crate::options::TraceOptions;
 use crate::reader::detect::Detected;
 use crate::reader::{LeftOut, TraceReader};
+use crate::replay::check_speed;
 use crate::write::{TraceWriter, WriteError, Written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,14 +59,27 @@ pub fn convert(
     path: &Path,
     options: &TraceOptions,
     window: (u128, u128),
-    mut writer: TraceWriter,
+    writer: TraceWriter,
+    watch: &mut dyn FnMut(Reading) -> bool,
+) -> Result<Option<Converted>, ConvertError> {
+    convert_as(path, options, window, |_| Ok(writer), watch)
+}
+
+/// As [`convert`], to the writer that `make` makes for what the source turns out to be.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_as(
+    path: &Path,
+    options: &TraceOptions,
+    window: (u128, u128),
+    make: impl FnOnce(&Detected) -> Result<TraceWriter, WriteError>,
     watch: &mut dyn FnMut(Reading) -> bool,
 ) -> Result<Option<Converted>, ConvertError> {
     let speed = options.speed;
-    if !(speed > 0.0 && speed.is_finite()) {
-        return Err(option("trace.speed", speed, "must be above 0; 2.0 makes all times half as long").into());
-    }
+    check_speed(speed)?;
     let mut reader = TraceReader::open(path, options)?;
+    let mut writer = make(reader.detected())?;
     let timed = reader.timed();
     if !timed {
         writer.mark_untimed();
@@ -73,7 +88,14 @@ pub fn convert(
     let limit = options.limit.unwrap_or(u64::MAX);
     let mut read = 0_u64;
     while writer.requests() < limit {
-        let Some(mut record) = reader.next_record()? else { break };
+        let mut record = match reader.next_record() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) => {
+                let error = explained(error, &reader, path, options, watch);
+                return error.map_or(Ok(None), |error| Err(error.into()));
+            }
+        };
         read += 1;
         if read.is_multiple_of(REPORTED) && !watch(Reading { fraction: reader.progress(), requests: read }) {
             return Ok(None);

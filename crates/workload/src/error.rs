@@ -131,6 +131,14 @@ pub struct LineError {
     pub problem: String,
 }
 
+impl WorkloadError {
+    /// Whether a signal ended the reading of a pipe: the user wants an end.
+    #[must_use]
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::Interrupted)
+    }
+}
+
 impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} {}: {}", self.file.display(), self.unit, self.line, self.field)?;

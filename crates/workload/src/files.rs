@@ -5,6 +5,9 @@ use crate::options::TraceOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Where standard input is found.
+const STANDARD: &str = "/dev/stdin";
+
 /// Most files of one trace: as many stay open at once.
 const MOST: usize = 900;
 
@@ -43,8 +46,7 @@ fn broken(path: &Path, what: String) -> WorkloadError {
 /// The files of one name.
 fn one(path: &Path) -> Result<Vec<PathBuf>, WorkloadError> {
     if path.as_os_str() == "-" && !path.exists() {
-        let what = "standard input is not read, as a trace may have to be read more than once; give a file";
-        return Err(broken(path, what.to_owned()));
+        return Ok(vec![PathBuf::from(STANDARD)]);
     }
     if path.is_dir() {
         return few_enough(path, directory(path)?);
@@ -107,8 +109,7 @@ mod tests {
         assert_eq!(names(&folder, &listed), ["c", "b.0", "b.1"]);
         let error = expand(&folder.join("z*"), &plain).unwrap_err().to_string();
         assert!(error.contains("no file matches this pattern"), "{error}");
-        let error = expand(Path::new("-"), &plain).unwrap_err().to_string();
-        assert_eq!(error, "-: standard input is not read, as a trace may have to be read more than once; give a file");
+        assert_eq!(expand(Path::new("-"), &plain).unwrap(), [PathBuf::from(STANDARD)]);
         let both = TraceOptions { file: "c".into(), ..listed };
         let error = expand(&folder, &both).unwrap_err().to_string();
         assert!(error.contains("give one of the two"), "{error}");

@@ -1,6 +1,7 @@
 //! What is in a trace: counts, sizes, order, footprint, arrivals and rewrites.
 
 use crate::error::{option, WorkloadError};
+use crate::look::explained;
 use crate::options::TraceOptions;
 use crate::reader::detect::Detected;
 use crate::reader::{LeftOut, Record, TraceReader};
@@ -20,7 +21,7 @@ pub const USUAL_WINDOW: u32 = 10;
 /// Largest K: each device keeps so many addresses, and each request is compared with them.
 const LARGEST_WINDOW: u32 = 4096;
 /// Requests from one report of progress to the next.
-const REPORTED: u64 = 1 << 16;
+pub(crate) const REPORTED: u64 = 1 << 16;
 
 /// A summary of a trace, as it stands in the file: nothing is rounded to sectors or moved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -254,7 +255,11 @@ pub fn info_watched(
     let limit = options.limit.unwrap_or(u64::MAX);
     let mut requests = 0;
     while requests < limit {
-        let Some(record) = reader.next_record()? else { break };
+        let record = match reader.next_record() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) => return explained(error, &reader, path, options, watch).map_or(Ok(None), Err),
+        };
         totals.add(record);
         requests += 1;
         if requests.is_multiple_of(REPORTED) && !watch(Reading { fraction: reader.progress(), requests }) {

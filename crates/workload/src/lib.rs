@@ -22,6 +22,7 @@ mod job;
 mod lines;
 mod load;
 mod logexp;
+mod look;
 mod meaning;
 mod number;
 mod options;
@@ -40,7 +41,7 @@ mod write;
 mod zones;
 
 pub use compress::Compression;
-pub use convert::{convert, ConvertError, Converted};
+pub use convert::{convert, convert_as, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
 pub use fio::{fio_words, FioFile, FioJob, JobFileError, Place};
 pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};

@@ -1,8 +1,9 @@
 //! Lines or binary records of a file through one reused buffer: constant memory, nothing allocated per line.
 
-use crate::compress::{read_error, Input};
+use crate::compress::{read_error, Input, Pipe};
 use crate::error::{shown, LineError, Problem, WorkloadError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Size of the buffer, in bytes.
 const BUFFER: usize = 256 << 10;
@@ -34,18 +35,14 @@ pub(crate) struct Lines {
 impl Lines {
     /// Opens a file of lines.
     pub fn open(path: &Path) -> Result<Self, WorkloadError> {
-        Self::of(path, false)
+        Self::of(path, None, false)
     }
 
-    /// Opens a file of records.
-    pub fn open_binary(path: &Path) -> Result<Self, WorkloadError> {
-        Self::of(path, true)
-    }
-
-    fn of(path: &Path, binary: bool) -> Result<Self, WorkloadError> {
+    /// Opens a file of lines or, if it is `binary`, of records; or begins with a pipe.
+    pub fn of(path: &Path, pipe: Option<&Arc<Pipe>>, binary: bool) -> Result<Self, WorkloadError> {
         Ok(Self {
             path: path.to_owned(),
-            input: Input::open(path)?,
+            input: Input::open(path, pipe)?,
             buffer: vec![0; BUFFER].into_boxed_slice(),
             start: 0,
             end: 0,
@@ -75,6 +72,19 @@ impl Lines {
     /// Number of the current line or record, from 1.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// What is told of a line that is gone.
+    pub fn gone(&self, number: u64, problem: Problem) -> WorkloadError {
+        WorkloadError::Line(Box::new(LineError {
+            file: self.path.clone(),
+            unit: self.unit(),
+            line: number,
+            text: "(it came through a pipe, and is gone)".to_owned(),
+            field: problem.field,
+            value: problem.value,
+            problem: problem.problem,
+        }))
     }
 
     /// The line handed out last.

@@ -1,6 +1,7 @@
 //! A whole load: the streams of a workload file, opened for one drive.
 
 use crate::error::{option, WorkloadError};
+use crate::info::Reading;
 use crate::job::JobOptions;
 use crate::options::{Pace, TraceOptions};
 use crate::plan::{option_ps, JobPlan};
@@ -142,7 +143,7 @@ impl LoadStream {
     #[must_use]
     pub fn progress(&self) -> Option<f64> {
         match &self.source {
-            Source::Trace(trace) => Some(trace.progress()),
+            Source::Trace(trace) => trace.progress(),
             Source::Job(job) => job.progress(),
         }
     }
@@ -202,6 +203,7 @@ impl Load {
             description.insert("trace".to_owned(), text);
         }
         let mut jobs = Vec::new();
+        let mut plans = Vec::new();
         let mut group = 0;
         for (index, job) in spec.job.iter().enumerate() {
             let plan = JobPlan::new(job, index, 0, drive_bytes, seed)?;
@@ -212,6 +214,7 @@ impl Load {
                 return Err(option("job.numjobs", job.numjobs, "there can be at most 65535 streams in all"));
             }
             jobs.push(plan.describe());
+            plans.push(plan.clone());
             group += u32::from((job.stonewall || job.new_group) && !streams.is_empty());
             let steady = steady(job, &plan.name)?;
             for clone in 0..job.numjobs {
@@ -232,6 +235,7 @@ impl Load {
                 streams.push(LoadStream { job: Some(index), manner, ..open_job(plan, job, clone, streams.len()) });
             }
         }
+        check_ramps(spec, &plans, total_end)?;
         if !jobs.is_empty() {
             description.insert("jobs".to_owned(), Value::Array(jobs));
         }
@@ -246,6 +250,51 @@ impl Load {
         description.insert("options".to_owned(), options);
         Ok(Load { streams, description: Value::Object(description) })
     }
+}
+
+impl Load {
+    /// Reads its trace once, if it has one, and finds what a replay would refuse before anything is done for it. `false` when `watch`,
+    /// which is told how far that is, said not to go on.
+    ///
+    /// # Errors
+    /// As [`LoadStream::next`]; time that runs backwards tells what would put the trace in order.
+    pub fn look(&self, watch: &mut dyn FnMut(Reading) -> bool) -> Result<bool, WorkloadError> {
+        for stream in &self.streams {
+            if let Source::Trace(trace) = &stream.source {
+                if !trace.look(stream.end, watch)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Refuses a load that by its own rates and times ends before any of its jobs is measured.
+fn check_ramps(spec: &LoadFile, plans: &[JobPlan], total_end: Option<Time>) -> Result<(), WorkloadError> {
+    let walls = spec.job.iter().skip(1).any(|job| job.stonewall) || spec.job.first().is_some_and(|job| job.stonewall);
+    let Some(first) = plans.iter().min_by_key(|plan| plan.start + plan.ramp) else { return Ok(()) };
+    let from = first.start + first.ramp;
+    // Beside a trace all is measured, and behind a wall there is no telling when a job begins.
+    if spec.trace.is_some() || walls || first.ramp == 0 {
+        return Ok(());
+    }
+    let seconds = |ps: f64| ps / 1e12;
+    let refuse = |why: String| {
+        let key = format!("job.{}.ramp_time_s", first.name);
+        Err(option(&key, seconds(first.ramp as f64), format!("{why}; give the job more to do, or a shorter ramp_time")))
+    };
+    if let Some(end) = total_end.filter(|&end| end <= from) {
+        return refuse(format!("the load ends after runtime_s = {}, before any job is measured", seconds(end as f64)));
+    }
+    let ends: Option<Vec<f64>> = plans.iter().map(JobPlan::last_arrival).collect();
+    let Some(end) = ends.and_then(|ends| ends.into_iter().reduce(f64::max)).filter(|&end| end < from as f64) else {
+        return Ok(());
+    };
+    refuse(format!(
+        "at its rate the load has sent its last request after {:.6} s, before any job is measured",
+        seconds(end)
+    ))
 }
 
 /// A file's name without its folder: the same on every machine.

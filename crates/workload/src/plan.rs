@@ -137,6 +137,10 @@ impl JobPlan {
     pub fn new(job: &JobOptions, index: usize, clone: u32, drive: u64, seed: u64) -> Result<Self, WorkloadError> {
         let name = job.name.clone().unwrap_or_else(|| format!("job{index}"));
         let key = |key: &str| format!("job.{name}.{key}");
+        if name.chars().any(char::is_control) {
+            let problem = "holds a control character, which no terminal and no report can show; leave it out";
+            return Err(option(&format!("job.{index}.name"), format!("{name:?}"), problem));
+        }
         check_numbers(job, &key)?;
         let (random, op, read_percent) = mode(job);
         let trim_first = matches!(job.rw, Rw::TrimWrite | Rw::RandTrimWrite);
@@ -214,6 +218,25 @@ impl JobPlan {
             scatter: job.scatter,
             name,
         })
+    }
+
+    /// When the last request arrives at the latest, in ps from the start of the run, if a rate says so and the job ends by its
+    /// requests. Random gaps are given six standard deviations.
+    pub fn last_arrival(&self) -> Option<f64> {
+        let rates =
+            self.rates.as_ref().filter(|rates| rates.is_by_requests() || matches!(self.sizes[0], Sizes::Fixed(_)))?;
+        let by_bytes = match (&self.sizes, self.trim_first) {
+            ([Sizes::Fixed(one), Sizes::Fixed(other)], false) if self.bytes < u64::MAX => {
+                self.bytes.div_ceil(u64::from(*one.min(other)))
+            }
+            _ => u64::MAX,
+        };
+        let requests = self.requests.min(by_bytes);
+        if requests == u64::MAX || self.trim_first {
+            return None;
+        }
+        let spread = if self.poisson { 6.0 * (requests as f64).sqrt() } else { 0.0 };
+        Some(self.start as f64 + (requests as f64 + spread) / rates.iops() * 1e12)
     }
 
     /// Number of places for requests of one direction (0 = reads, 1 = all else).

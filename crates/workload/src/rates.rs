@@ -26,6 +26,14 @@ pub(crate) struct Rate {
 }
 
 impl Rates {
+    /// Whether all rates are of requests, not of bytes.
+    pub fn is_by_requests(&self) -> bool {
+        match self {
+            Rates::Together(_) => true,
+            Rates::Each(rates) => rates.iter().flatten().all(|rate| rate.by_bytes.is_none()),
+        }
+    }
+
     /// Requests per second in all, at the smallest size.
     pub fn iops(&self) -> f64 {
         match self {

@@ -1,13 +1,20 @@
 //! The requests of a replayed trace: paced, looped and put on the drive.
 
 use crate::address::{AddressMap, NoPlace, Piece};
+use crate::compress::is_pipe;
 use crate::error::{option, WorkloadError};
+use crate::files;
+use crate::info::{Reading, REPORTED};
+use crate::look::{explained, Watch};
 use crate::options::{Devices, Pace, PastEnd, TraceOptions};
 use crate::reader::detect::Detected;
 use crate::reader::{LeftOut, Record, TraceReader};
 use std::path::{Path, PathBuf};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
+
+/// How many times as fast as recorded a trace may be replayed.
+const SPEEDS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Replays a trace.
 pub(crate) struct TraceStream {
@@ -16,6 +23,8 @@ pub(crate) struct TraceStream {
     reader: TraceReader,
     map: AddressMap,
     stream: u16,
+    /// Whether the trace comes through a pipe.
+    once: bool,
     /// Second half of a request that was split at the end of the drive.
     rest: Option<(Piece, Request)>,
     /// Finished loops.
@@ -34,9 +43,7 @@ pub(crate) struct TraceStream {
 impl TraceStream {
     /// Opens the trace for a drive of `drive` bytes.
     pub fn open(path: &Path, options: &TraceOptions, drive: u64, stream: u16) -> Result<Self, WorkloadError> {
-        if !(options.speed > 0.0 && options.speed.is_finite()) {
-            return Err(option("trace.speed", options.speed, "must be above 0; 2.0 replays twice as fast"));
-        }
+        check_speed(options.speed)?;
         if options.loops == 0 {
             return Err(option("trace.loops", 0, "must be at least 1"));
         }
@@ -52,7 +59,22 @@ impl TraceStream {
             let problem = "is the size that `past_end = \"scale\"` scales from, and means nothing without it";
             return Err(option("trace.extent_bytes", bytes, problem));
         }
-        let extents = match stack || (scale && options.extent_bytes.is_none()) {
+        let scan = stack || (scale && options.extent_bytes.is_none());
+        let pipe = files::expand(path, options).ok().filter(|_| options.table.is_none());
+        if pipe.is_some_and(|files| files.iter().any(|file| is_pipe(file))) {
+            let through = "the trace comes through a pipe, which can be read only once; write it to a file first";
+            if options.loops > 1 {
+                return Err(option("trace.loops", options.loops, through));
+            }
+            if scan && scale {
+                let problem = format!("{through}, or give `extent_bytes`, the size of the traced device");
+                return Err(option("trace.past_end", "\"scale\"", problem));
+            }
+            if scan {
+                return Err(option("trace.devices", "\"stack\"", through));
+            }
+        }
+        let extents = match scan {
             true => extents(path, options)?,
             false => Vec::new(),
         };
@@ -62,6 +84,7 @@ impl TraceStream {
         Ok(Self {
             path: path.to_owned(),
             options: options.clone(),
+            once: reader.is_once(),
             reader,
             map,
             stream,
@@ -198,6 +221,75 @@ impl TraceStream {
         self.reader.bad("offset", problem)
     }
 
+    /// Reads the trace once as a replay from now on would, up to the request that arrives at `end`, and finds what that would refuse.
+    /// `false` when `watch` said not to go on.
+    ///
+    /// # Errors
+    /// As for a replay, but time that runs backwards tells what would put the trace in order.
+    pub fn look(&self, end: Option<Time>, watch: Watch<'_>) -> Result<bool, WorkloadError> {
+        if self.reader.is_once() {
+            return Ok(true);
+        }
+        let (path, options) = (&self.path, TraceOptions { loops: 1, ..self.options.clone() });
+        let stamps = options.pace == Pace::Timestamps && self.timed();
+        let mut once = Self {
+            path: path.clone(),
+            reader: TraceReader::open(path, &options)?,
+            options,
+            map: self.map.clone(),
+            stream: self.stream,
+            once: false,
+            rest: None,
+            loops: 0,
+            begin: 0,
+            last: 0,
+            in_loop: 0,
+            done: 0,
+            finished: false,
+        };
+        loop {
+            let request = match once.next() {
+                Ok(Some(request)) => request,
+                Ok(None) => break,
+                Err(error) => {
+                    return explained(error, &once.reader, path, &once.options, watch).map_or(Ok(false), Err);
+                }
+            };
+            if stamps && end.is_some_and(|end| request.arrival >= end) {
+                return Ok(true);
+            }
+            if once.done.is_multiple_of(REPORTED)
+                && !watch(Reading { fraction: once.progress().unwrap_or(0.0), requests: once.done })
+            {
+                return Ok(false);
+            }
+        }
+        if stamps && once.finished && end.is_none() {
+            self.check_loops(&once)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether all loops of a trace that has been read `once` end before simulated time does.
+    fn check_loops(&self, once: &Self) -> Result<(), WorkloadError> {
+        let limit = self.options.limit.map_or(u64::MAX, |limit| limit.div_ceil(once.in_loop.max(1)));
+        let loops = u128::from(limit.min(self.options.loops.into()));
+        let length = once.last + once.last / u128::from(once.in_loop.saturating_sub(1)).max(1);
+        // How far a limit reaches into its last loop is not known.
+        let last = if self.options.limit.is_none() { once.last } else { 0 };
+        let end = (loops - 1).saturating_mul(length).saturating_add(last) as f64 / self.options.speed;
+        if end <= END_OF_TIME as f64 {
+            return Ok(());
+        }
+        let most = (END_OF_TIME as f64 * self.options.speed - last as f64) / length as f64 + 1.0;
+        let most = most as u64;
+        let problem = format!(
+            "one loop takes {} s, and simulated time ends at 9223372 s (106 days); give {most} at most, or raise `speed`",
+            crate::reader::seconds((length as f64 / self.options.speed) as u128)
+        );
+        Err(option("trace.loops", self.options.loops, problem))
+    }
+
     /// Goes back to the start of the trace for the next loop; `false` when all loops are done.
     #[cold]
     fn rewind(&mut self) -> Result<bool, WorkloadError> {
@@ -214,13 +306,38 @@ impl TraceStream {
     }
 
     /// Share of the work that has been read, by bytes of the file or by `limit`, whichever is further.
-    pub fn progress(&self) -> f64 {
+    pub fn progress(&self) -> Option<f64> {
         if self.finished {
-            return 1.0;
+            return Some(1.0);
+        }
+        if self.once {
+            return self.options.limit.map(|limit| (self.done as f64 / limit.max(1) as f64).min(1.0));
         }
         let by_file = (f64::from(self.loops) + self.reader.progress()) / f64::from(self.options.loops);
         let by_limit = self.options.limit.map_or(0.0, |limit| self.done as f64 / limit.max(1) as f64);
-        by_file.max(by_limit).min(1.0)
+        Some(by_file.max(by_limit).min(1.0))
+    }
+}
+
+/// Checks a factor of speed.
+pub(crate) fn check_speed(speed: f64) -> Result<(), WorkloadError> {
+    if SPEEDS.contains(&speed) {
+        return Ok(());
+    }
+    Err(option(
+        "trace.speed",
+        short(speed),
+        "must be above 0, from 0.000001 to 1000000; 2.0 makes all times half as long",
+    ))
+}
+
+/// A number for a message: not with hundreds of digits.
+fn short(number: f64) -> String {
+    let plain = number.to_string();
+    if plain.len() > 20 {
+        format!("{number:e}")
+    } else {
+        plain
     }
 }
 

@@ -11,7 +11,7 @@ import click
 
 from wordline.errors import FAILED, INTERRUPTED, Trouble, tell
 from wordline.files import OutputFile
-from wordline.options import Command, all_apart, policy_option, seed_option, set_option
+from wordline.options import Command, all_apart, json_file_option, policy_option, quiet_option, seed_option, set_option
 from wordline.saved import asked as asked_formats
 from wordline.saved import figure_options, save_figures
 
@@ -39,10 +39,10 @@ CAPACITIES = 4.0
     metavar="X",
     help=f"wsat, xsr: each load writes X times the capacity.  [default: {CAPACITIES:g}]",
 )
-@click.option("--json", "json_name", metavar="FILE", help="Write the result as JSON; - for standard output.")
+@json_file_option
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @figure_options
-@click.option("--quiet", "-q", is_flag=True, help="No tables and no progress bar.")
+@quiet_option
 def pts(
     drive: str,
     tests: str,

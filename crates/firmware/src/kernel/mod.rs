@@ -54,6 +54,7 @@ use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_
 pub use account::{Account, Way};
 pub use drain::{divide, DRAINS};
 pub use history::HOLDERS;
+pub use retire::FACTORY_BAD;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
 
@@ -415,7 +416,7 @@ impl Kernel {
             fault: None,
             flash,
         };
-        kernel.set_blocks_aside(config.capacity.replacement_blocks)?;
+        kernel.set_blocks_aside(config)?;
         kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)
     }

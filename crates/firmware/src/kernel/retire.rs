@@ -9,38 +9,49 @@
 use super::{Fault, Kernel};
 use crate::blocks::Status;
 use crate::policy::guest::failed;
-use crate::ConfigError;
+use crate::{ConfigError, FirmwareConfig};
 use wordline_flash::Kind;
 
+/// The key that decides how many blocks come bad.
+pub const FACTORY_BAD: &str = "nand.reliability.factory_bad_percent";
+
 impl Kernel {
-    /// Takes the blocks that came bad out of use and holds back `wanted` replacements in each plane.
-    pub(super) fn set_blocks_aside(&mut self, wanted: Option<u32>) -> Result<(), ConfigError> {
+    /// Takes the blocks that came bad out of use and holds back the replacements that the configuration wants in each plane.
+    pub(super) fn set_blocks_aside(&mut self, config: &FirmwareConfig) -> Result<(), ConfigError> {
         let geometry = *self.flash.geometry();
         for block in 0..geometry.blocks() {
             if self.flash.block_record(block).bad {
                 self.blocks.spoil(block);
             }
         }
-        let planes = geometry.planes() / self.plan.domains;
+        let (planes, fails) = (geometry.planes() / self.plan.domains, self.fails);
+        let wanted = config.capacity.replacement_blocks;
+        let replacements = |expendable: u32| wanted.unwrap_or(if fails { (expendable / planes / 2).max(1) } else { 0 });
+        let left = |expendable: u32| expendable.checked_sub(replacements(expendable).saturating_mul(planes));
+        let remedy = |bad| match config.enough_ratio(&geometry, |expendable| left(expendable) >= Some(bad)) {
+            Some(ratio) => format!("give at least capacity.raw_over_logical = {ratio}"),
+            None => "no capacity.raw_over_logical is enough".to_owned(),
+        };
         let expendable = self.plan.expendable_blocks;
-        self.replacements = wanted.unwrap_or(if self.fails { (expendable / planes / 2).max(1) } else { 0 });
-        if self.replacements.saturating_mul(planes) > expendable {
+        self.replacements = replacements(expendable);
+        let Some(left) = left(expendable) else {
             let problem = format!(
-                "at most {} blocks of a plane can be held back: the rest is needed to collect; give a larger \
-                 capacity.raw_over_logical",
-                expendable / planes
+                "at most {} blocks of a plane can be held back: the rest is needed to collect; for so many, {}",
+                expendable / planes,
+                remedy(0)
             );
-            return Err(ConfigError::new("capacity.replacement_blocks", self.replacements, problem));
-        }
-        let left = expendable - self.replacements * planes;
-        if let Some(domain) = (0..self.blocks.domains()).find(|&domain| self.blocks.bad(domain) > left) {
+            let error = ConfigError::new("capacity.replacement_blocks", self.replacements, problem);
+            return Err(error.derived(wanted.is_some(), "nand.reliability lets programs or erases fail"));
+        };
+        let most = (0..self.blocks.domains()).map(|domain| self.blocks.bad(domain)).max().unwrap_or(0);
+        if most > left {
             let problem = format!(
-                "{} of {} blocks came bad, and the firmware can do without {left}; give a larger capacity.raw_over_logical \
-                 or fewer bad blocks",
-                self.blocks.bad(domain),
+                "{most} of {} blocks of a {} came bad, and the firmware can do without {left}; {}, or fewer bad blocks",
                 self.plan.blocks_per_domain,
+                if self.plan.domains == 1 { "drive" } else { "plane" },
+                remedy(most)
             );
-            return Err(ConfigError::new("nand.reliability.factory_bad_percent", "as given", problem));
+            return Err(ConfigError::new(FACTORY_BAD, "as given", problem));
         }
         (0..geometry.planes()).for_each(|plane| self.blocks.set_aside(plane, self.replacements));
         Ok(())

@@ -5,7 +5,7 @@
 
 use super::formats::TraceFormat;
 use super::{csv, disksim, parquet, seconds, UNTIMED};
-use crate::compress::{Compression, Input};
+use crate::compress::{Compression, Input, Pipe};
 use crate::error::{shown, LineError, Problem, WorkloadError};
 use crate::fields::{split, Separator};
 use crate::files;
@@ -16,6 +16,7 @@ use crate::standin;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Lines that are looked at.
 const SAMPLE: usize = 1_000;
@@ -38,6 +39,8 @@ pub struct Detected {
 /// The start of a file.
 pub(crate) struct Sample {
     path: PathBuf,
+    /// The pipe that the file is, if it is one.
+    pub pipe: Option<Arc<Pipe>>,
     pub compression: Compression,
     /// Whether it is a Parquet table, which is read as lines.
     pub table: bool,
@@ -56,7 +59,8 @@ pub(crate) struct Sample {
 impl Sample {
     /// Looks at a file's first bytes.
     fn of_bytes(path: &Path) -> Result<Self, WorkloadError> {
-        let mut input = Input::open(path)?;
+        let pipe = Pipe::at(path).map_err(|source| WorkloadError::Io { file: path.to_owned(), source })?;
+        let mut input = Input::open(path, pipe.as_ref())?;
         let (compression, table, note) = (input.compression, input.table, input.note.take());
         let mut bytes = vec![0; SAMPLE_BYTES];
         let mut filled = 0;
@@ -73,13 +77,14 @@ impl Sample {
             }
         }
         bytes.truncate(filled);
-        Ok(Self { path: path.to_owned(), compression, table, note, bytes, whole, lines: Vec::new(), first_number: 0 })
+        let path = path.to_owned();
+        Ok(Self { path, pipe, compression, table, note, bytes, whole, lines: Vec::new(), first_number: 0 })
     }
 
     /// Looks at its first lines, too. It is an error when none can be read, or the first cannot and none may be bad; others are
     /// left to the reader.
     fn with_lines(mut self, may_be_bad: bool) -> Result<Self, WorkloadError> {
-        let mut lines = Lines::open(&self.path)?;
+        let mut lines = Lines::of(&self.path, self.pipe.as_ref(), false)?;
         let mut bytes = 0;
         let found = loop {
             match lines.advance() {

@@ -2,10 +2,13 @@
 
 use super::detect::Detected;
 use super::source::{same_format, Item, Shared, Source};
+use crate::compress::is_pipe;
 use crate::error::{Problem, WorkloadError};
+use crate::look::one_behind_another;
 use crate::options::{Join, TraceOptions};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The files of a trace, read as one.
@@ -28,6 +31,11 @@ pub(crate) struct Joined {
 impl Joined {
     /// Opens the files, of which there is at least one, and checks that they are of one format.
     pub fn open(paths: Vec<PathBuf>, options: &TraceOptions) -> Result<(Self, Detected), WorkloadError> {
+        if let Some(pipe) = paths.iter().find(|path| is_pipe(path)).filter(|_| one_behind_another(paths.len(), options))
+        {
+            let what = "this is a pipe, and files that are read one behind another are looked at before; write it to a file first";
+            return Err(WorkloadError::Io { file: pipe.clone(), source: io::Error::other(what) });
+        }
         let (first, mut detected) = Source::open(&paths[0], options)?;
         let by_time = paths.len() > 1 && options.join == Join::Time && first.timed();
         let mut sources = vec![first];

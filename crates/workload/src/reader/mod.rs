@@ -28,10 +28,11 @@ pub(crate) mod table;
 pub(crate) mod tencent;
 pub(crate) mod units;
 pub(crate) mod vscsi;
+pub(crate) mod window;
 pub(crate) mod wiscsee;
 pub(crate) mod words;
 
-use crate::compress::Compression;
+use crate::compress::{is_pipe, Compression};
 use crate::error::{nearest, option, Problem, WorkloadError};
 use crate::files;
 use crate::options::{Backwards, TraceOptions, ZeroSize};
@@ -146,6 +147,8 @@ pub struct TraceReader {
     line: u64,
     base: Option<u128>,
     last: u128,
+    /// How far back its time ran, if that ended the reading.
+    back: Option<u128>,
     requests: u64,
     clamped: u64,
     skipped: u64,
@@ -161,11 +164,7 @@ impl TraceReader {
         if !(0.0..=1.0).contains(&options.skip_bad) {
             return Err(option("trace.skip_bad", options.skip_bad, "must be a share of the lines, 0 to 1"));
         }
-        let shared = Shared {
-            filter: options.device.clone().map(|name| (name, None)),
-            skip_bad: options.skip_bad,
-            ..Shared::default()
-        };
+        let shared = Shared::of(options);
         let (feed, detected) = match &options.table {
             Some(table) => {
                 let reason = table.0.describe();
@@ -187,6 +186,7 @@ impl TraceReader {
             line: 0,
             base: None,
             last: 0,
+            back: None,
             requests: 0,
             clamped: 0,
             skipped: 0,
@@ -253,15 +253,24 @@ impl TraceReader {
     }
 
     #[cold]
-    fn runs_backwards(&self, time: u128) -> WorkloadError {
+    fn runs_backwards(&mut self, time: u128) -> WorkloadError {
         let back = self.last - time;
+        self.back = Some(back);
+        let sort = match &self.feed {
+            Feed::Table(_) => "sort the table by its time",
+            Feed::Files(_) => "`sort_window` (--load-set trace.sort_window=N) sorts within so many requests",
+        };
         let problem = format!(
-            "runs backwards: {} s before the request above; `sort_window` (--load-set trace.sort_window=N) sorts within so many requests, or \
-             `backwards = \"clamp\"` (--load-set trace.backwards=clamp) lets such requests arrive together with the one \
-             before",
+            "runs backwards: {} s before the request above; {sort}, or `backwards = \"clamp\"` (--load-set \
+             trace.backwards=clamp) lets such requests arrive together with the one before",
             seconds(back)
         );
         self.bad("time", problem)
+    }
+
+    /// By how many picoseconds time ran backwards, if that was the error that ended the reading.
+    pub(crate) fn ran_backwards(&self) -> Option<u128> {
+        self.back
     }
 
     #[cold]
@@ -328,6 +337,11 @@ impl TraceReader {
             Feed::Files(files) => files.timed(),
             Feed::Table(_) => true,
         }
+    }
+
+    /// Whether it can be read this once only, as a file of it comes through a pipe.
+    pub(crate) fn is_once(&self) -> bool {
+        self.files().iter().any(|file| is_pipe(file))
     }
 
     /// The files, in order; none of a table.

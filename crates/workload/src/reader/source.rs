@@ -11,7 +11,7 @@ use crate::options::{Spread, TraceOptions};
 use std::path::{Path, PathBuf};
 
 /// Most requests that a window of sorting may hold.
-const LARGEST_WINDOW: u32 = 1 << 24;
+pub(crate) const LARGEST_WINDOW: u32 = 1 << 24;
 /// Lines over which the share of bad ones counts at least before the end: bad ones may stand together, so that those at the
 /// start say little of the whole, and yet a file of something else is not to be read to its end.
 const SHARE_OVER: u64 = 1_000_000;
@@ -45,6 +45,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// What the options say of it, before anything is read.
+    pub fn of(options: &TraceOptions) -> Self {
+        let filter = options.device.clone().map(|name| (name, None));
+        Self { filter, skip_bad: options.skip_bad, ..Self::default() }
+    }
+
     /// Whether the requests of a device are wanted.
     #[inline]
     pub fn keeps(&mut self, device: u32) -> bool {
@@ -110,6 +116,8 @@ pub(crate) struct Source {
     /// Whether all lines have been read.
     ended: bool,
     timed: bool,
+    /// Whether it comes through a pipe.
+    once: bool,
 }
 
 impl Source {
@@ -129,14 +137,18 @@ impl Source {
         let sorter = (opened.timed && window > 0).then(|| Sorter::new(window, opened.wrapped));
         let spreader = (opened.timed && how != Spread::None).then(|| Spreader::new(opened.unit, how));
         let mut source = Self {
-            lines: lines_of(path, opened.head)?,
+            lines: Lines::of(path, sample.pipe.as_ref(), opened.head > 0)?,
             parser: opened.parser,
             head: opened.head,
             sorter,
             spreader,
             ended: false,
             timed: opened.timed,
+            once: sample.pipe.is_some(),
         };
+        if let Some(pipe) = &sample.pipe {
+            pipe.begin();
+        }
         source.skip(opened.skip)?;
         Ok((source, detected))
     }
@@ -272,6 +284,9 @@ impl Source {
         if self.lines.number() == line {
             return self.lines.error(problem);
         }
+        if self.once {
+            return self.lines.gone(line, problem);
+        }
         match self.again(line) {
             Ok(lines) => lines.error(problem),
             Err(error) => error,
@@ -279,7 +294,7 @@ impl Source {
     }
 
     fn again(&self, line: u64) -> Result<Lines, WorkloadError> {
-        let mut lines = lines_of(self.path(), self.head)?;
+        let mut lines = Lines::of(self.path(), None, self.head > 0)?;
         if self.head > 0 {
             lines.skip_bytes(self.lines.skipped())?;
         }
@@ -296,14 +311,6 @@ impl Source {
             }
         }
         Ok(lines)
-    }
-}
-
-fn lines_of(path: &Path, head: usize) -> Result<Lines, WorkloadError> {
-    if head > 0 {
-        Lines::open_binary(path)
-    } else {
-        Lines::open(path)
     }
 }
 

@@ -83,6 +83,14 @@ policies! {
 }
 
 impl CollectConfig {
+    /// Whether somebody wrote how many free blocks end collection.
+    pub(crate) fn says_stop(&self) -> bool {
+        match self {
+            Self::OnDemand(options) => options.stop_blocks.is_some(),
+            Self::Guest(_) => true,
+        }
+    }
+
     /// The chosen scope.
     #[must_use]
     pub fn scope(&self) -> Scope {

@@ -69,11 +69,14 @@ impl OnDemand {
             return Err(ConfigError::new("collect.reserve_blocks", reserve, problem));
         }
         if start <= reserve {
-            let problem = format!("must be more than reserve_blocks = {reserve}, or the host would stop before collection starts");
-            return Err(ConfigError::new("collect.start_blocks", start, problem));
+            let derived = if options.reserve_blocks.is_some() { "" } else { " (derived from the number of planes)" };
+            let problem = format!("must be more than reserve_blocks = {reserve}{derived}, or the host would stop before collection starts");
+            let from = format!("reserve_blocks + {ahead}");
+            return Err(ConfigError::new("collect.start_blocks", start, problem).derived(options.start_blocks.is_some(), from));
         }
         if stop < start {
-            let problem = format!("must not be below start_blocks = {start}: the thresholds are crossed");
+            let derived = if options.start_blocks.is_some() { "" } else { " (derived from reserve_blocks and the number of planes)" };
+            let problem = format!("must not be below start_blocks = {start}{derived}: the thresholds are crossed");
             return Err(ConfigError::new("collect.stop_blocks", stop, problem));
         }
         if !(1..=65_535).contains(&window) {

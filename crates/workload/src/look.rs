@@ -1,0 +1,53 @@
+//! A first look at a trace: what a replay would refuse is found before a drive is aged for it.
+
+use crate::error::WorkloadError;
+use crate::info::Reading;
+use crate::options::{Join, TraceOptions};
+use crate::reader::window::{needed, Disorder};
+use crate::reader::TraceReader;
+use std::path::Path;
+
+/// What is told to whoever waits; it says whether to go on.
+pub(crate) type Watch<'a> = &'a mut dyn FnMut(Reading) -> bool;
+
+/// Adds to the error of a reader whose trace runs backwards what would put that trace in order; other errors stay as they are.
+/// Nothing when the one who waits said no.
+pub(crate) fn explained(
+    error: WorkloadError,
+    reader: &TraceReader,
+    path: &Path,
+    options: &TraceOptions,
+    watch: Watch<'_>,
+) -> Option<WorkloadError> {
+    let Some(back) = reader.ran_backwards().filter(|_| !reader.is_once()) else { return Some(error) };
+    let WorkloadError::Line(mut line) = error else { return Some(error) };
+    // A file that has just been read is read again; whatever keeps that from succeeding, the first error still holds.
+    let Ok(found) = needed(path, options, watch) else { return Some(WorkloadError::Line(line)) };
+    line.problem = problem(back, found?);
+    Some(WorkloadError::Line(line))
+}
+
+fn problem(back: u128, disorder: Disorder) -> String {
+    let seconds = crate::reader::seconds(back);
+    let clamp = "`backwards = \"clamp\"` (--load-set trace.backwards=clamp) lets such requests arrive together with the one before";
+    let sort = |n: u32| format!("`sort_window = {n}` (--load-set trace.sort_window={n})");
+    let join = "`join = \"time\"` (--load-set trace.join=time)";
+    let remedy = match disorder {
+        Disorder { window: None, .. } => {
+            "no `sort_window` is large enough for this trace: a request lies more than 16,777,216 places behind its turn; sort the \
+             file by time"
+                .to_owned()
+        }
+        Disorder { window: Some(0), across: true } => format!("{join} merges the files by their time stamps"),
+        Disorder { window: Some(n), across: true } => {
+            format!("{join} merges the files by their time stamps, together with {}, which sorts each of them", sort(n))
+        }
+        Disorder { window: Some(n), across: false } => format!("{} puts the whole trace in order", sort(n)),
+    };
+    format!("runs backwards: {seconds} s before the request above; {remedy}, or {clamp}")
+}
+
+/// Whether several files are read one behind another although they have time stamps.
+pub(crate) fn one_behind_another(files: usize, options: &TraceOptions) -> bool {
+    files > 1 && options.join == Join::Order
+}
