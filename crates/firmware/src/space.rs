@@ -4,6 +4,8 @@
 //! if, after that, the reserve and all credits given are still covered. So a collection that has started always ends, and
 //! each end gains at least a page.
 
+mod saved;
+
 use crate::blocks::Blocks;
 use serde::{Deserialize, Serialize};
 

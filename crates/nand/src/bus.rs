@@ -56,9 +56,11 @@ pub struct SharedBus {
     pub busy: Time,
     /// In which order it serves.
     pub turns: Turns,
-    /// Data that wait, in their order: start and lane.
+    /// Data that wait, in their order: start and lane. None at rest.
+    #[serde(skip)]
     waiting: VecDeque<(Time, u32)>,
     /// The last data that did not wait: a command of the same instant still passes them.
+    #[serde(skip)]
     latest: Option<(Time, u32)>,
 }
 
