@@ -5,11 +5,12 @@ use crate::reader::parquet::{ParquetText, MAGIC};
 use flate2::read::MultiGzDecoder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// How a file is compressed.
@@ -55,6 +56,16 @@ pub(crate) struct Input {
     pub note: Option<String>,
     consumed: Arc<AtomicU64>,
     size: u64,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+thread_local! {
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Files that this thread opens from now on end with an error once `stop` is true: whoever waited for them has gone.
+pub fn heed(stop: Arc<AtomicBool>) {
+    STOP.set(Some(stop));
 }
 
 struct Counting {
@@ -91,11 +102,12 @@ impl Input {
             return Err(WorkloadError::NotText { file: path.to_owned(), what });
         }
         let consumed = Arc::new(AtomicU64::new(0));
+        let stop = STOP.with_borrow(Clone::clone);
         let table = magic.starts_with(MAGIC);
         if table {
             let text = ParquetText::open(file, meta.len(), Arc::clone(&consumed)).map_err(io)?;
             let (note, compression) = (text.note().map(str::to_owned), Compression::Plain);
-            return Ok(Self { reader: Box::new(text), compression, table, note, consumed, size: meta.len() });
+            return Ok(Self { reader: Box::new(text), compression, table, note, consumed, size: meta.len(), stop });
         }
         let counting = Counting { file, consumed: Arc::clone(&consumed) };
         let skippable = magic.len() >= 4 && (0x50..=0x5f).contains(&magic[0]) && magic[1..4] == [0x2a, 0x4d, 0x18];
@@ -109,7 +121,7 @@ impl Input {
         } else {
             (Box::new(counting), Compression::Plain)
         };
-        Ok(Self { reader, compression, table, note: None, consumed, size: meta.len() })
+        Ok(Self { reader, compression, table, note: None, consumed, size: meta.len(), stop })
     }
 
     /// Share of the file that has been read, 0 to 1.
@@ -122,6 +134,9 @@ impl Input {
 
     /// Fills `buffer` from its start as far as the data goes.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(io::Error::other("nobody waits for it any more"));
+        }
         loop {
             match self.reader.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

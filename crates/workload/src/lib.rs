@@ -39,7 +39,7 @@ mod testing;
 mod write;
 mod zones;
 
-pub use compress::Compression;
+pub use compress::{heed, Compression};
 pub use convert::{convert, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
 pub use fio::{fio_words, FioFile, FioJob, JobFileError, Place};
