@@ -33,8 +33,10 @@ def check(drive: str | os.PathLike[str], sets: Sets = None, *, policies: Iterabl
     """
     from wordline import _core
     from wordline.policy import given
+    from wordline.spoken import speaking
 
-    return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies)))
+    with speaking():
+        return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies)))
 
 
 def run(
@@ -73,18 +75,20 @@ def run(
     :param sample: of the requests, write such a share: ``"1/100"``.
     :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
-    :return: the result, as ``wordline run --json`` writes it. After an interrupt (Ctrl-C, or a notebook's stop button)
-        its ``partial`` is true and it holds what was done until then.
+    :return: the result, as ``wordline run --json`` writes it.
     :raises wordline.InputError: if drive, load or snapshot are wrong.
     :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written. What a
         policy in Python raises comes back as it was raised.
+    :raises wordline.Interrupted: after Ctrl-C, or a notebook's stop button; a ``KeyboardInterrupt`` whose ``result``
+        holds what was done until then, with ``partial`` true.
     """
-    from wordline import _core
+    from wordline import _core, interrupts
     from wordline import tables as tables_of
     from wordline.drive import Drive
     from wordline.policy import given
     from wordline.progress import shown
     from wordline.runs import Run
+    from wordline.spoken import speaking
     from wordline.timeline import span, whole
     from wordline.workload import Workload
 
@@ -107,7 +111,7 @@ def run(
     start = None if snapshot is None else os.fspath(snapshot)
     path = None if timeline is None else os.fspath(timeline)
     wanted = tables_of.asked(tables, out, sample, interval)
-    with shown(progress) as told:
+    with speaking(), shown(progress) as told:
         document = _core.run(
             os.fspath(drive),
             workload.engine,
@@ -121,7 +125,7 @@ def run(
             tables=wanted,
             policies=given(policies),
         )
-    return Run(tables_of.whole(whole(path, json.loads(document))))
+    return interrupts.whole(Run(tables_of.whole(whole(path, json.loads(document)))))
 
 
 def set_texts(sets: Sets) -> list[str]:

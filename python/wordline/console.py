@@ -16,7 +16,12 @@ def console(stderr: bool = False) -> Console:
     """A console that does not colour numbers or take brackets in texts for markup."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            # What it does else is to end the program with a status of its own.
+            raise
+
+    return Plain(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def facts(console: Console, rows: Iterable[tuple[str, str]], width: int = 12) -> None:
