@@ -56,7 +56,8 @@ class Drive:
 
         path = None if snapshot is None else os.fspath(snapshot)
         texts, own_seed = api.set_texts(sets), api.seed_of(seed)
-        self._policies = tuple(policies) if not isinstance(policies, type) else policies
+        # A class alone is refused with a better message than that it cannot be walked.
+        self._policies: Iterable[type[Policy]] = policies if isinstance(policies, type) else tuple(policies)
         with speaking():
             self._engine: Engine = _core.Drive(os.fspath(drive), texts, own_seed, path, policies=given(self._policies))
 
@@ -252,7 +253,7 @@ class Drive:
         return notebook.drive(self)
 
 
-def _unpacked(about: str, state: bytes, policies: tuple[type[Policy], ...]) -> Drive:
+def _unpacked(about: str, state: bytes, policies: Iterable[type[Policy]]) -> Drive:
     """The drive that another process packed."""
     from wordline import _core
     from wordline.policy import given

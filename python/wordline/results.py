@@ -135,4 +135,6 @@ def _refuse(word: str) -> None:
 
 def _finite(word: str) -> float:
     value = float(word)
-    return value if math.isfinite(value) else _refuse(word)  # type: ignore[return-value]
+    if not math.isfinite(value):
+        _refuse(word)
+    return value
