@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 WORDS = (
     (r"write --set ", "write sets="),
-    (r"--set precondition\.(\w+)=true", r"\1=True"),
     (r"--load-set '([^']*)'", r"\1"),
     (r"--(?:load-)?set (?=\S+=)", ""),
     (r"with --from (\S+)", r"with snapshot='\1'"),
