@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars
 import pytest
@@ -105,10 +106,17 @@ def given(policy: type[Policy]) -> dict[str, str]:
     return {f"{policy.family}.policy": policy.name}
 
 
+def interrupted(work: Callable[[], object]) -> Any:  # noqa: ANN401
+    """What work had come to when it was interrupted."""
+    with pytest.raises(package.Interrupted) as raised:
+        work()
+    return raised.value.result
+
+
 @pytest.mark.parametrize("policy", EVERY)
 def test_what_was_done_until_then_is_the_result(drive: Path, writes: Path, policy: type[Counting]) -> None:
     made = package.Drive(drive, given(policy), policies=[policy])
-    result = made.run(writes)
+    result = interrupted(lambda: made.run(writes))
     assert policy.calls == policy.last
     assert result.partial
     assert 0 < result["requests"] < 40_000
@@ -124,7 +132,7 @@ def test_what_was_done_until_then_is_the_result(drive: Path, writes: Path, polic
         with pytest.raises(package.RunError, match="came to its end before: the policy"):
             made.fork(change)
     policy.calls = 0
-    assert package.run(drive, writes, given(policy), policies=[policy]).partial
+    assert interrupted(lambda: package.run(drive, writes, given(policy), policies=[policy])).partial
 
 
 def test_an_interrupt_before_anything_is_done(drive: Path, writes: Path) -> None:
@@ -134,9 +142,10 @@ def test_an_interrupt_before_anything_is_done(drive: Path, writes: Path) -> None
         def rank(self, erases: int, order: int) -> int:
             raise KeyboardInterrupt
 
-    result = package.run(drive, writes, given(Early), policies=[Early])
+    result = interrupted(lambda: package.run(drive, writes, given(Early), policies=[Early]))
     assert (result.partial, result["requests"], result["precondition"]["interrupted"]) == (True, 0, True)
-    result = package.run(drive, writes, {**given(Early), "precondition.fill": False}, policies=[Early])
+    sets = {**given(Early), "precondition.fill": False}
+    result = interrupted(lambda: package.run(drive, writes, sets, policies=[Early]))
     assert (result.partial, result["requests"], result["precondition"]) == (True, 0, None)
     with pytest.raises(KeyboardInterrupt):
         package.Drive(drive, given(Early), policies=[Early])
@@ -146,8 +155,9 @@ def test_an_interrupt_while_the_drive_is_aged(drive: Path, writes: Path, tmp_pat
     sets = {**given(Choosing), "precondition.overwrites": 2}
     made = package.Drive(drive, sets, policies=[Choosing])
     out = tmp_path / "out"
-    result = package.run(
-        drive, writes, sets, policies=[Choosing], tables="all", out=out, timeline=tmp_path / "t.pftrace"
+    timeline = tmp_path / "t.pftrace"
+    result = interrupted(
+        lambda: package.run(drive, writes, sets, policies=[Choosing], tables="all", out=out, timeline=timeline)
     )
     units = made.capacity // made.derived["unit_bytes"]
     aged = result["precondition"]
@@ -158,8 +168,8 @@ def test_an_interrupt_while_the_drive_is_aged(drive: Path, writes: Path, tmp_pat
     assert polars.read_parquet(out / "requests.parquet").is_empty()
 
     Choosing.calls = 0
-    assert made.precondition()["interrupted"]
-    assert made.state["ended"].endswith(": it was interrupted")
+    assert interrupted(made.precondition)["interrupted"]
+    assert made.state["ended"].startswith(f"its preconditioning was interrupted after {units} units in order")
 
 
 def test_the_command_keeps_and_marks_it(wordline: Run, drive: Path, writes: Path, stopped: Path) -> None:

@@ -240,8 +240,10 @@ def test_an_interrupt_gives_what_was_done_and_a_drive_that_goes_on(small: Drive)
         calls.append((phase, fraction, requests, simulated_s))
         os.kill(os.getpid(), signal.SIGINT)
 
-    result = small.run(ENDLESS, progress=interrupt)
-    assert result["partial"]
+    with pytest.raises(wordline.Interrupted) as raised:
+        small.run(ENDLESS, progress=interrupt)
+    result = raised.value.result
+    assert isinstance(result, wordline.Run) and result.partial
     assert 0 < result["requests"] < 1e9
     assert len(calls) == 1
     assert calls[0][0] == "run"

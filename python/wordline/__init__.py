@@ -22,16 +22,32 @@ if TYPE_CHECKING:
     from wordline._core import InputError, RunError
     from wordline.api import check, run
     from wordline.drive import Drive
+    from wordline.frames import Frame
+    from wordline.interrupts import Interrupted
     from wordline.runs import Run
     from wordline.workload import Workload
 
     __version__: str
 
-__all__ = ["Drive", "InputError", "Run", "RunError", "Workload", "__version__", "check", "policy", "run"]
+__all__ = [
+    "Drive",
+    "Frame",
+    "InputError",
+    "Interrupted",
+    "Run",
+    "RunError",
+    "Workload",
+    "__version__",
+    "check",
+    "policy",
+    "run",
+]
 
 LATER = {
     "Drive": "wordline.drive",
+    "Frame": "wordline.frames",
     "InputError": "wordline._core",
+    "Interrupted": "wordline.interrupts",
     "Run": "wordline.runs",
     "RunError": "wordline._core",
     "Workload": "wordline.workload",
@@ -50,3 +66,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name in LATER:
         return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module 'wordline' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """What there is, for ``dir`` and the completion of names: also what is not loaded yet."""
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted(own.union(__all__))

@@ -40,8 +40,10 @@ def check(
     """
     from wordline import _core
     from wordline.policy import given
+    from wordline.spoken import speaking
 
-    return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies), seed_of(seed)))
+    with speaking():
+        return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies), seed_of(seed)))
 
 
 def run(
@@ -83,18 +85,20 @@ def run(
     :param repeat: run under so many seeds, ``seed`` and those that follow; the result is then that of the first, with
         mean and 95 % confidence interval of each figure under ``repeats``. Timeline and tables are of the first.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
-    :return: the result, as ``wordline run --json`` writes it. After an interrupt (Ctrl-C, or a notebook's stop button)
-        its ``partial`` is true and it holds what was done until then.
+    :return: the result, as ``wordline run --json`` writes it.
     :raises wordline.InputError: if drive, load or snapshot are wrong.
     :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written. What a
         policy in Python raises comes back as it was raised.
+    :raises wordline.Interrupted: after Ctrl-C, or a notebook's stop button; a ``KeyboardInterrupt`` whose ``result``
+        holds what was done until then, with ``partial`` true.
     """
-    from wordline import _core, repeats
+    from wordline import _core, interrupts, repeats
     from wordline import tables as tables_of
     from wordline.drive import Drive
     from wordline.policy import given
     from wordline.progress import shown
     from wordline.runs import Run
+    from wordline.spoken import speaking
     from wordline.timeline import span, whole
     from wordline.workload import Workload
 
@@ -137,7 +141,7 @@ def run(
             policies=taken_in,
         )
 
-    with shown(progress) as told:
+    with speaking(), shown(progress) as told:
         if repeat is None:
             result = json.loads(one(first_seed, True, told))
         else:
@@ -145,7 +149,7 @@ def run(
             state_bytes = None if taken_in else json.loads(_core.check(name, texts))["derived"]["state_bytes"]
             together = repeats.at_once(n, state_bytes)
             result = repeats.run(one, _core.SEED if first_seed is None else first_seed, n, told, together)
-    return Run(tables_of.whole(whole(path, result)))
+    return interrupts.whole(Run(tables_of.whole(whole(path, result))))
 
 
 def set_texts(sets: Sets) -> list[str]:

@@ -233,7 +233,17 @@ def finish(
         "fio-json": lambda: jsontext.dumps(fio) + "\n",
         "report": report_text,
     }
-    failures = [] if timeline is None else finish_timeline(result.pop("timeline"), timeline)
+    # A drive that was not even aged has no result that would be worth an older one.
+    unmeasured = result["partial"] and (result["precondition"] or {}).get("interrupted", False)
+    told = result.pop("timeline", None)
+    if unmeasured:
+        every = [*outputs.values(), *([] if timeline is None else [timeline])]
+        old = [output.name for output in every if output.replaces]
+        outputs = {kind: output for kind, output in outputs.items() if not output.replaces}
+        timeline = None if timeline is None or timeline.replaces else timeline
+        if old:
+            tell(f"{', '.join(old)}: left as {'it was' if len(old) == 1 else 'they were'}, since nothing was measured")
+    failures = [] if timeline is None else finish_timeline(told, timeline)
     # Where the tables went is no part of the result: the same run gives the same one.
     failures += [Trouble(problem, FAILED) for problem in result.pop("tables", {}).get("errors", [])]
     for kind, output in outputs.items():
@@ -463,9 +473,18 @@ wordline.add_command(trace)
 wordline.add_command(pts)
 
 
+def carry_out(arguments: list[str]) -> None:
+    """Does what was typed. Click's own ``main`` has another status for output that nobody reads."""
+    try:
+        with wordline.make_context("wordline", arguments) as context:
+            wordline.invoke(context)
+    except click.exceptions.Exit as left:
+        sys.exit(left.exit_code)
+
+
 def main() -> NoReturn:
     """The program: runs the command line and ends the process with its exit status."""
     signals = Signals()
     standard_streams()
-    status = status_of(lambda: wordline.main(args=typed(sys.argv[1:]), prog_name="wordline", standalone_mode=False))
+    status = status_of(lambda: carry_out(typed(sys.argv[1:])))
     sys.exit(signals.status(status))

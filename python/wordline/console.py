@@ -39,6 +39,10 @@ def _kind() -> type[Console]:
             for segment in super().render(*args, **named):
                 yield segment if segment.control else segment._replace(text=units.visible(segment.text))
 
+        def on_broken_pipe(self) -> None:
+            # What it does else is to end the program with a status of its own.
+            raise
+
     return Harmless
 
 

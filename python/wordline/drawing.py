@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wordline.files import aside
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -147,7 +149,8 @@ class Drawing:
         with colours(LIGHT), matplotlib.rc_context({**STYLE, "svg.hashsalt": self.key}):
             figure = Figure(figsize=(width, height * self.height), layout="constrained")
             self.plot(figure)
-            figure.savefig(path, format=form, dpi=DPI, facecolor=PAPER, metadata=NO_DATE[form])
+            with aside(path) as file:
+                figure.savefig(file, format=form, dpi=DPI, facecolor=PAPER, metadata=NO_DATE[form])
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from wordline import api, units
+from wordline.spoken import speaking
 
 if TYPE_CHECKING:
     from wordline._core import Drive as Engine
@@ -54,13 +56,33 @@ class Drive:
 
         path = None if snapshot is None else os.fspath(snapshot)
         texts, own_seed = api.set_texts(sets), api.seed_of(seed)
-        self._engine: Engine = _core.Drive(os.fspath(drive), texts, own_seed, path, policies=given(policies))
+        # A class alone is refused with a better message than that it cannot be walked.
+        self._policies: Iterable[type[Policy]] = policies if isinstance(policies, type) else tuple(policies)
+        with speaking():
+            self._engine: Engine = _core.Drive(os.fspath(drive), texts, own_seed, path, policies=given(self._policies))
 
     @classmethod
-    def _of(cls, engine: Engine) -> Drive:
+    def _of(cls, engine: Engine, policies: Iterable[type[Policy]]) -> Drive:
         drive = cls.__new__(cls)
-        drive._engine = engine
+        drive._engine, drive._policies = engine, policies
         return drive
+
+    def __copy__(self) -> Drive:
+        """A drive of its own in the same state, as :meth:`fork` makes it."""
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Drive:
+        """The same: nothing is shared with a copy that could change."""
+        return self.fork()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """For another process: configuration and state go along, and classes of policies by their names.
+
+        A policy in Python starts anew there, as from a snapshot.
+
+        :raises wordline.RunError: of a drive that is at work, or has come to its end.
+        """
+        return _unpacked, (*self._engine.pack(), self._policies)
 
     @cached_property
     def _described(self) -> dict[str, Any]:
@@ -137,11 +159,14 @@ class Drive:
         :param out: the directory for them.
         :param sample: of the requests, write such a share: ``"1/100"``.
         :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
-        :return: the result. After an interrupt its ``partial`` is true and it holds what was done until then; the drive
-            can be used on, unless a policy in Python was interrupted while it decided.
+        :return: the result.
         :raises wordline.InputError: if the load is wrong, or does not fit the drive.
         :raises wordline.RunError: if the run could not be carried through, or another thread uses the drive.
+        :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` holds what was done until
+            then, with ``partial`` true. The drive can be used on, unless a policy in Python was interrupted while
+            it decided.
         """
+        from wordline import interrupts
         from wordline import tables as tables_of
         from wordline.progress import shown
         from wordline.runs import Run
@@ -151,9 +176,9 @@ class Drive:
         wanted = tables_of.asked(tables, out, sample, interval)
         workload = Workload.given(load, load_sets)
         path = None if timeline is None else os.fspath(timeline)
-        with shown(progress) as told:
+        with speaking(), shown(progress) as told:
             document = self._engine.run(workload.engine, api.seed_of(seed), told, path, span(window), tables=wanted)
-        return Run(tables_of.whole(whole(path, json.loads(document))))
+        return interrupts.whole(Run(tables_of.whole(whole(path, json.loads(document)))))
 
     def precondition(
         self,
@@ -174,12 +199,21 @@ class Drive:
         :param steady_state: then go on until write amplification is steady.
         :param timed: let this take simulated time.
         :param seed: of the random addresses; the drive's if absent.
-        :return: what was done, as under ``precondition`` in results; ``interrupted`` if it was.
+        :return: what was done, as under ``precondition`` in results.
+        :raises wordline.InputError: if nothing is asked for.
+        :raises wordline.RunError: if the drive wears out over it, or another thread uses it.
+        :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` tells what was done. The
+            drive is then half aged and refuses to go on: make another. So it is if ``progress`` raises something.
         """
+        from wordline.interrupts import Interrupted
         from wordline.progress import shown
 
-        with shown(progress) as told:
-            return json.loads(self._engine.precondition(told, fill, overwrites, steady_state, timed, api.seed_of(seed)))
+        own_seed = api.seed_of(seed)
+        with speaking(), shown(progress) as told:
+            done = json.loads(self._engine.precondition(told, fill, overwrites, steady_state, timed, own_seed))
+        if done["interrupted"]:
+            raise Interrupted("the preconditioning was interrupted; the drive is half aged: make another", done)
+        return done
 
     def fork(self, sets: api.Sets = None, *, seed: int | None = None) -> Drive:
         """Another drive in the same state.
@@ -189,14 +223,25 @@ class Drive:
 
         :raises wordline.InputError: if the overrides are wrong, or make a drive of another shape.
         """
-        return Drive._of(self._engine.fork(api.set_texts(sets), api.seed_of(seed)))
+        with speaking():
+            return Drive._of(self._engine.fork(api.set_texts(sets), api.seed_of(seed)), self._policies)
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Writes a snapshot, from which ``Drive(…, snapshot=path)`` goes on; gives its size in bytes.
 
         :raises wordline.RunError: if it cannot be written.
         """
-        return self._engine.save(os.fspath(path))
+        from wordline import _core
+        from wordline.files import aside
+
+        name = os.fspath(path)
+        try:
+            with speaking(), aside(name) as file:
+                return self._engine.save(str(file), name)
+        except OSError as error:
+            reasons = {errno.ENOENT: "the directory does not exist; create it first"}
+            reason = reasons.get(error.errno or 0, (error.strerror or str(error)).lower())
+            raise _core.RunError(f"{name}: the snapshot cannot be written: {reason}") from None
 
     def __repr__(self) -> str:
         """The drive in a line."""
@@ -206,3 +251,11 @@ class Drive:
         from wordline import notebook
 
         return notebook.drive(self)
+
+
+def _unpacked(about: str, state: bytes, policies: Iterable[type[Policy]]) -> Drive:
+    """The drive that another process packed."""
+    from wordline import _core
+    from wordline.policy import given
+
+    return Drive._of(_core.Drive.unpack(about, state, given(policies)), policies)

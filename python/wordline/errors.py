@@ -12,8 +12,9 @@ import click
 
 from wordline import units
 
-DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
-"""Exit statuses: done; the run failed; wrong use or input; interrupted from the keyboard."""
+DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
+"""Exit statuses: done; the run failed; wrong use or input; interrupted from the keyboard; nobody reads the output any
+more, as of a program that SIGPIPE ends."""
 
 
 class Trouble(click.ClickException):
@@ -84,9 +85,9 @@ def status_of(action: Callable[[], object]) -> int:
         tell("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, and there is nobody to tell.
+        # The reader has gone, as 'head' does when it has enough, and there is nobody to tell.
         _forget_output()
-        return FAILED
+        return UNREAD
     except OSError as error:
         if error.filename is None:
             _forget_output()

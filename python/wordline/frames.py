@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
 
 Column = tuple[str, str, Sequence[Any]]
 """Name, type (``float``, ``int``, ``bool`` or ``text``) and values."""
+
+
+ENDS = 5
+"""Rows at either end of a table that it shows of itself."""
+
+MOST_WIDE = 24
+"""Characters of a cell that it shows."""
 
 
 class Frame:
@@ -65,8 +73,41 @@ class Frame:
         return needed("polars").DataFrame(self)
 
     def __repr__(self) -> str:
-        """The table in a line."""
-        return f"<Frame of {len(self)} rows: {', '.join(self.columns)}>"
+        """Its size, its columns, and its first and last rows."""
+        rows = self._sample()
+        cells = [["", *self.columns], *([name, *row] for name, row in rows)]
+        widths = [min(MOST_WIDE, max(len(row[n]) for row in cells)) for n in range(len(cells[0]))]
+        lines = ("  ".join(_fitted(text, width) for text, width in zip(row, widths, strict=True)) for row in cells)
+        return "\n".join([self._title(), *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in ["", *self.columns])
+        body = "".join(
+            f"<tr><th>{name}</th>{''.join(f'<td>{escape(_cut(text, MOST_WIDE))}</td>' for text in row)}</tr>"
+            for name, row in self._sample()
+        )
+        return f"<p>{self._title()}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _title(self) -> str:
+        return f"Frame: {len(self)} rows, {len(self.columns)} columns"
+
+    def _sample(self) -> list[tuple[str, list[str]]]:
+        """The rows that are shown, each with its number; a row of dots stands for those between."""
+        count = len(self)
+        shown = list(range(count)) if count <= 2 * ENDS else [*range(ENDS), *range(count - ENDS, count)]
+        rows = list(zip(map(str, shown), self._engine.cells(shown), strict=True))
+        if count > 2 * ENDS:
+            rows.insert(ENDS, ("…", ["…"] * len(self.columns)))
+        return rows
+
+
+def _cut(text: str, width: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _fitted(text: str, width: int) -> str:
+    return f"{_cut(text, width):>{width}}"
 
 
 def needed(package: str) -> Any:  # noqa: ANN401

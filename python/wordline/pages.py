@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from wordline.files import write_text
 from wordline.reference import cell
 from wordline.reference import page as reference
 
@@ -85,7 +86,7 @@ def main(arguments: list[str]) -> int:
             print(f"{folder / name} is out of date: 'make docs' makes it anew", file=sys.stderr)
         return 1 if old else 0
     for name, text in old.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text(folder / name, text)
     return 0
 
 

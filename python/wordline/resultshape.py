@@ -13,6 +13,9 @@ from typing import Any
 SHOWN = 4
 """Missing keys that a message names."""
 
+LARGEST = 1e30
+"""No number of a result is as large."""
+
 WORDS = {"number": "a number", "text": "a text", "boolean": "true or false", "object": "an object"}
 
 
@@ -127,7 +130,8 @@ def _fits(value: object, holds: dict[str, Any]) -> bool:
         return bool(holds["null"])
     match holds["of"]:
         case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
+            # No count, time or rate comes near the limit; what does cannot be drawn or summed.
+            return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
         case "text":
             return isinstance(value, str)
         case "boolean":

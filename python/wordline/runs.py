@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,16 +29,22 @@ class Run(dict[str, Any]):
         return cls(results.read(os.fspath(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the result to a file, as ``wordline run --json`` does."""
-        from wordline import jsontext
+        """Writes the result to a file, as ``wordline run --json`` does. One of that name is replaced once it is whole.
 
-        Path(path).write_text(jsontext.dumps(self) + "\n", encoding="utf-8")
+        :raises OSError: if it cannot be written; what was there before is as it was.
+        """
+        from wordline import files, jsontext
+
+        files.write_text(path, jsontext.dumps(self) + "\n")
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report of the run: one HTML file, for a browser."""
-        from wordline import report
+        """Writes the report of the run: one HTML file, for a browser. One of that name is replaced once it is whole.
 
-        Path(path).write_text(report.html(self), encoding="utf-8")
+        :raises OSError: if it cannot be written; what was there before is as it was.
+        """
+        from wordline import files, report
+
+        files.write_text(path, report.html(self))
 
     @property
     def iops(self) -> float:

@@ -86,13 +86,16 @@ def report(result: str, name: str | None, folder: str | None, formats: tuple[str
     if name is None and folder is None:
         raise Trouble("nothing is asked for: give -o FILE for a page, --figures DIR for figures, or both")
     forms = asked(formats, folder)
+    from wordline.results import shown
+
     page, drawings = pages_of(result)
     with ExitStack() as open_files:
         out = None if name is None else open_files.enter_context(OutputFile(name, [result]))
-        if out is not None:
-            out.write(page())
-        if folder is not None:
-            save_figures(drawings(), folder, forms)
+        with shown([result]):
+            if out is not None:
+                out.write(page())
+            if folder is not None:
+                save_figures(drawings(), folder, forms)
 
 
 def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]:
@@ -127,7 +130,7 @@ def compare(
     """Compare RESULTS, files of 'wordline run --json', with the first of them."""
     from wordline import compare as comparison
     from wordline.console import console
-    from wordline.results import read
+    from wordline.results import read, shown
 
     if len(results) < 2:
         raise Trouble(f"there is nothing to compare {results[0]} with; give two results or more")
@@ -137,9 +140,10 @@ def compare(
     with ExitStack() as open_files:
         out = None if name is None else open_files.enter_context(OutputFile(name, results))
         runs = comparison.named([(file, read(file)) for file in results])
-        if out is not None:
-            out.write(comparison.html(runs))
-        if folder is not None:
-            save_figures(list(comparison.drawings(runs).values()), folder, forms)
-        if not quiet:
-            comparison.show(console(stderr=out is not None and out.standard), runs)
+        with shown(results):
+            if out is not None:
+                out.write(comparison.html(runs))
+            if folder is not None:
+                save_figures(list(comparison.drawings(runs).values()), folder, forms)
+            if not quiet:
+                comparison.show(console(stderr=out is not None and out.standard), runs)

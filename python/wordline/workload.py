@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wordline import api
+from wordline.spoken import speaking
 
 if TYPE_CHECKING:
     from wordline._core import Load
@@ -28,6 +30,7 @@ class Workload:
     def __init__(self, engine: Load) -> None:
         """Takes what the engine has read; use one of the methods that make a workload."""
         self.engine = engine
+        self._made_of: tuple[object, ...] | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], sets: api.Sets = None) -> Workload:
@@ -38,7 +41,8 @@ class Workload:
         """
         from wordline import _core
 
-        return cls(_core.Load.read(os.fspath(path), api.set_texts(sets)))
+        with speaking():
+            return cls(_core.Load.read(os.fspath(path), api.set_texts(sets)))
 
     @classmethod
     def trace(cls, path: str | os.PathLike[str], **options: Any) -> Workload:  # noqa: ANN401
@@ -62,10 +66,28 @@ class Workload:
         :param options: those of ``[trace]``: ``past_end``, ``pace``, ``speed``, ``limit`` …
         :raises wordline.InputError: if a column is missing or of the wrong kind. Rows are checked when they are read.
         """
-        from wordline import _core
         from wordline.frames import arrow_of
 
-        return cls(_core.Load.table(HERE, toml_text({"trace": {"file": name, **options}}), arrow_of(data)))
+        return cls._of_table(toml_text({"trace": {"file": name, **options}}), arrow_of(data))
+
+    @classmethod
+    def _of_table(cls, text: str, data: object) -> Workload:
+        from wordline import _core
+
+        with speaking():
+            made = cls(_core.Load.table(HERE, text, data))
+        made._made_of = (cls._of_table, (text, data))
+        return made
+
+    @classmethod
+    def _unpacked(cls, packed: str) -> Workload:
+        from wordline import _core
+
+        return cls(_core.Load.unpack(packed))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """For another process: what a workload file says goes along, and a table in memory. A trace is named."""
+        return self._made_of or (Workload._unpacked, (self.engine.pack(),))
 
     @classmethod
     def job(cls, **options: Any) -> Workload:  # noqa: ANN401
@@ -83,7 +105,8 @@ class Workload:
         """
         from wordline import _core
 
-        return cls(_core.Load.text(name, toml, api.set_texts(sets)))
+        with speaking():
+            return cls(_core.Load.text(name, toml, api.set_texts(sets)))
 
     @classmethod
     def given(cls, load: Workload | str | os.PathLike[str], sets: api.Sets = None) -> Workload:
@@ -108,7 +131,8 @@ class Workload:
 
         :raises wordline.InputError: if it has no trace, or the trace cannot be read.
         """
-        return json.loads(self.engine.info())
+        with speaking():
+            return json.loads(self.engine.info())
 
     def to_frame(self, limit: int | None = None) -> Frame:
         """The requests of its trace.
@@ -121,7 +145,8 @@ class Workload:
         """
         from wordline.frames import Frame
 
-        return Frame(self.engine.records(limit))
+        with speaking():
+            return Frame(self.engine.records(limit))
 
     def __add__(self, other: Workload) -> Workload:
         """Both side by side.
@@ -130,7 +155,11 @@ class Workload:
         """
         if not isinstance(other, Workload):
             return NotImplemented
-        return Workload(self.engine.beside(other.engine))
+        with speaking():
+            both = Workload(self.engine.beside(other.engine))
+        if self._made_of or other._made_of:
+            both._made_of = (operator.add, (self, other))
+        return both
 
     def __repr__(self) -> str:
         """The workload in a line."""

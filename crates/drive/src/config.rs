@@ -376,6 +376,19 @@ pub fn make(loaded: &Loaded<DriveConfig>, drive: &str, seed: u64) -> Result<Driv
     Drive::new(&loaded.value, seed).map_err(|error| at_origin(loaded, drive, error))
 }
 
+/// A drive from its resolved configuration, as a snapshot or another process has it.
+///
+/// # Errors
+/// When it is none, or names the key that cannot be used.
+pub fn resolved(name: &str, config: serde_json::Value, guests: &Guests) -> Result<(DriveConfig, Parts), LoadError> {
+    let wrong = |error: ConfigError| LoadError::Config { origin: name.to_owned(), error };
+    let mut config: DriveConfig = serde_json::from_value(config)
+        .map_err(|error| wrong(ConfigError::new("the configuration", "as saved", error.to_string())))?;
+    config.firmware.seat(guests);
+    let parts = config.parts().map_err(wrong)?;
+    Ok((config, parts))
+}
+
 /// Reads a drive from text, for programs that carry their drives with them.
 ///
 /// # Errors

@@ -5,6 +5,9 @@
 //! `settle` gathers what the firmware has done and carries a read's data back over the link; `finish` completes.
 
 mod measuring;
+mod saved;
+
+pub(crate) use saved::Unusable;
 
 use crate::activity::Activity;
 use crate::config::{DriveConfig, Parts};
@@ -131,6 +134,10 @@ fn never() -> Time {
     END_OF_TIME
 }
 
+fn nothing() -> Metrics {
+    Metrics::new(0)
+}
+
 /// A drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drive {
@@ -139,20 +146,28 @@ pub struct Drive {
     wires: [Wire; 2],
     dispatch: DispatchPolicy,
     kernel: Kernel,
+    #[serde(skip)]
     queue: EventQueue,
     now: Time,
+    // What is skipped here and below is of requests or measured, and means nothing to a drive at rest.
+    #[serde(skip)]
     slots: Vec<Slot>,
     free_slots: Vec<Vec<u32>>,
     /// In the drive, not yet taken up.
+    #[serde(skip)]
     queued: VecDeque<u32>,
+    #[serde(skip)]
     in_service: u32,
     /// Writes that wait for room in the write buffer.
+    #[serde(skip)]
     blocked: VecDeque<u32>,
     /// Flushes that wait for the write buffer.
+    #[serde(skip)]
     flushing: VecDeque<u32>,
     #[serde(skip)]
     completions: Vec<Completion>,
     /// What was measured since the last [`Drive::start_measuring`].
+    #[serde(skip, default = "nothing")]
     pub metrics: Metrics,
     /// How it stood then, and the rounds of writes since.
     rounds: Rounds,
@@ -169,10 +184,13 @@ pub struct Drive {
     ended: Option<Box<Reading>>,
     verify: bool,
     /// Busy times of channels and dies when measuring began.
+    #[serde(skip)]
     busy_before: (Vec<Time>, Vec<Time>),
     currents: EnergyConfig,
     /// Energy, and what wore, when measuring began.
+    #[serde(skip)]
     energy_before: Energy,
+    #[serde(skip)]
     wear_before: WearCounts,
 }
 
@@ -190,13 +208,14 @@ impl Drive {
             .set_reliability(&reliability, seed)
             .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
         let slots = queues * depth;
-        let kernel = Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow).map_err(|error| {
-            // The firmware finds bad blocks; what was asked of the flash, it does not know.
-            match error.key.as_str() {
-                FACTORY_BAD => ConfigError { value: reliability.factory_bad_percent.to_string(), ..error },
-                _ => error,
-            }
-        })?;
+        let kernel =
+            Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow).map_err(|error| {
+                // The firmware finds bad blocks; what was asked of the flash, it does not know.
+                match error.key.as_str() {
+                    FACTORY_BAD => ConfigError { value: reliability.factory_bad_percent.to_string(), ..error },
+                    _ => error,
+                }
+            })?;
         let rounds = Rounds::new(&plan, kernel.blocks());
         Ok(Self {
             plan,

@@ -6,7 +6,7 @@
 use crate::config::PreconditionConfig;
 use crate::drive::Drive;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wordline_base::{Op, Request, Stream};
 use wordline_firmware::Fault;
 
@@ -24,7 +24,7 @@ const AHEAD: usize = 8;
 const REPORT: u64 = 1 << 18;
 
 /// What was done.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preconditioned {
     /// Whether it took simulated time.
     pub timed: bool,

@@ -3,18 +3,25 @@
 //! A file is `WORDLINE` and a format number, then a zstd stream of a JSON header (version, configuration, seed, how it was made)
 //! and the state, with zstd's checksum over all of it. A run with the same configuration goes on exactly where the snapshot was taken; a run with other policies
 //! takes over data, maps and wear. So does one with a policy from outside the program.
+//!
+//! A snapshot is of a drive at rest. It is input like any other: nothing in it is relied on before it is checked, and what follows
+//! from the configuration is made anew.
 
 use crate::config::DriveConfig;
-use crate::drive::Drive;
+use crate::drive::{Drive, Unusable};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use wordline_firmware::ConfigError;
 
 const MAGIC: &[u8; 8] = b"WORDLINE";
 /// Goes up whenever the layout of the state changes.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
+/// Longest header, in bytes: a configuration with room to spare.
+const MOST_HEADER: u64 = 1 << 24;
+/// Bytes that a state takes beside what grows with the drive.
+const STATE_AROUND: u64 = 1 << 24;
 
 /// What a snapshot says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,27 +65,31 @@ pub enum SnapshotError {
     },
 }
 
-/// Writes a drive at rest to a file, by way of a temporary one, so that a broken run leaves no half snapshot.
+/// Writes a drive at rest to a file; gives its size. Who wants to keep a file of that name until the new one is whole gives another
+/// name, and renames.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When the file cannot be written; it is then gone.
 pub fn save(path: &Path, header: &Header, drive: &Drive) -> Result<u64, SnapshotError> {
     let name = path.display().to_string();
     let failed = |error| SnapshotError::Io { path: name.clone(), error };
     if path.exists() && !path.is_file() {
-        // A rename would replace a device or pipe by a file.
         return Err(failed(std::io::Error::other("not a regular file; name a file for the snapshot")));
     }
-    let temporary = path.with_extension("part");
-    let written = File::create(&temporary)
-        .and_then(|file| write(file, header, drive)?.sync_all())
-        .and_then(|()| std::fs::rename(&temporary, path));
-    if let Err(error) = written {
-        // The error that stopped the writing is the one to tell; the temporary file may not even exist.
-        let _ = std::fs::remove_file(&temporary);
+    if let Err(error) = File::create(path).and_then(|file| write(file, header, drive)?.sync_all()) {
+        // The error that stopped the writing is the one to tell; the file may not even exist.
+        let _ = std::fs::remove_file(path);
         return Err(failed(error));
     }
     std::fs::metadata(path).map(|meta| meta.len()).map_err(failed)
+}
+
+/// A drive at rest as the bytes of a snapshot.
+///
+/// # Errors
+/// When memory does not suffice.
+pub fn to_bytes(header: &Header, drive: &Drive) -> std::io::Result<Vec<u8>> {
+    write(Vec::new(), header, drive)
 }
 
 fn write<W: Write>(file: W, header: &Header, drive: &Drive) -> std::io::Result<W> {
@@ -120,14 +131,42 @@ impl<W: Write> Write for Keeping<W> {
     }
 }
 
+/// Takes the bytes that are left, and no others.
+struct Compared<'a> {
+    left: &'a [u8],
+}
+
+impl Write for Compared<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.left = self.left.strip_prefix(bytes).ok_or(std::io::ErrorKind::InvalidData)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Reads a snapshot for a drive of `config`.
 ///
 /// # Errors
 /// When the file cannot be read, is damaged, or holds a drive of another shape.
 pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
     let name = path.display().to_string();
-    let damaged = |problem: String| SnapshotError::Damaged { path: name.clone(), problem };
-    let mut file = BufReader::new(File::open(path).map_err(|error| SnapshotError::Io { path: name.clone(), error })?);
+    let file = File::open(path).map_err(|error| SnapshotError::Io { path: name.clone(), error })?;
+    read(&name, BufReader::new(file), config, seed)
+}
+
+/// Reads a snapshot from its bytes, as [`load`] does; `name` stands for them in messages.
+///
+/// # Errors
+/// As [`load`].
+pub fn from_bytes(name: &str, bytes: &[u8], config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
+    read(name, bytes, config, seed)
+}
+
+fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
+    let damaged = |problem: String| SnapshotError::Damaged { path: name.to_owned(), problem };
     let mut head = [0; 12];
     file.read_exact(&mut head).map_err(|_| damaged("too short for a snapshot".into()))?;
     if &head[..8] != MAGIC {
@@ -138,15 +177,31 @@ pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Dri
         return Err(damaged(format!("snapshot format {format}, but this version reads format {FORMAT}; make it anew")));
     }
     let broken = |error: std::io::Error| damaged(format!("damaged or cut short ({error}); make it anew"));
+    let misfit = |error| SnapshotError::Misfit { path: name.to_owned(), error };
+    let mut stream = zstd::Decoder::with_buffer(file).map_err(broken)?;
+    let mut length = [0; 8];
+    stream.read_exact(&mut length).map_err(broken)?;
+    let length = u64::from_le_bytes(length);
+    if length > MOST_HEADER {
+        return Err(damaged("damaged: its header has no end; make it anew".into()));
+    }
     let mut bytes = Vec::new();
-    zstd::Decoder::with_buffer(file).and_then(|mut stream| stream.read_to_end(&mut bytes)).map_err(broken)?;
-    let cut = || damaged("damaged or cut short; make it anew".into());
-    let length = bytes.get(..8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes).ok_or_else(cut)? as usize;
-    let body = length.checked_add(8).filter(|&end| end <= bytes.len()).ok_or_else(cut)?;
-    let header: Header = serde_json::from_slice(&bytes[8..body]).map_err(|e| damaged(e.to_string()))?;
-    let saved: Drive =
-        postcard::from_bytes(&bytes[body..]).map_err(|e| damaged(format!("damaged: {e}; make it anew")))?;
-    drop(bytes);
+    stream.by_ref().take(length).read_to_end(&mut bytes).map_err(broken)?;
+    let header: Header =
+        serde_json::from_slice(&bytes).map_err(|e| damaged(format!("damaged: its header: {e}; make it anew")))?;
+    // No more is read than the state of this drive can be, whatever the file makes of itself.
+    let most = 2 * config.parts().map_err(misfit)?.derived().state_bytes + STATE_AROUND;
+    bytes.clear();
+    stream.take(most + 1).read_to_end(&mut bytes).map_err(broken)?;
+    if bytes.len() as u64 > most {
+        let problem = "holds more than a drive of this size: give the drive the geometry that it was made with";
+        return Err(damaged(problem.into()));
+    }
+    let (saved, rest): (Drive, &[u8]) =
+        postcard::take_from_bytes(&bytes).map_err(|e| damaged(format!("damaged: {e}; make it anew")))?;
+    if !rest.is_empty() {
+        return Err(damaged(format!("damaged: {} bytes too many; make it anew", rest.len())));
+    }
     let mut resolved = serde_json::to_value(config).map_err(|e| damaged(e.to_string()))?;
     // What was done before is part of the saved state, not of the drive.
     let mut was = header.config.clone();
@@ -156,12 +211,21 @@ pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Dri
         }
     }
     // A policy from outside the program is saved by its name: it starts anew.
-    if resolved == was && header.seed == seed && !config.firmware.has_guests() {
-        return Ok((header, saved));
-    }
-    let misfit = |error| SnapshotError::Misfit { path: name.clone(), error };
+    let unusable = |problem| match problem {
+        Unusable::Misfit(error) => misfit(error),
+        Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; make it anew")),
+    };
     let mut drive = Drive::new(config, seed).map_err(misfit)?;
-    drive.adopt(&saved).map_err(misfit)?;
+    if resolved != was || header.seed != seed || config.firmware.has_guests() {
+        drive.adopt_saved(&saved).map_err(unusable)?;
+        return Ok((header, drive));
+    }
+    drive.restore(saved).map_err(unusable)?;
+    // What is not taken over follows from the configuration: written again, the drive is what was read.
+    let mut same = Compared { left: &bytes };
+    if postcard::to_io(&drive, &mut same).is_err() || !same.left.is_empty() {
+        return Err(damaged("its state is not that of its configuration; make it anew".into()));
+    }
     Ok((header, drive))
 }
 

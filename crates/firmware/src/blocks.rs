@@ -4,6 +4,8 @@
 //! plane): a plain list to draw from, and, if the victim policy asks for it, a ranking: one linked list for each number of
 //! valid units, in the order in which the blocks came to that number.
 
+mod saved;
+
 use crate::policy::free_block::FreeBlockPolicy;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -556,6 +558,16 @@ impl VictimView<'_> {
     #[must_use]
     pub fn is_closed(&self, block: u32) -> bool {
         self.blocks.get(block).status == Status::Closed
+    }
+
+    /// Blocks of the drive, in all domains.
+    pub(crate) fn blocks(&self) -> u32 {
+        self.blocks.records.len() as u32
+    }
+
+    /// Whether a block lies in another domain than the one looked at.
+    pub(crate) fn is_elsewhere(&self, block: u32) -> bool {
+        self.blocks.domain_of(block) != self.domain
     }
 
     /// Whether collecting a block gains at least a page.

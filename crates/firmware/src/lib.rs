@@ -17,7 +17,8 @@ mod space;
 
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
 pub use kernel::{
-    divide, Account, Counters, Fault, HostDone, Kernel, Noted, Noting, Passage, Service, Way, DRAINS, FACTORY_BAD, HOLDERS,
+    divide, Account, Counters, Fault, HostDone, Kernel, Noted, Noting, Passage, Service, Way, DRAINS, FACTORY_BAD,
+    HOLDERS,
 };
 
 /// Most mapping units that one page can hold.

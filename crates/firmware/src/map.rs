@@ -95,6 +95,27 @@ impl Map {
         None
     }
 
+    /// Whether a map that was saved has the size of one like this, and names no unit that does not exist.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check_saved(&self, like: &Self) -> Result<(), String> {
+        let sizes = |map: &Self| (map.forward.len(), map.reverse.len(), map.valid.len());
+        if sizes(self) != sizes(like) {
+            return Err("the map has another size".into());
+        }
+        let units = self.forward.len() as u32;
+        if let Some(place) = self.reverse.iter().position(|&unit| unit >= units) {
+            return Err(format!("place {place} holds unit {}, which does not exist", self.reverse[place]));
+        }
+        // Behind the last place there is nothing.
+        let last = self.reverse.len() % 64;
+        if last > 0 && self.valid.last().is_some_and(|word| word >> last != 0) {
+            return Err("places are valid that do not exist".into());
+        }
+        Ok(())
+    }
+
     /// Logical units of the drive.
     pub fn logical_units(&self) -> u32 {
         self.forward.len() as u32

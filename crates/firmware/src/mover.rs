@@ -34,7 +34,7 @@ pub struct Job {
 }
 
 /// The jobs that run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jobs {
     jobs: Vec<Job>,
     free: u32,

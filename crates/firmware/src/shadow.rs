@@ -38,6 +38,19 @@ impl Shadow {
         Self { contents: vec![(0, 0); raw_units as usize], expected: vec![0; logical_units as usize], versions: 0 }
     }
 
+    /// Whether a shadow that was saved has the size of one like this, and versions can still be counted.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check_saved(&self, like: &Self) -> Result<(), String> {
+        let sizes = |shadow: &Self| (shadow.contents.len(), shadow.expected.len());
+        let newest = self.expected.iter().copied().max().unwrap_or(0);
+        if sizes(self) != sizes(like) || newest > self.versions || self.versions > u32::MAX / 2 {
+            return Err("the shadow disk is of another drive".into());
+        }
+        Ok(())
+    }
+
     /// A new version.
     pub fn version(&mut self) -> u32 {
         self.versions += 1;

@@ -5,6 +5,8 @@
 //! page. What is promised is counted in units that have no new place yet: they fill pages together, whichever block they come from,
 //! and each job may have to leave one page partly empty.
 
+mod saved;
+
 use crate::blocks::Blocks;
 use crate::Plan;
 use serde::{Deserialize, Serialize};

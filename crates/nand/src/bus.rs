@@ -90,14 +90,16 @@ pub struct SharedBus {
     pub busy: Time,
     /// In which order it serves.
     pub turns: Turns,
-    /// Data that wait, in their order.
+    /// Data that wait, in their order. None at rest.
+    #[serde(skip)]
     waiting: VecDeque<Place>,
     /// The last data that did not wait: a command of the same instant still passes them.
+    #[serde(skip)]
     latest: Option<Place>,
 }
 
 /// The place of data on a bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     start: Time,
     lane: u32,

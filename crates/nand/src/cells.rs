@@ -221,6 +221,28 @@ impl Cells {
         self.rules = rules;
     }
 
+    /// Takes over what other cells of the same geometry hold; what these take stays as it is.
+    pub fn adopt(&mut self, other: &Self) {
+        self.blocks.clone_from(&other.blocks);
+    }
+
+    /// Whether cells that were saved could be these: `like` has their geometry.
+    ///
+    /// # Errors
+    /// Says what is wrong with them.
+    pub fn check_saved(&self, like: &Self) -> Result<(), String> {
+        if self.geometry != like.geometry || self.blocks.len() != like.blocks.len() {
+            return Err("the cells have another geometry".into());
+        }
+        let sound = |block: &BlockRecord| {
+            block.next_page <= self.geometry.pages && (block.programs == 0) == (block.next_page == 0)
+        };
+        match self.blocks.iter().position(|block| !sound(block)) {
+            Some(at) => Err(format!("the cells of block {at} of a package are {:?}", self.blocks[at])),
+            None => Ok(()),
+        }
+    }
+
     /// Marks a block bad: from now on every use of it is refused.
     ///
     /// # Panics

@@ -72,14 +72,19 @@ struct Slot {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Die {
+    // What is skipped is of the last command, and means nothing to a die at rest.
+    #[serde(skip)]
     main: Slot,
     /// Apart, so that the lines of memory which every command touches are few.
+    #[serde(skip)]
     aside: Box<Slot>,
     /// What is left of the main command while it is suspended.
     suspended: Option<Time>,
     /// Planes whose program or erase failed, of the last command.
+    #[serde(skip)]
     pub(crate) failed: u8,
     /// Read retries that the last command takes.
+    #[serde(skip)]
     pub(crate) retries: u8,
     /// Where its time went.
     pub(crate) times: DieTimes,

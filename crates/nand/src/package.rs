@@ -129,7 +129,34 @@ impl Package {
 
     /// Takes over what the cells of another package of the same geometry hold.
     pub fn adopt_cells(&mut self, other: &Package) {
-        self.cells.clone_from(&other.cells);
+        self.cells.adopt(&other.cells);
+    }
+
+    /// Whether the cells of a package that was saved could be those of one like this.
+    ///
+    /// # Errors
+    /// Says what is wrong with them.
+    pub fn check_saved(&self, like: &Package) -> Result<(), String> {
+        self.cells.check_saved(&like.cells)
+    }
+
+    /// Goes on where a package of the same configuration was saved, at `now` and at rest.
+    ///
+    /// # Errors
+    /// Says what cannot have been.
+    pub fn restore(&mut self, saved: Package, now: Time) -> Result<(), String> {
+        if saved.dies.len() != self.dies.len() {
+            return Err("a package has another number of dies".into());
+        }
+        for (die, was) in self.dies.iter_mut().zip(&saved.dies) {
+            was.times.check_saved(now)?;
+            die.times = was.times;
+        }
+        if let (Some(wear), Some(was)) = (&mut self.wear, saved.wear) {
+            wear.restore(*was, now)?;
+        }
+        self.cells.adopt(&saved.cells);
+        Ok(())
     }
 
     /// Where the time of a die went.

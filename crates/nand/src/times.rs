@@ -42,6 +42,20 @@ impl Default for DieTimes {
 }
 
 impl DieTimes {
+    /// Whether a die at rest can have worked so: it does one thing at a time in its cells, and one on the bus.
+    ///
+    /// # Errors
+    /// Says that it cannot.
+    pub fn check_saved(&self, now: Time) -> Result<(), String> {
+        let sum = |times: &mut dyn Iterator<Item = Time>| times.map(u128::from).sum::<u128>();
+        let cells = sum(&mut self.cells.iter().flatten().copied().chain([self.dummy, self.register]));
+        let bus = sum(&mut self.bus.iter().map(|segment| segment.time));
+        if cells.max(bus).max(self.contention.into()) > now.into() {
+            return Err(format!("a die has worked longer than the {now} ps that the drive has lived"));
+        }
+        Ok(())
+    }
+
     /// TON, TIN and BER.
     #[must_use]
     pub fn stages(&self) -> [Time; 3] {

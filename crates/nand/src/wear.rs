@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use wordline_base::{Stream, Time};
 
 const PS_PER_HOUR: f64 = 3_600.0 * 1e12;
+/// No count of a drive that was saved is larger, so that it can be added to.
+const MOST_COUNTED: u64 = 1 << 60;
 
 /// What reads, programs and erases of a package came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +46,8 @@ pub struct Wear {
     geometry: PackageGeometry,
     /// Class of each page of a block.
     classes: Vec<u8>,
+    /// Bounds worked out before; a drive from a snapshot works them out again.
+    #[serde(skip)]
     outlooks: Vec<Outlook>,
     /// When each block got its first page; data from before the run have the retention of the configuration besides.
     written: Vec<Option<Time>>,
@@ -90,6 +94,22 @@ impl Wear {
             written: vec![None; blocks],
             counts: WearCounts::default(),
         }))
+    }
+
+    /// Goes on where the wear of the same package was saved, at `now`.
+    ///
+    /// # Errors
+    /// Says what cannot have been.
+    pub(crate) fn restore(&mut self, saved: Self, now: Time) -> Result<(), String> {
+        if saved.written.len() != self.written.len() || saved.written.iter().flatten().any(|&time| time > now) {
+            return Err("the times at which blocks were written cannot be".into());
+        }
+        let WearCounts { retries, uncorrectable, program_fails, erase_fails } = saved.counts;
+        if [retries, uncorrectable, program_fails, erase_fails].into_iter().any(|count| count > MOST_COUNTED) {
+            return Err("more has failed than any drive can do".into());
+        }
+        (self.stream, self.written, self.counts) = (saved.stream, saved.written, saved.counts);
+        Ok(())
     }
 
     /// Whether programs and erases may fail.

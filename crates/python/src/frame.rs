@@ -1,10 +1,11 @@
 //! Tables for Python, by the Arrow C interface: pandas, Polars and all others take their columns as they are.
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray, StructArray,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray, StructArray,
 };
-use arrow_schema::{Field, FieldRef, Schema};
-use pyo3::exceptions::PyValueError;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{ArrowError, Field, FieldRef, Schema};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule, ArrayIterator};
@@ -55,7 +56,21 @@ impl Frame {
     }
 
     fn __len__(&self) -> usize {
-        arrow_array::Array::len(&self.table)
+        self.table.len()
+    }
+
+    /// The cells of some rows, as texts.
+    fn cells(&self, rows: Vec<usize>) -> PyResult<Vec<Vec<String>>> {
+        let wrong = |error: ArrowError| PyValueError::new_err(error.to_string());
+        let options = FormatOptions::new().with_null("");
+        let columns = self.table.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
+        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        let all = self.table.len();
+        if let Some(row) = rows.iter().find(|&&row| row >= all) {
+            return Err(PyIndexError::new_err(format!("row {row} of {all}")));
+        }
+        let cell = |formatter: &ArrayFormatter<'_>, row| formatter.value(row).try_to_string().map_err(wrong);
+        rows.into_iter().map(|row| columns.iter().map(|column| cell(column, row)).collect()).collect()
     }
 
     /// The names of the columns.

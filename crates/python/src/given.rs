@@ -68,6 +68,17 @@ impl Load {
         Ok(Self::new(spec))
     }
 
+    /// The load for another process, but for a table in memory.
+    fn pack(&self) -> PyResult<String> {
+        self.spec.packed().map_err(|error| Failure::Run(error.to_string()).into())
+    }
+
+    /// The load that another process packed.
+    #[staticmethod]
+    fn unpack(text: &str) -> PyResult<Self> {
+        Ok(Self::new(Spec::unpacked(text)?))
+    }
+
     /// Up to `limit` requests of its trace.
     #[pyo3(signature = (limit=None))]
     fn records(&self, py: Python<'_>, limit: Option<u64>) -> PyResult<Frame> {

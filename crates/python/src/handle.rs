@@ -9,17 +9,19 @@ use crate::work::{self, Failure};
 use crate::Policies;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{json, Value};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use wordline_drive::config::Parts;
+use wordline_drive::config::{self, Parts};
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
 use wordline_drive::run::{Progress, RunError};
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::streams::Streams;
 use wordline_drive::{Drive, DriveConfig};
-use wordline_settings::Loaded;
+use wordline_settings::{Loaded, Origin};
 
 /// What changes while a drive lives.
 #[derive(Clone)]
@@ -220,9 +222,14 @@ impl Handle {
                 return Err(error.into());
             }
         };
-        state.preconditioned = Some(done.clone());
         if done.interrupted {
-            state.rest();
+            // It is neither new nor aged, and nothing that follows could tell it from a whole one.
+            let (filled, random) = (done.filled_units, done.random_units);
+            state.ended = Some(format!(
+                "its preconditioning was interrupted after {filled} units in order and {random} at random; make it anew"
+            ));
+        } else {
+            state.preconditioned = Some(done.clone());
         }
         match reporter.error {
             Some(error) => Err(Failure::Python(error)),
@@ -264,16 +271,44 @@ impl Handle {
         Self { name, sets, loaded, parts, seed, snapshot, guests, state: Mutex::new(state) }
     }
 
-    fn write_snapshot(&self, path: &Path) -> Result<u64, Failure> {
-        let state = self.working()?;
+    fn header(&self, state: &State) -> Result<Header, Failure> {
         let json = |value: serde_json::Result<Value>| value.map_err(|error| Failure::Run(error.to_string()));
-        let header = Header {
+        Ok(Header {
             version: env!("CARGO_PKG_VERSION").into(),
             config: json(serde_json::to_value(&self.loaded.value))?,
             seed: self.seed,
             precondition: json(serde_json::to_value(&state.preconditioned))?,
-        };
-        snapshot::save(path, &header, &state.drive).map_err(|error| work::unwritten(path, error))
+        })
+    }
+
+    fn write_snapshot(&self, path: &Path, shown: &Path) -> Result<u64, Failure> {
+        let state = self.working()?;
+        let header = self.header(&state)?;
+        snapshot::save(path, &header, &state.drive).map_err(|error| work::unwritten(shown, error))
+    }
+
+    /// The drive for another process: how it came about, and its state as the bytes of a snapshot.
+    fn packed(&self) -> Result<(Value, Vec<u8>), Failure> {
+        let state = self.working()?;
+        let bytes = snapshot::to_bytes(&self.header(&state)?, &state.drive)
+            .map_err(|error| Failure::Run(format!("the drive {} cannot be packed: {error}", self.name)))?;
+        let Loaded { value, resolved, origins } = &*self.loaded;
+        let named = json!([self.name, self.sets, self.seed, state.preconditioned, state.runs]);
+        Ok((json!([named, [json!(value), resolved, json!(origins)], self.snapshot]), bytes))
+    }
+
+    fn unpacked(about: &str, bytes: &[u8], guests: Arc<Guests>) -> Result<Self, Failure> {
+        let (named, (config, resolved, origins), snapshot): Packed =
+            serde_json::from_str(about).map_err(Failure::input)?;
+        let (name, sets, seed, preconditioned, runs) = named;
+        let (value, parts) = config::resolved(&name, config, &guests.makers).map_err(Failure::input)?;
+        work::fits_memory(&parts)?;
+        let (_, drive) =
+            snapshot::from_bytes(&format!("the drive {name}"), bytes, &value, seed).map_err(Failure::input)?;
+        sound(&drive)?;
+        let state = Mutex::new(State { drive, preconditioned, runs, ended: None });
+        let (loaded, parts) = (Arc::new(Loaded { value, resolved, origins }), Arc::new(parts));
+        Ok(Self { name, sets, loaded, parts, seed, snapshot, guests, state })
     }
 
     fn told(&self) -> Result<Value, Failure> {
@@ -291,6 +326,10 @@ impl Handle {
         }))
     }
 }
+
+/// What a drive is packed as, beside its state: name and overrides, seed, what became of it; its configuration; where it came from.
+type Packed = (Named, (Value, Value, BTreeMap<String, Origin>), Option<PathBuf>);
+type Named = (String, Vec<String>, u64, Option<Preconditioned>, u64);
 
 /// What preconditioning is asked for beyond what the configuration says.
 struct Asked {
@@ -387,7 +426,23 @@ impl Handle {
     }
 
     /// Writes a snapshot; its size in bytes.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
-        Ok(py.detach(|| self.write_snapshot(&path))?)
+    fn save(&self, py: Python<'_>, path: PathBuf, shown: PathBuf) -> PyResult<u64> {
+        Ok(py.detach(|| self.write_snapshot(&path, &shown))?)
+    }
+
+    /// The drive for another process: a text and bytes.
+    fn pack<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let (about, bytes) = py.detach(|| self.packed())?;
+        Ok((about.to_string(), PyBytes::new(py, &bytes)))
+    }
+
+    /// The drive that another process packed.
+    #[staticmethod]
+    #[pyo3(signature = (about, state, policies=None))]
+    fn unpack(py: Python<'_>, about: &str, state: &[u8], policies: Option<Policies>) -> PyResult<Self> {
+        let guests = Arc::new(Guests::new(policies)?);
+        let seated = Arc::clone(&guests);
+        let made = py.detach(|| Self::unpacked(about, state, seated));
+        Ok(made.map_err(|failure| guests.own(failure))?)
     }
 }

@@ -27,8 +27,9 @@ use wordline_settings::{keys as keys_of, KeyDoc};
 use wordline_workload::LoadFile;
 use work::Failure;
 
-create_exception!(_core, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
-create_exception!(_core, RunError, PyRuntimeError, "The run could not be carried through.");
+// Under the name by which users know them, and by which they are found when they are unpickled.
+create_exception!(wordline, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
+create_exception!(wordline, RunError, PyRuntimeError, "The run could not be carried through.");
 
 /// Policies of the caller: descriptions in JSON and who makes them.
 type Policies = Vec<(String, Py<PyAny>)>;

@@ -105,6 +105,17 @@ impl Spec {
         Ok(spec)
     }
 
+    /// The load for another process. A table in memory is not in it.
+    pub fn packed(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&(&self.name, &self.file, &self.origins, self.is_workload))
+    }
+
+    /// The load that another process packed. What fio's words were is left out: only the command tells of them.
+    pub fn unpacked(text: &str) -> Result<Self, Failure> {
+        let (name, file, origins, is_workload) = serde_json::from_str(text).map_err(Failure::input)?;
+        Ok(Self { file, name, origins, is_workload, fio: None })
+    }
+
     /// This load and another side by side.
     pub fn beside(&self, other: &Self) -> Result<Self, Failure> {
         let placed = |spec: &Self| {

@@ -4,19 +4,31 @@ use crate::work::Failure;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Does work on a thread of its own and looks for interrupts meanwhile. After one the thread is left to itself: what it
-/// does is only reading.
+/// Does work on a thread of its own and looks for interrupts meanwhile. After one the thread ends with the next piece of a file
+/// that it reads.
 pub fn interruptible<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (sender, receiver) = channel();
-    let worker = thread::spawn(move || drop(sender.send(work())));
+    let stop = Arc::new(AtomicBool::new(false));
+    let heeded = Arc::clone(&stop);
+    let worker = thread::spawn(move || {
+        wordline_workload::heed(heeded);
+        drop(sender.send(work()));
+    });
     loop {
         match receiver.recv_timeout(EVERY) {
             Ok(done) => return Ok(done),
-            Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals()).map_err(Failure::Python)?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
+                    stop.store(true, Ordering::Relaxed);
+                    return Err(Failure::Python(interrupt));
+                }
+            }
             // It ended without an answer, so it panicked.
             Err(RecvTimeoutError::Disconnected) => match worker.join() {
                 Err(panic) => resume_unwind(panic),

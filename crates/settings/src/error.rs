@@ -1,11 +1,11 @@
 //! What can be wrong with a configuration, worded for the person who wrote it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
 /// Where a value was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// In a file or a preset.

@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// A configuration, and how it came about.
@@ -144,13 +145,22 @@ fn read(path: &Path, name: &str) -> Result<String, Refusal> {
     if is_device(path) {
         return Err(Refusal::Other("this is a device, not a file".to_string()));
     }
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Refusal::Missing,
-        ErrorKind::PermissionDenied => Refusal::Other("no permission to read this file".to_string()),
-        _ => Refusal::Other(format!("cannot be read: {error}")),
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(|error| {
+        match error.kind() {
+            ErrorKind::NotFound => Refusal::Missing,
+            ErrorKind::PermissionDenied => Refusal::Other("no permission to read this file".to_string()),
+            _ => Refusal::Other(format!("cannot be read: {error}")),
+        }
     })?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Refusal::Other(format!("this is no configuration: it is longer than {} MiB", LONGEST >> 20)));
+    }
     decode(name, bytes).map_err(Refusal::Text)
 }
+
+/// Longest configuration, in bytes: a pipe may bring one, and never end.
+const LONGEST: u64 = 1 << 24;
 
 /// Some devices never end, and none holds a configuration. A pipe may bring one.
 #[cfg(unix)]

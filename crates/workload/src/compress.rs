@@ -5,11 +5,12 @@ use crate::reader::parquet::{ParquetText, MAGIC};
 use flate2::read::MultiGzDecoder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a file is compressed.
@@ -57,6 +58,16 @@ pub(crate) struct Input {
     size: u64,
     /// Whether it comes through a pipe.
     once: bool,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+thread_local! {
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// Files that this thread opens from now on end with an error once `stop` is true: whoever waited for them has gone.
+pub fn heed(stop: Arc<AtomicBool>) {
+    STOP.set(Some(stop));
 }
 
 /// What comes through a pipe, once. Its beginning is kept until the reading proper starts, so that the format can be found out before.
@@ -173,6 +184,7 @@ impl Input {
                 consumed,
                 size: meta.len(),
                 once: false,
+                stop: STOP.with_borrow(Clone::clone),
             });
         }
         Self::unpacked(path, file, &magic, meta.len())
@@ -186,6 +198,7 @@ impl Input {
             return Err(WorkloadError::NotText { file: path.to_owned(), what });
         }
         let consumed = Arc::new(AtomicU64::new(0));
+        let stop = STOP.with_borrow(Clone::clone);
         let counting = Counting { file, consumed: Arc::clone(&consumed) };
         let skippable = magic.len() >= 4 && (0x50..=0x5f).contains(&magic[0]) && magic[1..4] == [0x2a, 0x4d, 0x18];
         let (reader, compression): (Box<dyn Read + Send>, _) = if magic.starts_with(&[0x1f, 0x8b]) {
@@ -198,7 +211,7 @@ impl Input {
         } else {
             (Box::new(counting), Compression::Plain)
         };
-        Ok(Self { reader, compression, table: false, note: None, consumed, size, once: is_pipe(path) })
+        Ok(Self { reader, compression, table: false, note: None, consumed, size, once: is_pipe(path), stop })
     }
 
     /// Share of the file that has been read, 0 to 1.
@@ -211,6 +224,9 @@ impl Input {
 
     /// Fills `buffer` from its start as far as the data goes.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(io::Error::other("nobody waits for it any more"));
+        }
         loop {
             match self.reader.read(buffer) {
                 // A signal, for whose sender a pipe may never say anything again.

@@ -40,7 +40,7 @@ mod testing;
 mod write;
 mod zones;
 
-pub use compress::Compression;
+pub use compress::{heed, Compression};
 pub use convert::{convert, convert_as, ConvertError, Converted};
 pub use error::{system_words, LineError, WorkloadError};
 pub use fio::{fio_words, FioFile, FioJob, JobFileError, Place};

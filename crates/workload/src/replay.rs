@@ -238,6 +238,7 @@ impl TraceStream {
             options,
             map: self.map.clone(),
             stream: self.stream,
+            device: self.device,
             once: false,
             rest: None,
             loops: 0,

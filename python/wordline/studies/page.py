@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wordline import jsontext
 from wordline.errors import FAILED, Trouble
+from wordline.files import write_text
 from wordline.studies import charts, sensitivity, words
 from wordline.studies.outcome import Cell, Figure, Table
 from wordline.studies.runner import Report, Row, totals
@@ -23,17 +24,19 @@ def write(report: Report, folder: Path, version: str, tried: Sensitivity | None 
     page = folder / "README.md"
     figures = folder / "figures"
     text = text_of(report, tried)
+    drawn = {f"{figure.name}.svg": charts.draw(figure, report.study.name) for figure in report.outcome.figures}
     try:
         figures.mkdir(parents=True, exist_ok=True)
-        for old in figures.glob("*.svg"):
-            old.unlink()
-        for figure in report.outcome.figures:
-            drawn = charts.draw(figure, report.study.name)
-            (figures / f"{figure.name}.svg").write_text(drawn, encoding="utf-8")
-        (folder / "result.json").write_text(jsontext.dumps(report.json(version)) + "\n", encoding="utf-8")
+        for name, figure in drawn.items():
+            write_text(figures / name, figure)
+        write_text(folder / "result.json", jsontext.dumps(report.json(version)) + "\n")
         if tried is not None:
-            (folder / "sensitivity.json").write_text(jsontext.dumps(tried.json(version)) + "\n", encoding="utf-8")
-        page.write_text(text, encoding="utf-8")
+            write_text(folder / "sensitivity.json", jsontext.dumps(tried.json(version)) + "\n")
+        write_text(page, text)
+        # The page no longer shows those that another version drew.
+        for old in figures.glob("*.svg"):
+            if old.name not in drawn:
+                old.unlink()
     except OSError as error:
         raise Trouble(f"{error.filename or folder}: cannot write: {error.strerror}", FAILED) from None
     return page
@@ -46,7 +49,7 @@ def write_index(reports: Sequence[Report], folder: Path) -> Path:
     """
     page = folder / "README.md"
     try:
-        page.write_text("\n".join(index(reports)) + "\n", encoding="utf-8")
+        write_text(page, "\n".join(index(reports)) + "\n")
     except OSError as error:
         raise Trouble(f"{page}: cannot write: {error.strerror}", FAILED) from None
     return page

@@ -6,15 +6,11 @@ use crate::policy::guest::failed;
 use crate::{ConfigError, Plan};
 
 impl Kernel {
-    /// Takes over the data, maps and wear of another drive of the same geometry and unit size, keeping its own policies.
+    /// Whether this drive can take over data, maps and wear of another one: geometry and unit size are the same.
     ///
     /// # Errors
     /// Names the first figure in which the drives differ.
-    ///
-    /// # Panics
-    /// While operations of either are queued or run.
-    pub fn adopt(&mut self, other: &Kernel) -> Result<(), ConfigError> {
-        assert!(self.slab.live() == 0 && other.slab.live() == 0, "state is taken over while operations run");
+    pub fn fits(&self, other: &Kernel) -> Result<(), ConfigError> {
         if self.flash.geometry() != other.flash.geometry() {
             let shape = |kernel: &Self| {
                 let g = kernel.flash.geometry();
@@ -58,6 +54,19 @@ impl Kernel {
             let problem = format!("the saved state holds back {}; give the drive the same", other.replacements);
             return Err(ConfigError::new("capacity.replacement_blocks", self.replacements, problem));
         }
+        Ok(())
+    }
+
+    /// Takes over the data, maps and wear of another drive that it [fits](Kernel::fits), keeping its own policies.
+    ///
+    /// # Errors
+    /// Names the first figure in which the drives differ.
+    ///
+    /// # Panics
+    /// While operations of either are queued or run.
+    pub fn adopt(&mut self, other: &Kernel) -> Result<(), ConfigError> {
+        assert!(self.slab.live() == 0 && other.slab.live() == 0, "state is taken over while operations run");
+        self.fits(other)?;
         self.flash.adopt_cells(&other.flash);
         self.map = other.map.clone();
         self.space = self.space.with_open_blocks_of(&other.space);

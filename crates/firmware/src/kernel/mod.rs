@@ -23,6 +23,7 @@ mod enqueue;
 mod history;
 mod interrupt;
 mod retire;
+mod saved;
 mod sequence;
 mod witness;
 
@@ -238,6 +239,8 @@ pub struct Kernel {
     map: Map,
     blocks: Blocks,
     space: Space,
+    // What is skipped here and below is of operations, and means nothing to a drive at rest.
+    #[serde(skip)]
     jobs: Jobs,
     shadow: Option<Shadow>,
 
@@ -250,37 +253,54 @@ pub struct Kernel {
     suspend: SuspendPolicy,
     trim: TrimPolicy,
 
+    #[serde(skip)]
     slab: Slab,
+    #[serde(skip)]
     sequence: u64,
     /// By plane, then class.
+    #[serde(skip)]
     queues: Vec<Fifo>,
     /// By die: bit `class * MAX_PLANES + plane` tells that a queue is not empty.
+    #[serde(skip)]
     waiting: Vec<u64>,
     /// Writes without a plane yet: by write class, then any, each channel, each die.
+    #[serde(skip)]
     shared: Vec<Fifo>,
+    #[serde(skip)]
     shared_waiting: [u32; 2],
+    #[serde(skip)]
     shared_dirty: bool,
+    #[serde(skip)]
     dies: Vec<Die>,
     /// Dies that run a command.
+    #[serde(skip)]
     busy: u32,
     /// The command being put together.
+    #[serde(skip)]
     command: Command,
+    #[serde(skip)]
     idle_in_channel: Vec<u32>,
     channel_turn: u32,
     die_turn: Vec<u32>,
     /// Idle dies that may find work.
+    #[serde(skip)]
     dirty: VecDeque<u32>,
     /// Whether dies need attention between start and end of a command; the next three are empty if not.
     attentive: bool,
     /// By die: the command that it took last.
+    #[serde(skip)]
     running: Vec<Command>,
     /// By die, in cache mode.
+    #[serde(skip)]
     sequences: Vec<Sequence>,
     /// By die, where reads interrupt.
+    #[serde(skip)]
     interruptions: Vec<Interruption>,
     /// Dies that are busy and for which a read has come to wait.
+    #[serde(skip)]
     pressed: VecDeque<u32>,
     /// Untimed commands that have ended.
+    #[serde(skip)]
     ended: VecDeque<u32>,
     /// Whether programs and erases may fail.
     fails: bool,
@@ -296,6 +316,7 @@ pub struct Kernel {
     /// Domains that want to collect but found no block that gains a page: the next invalidation there lets them look again.
     starved: Vec<bool>,
 
+    #[serde(skip)]
     buffer: Buffer,
     /// Requests that wait for the buffer.
     #[serde(skip)]
@@ -303,6 +324,7 @@ pub struct Kernel {
     /// Until when the collector last held a die that a buffered unit waited for, while requests waited for the buffer.
     #[serde(skip)]
     held_up: Time,
+    #[serde(skip)]
     done: Vec<HostDone>,
     counters: Counters,
     /// What is noted of the commands, while somebody looks on.

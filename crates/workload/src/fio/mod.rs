@@ -17,6 +17,8 @@ pub use lines::Place;
 use lines::{sections, written, Written};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A job file with its jobs.
@@ -90,18 +92,26 @@ impl Wrong {
     }
 }
 
+/// Longest job file, in bytes: a device has no end.
+const LONGEST: u64 = 1 << 24;
+
 impl FioFile {
     /// Reads a job file. `sets` override options of all jobs, `iodepth=4`, or of one, `name.iodepth=4`.
     ///
     /// # Errors
     /// When the file cannot be read, or holds what is no option, cannot be carried out, or makes no sense.
     pub fn read(path: &Path, sets: &[String]) -> Result<Self, WorkloadError> {
-        let bytes = std::fs::read(path).map_err(|source| WorkloadError::Io { file: path.to_owned(), source })?;
+        let io = |source| WorkloadError::Io { file: path.to_owned(), source };
+        let mut bytes = Vec::new();
+        File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(io)?;
         let whole = |problem: &str| {
             let problem = problem.to_owned();
             let error = JobFileError { file: path.to_owned(), place: None, text: String::new(), problem };
             WorkloadError::JobFile(Box::new(error))
         };
+        if bytes.len() as u64 > LONGEST {
+            return Err(whole(&format!("this is no job file: it is longer than {} MiB", LONGEST >> 20)));
+        }
         let text = String::from_utf8(bytes).map_err(|_| whole("this is not a text file; a job file was expected"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let file = Self::parse(text, sets).map_err(|Wrong { place, text, problem }| {

@@ -100,3 +100,16 @@ impl CollectConfig {
         }
     }
 }
+
+impl CollectPolicy {
+    /// Goes on where the same policy was saved. Those from outside the program start anew.
+    ///
+    /// # Errors
+    /// Says what it cannot have remembered.
+    pub(crate) fn restore(&mut self, saved: Self) -> Result<(), String> {
+        match (self, saved) {
+            (Self::OnDemand(own), Self::OnDemand(saved)) => own.restore(saved),
+            _ => Ok(()),
+        }
+    }
+}

@@ -88,6 +88,15 @@ impl OnDemand {
         let active = vec![false; build.domains as usize];
         Ok(Self { reserve, start, stop, window, most, copyback: options.copyback, active })
     }
+
+    /// Goes on in the domains in which it collected.
+    pub(super) fn restore(&mut self, saved: Self) -> Result<(), String> {
+        if saved.active.len() != self.active.len() {
+            return Err("collection is under way in domains that do not exist".into());
+        }
+        self.active = saved.active;
+        Ok(())
+    }
 }
 
 impl Collect for OnDemand {

@@ -8,7 +8,8 @@ use super::{Constraint, Placement};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use wordline_flash::Geometry;
 
 pub(crate) const ABOUT: About = About {
@@ -35,7 +36,17 @@ impl Default for Options {
 /// Static placement: the planes in the order in which logical pages visit them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fixed {
+    #[serde(deserialize_with = "some")]
     planes: Vec<u32>,
+}
+
+/// The planes of a policy from a snapshot: a drive has at least one.
+fn some<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<u32>, D::Error> {
+    let planes = Vec::deserialize(source)?;
+    if planes.is_empty() {
+        return Err(D::Error::custom("a placement without planes"));
+    }
+    Ok(planes)
 }
 
 /// The planes in the order in which consecutive logical pages visit them.

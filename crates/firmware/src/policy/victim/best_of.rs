@@ -47,6 +47,15 @@ impl BestOf {
         let streams = (0..u64::from(build.domains)).map(|i| Stream::new(build.seed, "victim", i)).collect();
         Ok(Self { d: options.d, streams })
     }
+
+    /// Goes on with the random numbers that follow those that were drawn.
+    pub(super) fn restore(&mut self, saved: Self) -> Result<(), String> {
+        if saved.streams.len() != self.streams.len() {
+            return Err("the random numbers are of another drive".into());
+        }
+        self.streams = saved.streams;
+        Ok(())
+    }
 }
 
 /// How often a draw without gain is repeated before the policy gives up for now.

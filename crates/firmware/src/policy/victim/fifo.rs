@@ -34,6 +34,38 @@ impl Fifo {
     pub(super) fn new(_: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         Ok(Self { order: vec![VecDeque::new(); build.domains as usize] })
     }
+
+    /// Goes on where it was saved: every closed block of a domain stands in its order once, besides blocks that have been erased
+    /// since they came there.
+    pub(super) fn restore<'a>(
+        &mut self,
+        saved: Self,
+        view_of: impl Fn(u32) -> VictimView<'a>,
+    ) -> Result<(), String> {
+        if saved.order.len() != self.order.len() {
+            return Err("the order of collection is of another drive".into());
+        }
+        for (domain, order) in (0..).zip(&saved.order) {
+            let view = view_of(domain);
+            let (mut found, mut listed) = (0, vec![false; view.blocks() as usize]);
+            for &(block, erases) in order {
+                if block >= view.blocks() {
+                    return Err(format!("block {block}, which is to be collected, does not exist"));
+                }
+                if view.is_closed(block) && view.erases(block) == erases {
+                    if view.is_elsewhere(block) || std::mem::replace(&mut listed[block as usize], true) {
+                        return Err(format!("block {block} is to be collected twice, or in another domain"));
+                    }
+                    found += 1;
+                }
+            }
+            if found != view.closed_count() {
+                return Err(format!("{found} of {} closed blocks are to be collected", view.closed_count()));
+            }
+        }
+        self.order = saved.order;
+        Ok(())
+    }
 }
 
 impl Victim for Fifo {

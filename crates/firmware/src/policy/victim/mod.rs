@@ -1,6 +1,6 @@
 //! Family `victim`: which block to collect.
 
-use crate::blocks::VictimView;
+use crate::blocks::{Blocks, VictimView};
 use crate::policies;
 use crate::policy::Trouble;
 
@@ -39,5 +39,21 @@ policies! {
         fn closed(self: &mut Self, view: &VictimView<'_>, block: u32) -> ();
         fn ranked(self: &Self) -> bool;
         fn trouble(self: &Self) -> Option<&Trouble>;
+    }
+}
+
+impl VictimPolicy {
+    /// Goes on where the same policy was saved, with `blocks`, which were checked. Policies that remember nothing, and those from
+    /// outside the program, start anew.
+    ///
+    /// # Errors
+    /// Says what it cannot have remembered.
+    pub(crate) fn restore(&mut self, saved: Self, blocks: &Blocks) -> Result<(), String> {
+        match (self, saved) {
+            (Self::Fifo(own), Self::Fifo(saved)) => own.restore(saved, |domain| blocks.view(domain)),
+            (Self::Random(own), Self::Random(saved)) => own.restore(saved),
+            (Self::BestOf(own), Self::BestOf(saved)) => own.restore(saved),
+            _ => Ok(()),
+        }
     }
 }

@@ -34,6 +34,15 @@ impl Random {
     pub(super) fn new(_: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         Ok(Self { streams: (0..u64::from(build.domains)).map(|i| Stream::new(build.seed, "victim", i)).collect() })
     }
+
+    /// Goes on with the random numbers that follow those that were drawn.
+    pub(super) fn restore(&mut self, saved: Self) -> Result<(), String> {
+        if saved.streams.len() != self.streams.len() {
+            return Err("the random numbers are of another drive".into());
+        }
+        self.streams = saved.streams;
+        Ok(())
+    }
 }
 
 impl Victim for Random {

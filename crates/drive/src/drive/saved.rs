@@ -1,0 +1,50 @@
+//! A drive from a snapshot.
+
+use super::Drive;
+use wordline_base::time::END_OF_TIME;
+use wordline_firmware::ConfigError;
+
+/// Why a drive that was saved cannot be used.
+#[derive(Debug)]
+pub(crate) enum Unusable {
+    /// It is of another shape than the drive that is to take its state over.
+    Misfit(ConfigError),
+    /// It holds what no drive can come to.
+    Unsound(String),
+}
+
+impl Drive {
+    /// Takes over data, maps and wear of a drive that was saved, as [`Drive::adopt`] does, once they are checked.
+    pub(crate) fn adopt_saved(&mut self, saved: &Drive) -> Result<(), Unusable> {
+        self.check_saved(saved)?;
+        self.adopt(saved).map_err(Unusable::Misfit)
+    }
+
+    /// Goes on where a drive of the same configuration was saved, at rest. Of that drive it takes only what changes while a drive
+    /// lives, and only once it is checked.
+    pub(crate) fn restore(&mut self, saved: Drive) -> Result<(), Unusable> {
+        self.check_saved(&saved)?;
+        let unsound = |problem: &str| Err(Unusable::Unsound(problem.into()));
+        let Drive { now, wires, free_slots, kernel, .. } = saved;
+        if now > END_OF_TIME || wires.iter().any(|wire| wire.free_at.max(wire.busy) > now) {
+            return unsound("the host link was in use after the drive came to rest");
+        }
+        // Each queue has all its slots; their order tells which is taken next.
+        let all = |free: &Vec<u32>| {
+            let mut slots = free.clone();
+            slots.sort_unstable();
+            slots
+        };
+        if !free_slots.iter().map(all).eq(self.free_slots.iter().map(all)) {
+            return unsound("a queue lacks slots, or has those of another");
+        }
+        self.kernel.restore(kernel, now).map_err(Unusable::Unsound)?;
+        (self.now, self.wires, self.free_slots) = (now, wires, free_slots);
+        Ok(())
+    }
+
+    fn check_saved(&self, saved: &Drive) -> Result<(), Unusable> {
+        self.kernel.fits(&saved.kernel).map_err(Unusable::Misfit)?;
+        saved.kernel.check_saved(&self.kernel).map_err(Unusable::Unsound)
+    }
+}

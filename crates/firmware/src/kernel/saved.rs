@@ -1,0 +1,113 @@
+//! A kernel from a snapshot. What a drive at rest does not need is not in it, and what follows from the configuration is never
+//! taken from it; all else is checked before the kernel relies on it.
+
+use super::{Counters, Kernel};
+use crate::blocks::Status;
+use crate::policy::placement::Constraint;
+use wordline_base::Time;
+
+/// No count in a snapshot is larger, so that it can be added to.
+const MOST_COUNTED: u64 = 1 << 60;
+
+impl Kernel {
+    /// Whether data, maps and wear that were saved hold together, and fit a drive like this: what [`Kernel::adopt`] takes over.
+    ///
+    /// # Errors
+    /// Says what is wrong with them.
+    pub fn check_saved(&self, like: &Kernel) -> Result<(), String> {
+        let shape = |kernel: &Self| {
+            let plan = &kernel.plan;
+            let units = (plan.unit_bytes, plan.units_per_page, plan.units_per_block);
+            (units, plan.logical_units, plan.raw_units, plan.domains, plan.blocks_per_domain)
+        };
+        if shape(self) != shape(like) {
+            return Err("its figures are of another drive".into());
+        }
+        self.flash.check_saved(&like.flash)?;
+        self.map.check_saved(&like.map)?;
+        self.blocks.check_saved(&like.blocks)?;
+        self.space.check_saved(&like.space, &self.blocks)?;
+        if let Some(shadow) = &self.shadow {
+            shadow.check_saved(&crate::shadow::Shadow::new(like.plan.logical_units, like.plan.raw_units))?;
+        }
+        self.audit().map_err(|fault| fault.to_string())?;
+        let (units, pages) = (self.plan.units_per_block, self.plan.units_per_page);
+        for (block, record) in (0..).zip(self.blocks.records()) {
+            let (written, end) = (block * units + record.write_point * pages, (block + 1) * units);
+            if let Some(place) = self.map.next_valid(written, end) {
+                return Err(format!("place {place} is valid but was never written"));
+            }
+            if self.flash.block_record(block).bad != (record.status == Status::Bad) {
+                return Err(format!("block {block} is {:?}, on which the NAND does not agree", record.status));
+            }
+        }
+        let replacements = like.replacements;
+        if (0..self.flash.geometry().planes()).any(|plane| self.blocks.spare(plane) > replacements) {
+            return Err(format!("a plane holds back more than {replacements} blocks"));
+        }
+        like.check_places(self)
+    }
+
+    /// Where each page has its plane, `saved` data lie there: a plane beyond its share would fill up.
+    fn check_places(&self, saved: &Kernel) -> Result<(), String> {
+        if !self.placement.fixed() {
+            return Ok(());
+        }
+        for unit in 0..self.plan.logical_units {
+            let Some(place) = saved.map.place(unit) else { continue };
+            let plane = self.blocks.plane_of(self.units_per_block.quotient(place));
+            if self.placement.place(self.units_per_page.quotient(unit)) != Constraint::Plane(plane) {
+                return Err(format!("unit {unit} lies in plane {plane}, where its placement does not put it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on where a kernel of the same configuration was saved, at `now` and at rest. [`Kernel::check_saved`] comes before.
+    ///
+    /// # Errors
+    /// Says what cannot have been.
+    pub fn restore(&mut self, saved: Kernel, now: Time) -> Result<(), String> {
+        let dies = self.flash.geometry().dies_per_channel();
+        let turns = |turns: &[u32]| turns.len() == self.die_turn.len() && turns.iter().all(|&turn| turn < dies);
+        if saved.channel_turn as usize >= self.die_turn.len() || !turns(&saved.die_turn) {
+            return Err("the turn is that of a die that does not exist".into());
+        }
+        if saved.now > now {
+            return Err("the firmware is ahead of its drive".into());
+        }
+        let condemned = |&block: &u32| {
+            let record = saved.blocks.records().get(block as usize);
+            record.is_some_and(|record| record.status != Status::Closed || record.doomed)
+        };
+        if saved.starved.len() != self.starved.len() || !saved.condemned.iter().all(condemned) {
+            return Err("what is to be collected does not exist".into());
+        }
+        if !saved.counters.can_go_on() {
+            return Err("the flash has done more than any drive can".into());
+        }
+        self.victim.restore(saved.victim, &saved.blocks)?;
+        self.collect.restore(saved.collect)?;
+        self.flash.restore(saved.flash, now)?;
+        self.blocks.restore(saved.blocks);
+        self.space.restore(saved.space);
+        (self.map, self.now, self.counters) = (saved.map, saved.now, saved.counters);
+        (self.channel_turn, self.die_turn) = (saved.channel_turn, saved.die_turn);
+        (self.condemned, self.stalled, self.starved) = (saved.condemned, saved.stalled, saved.starved);
+        if self.shadow.is_some() && saved.shadow.is_some() {
+            self.shadow = saved.shadow;
+        }
+        Ok(())
+    }
+}
+
+impl Counters {
+    /// Whether all of them can be added to.
+    fn can_go_on(&self) -> bool {
+        let Self { ops, multi_plane, merge_reads, host_units, moved_units, padded_units, absorbed_units, .. } = self;
+        let Self { collections, commands, copybacks, suspensions, .. } = self;
+        let rest = [merge_reads, host_units, moved_units, padded_units, absorbed_units];
+        let mut all = ops.iter().chain(multi_plane).chain(rest).chain([collections, commands, copybacks, suspensions]);
+        all.all(|&count| count <= MOST_COUNTED)
+    }
+}

@@ -1,0 +1,45 @@
+//! Open blocks and promises from a snapshot.
+
+use super::{Space, Stream, NONE, STREAMS};
+use crate::blocks::{Blocks, Status};
+
+impl Space {
+    /// Whether what was saved agrees with `blocks`, which were checked, and has the sizes of space like this.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn check_saved(&self, like: &Self, blocks: &Blocks) -> Result<(), String> {
+        let sizes = |space: &Self| (space.open.len(), space.domains.len(), space.pages_per_block);
+        if sizes(self) != sizes(like) {
+            return Err("the open blocks are of another drive".into());
+        }
+        let mut room = vec![0_u64; self.domains.len()];
+        for (slot, &block) in self.open.iter().enumerate().filter(|(_, &block)| block != NONE) {
+            let plane = (slot / STREAMS) as u32;
+            let record = blocks.records().get(block as usize).filter(|record| record.status == Status::Open);
+            let Some(record) = record.filter(|_| blocks.plane_of(block) == plane) else {
+                return Err(format!("block {block} is written to in plane {plane}, but is not open there"));
+            };
+            if slot % STREAMS == Stream::Collector as usize {
+                room[blocks.domain_of_plane(plane) as usize] += u64::from(self.pages_per_block - record.write_point);
+            }
+        }
+        // As many entries as open blocks, each in its plane: a plane whose two entries are one block lacks another.
+        let twice =
+            self.open.chunks(STREAMS).find(|pair| pair[0] != NONE && pair.iter().all(|&block| block == pair[0]));
+        if let Some(pair) = twice {
+            return Err(format!("block {} is written to by host and collector", pair[0]));
+        }
+        for (domain, (tally, room)) in self.domains.iter().zip(room).enumerate() {
+            if (tally.owed, tally.jobs, u64::from(tally.collector_room)) != (0, 0, room) {
+                return Err(format!("domain {domain} has {tally:?}, but the collector has {room} pages left there"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on where space of the same configuration was saved; it was checked.
+    pub fn restore(&mut self, saved: Self) {
+        (self.open, self.domains) = (saved.open, saved.domains);
+    }
+}
