@@ -193,8 +193,8 @@ def test_without_a_terminal_a_line_a_minute_tells_how_far_a_run_is(
             told("run", None, 0, 0.0)
         lines = capsys.readouterr().err.splitlines()
         wanted = [
-            "wordline: run: 30 %, 60 k requests, 0/s, 60 ms simulated",
-            "wordline: run: 60 %, 120 k requests, 1 k/s, 120 ms simulated",
-            "wordline: run: 90 %, 180 k requests, 1 k/s, 180 ms simulated",
+            "wordline: run: 30 %, 60.0 k requests, 0/s, 60.0 ms simulated",
+            "wordline: run: 60 %, 120 k requests, 1,000/s, 120 ms simulated",
+            "wordline: run: 90 %, 180 k requests, 1,000/s, 180 ms simulated",
         ]
         assert lines == ([] if quiet else wanted)

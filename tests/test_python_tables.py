@@ -283,7 +283,7 @@ def test_tables_of_a_run(done: Run) -> None:
     busy = done.utilisation().to_polars()
     assert busy.filter(part="die")["busy"].to_list() == done["utilisation"]["dies"]
     assert busy.filter(part="link_in")["busy"].item() == done["utilisation"]["link_in"]
-    assert repr(series) == f"<Frame of {len(series)} rows: {', '.join(series.columns)}>"
+    assert repr(series).startswith(f"Frame: {len(series)} rows, {len(series.columns)} columns\n")
 
 
 def test_pandas_takes_frames_by_the_interface(done: Run) -> None:

@@ -148,7 +148,9 @@ def test_an_interrupt_keeps_the_first_run(drive: Path) -> None:
         if requests:
             raise KeyboardInterrupt
 
-    result = package.run(drive, load, repeat=3, progress=watch)
+    with pytest.raises(package.Interrupted) as stopped:
+        package.run(drive, load, repeat=3, progress=watch)
+    result = stopped.value.result
     assert (result["partial"], result["repeats"]["n"], result["repeats"]["figures"]) == (True, 0, [])
     assert result["requests"] > 0
     out = io.StringIO()

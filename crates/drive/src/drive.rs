@@ -170,6 +170,7 @@ pub struct Drive {
     #[serde(skip, default = "nothing")]
     pub metrics: Metrics,
     /// How it stood then, and the rounds of writes since.
+    #[serde(skip)]
     rounds: Rounds,
     /// Not measured before that: then none.
     #[serde(skip)]

@@ -5,7 +5,6 @@
 //! one, evenly, and is in no steady state.
 
 use crate::precondition::is_steady;
-use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use wordline_firmware::blocks::Blocks;
 use wordline_firmware::{Counters, Plan};
@@ -14,7 +13,7 @@ use wordline_firmware::{Counters, Plan};
 const ROUNDS: usize = 5;
 
 /// The counters at the end of a round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mark {
     host_units: u64,
     programs: u64,
@@ -22,7 +21,7 @@ struct Mark {
 }
 
 /// What a run began with and how it wrote.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rounds {
     /// Units of a round.
     round: u64,

@@ -263,7 +263,7 @@ fn drives() -> Vec<(&'static str, String)> {
 
 fn mixed() -> Value {
     json!([
-        {"name": "fill", "rw": "write", "bs": "64k", "iodepth": 4, "number_ios": 400},
+        {"name": "fill", "rw": "write", "bs": "64k", "iodepth": 4, "number_ios": 800},
         {"name": "mix", "rw": "randrw", "bs": "4k", "iodepth": 12, "number_ios": 3_000, "norandommap": true},
         {"name": "odd", "rw": "randwrite", "bs": "6k", "iodepth": 3, "number_ios": 600, "norandommap": true},
         {"name": "rate", "rw": "randread", "bs": "4k", "iodepth": 2, "number_ios": 500, "norandommap": true, "rate_iops": 1e5},

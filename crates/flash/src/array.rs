@@ -696,8 +696,7 @@ impl Flash {
     /// wait for the bus follow each other without a gap.
     #[must_use]
     pub fn channel_used(&self, channel: u32, at: Time) -> Time {
-        let bus = &self.channels[channel as usize];
-        bus.busy - bus.free_at.saturating_sub(at)
+        self.channels[channel as usize].used(at)
     }
 
     /// The NAND's own record of a block, by its number in the drive.

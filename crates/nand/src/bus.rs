@@ -8,7 +8,7 @@
 //! The data of all planes of a read go out one behind the other: their places are taken together, when the first is ready. Were
 //! each plane to queue up anew behind the other dies, the planes of all dies would alternate, all dies would start their next read at
 //! once, and the bus would idle for tR in every round. For the same reason the bus is kept for a die while it takes the addresses of several
-//! planes (but not their data): it counts as in use during the tDBSY between them.
+//! planes (but not their data), also in the tDBSY between them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,10 @@ pub trait Bus {
     /// Takes the bus for `duration` as soon after `ready` as it is free, and says when that is. `short` tells that only commands
     /// and addresses are carried, which a bus may let pass before data that wait.
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time;
+
+    /// Takes the bus for commands and addresses only, `count` times for `duration` with a pause after each of them, and at last for `last`;
+    /// nobody else gets it in the pauses. Says when the first begin.
+    fn reserve_kept(&mut self, ready: Time, count: Time, duration: Time, pause: Time, last: Time) -> Time;
 
     /// Takes the bus for data of `duration` as [`Bus::reserve`] does, and for what follows of the same command directly behind them;
     /// says when the first begin.
@@ -47,6 +51,13 @@ impl Bus for OwnBus {
         let start = self.free_at.max(ready);
         self.free_at = start + duration;
         self.busy += duration;
+        start
+    }
+
+    #[inline]
+    fn reserve_kept(&mut self, ready: Time, count: Time, duration: Time, pause: Time, last: Time) -> Time {
+        let start = self.reserve(ready, count * (duration + pause) + last, true);
+        self.busy -= count * pause;
         start
     }
 
@@ -96,6 +107,20 @@ pub struct SharedBus {
     /// The last data that did not wait: a command of the same instant still passes them.
     #[serde(skip)]
     latest: Option<Place>,
+    /// Start and end of the pauses in which it is kept for a die, in their order, but for those that are over.
+    #[serde(skip)]
+    pauses: VecDeque<(Time, Time)>,
+}
+
+impl SharedBus {
+    /// How long it was used up to `at`, which is neither before its last event nor after its next: what waits for it follows without a
+    /// gap, but for the pauses in which it is kept for a die.
+    #[must_use]
+    pub fn used(&self, at: Time) -> Time {
+        let to_come = self.free_at.saturating_sub(at);
+        let kept: Time = self.pauses.iter().map(|&(start, end)| end.saturating_sub(start.max(at))).sum();
+        self.busy - (to_come - kept)
+    }
 }
 
 /// The place of data on a bus.
@@ -133,6 +158,18 @@ impl Bus for Port<'_> {
             self.bus.latest = Some(Place { start: ready, lane: self.lane, follows: false });
         }
         ready
+    }
+
+    #[inline(never)]
+    fn reserve_kept(&mut self, ready: Time, count: Time, duration: Time, pause: Time, last: Time) -> Time {
+        let start = self.reserve(ready, count * (duration + pause) + last, true);
+        let SharedBus { busy, pauses, .. } = &mut *self.bus;
+        *busy -= count * pause;
+        while pauses.front().is_some_and(|&(_, end)| end <= ready) {
+            pauses.pop_front();
+        }
+        pauses.extend((1..=count).map(|nth| start + nth * (duration + pause)).map(|end| (end - pause, end)));
+        start
     }
 
     #[inline(never)]

@@ -590,7 +590,7 @@ impl Slot {
             _ => Segment::Read,
         };
         let (others, on_bus, dummy) = (self.command.planes() - 1, timing.on_bus(segment, 0), timing.pauses.dummy);
-        let start = bus.reserve(now, others as Time * (on_bus + dummy) + timing.on_bus(last, 0), true);
+        let start = bus.reserve_kept(now, others as Time, on_bus, dummy, timing.on_bus(last, 0));
         self.kept = others as u8;
         self.book::<L>(segment, 0, on_bus, times, now, start);
         self.busy = dummy;

@@ -160,8 +160,8 @@ impl<'a> Twin<'a> {
     }
 
     fn transfer_ages(&mut self) {
-        self.wires.busy += u64::from(self.wires.now.is_some() || self.wires.kept.is_some());
         let Some(transfer) = &mut self.wires.now else { return };
+        self.wires.busy += 1;
         let sums = &mut self.dies[transfer.of.lane % self.hosts.len()].sums;
         sums.bus[transfer.of.segment as usize] += 1;
         transfer.left -= 1;

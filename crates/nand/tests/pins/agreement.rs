@@ -6,7 +6,7 @@ use wordline_base::{Stream, Time};
 use wordline_nand::config::{ByClass, PageOrder};
 use wordline_nand::geometry::PageAddress;
 use wordline_nand::interface::Interface;
-use wordline_nand::{NandConfig, PackageGeometry};
+use wordline_nand::{NandConfig, PackageGeometry, Segment};
 
 /// What a random host knows: the next page of every block, and the data of every page.
 struct World {
@@ -290,6 +290,14 @@ fn turns_in_engine(engine: &mut Engine, mut work: Vec<VecDeque<Job>>, starts: &[
     ends
 }
 
+fn keeps_bus((segment, ..): Part, next: Option<&Part>) -> bool {
+    match segment {
+        Segment::ReadQueue | Segment::EraseQueue => true,
+        Segment::ReadOutPlane => next.is_some_and(|next| next.0 == Segment::ReadOutPlane),
+        _ => false,
+    }
+}
+
 fn turns_on_pins(host: &mut Host, mut work: Vec<VecDeque<Job>>, starts: &[Time]) -> Vec<(Time, usize)> {
     let mut running: Vec<Option<(Job, VecDeque<Part>)>> = work.iter().map(|_| None).collect();
     let mut due: Vec<_> = starts.iter().map(|&start| Some(start)).collect();
@@ -297,9 +305,15 @@ fn turns_on_pins(host: &mut Host, mut work: Vec<VecDeque<Job>>, starts: &[Time])
     while let Some((now, die)) = earliest(&due) {
         let (ready, rested) = host.pins.ready_at(die as u32).unwrap();
         if let Some((job, parts)) = &mut running[die] {
-            if let Some(part) = parts.pop_front() {
+            if let Some(mut part) = parts.pop_front() {
                 host.now = now.max(host.pins.earliest());
                 job.play(host, part, &mut Vec::new());
+                // Nobody else gets the bus between the addresses of several planes, nor between their data.
+                while keeps_bus(part, parts.front()) {
+                    part = parts.pop_front().expect("there is another");
+                    host.now = host.now.max(host.pins.ready_at(die as u32).unwrap().0);
+                    job.play(host, part, &mut Vec::new());
+                }
                 let (ready, rested) = host.pins.ready_at(die as u32).unwrap();
                 due[die] = Some(host.now.max(if parts.is_empty() { rested } else { ready }));
                 continue;
