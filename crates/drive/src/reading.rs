@@ -70,6 +70,7 @@ impl Reading {
             "reads": now.reads() - before.reads(),
             "programs": now.programs() - before.programs(),
             "erases": now.erases() - before.erases(),
+            "commands": now.commands - before.commands,
             "collections": now.collections - before.collections,
             "moved_pages": moved_units as f64 / f64::from(drive.kernel().plan().units_per_page),
             "energy_j": drive.energy().since(&self.energy).total(),

@@ -76,12 +76,11 @@ impl Handle {
         let drive = match &snapshot {
             Some(path) => {
                 work::fits_memory(&parts)?;
-                let drive = work::read_snapshot(path, &loaded.value, seed)?.1;
-                sound(&drive)?;
-                drive
+                work::read_snapshot(path, &loaded.value, seed)?.1
             }
             None => work::make_drive(name, &loaded, &parts, seed)?,
         };
+        sound(&drive)?;
         let state = State { drive, preconditioned: None, runs: 0, ended: None };
         Ok(Self {
             name: name.to_owned(),

@@ -397,6 +397,7 @@ fn afterwards() -> Vec<ResultKey> {
             .needed(),
         key("afterwards.{reads,programs}", "pages", "Pages read and programmed, for any reason.").needed(),
         key("afterwards.erases", "blocks", "Blocks erased.").needed(),
+        key("afterwards.commands", "commands", "Flash commands."),
         key("afterwards.collections", "blocks", "Blocks collected.").needed(),
         key("afterwards.moved_pages", "pages", "Valid data that collection moved.").needed(),
         key("afterwards.energy_j", "J", "Energy of the NAND packages.").needed(),
