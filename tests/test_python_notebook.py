@@ -51,7 +51,7 @@ def test_the_tutorial_runs(tutorial: nbformat.NotebookNode) -> None:
     assert "Traceback" not in texts
     assert not [o for cell in code for o in cell.outputs if o.output_type == "stream" and o.name == "stderr"]
     shown = outputs(tutorial, "run = drive.run(mixed)")[-1].data
-    assert "20,000 requests in" in shown["text/html"]
+    assert "500,000 requests in" in shown["text/html"]
     assert "<svg" in shown["text/html"]
     assert shown["text/plain"].startswith("<Run job mixed on ")
     assert "demo" in outputs(tutorial, 'Drive("demo", small, seed=7)\ndrive')[-1].data["text/plain"]
