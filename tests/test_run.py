@@ -188,7 +188,7 @@ def test_an_interrupt_keeps_what_was_done(drive: Path, tmp_path: Path) -> None:
     load.write_text('[[job]]\nrw = "randrw"\nbs = "16k"\niodepth = 8\ntime_based = true\nruntime_s = 1_000_000\n')
     command = [PROGRAM, "run", drive, load, "--json", "part.json", "--report", "part.html"]
     with started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        time.sleep(1.5)
+        time.sleep(3)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
