@@ -163,7 +163,7 @@ pub fn sections() -> Vec<Section> {
             title: "Over time",
             about: "",
             keys: over_time(),
-            null: &["activity", "activity.saturated", "series"],
+            null: &["activity", "activity.saturated", "series", "latency_over_time"],
         },
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
         Section { title: "Repeats", about: REPEATS, keys: repeats(), null: &["repeats"] },
@@ -347,7 +347,7 @@ fn latency() -> Vec<ResultKey> {
              while garbage collection held a die that its data waited for.",
         ),
         key(
-            "cdf.{read,write}",
+            "cdf.{read,write,trim,flush}",
             "list of pairs",
             "The distribution of latency: a latency in µs, and the share of requests that were as fast or faster.",
         ),
@@ -531,6 +531,15 @@ fn time_of() -> Vec<ResultKey> {
     let names = Part::ALL.map(|(_, name, _)| name).join(",");
     let meaning = "For each part that occurs, the time that completed requests spent on it in each interval, also where they ended later.";
     keys.push(key(&format!("time_of.series.{{read,write}}.{{{names}}}"), "lists, s", meaning));
+    keys.extend([
+        key("time_of.by_latency.{read,write}.up_to_us", "list, µs", "Classes of latency that occur, quarter octaves: upper end of each.").needed(),
+        key("time_of.by_latency.{read,write}.requests", "list, requests", "Requests of each class.").needed(),
+        key(
+            &format!("time_of.by_latency.{{read,write}}.{{{names}}}"),
+            "lists, s",
+            "For each part that occurs, the time that the requests of each class spent on it.",
+        ),
+    ]);
     keys
 }
 
@@ -543,9 +552,26 @@ fn over_time() -> Vec<ResultKey> {
         key(
             "series.{latency_mean_us,latency_p99_us,latency_max_us}",
             "list, µs",
-            "Latency of the requests completed; `null` without any. The percentile is up to a quarter octave too large, and `null` \
-             where the interval has fewer than 1,000 requests.",
+            "Latency of the requests completed in the interval; `null` without any. The percentile is up to a quarter octave too large, \
+             and `null` where the interval has fewer than 1,000 requests.",
         ).or_null(),
+        key(
+            "series.{read,write,trim,flush}_latency_{mean,p99,max}_us",
+            "list, µs",
+            "The same of one operation, for each that the run had.",
+        ).or_null(),
+        key(
+            "series.outstanding",
+            "list, requests",
+            "Requests that had arrived and were not complete, on average over the interval. A stalled request counts in all intervals \
+             in which it waited.",
+        ),
+        key(
+            "series.age_max_us",
+            "list, µs",
+            "The longest time that any request had been outstanding when it completed in the interval, or when the interval ended: it rises \
+             while requests stall.",
+        ),
         key("series.free_blocks", "list, blocks", "Erased blocks.").or_null(),
         key(
             "series.write_amplification",
@@ -553,6 +579,14 @@ fn over_time() -> Vec<ResultKey> {
             "Pages programmed / pages that the host wrote in the interval. Programs may fall into a later interval than their \
              writes, so that a value below 1 is no mistake.",
         ).number().or_null(),
+        key("latency_over_time.interval_s", "s", "Length of the intervals of the lists below, at most 128.").needed(),
+        key("latency_over_time.up_to_us", "list, µs", "Upper end of each class of latency, quarter octaves; the last takes all that is slower.").needed(),
+        key(
+            "latency_over_time.{read,write,trim,flush}",
+            "list of lists, requests",
+            "For each interval, the requests that completed in it by class of latency, up to the highest class that occurs in it; for each \
+             operation that the run had.",
+        ),
         key(
             "activity.interval_s",
             "s",

@@ -174,7 +174,11 @@ impl Kernel {
             state.unread -= units;
             self.jobs.read_queued(job.domain);
             // The units move in a moment.
-            (page..page + units_per_page).for_each(|place| self.map.expect(self.map.unit_at(place)));
+            let mut next = Some(place);
+            while let Some(place) = next {
+                self.map.expect(self.map.unit_at(place));
+                next = self.map.next_valid(place + 1, page + units_per_page);
+            }
             let op = FlashOp {
                 class: Class::GcRead,
                 source: place,
