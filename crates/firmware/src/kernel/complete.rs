@@ -77,7 +77,10 @@ impl Kernel {
                 (job, units, slot) = (owner, units + 1, next);
             }
         }
-        self.written(job, units);
+        // In cache mode a command may end whose pages were handed back before.
+        if units > 0 {
+            self.written(job, units);
+        }
     }
 
     #[inline]
