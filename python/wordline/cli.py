@@ -27,8 +27,10 @@ from wordline.options import (
     load_set_option,
     output_option,
     policy_option,
-    print_json,
+    printed_to,
+    printing,
     quiet_option,
+    quiet_progress_option,
     seed_option,
     set_option,
     several,
@@ -100,6 +102,7 @@ def wordline(ctx: click.Context) -> None:
     help="Timeline: cut it where it holds N slices.  [default: 2000000]",
 )
 @table_options
+@output_option
 @quiet_option
 @format_option
 @device_option
@@ -131,6 +134,7 @@ def run(
     out: str | None,
     sample: str | None,
     interval: str | None,
+    output: str | None,
     quiet: bool,
     format_name: str | None,
     **shortcuts: object,
@@ -148,8 +152,9 @@ def run(
     taken_in = policyfile.taken_in(policy_files)
     shortcuts["format"] = format_name
     all_load_sets = [*several(load, more), *load_sets, *trace_sets(shortcuts)]
+    json_name, output = printed_to(json_name, output)
     wanted = (("json", json_name), ("fio-json", fio_name), ("report", report_name), ("timeline", timeline_name))
-    names = {kind: name for kind, name in wanted if name is not None}
+    names = {kind: name for kind, name in (*wanted, ("output", output)) if name is not None}
     all_apart(names)
     if timeline_name is None:
         for option, value in (("--window", window), ("--timeline-limit", timeline_limit)):
@@ -220,7 +225,8 @@ def finish(
 
     :raises Trouble: if a file could not be written; the others and the summary are there all the same.
     """
-    from wordline import jsontext
+    from wordline import jsontext, summary
+    from wordline.console import console, shown
 
     def report_text() -> str:
         from wordline import report as page
@@ -229,6 +235,7 @@ def finish(
 
     fio = result.pop("fio", None)
     texts = {
+        "output": lambda: shown(partial(summary.show, result=result)),
         "json": lambda: jsontext.dumps(result) + "\n",
         "fio-json": lambda: jsontext.dumps(fio) + "\n",
         "report": report_text,
@@ -251,10 +258,7 @@ def finish(
             output.write(texts[kind]())
         except Trouble as trouble:
             failures.append(trouble)
-    if not quiet:
-        from wordline import summary
-        from wordline.console import console
-
+    if not quiet and "output" not in outputs:
         # Standard output belongs to the file that was sent there.
         taken = any(output.standard for output in outputs.values())
         summary.show(console(stderr=taken), result)
@@ -344,27 +348,31 @@ def policies(family: str | None, policy_files: tuple[str, ...], as_json: bool, o
 
 @wordline.command(short_help="Explain a key of a drive or workload file.")
 @click.argument("key", required=False)
-def explain(key: str | None) -> None:
+@json_flag
+@output_option
+def explain(key: str | None, as_json: bool, output: str | None) -> None:
     """Explain KEY of a drive file or a workload file; a section is explained with its keys."""
     from wordline import _core
     from wordline import explain as explaining
-    from wordline.console import console
 
-    drive_keys, load_keys = json.loads(_core.keys()), json.loads(_core.load_keys())
+    kinds = {"drive": json.loads(_core.keys()), "workload": json.loads(_core.load_keys())}
     if key is None:
-        return explaining.show_sections(console(), drive_keys, load_keys)
-    # The names of policies are no keys, and yet what one would ask for.
-    if not any(explaining.find(keys, key) for keys in (drive_keys, load_keys)):
+        told = [explaining.document(it, keys, kind) for kind, keys in kinds.items() for it in explaining.tops(keys)]
+        return emit(told, partial(explaining.show_sections, kinds=kinds), as_json=as_json, output=output)
+    # One after the other: a short name is the drive's before it is the load's.
+    kind = next((kind for kind, keys in kinds.items() if explaining.find(keys, key)), None)
+    if kind is None:
+        # The names of policies are no keys, and yet what one would ask for.
         homes = [policy["family"] for policy in json.loads(_core.policies()) if policy["name"] == key]
         if homes:
             raise Trouble(
                 f"'{key}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {homes[0]}'"
             )
-    # One after the other: a short name is the drive's before it is the load's.
-    keys = next((keys for keys in (drive_keys, load_keys) if explaining.find(keys, key)), None)
-    if keys is None:
-        raise explaining.unknown([*drive_keys, *load_keys], key)
-    return explaining.show(console(), explaining.find(keys, key), keys)
+        raise explaining.unknown([it for keys in kinds.values() for it in keys], key)
+    found = explaining.find(kinds[kind], key)
+    told = [explaining.document(entry, kinds[kind], kind) for entry in found]
+    show = partial(explaining.show, entries=found, keys=kinds[kind])
+    return emit(told, show, as_json=as_json, output=output)
 
 
 @wordline.command(short_help="Age a drive and keep its state.")
@@ -423,13 +431,22 @@ def precondition(
 )
 @click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
 @click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")
+@quiet_progress_option
 @json_flag
+@output_option
 def study(
-    name: str | None, everything: bool, scorecard: bool, sensitivity: bool, full: bool, out: str | None, as_json: bool
+    name: str | None,
+    everything: bool,
+    scorecard: bool,
+    sensitivity: bool,
+    full: bool,
+    out: str | None,
+    quiet: bool,
+    as_json: bool,
+    output: str | None,
 ) -> None:
     """Rerun the experiment NAME of a paper: published values beside measured ones; without NAME, list what there is."""
     from wordline import _core
-    from wordline.console import console
     from wordline.studies import catalogue, command, show
 
     if bool(name) + everything + scorecard > 1:
@@ -438,31 +455,29 @@ def study(
         if full or sensitivity or out is not None:
             raise click.UsageError("--full, --sensitivity and --out are for a study to run; give its name, or --all")
         listed = catalogue.every()
-        return print_json(command.list_json(listed)) if as_json else show.listing(console(), listed)
+        shown = partial(show.listing, studies=listed)
+        return emit(command.list_json(listed), shown, as_json=as_json, output=output)
     if scorecard and out is not None:
         raise click.UsageError("--scorecard writes no pages, so that --out has no use with it; did you mean --all?")
     if scorecard and sensitivity:
         raise click.UsageError("--scorecard runs nothing but what was chosen; give --all with --sensitivity")
     version, folder = _core.version(), command.OUT if out is None else Path(out)
-    if sensitivity:
-        tried, partial = command.try_choices(name, folder, full=full, version=version)
-        if as_json:
-            print_json(command.sensitivity_json(tried, version, partial, everything=everything))
+    how: dict[str, Any] = {"full": full, "version": version, "quiet": quiet}
+    cut = False
+    with printing(output) as put:
+        if sensitivity:
+            tried, cut = command.try_choices(name, folder, **how)
+            told = command.sensitivity_json(tried, version, cut, everything=everything)
+            shown = partial(show.choices, done=tried, folder=folder, partial=cut)
+        elif name:
+            done, page = command.run_one(name, folder, **how)
+            told, shown = done.json(version), partial(show.report, done=done, page=page)
         else:
-            show.choices(console(), tried, folder, partial)
-        if partial:
-            sys.exit(INTERRUPTED)
-        return None
-    if name:
-        done, page = command.run_one(name, folder, full=full, version=version)
-        return print_json(done.json(version)) if as_json else show.report(console(), done, page)
-    reports, partial = command.run_all(None if scorecard else folder, full=full, version=version)
-    if as_json:
-        to_json = command.scorecard_json if scorecard else command.all_json
-        print_json(to_json(reports, version, partial))
-    else:
-        show.scorecard(console(), reports, partial)
-    if partial:
+            reports, cut = command.run_all(None if scorecard else folder, **how)
+            to_json = command.scorecard_json if scorecard else command.all_json
+            told, shown = to_json(reports, version, cut), partial(show.scorecard, reports=reports, partial=cut)
+        put(told, shown, as_json=as_json)
+    if cut:
         sys.exit(INTERRUPTED)
     return None
 

@@ -69,6 +69,12 @@ class Row:
     """To the first run; None where there is none."""
     apart: list[bool | None]
     """Whether it differs from that of the first run by more than chance explains; None where that cannot be told."""
+    key: str
+    """Where it is in a result (see :func:`wordline.keyfigures.value_of`)."""
+    values: list[float | None]
+    """In the units of a result."""
+    ci95: list[float | None]
+    """Half of each 95 % interval; None where there is one seed."""
 
     def ratio_text(self, n: int) -> str:
         """``× 1.23`` behind the value of run ``n``, in brackets if it may be chance; nothing for the first."""
@@ -112,6 +118,9 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
             [value / first if value is not None and first else None for value in values],
             # What is the same in every run, such as a fixed number of requests, is no difference that might be chance.
             [None, *(None if sample == samples[0] else repeats.apart(samples[0], sample) for sample in samples[1:])],
+            figure.key,
+            values,
+            [None if told is None else told["ci95"] for told in over_seeds],
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from rich.console import Console
@@ -43,14 +45,78 @@ def unknown(keys: list[Key], wanted: str) -> Trouble:
     return Trouble(f"no key '{wanted}'; {hint} sections are: {sections}")
 
 
-def show_sections(console: Console, drive_keys: list[Key], load_keys: list[Key]) -> None:
+UNITS = {
+    "us": "µs",
+    "s": "s",
+    "hours": "h",
+    "bytes": "bytes",
+    "kib": "KiB",
+    "percent": "%",
+    "gb_s": "GB/s",
+    "mt_s": "MT/s",
+    "iops": "requests/s",
+    "ma": "mA",
+    "ua": "µA",
+    "v": "V",
+}
+"""Units as they end the names of keys."""
+
+
+def unit(key: str) -> str | None:
+    """The unit of a key, which its name ends with; None where it names none."""
+    name = key.rsplit(".", 1)[-1]
+    # 'mt_s' before 's'.
+    for end in sorted(UNITS, key=len, reverse=True):
+        if name.endswith(f"_{end}"):
+            return UNITS[end]
+    return None
+
+
+RANGE = re.compile(r",? (at least|at most|from) (-?[\d.e+-]+)(?: to (-?[\d.e+-]+))?$")
+"""The end of a kind that holds a range."""
+
+
+def document(entry: Key, keys: list[Key], file: str) -> dict[str, Any]:
+    """What is to be said of an entry, for programs; a section has its keys.
+
+    :param file: the kind of file that it is a key of, ``drive`` or ``workload``.
+    """
+    bounds = RANGE.search(entry["kind"])
+    numeric = any(word in entry["kind"] for word in ("integer", "number"))
+    told = {
+        "key": bare(entry["key"]),
+        "file": file,
+        "description": entry["doc"],
+        "type": RANGE.sub("", entry["kind"]),
+        "unit": unit(entry["key"]) if numeric else None,
+        "default": entry["default"],
+        "required": entry["required"],
+        "range": _range(*bounds.groups()) if bounds else None,
+        "choices": [{"name": choice["name"], "description": choice["doc"]} for choice in entry["choices"]],
+        "only_with": entry["variant"] and {bare(entry["variant"]["tag"]): entry["variant"]["name"]},
+    }
+    inner = below(keys, entry["key"])
+    # All at once, those of sections within it too: each key says where it belongs.
+    return told | {"keys": [document(key, [], file) for key in inner]} if inner else told
+
+
+def _range(word: str, first: str, second: str | None) -> dict[str, float | None]:
+    least = None if word == "at most" else json.loads(first)
+    return {"min": least, "max": json.loads(first) if word == "at most" else second and json.loads(second)}
+
+
+def tops(keys: list[Key]) -> list[Key]:
+    """The sections, and the keys that stand in none."""
+    return [key for key in keys if "." not in key["key"]]
+
+
+def show_sections(console: Console, kinds: dict[str, list[Key]]) -> None:
     """Prints the sections of both kinds of file."""
-    for title, keys in (("Drive file", drive_keys), ("Workload file", load_keys)):
-        console.print(Text(title, style="bold"))
+    for kind, keys in kinds.items():
+        console.print(Text(f"{kind.capitalize()} file", style="bold"))
         table = grid(14, None)
-        for key in keys:
-            if "." not in key["key"]:
-                table.add_row(Text(bare(key["key"]), style="cyan"), first_sentence(key["doc"]))
+        for key in tops(keys):
+            table.add_row(Text(bare(key["key"]), style="cyan"), first_sentence(key["doc"]))
         console.print(Padding(table, (0, 0, 0, 2)))
     console.print(Text("'wordline explain SECTION' lists a section's keys.", style="dim"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import combinations
+from contextlib import ExitStack, contextmanager
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,12 +52,23 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """:raises click.UsageError: if there is something wrong with them."""
+        typed = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             # The parser does not say of which command an option lacks its value.
             error.ctx = error.ctx or ctx
+            if "extra argument" in error.message and any(param.name == "as_json" for param in self.params):
+                error.message = error.message.rstrip(".") + file_of_json(typed)
             raise
+
+
+def file_of_json(typed: Sequence[str]) -> str:
+    """What to type instead of ``--json FILE``, as an end of a message, where that is what was typed."""
+    for option, word in pairwise(typed):
+        if option == "--json" and not word.startswith("-"):
+            return f"; --json takes no file in this command: to write JSON to '{word}', give --json -o {word}"
+    return ""
 
 
 class Commands(click.Group):
@@ -172,18 +183,46 @@ def output_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--output", "-o", "output", metavar="FILE", help=text)(function)
 
 
+@contextmanager
+def printing(output: str | None, inputs: Sequence[str] = (), *, taken: bool = False) -> Iterator[Callable[..., None]]:
+    """What prints, or writes to ``output``, what a command finds out: ``put(value, show, as_json=...)``.
+
+    :param taken: whether standard output belongs to a file, so that a text for people goes to standard error.
+    :raises Trouble: if that file cannot be written; so the work need not have begun.
+    """
+    from wordline import jsontext
+    from wordline.console import console, shown
+
+    def put(value: object, show: Callable[[Console], None], *, as_json: bool) -> None:
+        if file is not None:
+            file.write(jsontext.dumps(value) + "\n" if as_json else shown(show))
+        elif as_json:
+            print_json(value)
+        else:
+            show(console(stderr=taken))
+
+    with ExitStack() as open_files:
+        to_file = output is not None and output != "-"
+        file = open_files.enter_context(OutputFile(output, inputs)) if to_file else None
+        yield put
+
+
 def emit(
     value: object, show: Callable[[Console], None], *, as_json: bool, output: str | None, inputs: Sequence[str] = ()
 ) -> None:
     """Prints what a command found, or writes it to ``output``: as JSON, or as ``show`` shows it."""
-    from wordline import jsontext
-    from wordline.console import console, shown
+    with printing(output, inputs) as put:
+        put(value, show, as_json=as_json)
 
-    if output is None or output == "-":
-        return print_json(value) if as_json else show(console())
-    with OutputFile(output, inputs) as file:
-        file.write(jsontext.dumps(value) + "\n" if as_json else shown(show))
-    return None
+
+def printed_to(json_name: str | None, output: str | None) -> tuple[str | None, str | None]:
+    """Where the JSON of a command with a summary goes, and where its summary; None for a summary that is printed.
+
+    ``--output`` takes what would be printed: the JSON of a ``--json`` without a file, otherwise the summary.
+    """
+    if json_name == "-" and output is not None:
+        return output, None
+    return json_name, None if output == "-" else output
 
 
 def json_flag(function: Callable[..., Any]) -> Callable[..., Any]:

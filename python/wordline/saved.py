@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 
 from wordline.errors import FAILED, Trouble, or_nearest
 from wordline.files import OutputFile
-from wordline.options import Aliased, Command
+from wordline.options import Aliased, Command, all_apart, json_flag, output_option, printing
 
 
 class Formats(click.ParamType):
@@ -124,12 +125,20 @@ def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]
 @click.option("--report", "name", metavar="FILE", help="Write the comparison for a browser, one HTML file.")
 @figure_options
 @click.option("--quiet", "-q", is_flag=True, help="No table.")
+@json_flag
+@output_option
 def compare(
-    results: tuple[str, ...], name: str | None, folder: str | None, formats: tuple[str, ...] | None, quiet: bool
+    results: tuple[str, ...],
+    name: str | None,
+    folder: str | None,
+    formats: tuple[str, ...] | None,
+    quiet: bool,
+    as_json: bool,
+    output: str | None,
 ) -> None:
     """Compare RESULTS, files of 'wordline run --json', with the first of them."""
     from wordline import compare as comparison
-    from wordline.console import console
+    from wordline import compared
     from wordline.results import read, shown
 
     if len(results) < 2:
@@ -137,7 +146,11 @@ def compare(
     if len(results) > comparison.MOST:
         raise Trouble(f"{len(results)} results are more than a figure can tell apart; give {comparison.MOST} at most")
     forms = asked(formats, folder)
+    output = None if output == "-" else output
+    wanted = {"report": name, "output": output, "json": "-" if as_json and output is None else None}
+    all_apart({kind: to for kind, to in wanted.items() if to is not None})
     with ExitStack() as open_files:
+        put = open_files.enter_context(printing(output, results, taken=name == "-"))
         out = None if name is None else open_files.enter_context(OutputFile(name, results))
         runs = comparison.named([(file, read(file)) for file in results])
         with shown(results):
@@ -145,5 +158,5 @@ def compare(
                 out.write(comparison.html(runs))
             if folder is not None:
                 save_figures(list(comparison.drawings(runs).values()), folder, forms)
-            if not quiet:
-                comparison.show(console(stderr=out is not None and out.standard), runs)
+            if as_json or output is not None or not quiet:
+                put(compared.document(runs), partial(comparison.show, runs=runs), as_json=as_json)

@@ -11,7 +11,17 @@ import click
 
 from wordline.errors import FAILED, INTERRUPTED, Trouble, tell
 from wordline.files import OutputFile
-from wordline.options import Command, all_apart, json_file_option, policy_option, quiet_option, seed_option, set_option
+from wordline.options import (
+    Command,
+    all_apart,
+    json_file_option,
+    output_option,
+    policy_option,
+    printed_to,
+    quiet_option,
+    seed_option,
+    set_option,
+)
 from wordline.saved import asked as asked_formats
 from wordline.saved import figure_options, save_figures
 
@@ -42,6 +52,7 @@ CAPACITIES = 4.0
 @json_file_option
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @figure_options
+@output_option
 @quiet_option
 def pts(
     drive: str,
@@ -57,6 +68,7 @@ def pts(
     report_name: str | None,
     folder: str | None,
     formats: tuple[str, ...] | None,
+    output: str | None,
     quiet: bool,
 ) -> None:
     """Test DRIVE as the SNIA Performance Test Specification 2.0 says, in simulated time.
@@ -64,7 +76,7 @@ def pts(
     The tests are IOPS, throughput, latency, write saturation and cross-stimulus recovery. Each has a new drive.
     """
     from wordline import jsontext, policyfile
-    from wordline.console import console
+    from wordline.console import console, shown
     from wordline.progress import Progress
     from wordline.pts import command, drawings, page, tables
     from wordline.pts.bench import Device
@@ -75,7 +87,9 @@ def pts(
     command.of_use(["--capacities"] if capacities is not None else [], names, command.OVER_TIME)
     round_s = round_seconds(round_length, full, quick)
     forms = asked_formats(formats, folder)
-    wanted = {kind: name for kind, name in (("json", json_name), ("report", report_name)) if name is not None}
+    json_name, output = printed_to(json_name, output)
+    asked_for = (("json", json_name), ("report", report_name), ("output", output))
+    wanted = {kind: name for kind, name in asked_for if name is not None}
     all_apart(wanted)
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, [drive])) for kind, name in wanted.items()}
@@ -86,7 +100,11 @@ def pts(
         times = CAPACITIES if capacities is None else capacities
         with policyfile.shown(policy_files), Progress(quiet) as progress:
             result, failure = command.run(device, names, round_s, times, progress)
-        texts = {"json": lambda: jsontext.dumps(result) + "\n", "report": lambda: page.html(result)}
+        texts = {
+            "json": lambda: jsontext.dumps(result) + "\n",
+            "report": lambda: page.html(result),
+            "output": lambda: shown(partial(tables.show, result=result)),
+        }
 
         def write(kind: str) -> None:
             outputs[kind].write(texts[kind]())
@@ -95,7 +113,7 @@ def pts(
         if folder is not None:
             writes.append(partial(save_figures, drawings.every(result), folder, forms))
         failures = [problem for write in writes if (problem := failure_of(write))]
-        if not quiet:
+        if not quiet and "output" not in outputs:
             taken = any(output.standard for output in outputs.values())
             tables.show(console(stderr=taken), result)
     if failure is not None:
