@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUNDLED, PROGRAM, ROOT, Run, done, parsed, refused
-from wordline import progress
+from wordline.base import progress
 
 PRESETS = sorted(path.stem for path in (ROOT / "drives").glob("*.toml"))
 
@@ -20,7 +20,8 @@ def test_version(wordline: Run) -> None:
 
 def test_help_lists_the_commands_and_loads_little() -> None:
     read = (
-        "import sys; from wordline.cli import wordline as w; w(['--help'], standalone_mode=False); print(*sys.modules)"
+        "import sys; from wordline.cli.program import wordline as w; w(['--help'], standalone_mode=False); "
+        "print(*sys.modules)"
     )
     outcome = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, timeout=60, check=True)
     text, _, modules = outcome.stdout.rstrip().rpartition("\n")

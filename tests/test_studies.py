@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from conftest import PROGRAM, ROOT, Run, done, parsed, refused, started
 from wordline import package
-from wordline.errors import Trouble
+from wordline.base.errors import Trouble
 from wordline.studies import catalogue, charts, choices, page, runner, sensitivity, words
 from wordline.studies.claims import Claim, parse
 from wordline.studies.judge import Verdict, judge, ratio, rule
