@@ -96,6 +96,38 @@ def test_dependencies_point_one_way(house: ModuleType) -> None:
     assert violations == ["crates/nand/Cargo.toml:6: nand must not depend on drive; it may on: base"]
 
 
+def test_rooms_import_one_way(house: ModuleType) -> None:
+    good = "from wordline import _core\nfrom wordline.base.units import three\nimport json\n"
+    assert found(house, "python/wordline/results/story.py", good) == []
+    for line in (
+        "from wordline.report import page",
+        "from wordline.report.page import html",
+        "import wordline.report.page",
+        "from wordline import report",
+        "def f() -> None:\n    from wordline.report import page",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from wordline.report.page import Page",
+    ):
+        at = (good + line).count("\n") + 1
+        assert found(house, "python/wordline/results/story.py", good + line) == [
+            f"python/wordline/results/story.py:{at}: results must not import from report; it may from: base"
+        ]
+
+
+def test_a_new_room_has_its_place(house: ModuleType) -> None:
+    assert found(house, "python/wordline/attic/old.py", "") == [
+        "python/wordline/attic/old.py:1: 'attic' is no room of the Python package (see ROOMS)"
+    ]
+    assert found(house, "python/wordline/stray.py", "")
+
+
+def test_the_rooms_make_no_circle(house: ModuleType) -> None:
+    done: set[str] = set()
+    while len(done) < len(house.ROOMS):
+        ready = {room for room, below in house.ROOMS.items() if below <= done} - done
+        assert ready, f"a circle among: {sorted(house.ROOMS.keys() - done)}"
+        done |= ready
+
+
 def test_theory_is_for_tests(house: ModuleType) -> None:
     head = '[package]\nname = "wordline-drive"\n'
     assert (

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import wordline
 from conftest import BUNDLED, ROOT, SMALL_DRIVE, SMALL_LOAD, Run, done, parsed
-from wordline import Drive, Workload, _core, resultshape
+from wordline import Drive, Workload, _core
+from wordline.results import shape as resultshape
 
 STABLE = """
     schema version seed digest config workload simulated_s cpu_s requests iops bandwidth_mib_s
