@@ -144,6 +144,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "latency_over_time": series::latencies(metrics),
         "cdf": cdfs,
         "activity": reading.activity,
+        "map": reading.map,
         "time_of": drive.split().map(Split::document),
         "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
