@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +127,20 @@ def test_the_rooms_make_no_circle(house: ModuleType) -> None:
         ready = {room for room, below in house.ROOMS.items() if below <= done} - done
         assert ready, f"a circle among: {sorted(house.ROOMS.keys() - done)}"
         done |= ready
+
+
+def test_the_rooms_are_those_that_are_described(house: ModuleType) -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text().partition("### The rooms of the Python package")[2]
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", text.partition("\n## ")[0], re.MULTILINE)
+    described = {room: set(re.findall(r"`(\w+)`", below)) for room, below in rows}
+    doors = {"__init__", "__main__", "policy", "package"}
+    assert described.pop("cli") == {"package"}
+    assert house.ROOMS["cli"] == house.ROOMS.keys() - doors - {"cli"} | {"policy"}
+    assert described == {room: below for room, below in house.ROOMS.items() if room not in doors | {"cli"}}
+    package = ROOT / "python" / "wordline"
+    assert house.ROOMS.keys() == {path.parent.name for path in package.glob("*/__init__.py")} | {
+        path.stem for path in package.glob("*.py")
+    }
 
 
 def test_theory_is_for_tests(house: ModuleType) -> None:
