@@ -319,13 +319,6 @@ def test_saturation_is_told_by_interval() -> None:
     assert saturated({"gc": [0, 1]}, intervals=1) == "die 1 was saturated all of the time, by garbage collection"
 
 
-def test_maps_tell_what_their_full_colour_is() -> None:
-    activity = {"interval_s": 0.5, "dies": [[0.0, 0.02], [0.01, 0.0]], "dies_gc": [[0.0, 0.04], [0.0, 0.0]]}
-    drawn = figures.dies_map(activity, synthetic.result())
-    assert drawn is not None
-    assert "held the die. Full colour is the largest, 4.0 %." in drawn.words
-
-
 def test_requests_in_flight_follow_from_the_latencies() -> None:
     result = synthetic.result()
     result.update(requests=1_000, simulated_s=2.0, waiting_us={"mean": 500.0, "max": 600.0})

@@ -8,33 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordline import causes, checking, figures, jobs, limits, repeats, report, story, units
-from wordline.drawing import (
-    BLUE,
-    GOLD,
-    GREEN,
-    ORANGE,
-    PAPER,
-    PURPLE,
-    TEAL,
-    Drawing,
-    any_value,
-    is_narrow,
-    latency_ticks,
-    line,
-    time_axes,
-)
+from wordline import checking, comparefigures, jobs, limits, palette, repeats, report, story, units
 from wordline.keyfigures import FIGURES, LATENCIES, KeyFigure, value_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from rich.console import Console
 
-LOOKS = ((BLUE, "-"), (ORANGE, "--"), (GREEN, ":"), (PURPLE, "-."), (TEAL, (0, (6, 1))), (GOLD, (0, (1, 1))))
-"""Colour and style of each run."""
-
-MOST = len(LOOKS)
+MOST = len(comparefigures.LOOKS)
 
 Result = dict[str, Any]
 
@@ -249,20 +229,19 @@ def show(console: Console, runs: Sequence[Run]) -> None:
 
 def html(runs: Sequence[Run]) -> str:
     """The whole page."""
-    found = drawings(runs)
+    found = comparefigures.all_of(runs)
     told = list(rows(runs))
-    looks = [colour.rpartition(" ")[2] for colour, _ in LOOKS]
     return report.render(
         "compare.html.j2",
         title=" and ".join([", ".join(run.name for run in runs[:-1]), runs[-1].name]),
         runs=[
             {
                 "name": run.name,
-                "colour": colour,
+                "colour": palette.of_page(colour),
                 "story": story.opening(run.result) + limits.sentences(run.result),
                 "partial": story.partial(run.result),
             }
-            for run, colour in zip(runs, looks, strict=False)
+            for run, (colour, _) in zip(runs, comparefigures.LOOKS, strict=False)
         ],
         rows=told,
         noise=noise(runs, told),
@@ -272,143 +251,3 @@ def html(runs: Sequence[Run]) -> str:
         timed=[(key, found[key]) for key in ("latency", "throughput") if key in found],
         provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
     )
-
-
-def drawings(runs: Sequence[Run]) -> dict[str, Drawing]:
-    """The figures by their place in the page."""
-    found = {
-        "distribution": distribution(runs),
-        "where": where(runs),
-        "latency": latency_over_time(runs),
-        "throughput": over_time(
-            runs,
-            "Throughput over time",
-            "What the drives completed.",
-            [("read MiB/s", "read_mib_s"), ("write MiB/s", "write_mib_s")],
-        ),
-    }
-    return {place: figure for place, figure in found.items() if figure is not None}
-
-
-def distribution(runs: Sequence[Run]) -> Drawing | None:
-    """Latency distributions to the tail, one panel for reads and one for writes."""
-    panels = {}
-    for op in causes.OPS:
-        curves = {}
-        for n, run in enumerate(runs):
-            points = [(us, 1 - q) for us, q in (run.result.get("cdf") or {}).get(op) or [] if us > 0 and q < 1]
-            if len(points) > 1:
-                curves[n] = points
-        if curves:
-            panels[op] = curves
-    if not panels:
-        return None
-
-    def plot(figure: Figure) -> None:
-        shape = (len(panels), 1) if is_narrow(figure) else (1, len(panels))
-        for axes, (op, curves) in zip(figure.subplots(*shape, squeeze=False).flat, panels.items(), strict=True):
-            for n, points in curves.items():
-                colour, style = LOOKS[n]
-                figures.tail(axes, points, color=colour, linestyle=style)
-            figures.nines(axes, curves.values())
-            axes.set_title(f"{op}s", loc="left", fontsize=10)
-        _legend(figure, runs)
-
-    words = "Share of requests done within a latency. Each step up is ten times rarer: the slowest are at the top."
-    return Drawing("Latency distributions", words, plot, height=1.3)
-
-
-def _legend(figure: Figure, runs: Sequence[Run]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=colour, linestyle=style) for (colour, style), _ in zip(LOOKS, runs, strict=False)]
-    figure.legend(
-        handles, [run.name for run in runs], loc="outside upper left", ncols=1 if is_narrow(figure) else 3,
-    )  # fmt: skip
-
-
-def where(runs: Sequence[Run]) -> Drawing | None:
-    """Mean latency of each run, divided by cause."""
-    panels = {}
-    for op in causes.OPS:
-        parts = [list(causes.shares(run.result, op)) for run in runs]
-        if any(parts):
-            panels[op] = parts
-    if not panels:
-        return None
-
-    def plot(figure: Figure) -> None:
-        shape = (len(panels), 1) if is_narrow(figure) else (1, len(panels))
-        named: dict[str, Any] = {}
-        for axes, (op, bars) in zip(figure.subplots(*shape, squeeze=False).flat, panels.items(), strict=True):
-            _means(axes, op, bars, runs, named)
-        order = [cause.name for cause in causes.CAUSES if cause.name in named]
-        columns = 3 if is_narrow(figure) else 6
-        figure.legend([named[name] for name in order], order, loc="outside lower left", ncols=columns, handlelength=1.2)
-
-    words = "Mean latency, divided by what requests spent it on. The parts of a bar add up to the mean."
-    return Drawing("Where the time went", words, plot, height=0.6 + 0.12 * len(runs))
-
-
-def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run], named: dict[str, Any]) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    for row, (parts, run) in enumerate(zip(bars, runs, strict=True)):
-        left = 0.0
-        for cause, seconds, _ in parts:
-            mean = 1e6 * seconds / run.result["latency_us"][op]["count"]
-            named[cause.name] = axes.barh(
-                row, mean, left=left, height=0.62, color=cause.colour, hatch=cause.hatch, edgecolor=PAPER, linewidth=0.5
-            )
-            left += mean
-    axes.set_yticks(range(len(runs)), [run.name for run in runs])
-    axes.set_ylim(len(runs) - 0.5, -0.5)
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda us, _: units.latency(us) if us else "0"))
-    axes.grid(visible=False, axis="y")
-    axes.set_title(f"{op}s", loc="left", fontsize=10)
-
-
-def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
-    """The tail over time; the mean where a run has too few requests in its intervals for that."""
-    key = "latency_p99_us"
-    if all(any_value((run.result.get("series") or {}).get(key)) for run in runs):
-        words = "Latency within which 99 % of the requests of an interval were done, where it has 1,000 or more."
-        return over_time(runs, "99th percentile over time", words, [("latency", key)])
-    words = "Mean latency of the requests of an interval."
-    return over_time(runs, "Mean latency over time", words, [("latency", "latency_mean_us")])
-
-
-def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:
-    """Series of all runs, a panel for each kind, over the longest of the runs."""
-    drawn = [
-        (label, key)
-        for label, key in panels
-        if any(any_value((run.result.get("series") or {}).get(key)) for run in runs)
-    ]
-    if not drawn:
-        return None
-
-    def plot(figure: Figure) -> None:
-        axes_of = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (label, key) in zip(axes_of, drawn, strict=True):
-            values = []
-            for (colour, style), run in zip(LOOKS, runs, strict=False):
-                series = run.result.get("series") or {}
-                column = [value or None for value in series.get(key) or []]
-                if key.startswith("latency"):
-                    values += [value for value in column if value]
-                else:
-                    column = [value or 0.0 for value in column]
-                if column:
-                    line(axes, figures.middles(series), column, color=colour, linestyle=style)
-            if values:
-                axes.set_yscale("log")
-                latency_ticks(axes.yaxis, min(values), max(values))
-                axes.set_ylabel(label)
-            else:
-                figures.rate_axis(axes, label)
-        time_axes(figure, axes_of, max(figures.end(run.result) for run in runs))
-        _legend(figure, runs)
-
-    return Drawing(title, words, plot, height=0.5 + 0.65 * len(drawn))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from wordline import aged, causes, checking, figures, jobs, limits, repeats, story, units
+from wordline import aged, causes, checking, figures, jobs, limits, palette, repeats, story, units
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -29,7 +29,7 @@ PERCENTILES = {
 OPS = ("read", "write", "trim", "flush")
 
 
-TIMED = ("latency", "throughput", "causes", "space", "dies-map", "channels-map")
+TIMED = ("latency", "latencies", "throughput", "causes", "space", "dies-map", "channels-map")
 """Figures over simulated time, which a reader zooms together."""
 
 SECTIONS = {
@@ -108,7 +108,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
     )
     environment.filters.update(tight=tight, breakable=breakable)
     # Names of files and jobs may hold what no page may.
-    return units.visible(environment.get_template(template).render(**values)) + "\n"
+    return units.visible(environment.get_template(template).render(palette=palette.css("screen and "), **values)) + "\n"
 
 
 def tight(text: str) -> str:
@@ -218,7 +218,7 @@ def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def where_table(result: dict[str, Any]) -> dict[str, Any]:
     """Where the time went: ``ops`` and ``rows``, each a cause with its share and its mean for each operation."""
-    spent = {op: {part[0].key: part for part in causes.shares(result, op)} for op in causes.OPS}
+    spent = {op: {part[0].key: part for part in causes.shares(result, op)} for op in causes.SHOWN}
     ops = [op for op, parts in spent.items() if parts]
     rows = []
     for cause in causes.CAUSES:

@@ -129,6 +129,7 @@ def compare(
 ) -> None:
     """Compare RESULTS, files of 'wordline run --json', with the first of them."""
     from wordline import compare as comparison
+    from wordline import comparefigures
     from wordline.console import console
     from wordline.results import read, shown
 
@@ -144,6 +145,6 @@ def compare(
             if out is not None:
                 out.write(comparison.html(runs))
             if folder is not None:
-                save_figures(list(comparison.drawings(runs).values()), folder, forms)
+                save_figures(list(comparefigures.all_of(runs).values()), folder, forms)
             if not quiet:
                 comparison.show(console(stderr=out is not None and out.standard), runs)

@@ -7,16 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from wordline import units
 from wordline.drawing import (
-    BLUE,
-    FAINT,
-    GOLD,
-    GREEN,
-    GRID,
-    INK,
-    ORANGE,
-    PURPLE,
-    RED,
-    TEAL,
     Drawing,
     is_narrow,
     latency_ticks,
@@ -24,13 +14,14 @@ from wordline.drawing import (
     plain_latency,
 )
 from wordline.figures import rate_axis
+from wordline.palette import BLUE, FAINT, GRID, INK, SERIES, TEAL
 from wordline.pts import steady
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LOOKS = ((BLUE, "-"), (TEAL, "--"), (GREEN, "-."), (PURPLE, ":"), (GOLD, "-."), (RED, "--"), (ORANGE, "-"))
+LOOKS = tuple(zip(SERIES, ("-", "--", "-.", ":", "-.", "--", "-"), strict=True))
 """Colour and style of each mix, from reads to writes."""
 
 MARKS = "osv^D<>"
@@ -113,7 +104,7 @@ def _latencies(one: dict[str, Any]) -> Drawing:
     cells = one["cells"]
     mixes = list(dict.fromkeys(cell["mix"] for cell in cells))
     blocks = list(dict.fromkeys(cell["block"] for cell in cells))
-    looks = (BLUE, GREEN, ORANGE)
+    looks = SERIES[:3]
 
     def plot(figure: Figure) -> None:
         panels = figure.subplots(*((2, 1) if is_narrow(figure) else (1, 2)))
@@ -183,7 +174,7 @@ def _window(one: dict[str, Any]) -> Drawing:
         values = tracked["values"][-count:]
         half = steady.RANGE / 2
         axes.plot(rounds, values, color=BLUE, marker="o", markersize=5, linewidth=0, label="measured")
-        axes.plot(rounds, fitted, color=ORANGE, linestyle="--", label="best fit")
+        axes.plot(rounds, fitted, color=TEAL, linestyle="--", label="best fit")
         axes.axhline(mean, color=INK, linewidth=1, label="mean")
         for share, name in ((1 - half, "mean ± 10 %"), (1 + half, None)):
             axes.axhline(share * mean, color=FAINT, linestyle=":", linewidth=1.2, label=name)
@@ -215,7 +206,7 @@ def _series(one: dict[str, Any]) -> Drawing:
         for n, start in enumerate(starts):
             mine = points[start : starts[n + 1] if n + 1 < len(starts) else len(points)]
             x = [offsets[point["phase"]] + point["capacities"] for point in mine]
-            colour = (BLUE, ORANGE, GREEN)[n % 3]
+            colour = SERIES[n % 3]
             marker = "." if len(mine) < 30 else None
             rate.plot(x, [point[one["figure"]] for point in mine], color=colour, marker=marker, label=mine[0]["load"])
             latency.plot(x, [point["mean_us"] for point in mine], color=colour, marker=marker, label="mean")
