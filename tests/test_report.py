@@ -221,7 +221,9 @@ def test_a_comparison_tells_ratios_and_differences(wordline: Run, small: Runner,
     )
     ratio = other["iops"] / one["iops"]
     row = next(line for line in told.splitlines() if line.startswith("requests/s"))
-    assert float(row.split("×")[1]) == pytest.approx(ratio, rel=0.006)
+    number, marked = row.split("×")[1].split()
+    assert float(number) == pytest.approx(ratio, rel=0.006)
+    assert marked == ("better" if ratio > 1 else "worse")
     assert re.search(r'buffer\.policy\s+"fifo"\s+"none"', told)
     assert re.search(r"load: jobs\.0\.iodepth\s+8\s+64", told)
     assert "victim.policy" not in told

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordline import checking, comparefigures, jobs, limits, palette, repeats, report, story, units
-from wordline.keyfigures import FIGURES, LATENCIES, KeyFigure, value_of
+from wordline.keyfigures import FIGURES, LATENCIES, LESS, MORE, KeyFigure, value_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,21 +49,42 @@ class Row:
     """To the first run; None where there is none."""
     apart: list[bool | None]
     """Whether it differs from that of the first run by more than chance explains; None where that cannot be told."""
+    marks: list[str]
+    """``better`` or ``worse`` than the first run; empty where it is neither."""
 
     def ratio_text(self, n: int) -> str:
         """``× 1.23`` behind the value of run ``n``, in brackets if it may be chance; nothing for the first."""
         ratio = self.ratios[n]
         if n == 0 or ratio is None:
             return ""
-        text = f"× {units.three(ratio)}"
+        # Both values stand in their columns, so the ratio only says how many times: "1/4,980", not "× 0.000201".
+        text = f"1/{units.three(1 / ratio)}" if 0 < ratio < SMALL else f"× {units.three(ratio)}"
         return f"({text})" if self.apart[n] is False else text
+
+    def told(self, n: int) -> str:
+        """The ratio with its mark: ``× 0.79 better``."""
+        return f"{self.ratio_text(n)} {self.marks[n]}".strip()
+
+
+SMALL = 0.1
+"""Ratios below this are told by their inverse."""
+
+ALIKE = 0.01
+"""Figures that differ by less than this share are neither better nor worse."""
+
+
+def mark(figure: KeyFigure, first: float | None, value: float | None) -> str:
+    """Whether ``value`` is better or worse than that of the first run; empty if it is neither."""
+    if not figure.good or first is None or value is None or abs(value - first) < ALIKE * abs(first) or value == first:
+        return ""
+    return "better" if (value > first) == (figure.good == MORE) else "worse"
 
 
 def of_jobs(runs: Sequence[Run]) -> Iterator[tuple[KeyFigure, Callable[[Result], float | None]]]:
     """The figures of each job that all of the runs have, with where they are in a result. They are of one seed."""
     for name in jobs.common([run.result for run in runs])[: jobs.MOST_SHOWN]:
         yield (
-            KeyFigure(f"{name}: requests/s", "jobs.iops", units.short),
+            KeyFigure(f"{name}: requests/s", "jobs.iops", units.short, MORE),
             lambda result, name=name: jobs.named(result, name)["iops"],
         )
         for op in ("read", "write"):
@@ -72,11 +93,14 @@ def of_jobs(runs: Sequence[Run]) -> Iterator[tuple[KeyFigure, Callable[[Result],
                 def latency(result: Result, name: str = name, op: str = op, key: str = key) -> float | None:
                     return (jobs.named(result, name)["latency_us"].get(op) or {}).get(key)
 
-                yield KeyFigure(f"{name}: {op} {LATENCIES[key]}", f"jobs.latency_us.{op}.{key}", units.latency), latency
+                what = f"{name}: {op} {LATENCIES[key]}"
+                yield KeyFigure(what, f"jobs.latency_us.{op}.{key}", units.latency, LESS), latency
 
 
 def rows(runs: Sequence[Run]) -> Iterator[Row]:
     """The main figures that any of the runs has, and those of their jobs."""
+    loads = [kinds(run.result) for run in runs]
+    done = [run.result["requests"] for run in runs]
     for figure, value_in in (*((figure, None) for figure in FIGURES), *of_jobs(runs)):
         over_seeds = [None if value_in else repeats.figure(run.result, figure.key) for run in runs]
         values = [
@@ -86,12 +110,19 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
         if not any(value is not None and value != 0 for value in values):
             continue
         first, samples = values[0], [[] if told is None else told["values"] for told in over_seeds]
+        # What is the same in every run, such as a fixed number of requests, is no difference that might be chance.
+        apart = [None if sample == samples[0] else repeats.apart(samples[0], sample) for sample in samples]
         yield Row(
             figure.name,
             [_text(figure, value, told) for value, told in zip(values, over_seeds, strict=True)],
             [value / first if value is not None and first else None for value in values],
-            # What is the same in every run, such as a fixed number of requests, is no difference that might be chance.
-            [None, *(None if sample == samples[0] else repeats.apart(samples[0], sample) for sample in samples[1:])],
+            apart,
+            [
+                mark(figure, first, value)
+                if loads[n] == loads[0] and apart[n] is not False and (done[n] == done[0] or not figure.total)
+                else ""
+                for n, value in enumerate(values)
+            ],
         )
 
 
@@ -100,6 +131,20 @@ def _text(figure: KeyFigure, value: float | None, over_seeds: Result | None) -> 
         return units.NOTHING
     half = None if over_seeds is None else over_seeds["ci95"]
     return figure.text(value) if half is None else f"{figure.text(value)} ± {figure.text(half)}"
+
+
+def other_loads(runs: Sequence[Run]) -> str:
+    """Which runs had another load than the first, so that better and worse mean nothing; empty if none had."""
+    names = [run.name for run in runs if kinds(run.result) != kinds(runs[0].result)]
+    return f"Nothing of {' and '.join(names)} is marked better or worse: the load is another one." if names else ""
+
+
+def marked(runs: Sequence[Run]) -> str:
+    """What is marked as better or worse, in a sentence."""
+    return other_loads(runs) or (
+        "Better and worse are marked from 1 % apart on; totals, such as blocks erased, only beside a run of as many "
+        "requests. What is neither, such as the use of the dies, has no mark."
+    )
 
 
 def noise(runs: Sequence[Run], told: Sequence[Row]) -> list[str]:
@@ -206,10 +251,10 @@ def show(console: Console, runs: Sequence[Run]) -> None:
             table.add_column("", style="dim")
     told = list(rows(runs))
     for row in told:
-        cells = [cell for n, text in enumerate(row.texts) for cell in ((text, row.ratio_text(n)) if n else (text,))]
+        cells = [cell for n, text in enumerate(row.texts) for cell in ((text, row.told(n)) if n else (text,))]
         table.add_row(row.name, *cells)
     console.print(table)
-    for text in noise(runs, told):
+    for text in (*filter(None, [other_loads(runs)]), *noise(runs, told)):
         console.print()
         hanging(console, Text(text), 0, 0)
     differing = list(differences(runs))
@@ -244,6 +289,7 @@ def html(runs: Sequence[Run]) -> str:
             for run, (colour, _) in zip(runs, comparefigures.LOOKS, strict=False)
         ],
         rows=told,
+        marked=marked(runs),
         noise=noise(runs, told),
         differences=list(differences(runs)),
         same=len({run.result["digest"] for run in runs}) == 1,

@@ -57,7 +57,7 @@ def distribution(runs: Sequence[Run]) -> Drawing | None:
         _legend(figure, runs)
 
     words = "Share of requests done within a latency. Each step up is ten times rarer: the slowest are at the top."
-    return Drawing("Latency distributions", words, plot, height=0.2 + 1.1 * rows)
+    return Drawing("Latency distributions", words, plot, 0.2 + 1.1 * rows, tall=len(panels_of) / rows)
 
 
 def _panels(figure: Figure, count: int) -> list[Axes]:
@@ -93,7 +93,8 @@ def where(runs: Sequence[Run]) -> Drawing | None:
         divisions.cause_legend(figure, named)
 
     words = "Mean latency, divided by what requests spent it on. The parts of a bar add up to the mean."
-    return Drawing("Where the time went", words, plot, height=0.3 + (0.3 + 0.12 * len(runs)) * rows)
+    height = 0.35 + (0.2 + 0.1 * len(runs)) * rows
+    return Drawing("Where the time went", words, plot, height, tall=1 + 0.5 * len(panels_of) / rows)
 
 
 def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run]) -> dict[str, Any]:

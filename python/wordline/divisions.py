@@ -35,7 +35,7 @@ def where_time_went(result: dict[str, Any]) -> Drawing | None:
         cause_legend(figure, named)
 
     words = "Of all the latency of an operation, the share that each cause took. The parts add up to the whole."
-    return Drawing("Where the time went", words, plot, height=0.5 + 0.2 * len(bars))
+    return Drawing("Where the time went", words, plot, 0.5 + 0.2 * len(bars), tall=1.4)
 
 
 def bands(result: dict[str, Any]) -> Drawing | None:
@@ -64,7 +64,7 @@ def bands(result: dict[str, Any]) -> Drawing | None:
         f"stand their mean and how many they are. {_ranges(panels_of)}"
     )
     height = 0.4 + 0.17 * sum(map(len, panels_of.values())) + 0.12 * len(panels_of)
-    return Drawing("Causes by percentile", words, plot, height=height)
+    return Drawing("Causes by percentile", words, plot, height, tall=1.2)
 
 
 def _of_band(band: dict[str, Any]) -> Iterable[tuple[Cause, float]]:

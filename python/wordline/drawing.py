@@ -84,6 +84,8 @@ class Drawing:
     plot: Plot
     height: float = 1.0
     """Relative to the usual."""
+    tall: float = 1.0
+    """How many times as high it is on a telephone, where panels stand below each other and legends take more rows."""
     what: str = ""
     """Figures to be read: what a reader who cannot see it should know."""
 
@@ -95,16 +97,16 @@ class Drawing:
     @property
     def wide(self) -> str:
         """The SVG element for a desktop."""
-        return self._svg(WIDE)
+        return self._svg(WIDE, self.height)
 
     @property
     def narrow(self) -> str:
         """The SVG element for a telephone."""
-        return self._svg(NARROW)
+        return self._svg(NARROW, self.height * self.tall)
 
-    def _svg(self, inches: tuple[float, float]) -> str:
+    def _svg(self, inches: tuple[float, float], times: float) -> str:
         width, height = inches
-        return svg(self.plot, (width, height * self.height), f"{self.key}-{width}")
+        return svg(self.plot, (width, height * times), f"{self.key}-{width}")
 
     def save(self, path: Path) -> None:
         """Writes it as a file on white, in the format of the name.

@@ -204,7 +204,7 @@ def causes_over_time(result: dict[str, Any]) -> Drawing | None:
         divisions.cause_legend(figure, names, above=True)
 
     words = f"Of the latency that requests had in an interval of {interval_words(told)}, the share of each cause."
-    return Drawing("Causes of latency over time", words, plot, height=0.75 + 0.5 * len(panels_of))
+    return Drawing("Causes of latency over time", words, plot, 0.75 + 0.5 * len(panels_of), tall=1.25)
 
 
 def _shares(axes: Axes, spent: dict[str, list[float]], interval_s: float) -> dict[str, Any]:

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 PERCENTILES = {
     "mean": "mean",
     "min": "fastest",
-    "p50": "50 %",
-    "p90": "90 %",
-    "p99": "99 %",
-    "p99_9": "99.9 %",
-    "p99_99": "99.99 %",
-    "p99_999": "99.999 %",
-    "p99_9999": "99.9999 %",
+    **{key: units.percentile(key) for key in ("p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "p99_9999")},
     "max": "slowest",
 }
 
@@ -56,6 +50,7 @@ def html(result: dict[str, Any]) -> str:
     timed = [(key.removesuffix("-map"), drawings[key]) for key in TIMED if key in drawings]
     at_start = list(start(result))
     parts = jobs.of(result)
+    config = list(config_rows(result))
     absent = {
         *([] if parts else ["jobs"]),
         *([] if repeats.block(result) else ["repeats"]),
@@ -87,7 +82,8 @@ def html(result: dict[str, Any]) -> str:
         work=list(work(result)),
         afterwards=list(afterwards(result)),
         drive=list(checking.figures(result["drive"])),
-        config=list(config_rows(result)),
+        changed=[row for row in config if row["origin"]],
+        config=[row for row in config if not row["origin"]],
         workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
         start=at_start,
         value_text=checking.value_text,
@@ -128,8 +124,8 @@ def tiles(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     of_all = result["latency_us"]["all"]
     yield f"{units.short(result['iops'])}/s", "requests"
     yield units.bandwidth(result["bandwidth_mib_s"]), "bandwidth"
-    yield units.latency(of_all.get("p50")), "median latency"
-    yield units.latency(of_all.get("p99")), "99 % within"
+    yield units.latency(of_all.get("p50")), "p50 latency"
+    yield units.latency(of_all.get("p99")), "p99 latency"
     amplification = result.get("write_amplification")
     yield units.NOTHING if amplification is None else units.three(amplification), "write amplification"
     busy = story.parts(result)
