@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import synthetic
-from wordline import compare, keyfigures
+from wordline.report import compare
+from wordline.results import keyfigures
 
 
 def rows(first: dict[str, Any], other: dict[str, Any]) -> dict[str, compare.Row]:

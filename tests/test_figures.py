@@ -13,7 +13,10 @@ import synthetic
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from wordline import amplification, causes, compare, comparefigures, divisions, drawing, figures, maps, palette, report
+from wordline.base import drawing, palette
+from wordline.report import compare, comparefigures, divisions, figures, maps
+from wordline.report import page as report
+from wordline.results import amplification, causes
 
 STEPS = 40
 

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import pytest
-from wordline import causes, comparefigures, distributions, figures, notebook, palette
+from wordline.api import notebook
+from wordline.base import palette
 from wordline.pts import drawings as pts
+from wordline.report import comparefigures, distributions, figures
+from wordline.results import causes
 from wordline.studies import charts
 
 Triple = tuple[float, float, float]

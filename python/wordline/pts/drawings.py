@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wordline import units
-from wordline.drawing import (
+from wordline.base import units
+from wordline.base.drawing import (
     Drawing,
     is_narrow,
     latency_ticks,
     legend,
     plain_latency,
 )
-from wordline.figures import rate_axis
-from wordline.palette import BLUE, FAINT, GRID, INK, SERIES, TEAL
+from wordline.base.palette import BLUE, FAINT, GRID, INK, SERIES, TEAL
 from wordline.pts import steady
+from wordline.report.figures import rate_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from wordline import palette
-from wordline.drawing import svg
-from wordline.palette import BUFFER, DIE, FLASH, HOST, PAPER
+from wordline.base import palette
+from wordline.base.drawing import svg
+from wordline.base.palette import BUFFER, DIE, FLASH, HOST, PAPER
 from wordline.studies.outcome import Bars, Figure, Lines, Stack, Timeline
 
 if TYPE_CHECKING:

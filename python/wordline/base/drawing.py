@@ -1,0 +1,281 @@
+"""How figures are drawn: one definition for a page that follows light and dark, and for SVG, PNG and PDF files."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wordline.base.files import aside
+from wordline.base.palette import GRID, INK, LIGHT, PAPER, called
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {variable: f"#0102{number:02x}" for number, variable in enumerate(LIGHT, 3)}
+"""The page's colours by their CSS names, each with the stand-in that is drawn and then replaced."""
+
+MAPS = {"wordline map": "#2b8ad4", "wordline map gc": "#e8590c"}
+"""Colours of heat maps, which are pictures and cannot follow the page: they can be told from white and from black."""
+
+MAP, MAP_GC = MAPS
+
+STYLE = {
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GRID,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.facecolor": "none",
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "xtick.color": GRID,
+    "ytick.color": GRID,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.minor.visible": False,
+    "ytick.minor.visible": False,
+}
+
+WIDE, NARROW = (9.0, 3.2), (4.2, 3.2)
+"""Inches, for a desktop and for a telephone: the same text size on both."""
+
+MARGINS, NARROW_MARGINS = (0.95, 0.8), (0.85, 0.6)
+"""Inches left and right of all axes of time, for what is written beside them."""
+
+FORMATS = ("svg", "png", "pdf")
+"""What figures can be written as."""
+
+DPI = 200
+"""Of PNG files."""
+
+NO_DATE = {
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""The same figure is the same file whenever it is written."""
+
+Plot = Callable[["Figure"], None]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The definition of a figure, with what it shows in words."""
+
+    title: str
+    words: str
+    plot: Plot
+    height: float = 1.0
+    """Relative to the usual."""
+    tall: float = 1.0
+    """How many times as high it is on a telephone, where panels stand below each other and legends take more rows."""
+    what: str = ""
+    """Figures to be read: what a reader who cannot see it should know."""
+
+    @property
+    def key(self) -> str:
+        """Its name in files and pages."""
+        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
+
+    @property
+    def wide(self) -> str:
+        """The SVG element for a desktop."""
+        return self._svg(WIDE, self.height)
+
+    @property
+    def narrow(self) -> str:
+        """The SVG element for a telephone."""
+        return self._svg(NARROW, self.height * self.tall)
+
+    def _svg(self, inches: tuple[float, float], times: float) -> str:
+        width, height = inches
+        return svg(self.plot, (width, height * times), f"{self.key}-{width}")
+
+    def save(self, path: Path) -> None:
+        """Writes it as a file on white, in the format of the name.
+
+        :raises OSError: if the file cannot be written.
+        """
+        import matplotlib
+        from matplotlib.figure import Figure
+
+        form = path.suffix[1:]
+        width, height = WIDE
+        with colours(LIGHT), matplotlib.rc_context({**STYLE, "svg.hashsalt": self.key}):
+            figure = Figure(figsize=(width, height * self.height), layout="constrained")
+            self.plot(figure)
+            line_up(figure)
+            with aside(path) as file:
+                figure.savefig(file, format=form, dpi=DPI, facecolor=PAPER, metadata=NO_DATE[form])
+
+
+@contextmanager
+def colours(values: dict[str, str]) -> Iterator[None]:
+    """Gives the names of colours their values while something is drawn."""
+    from matplotlib.colors import get_named_colors_mapping
+
+    known = get_named_colors_mapping()
+    for variable, value in values.items():
+        known[called(variable)] = value
+    known.update(MAPS)
+    # The cache of colours is kept by name; only setting one by one empties it.
+    known["wordline"] = values["--ink"]
+    yield
+
+
+def svg(plot: Plot, inches: tuple[float, float], salt: str) -> str:
+    """The SVG element that ``plot`` draws. ``salt`` keeps its identifiers apart from other figures' in the page."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with colours(COLOURS), matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}):
+        figure = Figure(figsize=inches, layout="constrained")
+        plot(figure)
+        line_up(figure)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata=NO_DATE["svg"])
+    return for_page(out.getvalue(), boxes(figure))
+
+
+def line_up(figure: Figure) -> None:
+    """Gives all axes of time the same place from left to right, so that a moment is at the same place in every figure.
+
+    Where they lie from top to bottom is left to the layout. Scales beside them go along.
+    """
+    panels = {axes.get_gid(): axes for axes in figure.axes if (axes.get_gid() or "").startswith("time")}
+    if not panels:
+        return
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    left, right = NARROW_MARGINS if is_narrow(figure) else MARGINS
+    inches = figure.get_figwidth()
+    for axes in panels.values():
+        box = axes.get_position()
+        axes.set_position((left / inches, box.y0, 1 - (left + right) / inches, box.height))
+    for scale in figure.axes:
+        before, _, panel = (scale.get_gid() or "").partition("-")
+        if before == "scale":
+            box = panels[panel].get_position()
+            scale.set_position((box.x1 + 0.1 / inches, box.y0, 0.12 / inches, box.height))
+
+
+def boxes(figure: Figure) -> dict[str, str]:
+    """For each axis of time, by its name: where it is in the drawing, and what it spans, as attributes."""
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    found = {}
+    for axes in figure.axes:
+        name = axes.get_gid() or ""
+        if name.startswith("time"):
+            place, (first, last) = axes.get_position(), axes.get_xlim()
+            box = (place.x0 * width, (1 - place.y1) * height, place.x1 * width, (1 - place.y0) * height)
+            found[name] = f'data-box="{" ".join(f"{v:.2f}" for v in box)}" data-span="{float(first)!r} {float(last)!r}"'
+    return found
+
+
+def for_page(text: str, times: dict[str, str] | None = None) -> str:
+    """Fits an SVG file into a page: no prologue, no fixed size, the page's colours and letters.
+
+    What a reader may zoom in stays marked by classes: ``time`` an axis with its box, ``data`` what lies in it.
+    """
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    for name, attributes in (times or {}).items():
+        text = text.replace(f'<g id="{name}">', f'<g class="time" {attributes}>')
+    text = re.sub(r'<g id="(data|xaxis|on-colour)\d*"', r'<g class="\1"', text)
+    text = re.sub(r'<g (clip-path="[^"]*")>(\s*<image)', r'<g class="data" \1>\2', text)
+    # Names such as "axes_1" repeat in every figure; references go to hashed names only.
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r"font: ([\d.]+)px 'DejaVu Sans'", r"font-size: \1px; font-family: var(--letters)", text)
+    for variable, stand_in in COLOURS.items():
+        text = text.replace(stand_in, f"var({variable})")
+    # A hundredth of a point is finer than any screen.
+    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
+    return re.sub(r">\s+<", "><", text).strip()
+
+
+def is_narrow(figure: Figure) -> bool:
+    """True for the telephone's width."""
+    return figure.get_figwidth() < 6
+
+
+def latency_ticks(axis: Any, low_us: float, high_us: float) -> None:  # noqa: ANN401
+    """Ticks of a logarithmic latency axis: ``100 µs``, ``1 ms``."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    first, last = math.floor(math.log10(low_us)), math.ceil(math.log10(high_us))
+    inner = (1, 2, 5) if last - first <= 2 else (1,)
+    axis.set_major_locator(FixedLocator([m * 10.0**e for e in range(first, last + 1) for m in inner]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda us, _: plain_latency(us)))
+
+
+def interval_words(series: dict[str, Any]) -> str:
+    """The length of the intervals of ``series``: ``64 ms``."""
+    return plain_latency(1e6 * series["interval_s"])
+
+
+def plain_latency(us: float) -> str:
+    """A round latency without its zeros: ``1 ms`` for ``1.00 ms``."""
+    for factor, name in ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")):
+        if us >= factor * 0.9999:
+            return f"{us / factor:.3g} {name}"
+    return f"{us:.3g} µs"
+
+
+def time_axes(figure: Figure, panels: Sequence[Axes], end_s: float) -> None:
+    """Gives panels one above another the axis of simulated time, from 0 to ``end_s``; a page can zoom them."""
+    from matplotlib.ticker import MaxNLocator
+
+    for n, axes in enumerate(panels):
+        axes.set_gid(f"time{n}")
+        axes.xaxis.set_gid(f"xaxis{n}")
+        axes.set_xlim(0, end_s or 1)
+        axes.xaxis.set_major_locator(MaxNLocator(5 if is_narrow(figure) else 10))
+        if axes is not panels[-1]:
+            axes.tick_params(labelbottom=False)
+    panels[-1].set_xlabel("simulated time (s)")
+
+
+def legend(axes: Axes, entries: int, **of: Any) -> None:  # noqa: ANN401
+    """The legend, in one row above the figure; ``of`` names handles and labels that are not those of ``axes``."""
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=entries,
+        borderaxespad=0.2,
+        handlelength=1.8,
+        columnspacing=1.2,
+        **of,
+    )
+
+
+def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) -> None:  # noqa: ANN401
+    """A line with gaps where there is no value, and dots where a value stands alone."""
+    values = [math.nan if v is None else v for v in y]
+    known = [False, *(not math.isnan(v) for v in values), False]
+    alone = [at for at in range(len(values)) if known[at : at + 3] == [False, True, False]]
+    axes.plot(x, values, marker="." if alone else None, markevery=alone or None, gid="data", **how)
+
+
+def any_value(values: Sequence[float | None] | None) -> bool:
+    """True if there is something to draw that is not nought throughout."""
+    return any(values or [])
