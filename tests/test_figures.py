@@ -13,7 +13,7 @@ import synthetic
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from wordline.base import drawing, palette
+from wordline.base import drawing, palette, units
 from wordline.report import compare, comparefigures, divisions, figures, maps
 from wordline.report import page as report
 from wordline.results import amplification, causes
@@ -36,7 +36,7 @@ def whole_result() -> dict[str, Any]:
         series[f"{op}_latency_max_us"] = [20 * us for us in mean]
     series["programs"] = [result["flash"]["programs"] / steps] * steps
     result["activity"] = activity(result["simulated_s"], dies=8, channels=4)
-    result["latency_map"] = latency_map(rng, result["simulated_s"])
+    result["latency_over_time"] = latency_over_time(rng, result["simulated_s"])
     result["time_of"] = time_of(rng, result)
     return result
 
@@ -52,49 +52,42 @@ def activity(end_s: float, dies: int, channels: int) -> dict[str, Any]:
     }
 
 
-def latency_map(rng: random.Random, end_s: float) -> dict[str, Any]:
+def latency_over_time(rng: random.Random, end_s: float) -> dict[str, Any]:
     """Counts by latency and time: two humps, and a tail that comes and goes."""
-    edges = [2.0 ** (n / 4) for n in range(4, 64)]
+    up_to = [2.0 ** (n / 4) for n in range(5, 64)]
 
     def column(hump: float, many: int, t: int) -> list[int]:
         tail = 5.0 if 15 < t < 25 else 2.0
         drawn = (hump * math.exp(rng.gauss(0, 0.5)) * (1 + tail * rng.random() ** 8) for _ in range(many))
-        counts = [0] * (len(edges) - 1)
+        counts = [0] * len(up_to)
         for us in drawn:
             counts[max(0, min(len(counts) - 1, int(4 * math.log2(us)) - 4))] += 1
-        return counts
+        return counts[: 1 + max(at for at, count in enumerate(counts) if count)]
 
     ops = {"read": (95.0, 400), "write": (24.0, 200), "flush": (700.0, 30)}
     return {
         "interval_s": end_s / STEPS,
-        "edges_us": edges,
+        "up_to_us": up_to,
         **{op: [column(*of, t) for t in range(STEPS)] for op, of in ops.items()},
     }
 
 
-BANDS = (("p50", 0.4, 0.6), ("p99", 0.986, 0.993), ("p99_9", 0.9986, 0.9993), ("slowest", 0.9999, 1.0))
-
-
 def time_of(rng: random.Random, result: dict[str, Any]) -> dict[str, Any]:
-    """The causes of each operation, over time, and by band: the slower a band, the more of it is garbage collection."""
-    told: dict[str, Any] = {"series": {"interval_s": result["simulated_s"] / STEPS}, "bands": {}}
+    """The causes of reads and writes, over time, and by latency: the slower, the more of it is garbage collection."""
+    told: dict[str, Any] = {"series": {"interval_s": result["simulated_s"] / STEPS}, "by_latency": {}}
     kinds = {
         "read": ("link", "wait_die_own", "wait_die_read", "wait_die_gc", "array_read"),
         "write": ("link", "wait_buffer_gc", "wait_buffer_read", "wait_buffer_program", "wait_buffer_space"),
-        "flush": ("wait_buffer_gc", "wait_buffer_program", "die_other"),
     }
     for op, keys in kinds.items():
         told["series"][op] = {key: [rng.random() for _ in range(STEPS)] for key in keys}
         told[op] = {key: sum(told["series"][op].get(key, [])) for key in (cause.key for cause in causes.CAUSES)}
-        told["bands"][op] = []
-        for slow, (name, low, high) in enumerate(BANDS):
-            requests = max(10, round((high - low) * result["latency_us"][op]["count"]))
-            mean = 20.0 * 8.0**slow
-            weights = {key: rng.random() * (3.0**slow if key.endswith("gc") else 1.0) for key in keys}
-            parts = {key: 1e-6 * mean * requests * weight / sum(weights.values()) for key, weight in weights.items()}
-            told["bands"][op].append(
-                {"name": name, "from": low, "to": high, "requests": requests, "mean_us": mean, "parts": parts}
-            )
+        requests = [60_000, 28_000, 1_000, 900, 90, 8, 3]
+        classes: dict[str, Any] = {"up_to_us": [20.0 * 5.0**n for n in range(7)], "requests": requests}
+        for key in keys:
+            gc = key.endswith("gc")
+            classes[key] = [1e-5 * many * 5.0**n * (3.0**n if gc else 4.0) for n, many in enumerate(requests)]
+        told["by_latency"][op] = classes
     return told
 
 
@@ -110,10 +103,6 @@ def drawn(figure: drawing.Drawing, inches: tuple[float, float] = drawing.WIDE) -
 def panels(made: Figure, mark: str = "time") -> list[Axes]:
     """Axes by what they are marked as."""
     return [axes for axes in made.axes if (axes.get_gid() or "").startswith(mark)]
-
-
-def texts(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.texts]
 
 
 OVER_TIME = ("latency", "latencies", "throughput", "causes", "space", "dies-map", "channels-map")
@@ -271,12 +260,12 @@ def test_only_what_collection_held_has_its_colour() -> None:
 
 
 def test_the_map_of_latencies_counts_requests() -> None:
-    told = {"interval_s": 1.0, "edges_us": [1.0, 2.0, 4.0, 8.0, 16.0], "read": [[0, 1, 0, 0], [0, 0, 100, 0]]}
+    told = {"interval_s": 1.0, "up_to_us": [1.0, 2.0, 4.0, 8.0, 16.0], "read": [[0, 0, 1], [0, 0, 0, 100]]}
     shown = maps.latency_map(told, 2.0)
     assert shown is not None and "full colour 100 requests" in shown.words
     made = drawn(shown)
     (panel,) = panels(made)
-    # Empty rows at the ends are not shown; a doubling takes eight pixels, the slowest is above.
+    # Empty classes at the ends are not shown; a doubling takes eight pixels, the slowest is above.
     assert panel.get_ylim() == pytest.approx((math.log10(2), math.log10(8)))
     seen = strengths(panel)
     assert seen.shape == (16, 2)
@@ -287,59 +276,74 @@ def test_the_map_of_latencies_counts_requests() -> None:
     assert [label.get_text() for label in scale.get_yticklabels()] == ["1", "10", "100"]
     assert scale.get_yticks() == pytest.approx([0, 0.5, 1])
     assert maps.latency_map({}, 2.0) is None
-    assert maps.latency_map({**told, "read": [[0, 0, 0, 0]]}, 2.0) is None
+    assert maps.latency_map({**told, "read": [[], [0]]}, 2.0) is None
 
 
 def test_a_map_of_one_request_is_drawn() -> None:
-    told = {"interval_s": 1.0, "edges_us": [1.0, 2.0], "write": [[1]]}
-    shown = maps.latency_map(told, 1.0)
+    shown = maps.latency_map({"interval_s": 1.0, "up_to_us": [1.0], "write": [[1]]}, 1.0)
     assert shown is not None and "full colour 1 request." in shown.words
     assert strengths(panels(drawn(shown))[0]).min() == 1
 
 
-def test_causes_by_percentile_are_those_of_the_bands() -> None:
+def test_causes_by_percentile_are_those_of_its_class() -> None:
     result = whole_result()
+    classes = result["time_of"]["by_latency"]["read"]
+    # 90,001 requests: p99 is the 89,101st, p99.9 the 89,911th, and 9 lie beyond p99.99.
+    bands = divisions.bands_of(classes)
+    assert [(band.name, band.requests) for band in bands] == [
+        ("p50", 60_000),
+        ("p99", 900),
+        ("p99.9", 90),
+        ("slowest", 11),
+    ]
+    assert bands[1].seconds["wait_die_gc"] == classes["wait_die_gc"][3]
+    assert bands[3].seconds["wait_die_gc"] == pytest.approx(sum(classes["wait_die_gc"][5:]))
+    for band in bands:
+        assert sum(share for _, share in band.parts) == pytest.approx(1)
     shown = divisions.bands(result)
     assert shown is not None
-    assert "p50 40 % to 60 %, p99 98.6 % to 99.3 %, p99.9 99.86 % to 99.93 %, slowest 99.99 % to 100 %." in shown.words
     made = drawn(shown)
+    assert [axes.get_title(loc="left") for axes in made.axes] == ["reads", "writes"]
     reads = made.axes[0]
     assert [label.get_text() for label in reads.get_yticklabels()] == ["p50", "p99", "p99.9", "slowest"]
-    assert [axes.get_title(loc="left") for axes in made.axes] == ["reads", "writes", "flushes"]
-    band = result["time_of"]["bands"]["read"][3]
-    share = band["parts"]["wait_die_gc"] / sum(band["parts"].values())
-    bar = next(
-        patch
-        for patch in reads.patches
-        if patch.get_y() > 2.5 and patch.get_facecolor() == to_rgba(palette.LIGHT["--gc"])
-    )
+    share = bands[3].seconds["wait_die_gc"] / sum(bands[3].seconds.values())
+    gc = to_rgba(palette.LIGHT["--gc"])
+    bar = next(patch for patch in reads.patches if patch.get_y() > 2.5 and patch.get_facecolor() == gc)
     assert bar.get_width() == pytest.approx(share)
-    assert f"die held by GC {100 * share:.0f} %" in texts(reads)
-    assert {"10.2 ms", "10"} <= set(texts(reads)), "the mean of the slowest, and how many they are"
-    for row in range(4):
-        widths = [patch.get_width() for patch in reads.patches if row - 0.5 < patch.get_y() < row + 0.5]
-        assert sum(widths) == pytest.approx(1)
+    written = [text.get_text() for text in reads.texts]
+    assert f"die held by GC {100 * share:.0f} %" in written
+    mean = 1e6 * sum(bands[3].seconds.values()) / 11
+    assert units.latency(mean) in written and "11" in written
 
 
-def test_bands_that_differ_between_operations_are_told_of_each() -> None:
+def classes(*requests: int) -> dict[str, list[float]]:
+    """Requests by class of latency; each took a second."""
+    return {"requests": list(requests), "link": [float(number) for number in requests]}
+
+
+@pytest.mark.parametrize(
+    ("requests", "wanted"),
+    [
+        ((1_000,), [("p50\np99\nslowest", 1_000)]),
+        ((999,), [("p50\nslowest", 999)]),
+        ((20,), [("p50\nslowest", 20)]),
+        ((19,), []),
+        ((10, 9_989, 1), [("p50\np99\np99.9", 9_989), ("slowest", 1)]),
+        ((5_000, 4_990, 4, 3, 3), [("p50", 5_000), ("p99\np99.9", 4_990), ("slowest", 10)]),
+        ((5_000, 4_990, 4, 3, 2, 1), [("p50", 5_000), ("p99\np99.9", 4_990), ("slowest", 10)]),
+        ((500, 490, 10), [("p50", 500), ("p99", 490), ("slowest", 10)]),
+        ((501, 490, 5, 4), [("p50", 501), ("p99", 490), ("slowest", 9)]),
+    ],
+)
+def test_what_is_told_needs_ten_requests(requests: tuple[int, ...], wanted: list[tuple[str, int]]) -> None:
+    assert [(band.name, band.requests) for band in divisions.bands_of(classes(*requests))] == wanted
+
+
+def test_a_result_without_classes_has_no_such_figure() -> None:
     result = whole_result()
-    result["time_of"]["bands"]["read"] = result["time_of"]["bands"]["read"][:2]
-    shown = divisions.bands(result)
-    assert shown is not None and "reads p50 40 % to 60 %, p99 98.6 % to 99.3 %; writes p50" in shown.words
-    del result["time_of"]["bands"]
+    del result["time_of"]["by_latency"]
     assert divisions.bands(result) is None
     assert "bands" not in figures.all_of(synthetic.result())
-
-
-def test_causes_of_flushes_are_shown_where_a_result_has_them() -> None:
-    result = whole_result()
-    (where,) = drawn(figures.all_of(result)["where"]).axes
-    assert [label.get_text() for label in where.get_yticklabels()] == ["read", "write", "flush"]
-    assert report.where_table(result)["ops"] == ["read", "write", "flush"]
-    del result["time_of"]["flush"], result["time_of"]["series"]["flush"]
-    (where,) = drawn(figures.all_of(result)["where"]).axes
-    assert [label.get_text() for label in where.get_yticklabels()] == ["read", "write"]
-    assert len(panels(drawn(figures.all_of(result)["causes"]))) == 2
 
 
 def test_labels_stand_on_the_page_s_own_colours() -> None:

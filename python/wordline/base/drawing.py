@@ -276,6 +276,28 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) 
     axes.plot(x, values, marker="." if alone else None, markevery=alone or None, gid="data", **how)
 
 
+def apart(places: Sequence[float], least: float) -> list[float]:
+    """Places that are ``least`` apart at any rate, in the same order and as near to the given ones as can be.
+
+    Labels at them do not overlap. Neighbours that are too close make room on both sides of their mean.
+    """
+    order = sorted(range(len(places)), key=places.__getitem__)
+    # Of each run of neighbours, their number, and the mean of where the first of them would have to be.
+    runs: list[tuple[int, float]] = []
+    for at, n in enumerate(order):
+        run = (1, places[n] - at * least)
+        while runs and runs[-1][1] > run[1]:
+            before = runs.pop()
+            count = before[0] + run[0]
+            run = (count, (before[0] * before[1] + run[0] * run[1]) / count)
+        runs.append(run)
+    firsts = [first for count, first in runs for _ in range(count)]
+    found = [0.0] * len(places)
+    for at, n in enumerate(order):
+        found[n] = firsts[at] + at * least
+    return found
+
+
 def any_value(values: Sequence[float | None] | None) -> bool:
     """True if there is something to draw that is not nought throughout."""
     return any(values or [])

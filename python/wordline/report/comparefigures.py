@@ -82,7 +82,7 @@ def _legend(figure: Figure, runs: Sequence[Run]) -> None:
 
 def where(runs: Sequence[Run]) -> Drawing | None:
     """Mean latency of each run, divided by cause."""
-    panels_of = {op: [list(causes.shares(run.result, op)) for run in runs] for op in causes.SHOWN}
+    panels_of = {op: [list(causes.shares(run.result, op)) for run in runs] for op in causes.OPS}
     panels_of = {op: bars for op, bars in panels_of.items() if any(bars)}
     if not panels_of:
         return None

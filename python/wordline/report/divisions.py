@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
@@ -24,7 +26,7 @@ MOST_OF_A_BAR = 0.85
 
 def where_time_went(result: dict[str, Any]) -> Drawing | None:
     """A bar for each operation, divided by the causes of its latency."""
-    bars = {op: [(cause, share) for cause, _, share in causes.shares(result, op)] for op in causes.SHOWN}
+    bars = {op: [(cause, share) for cause, _, share in causes.shares(result, op)] for op in causes.OPS}
     bars = {op: parts for op, parts in bars.items() if parts}
     if not bars:
         return None
@@ -39,21 +41,75 @@ def where_time_went(result: dict[str, Any]) -> Drawing | None:
     return Drawing("Where the time went", words, plot, 0.5 + 0.2 * len(bars), tall=1.4)
 
 
+@dataclass(frozen=True)
+class Band:
+    """Requests of about the same latency."""
+
+    name: str
+    """The percentiles that lie among them: ``p99``."""
+    requests: int
+    seconds: dict[str, float]
+    """The time that all of them spent on each cause."""
+
+    @property
+    def parts(self) -> list[tuple[Cause, float]]:
+        """Each cause with its share."""
+        whole = sum(self.seconds.values())
+        return [(cause, self.seconds[cause.key] / whole) for cause in causes.CAUSES if self.seconds.get(cause.key)]
+
+    @property
+    def mean_us(self) -> float:
+        """Mean latency."""
+        return 1e6 * sum(self.seconds.values()) / self.requests
+
+
+PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+
+BEYOND = 10
+"""A percentile is told of if so many requests lie beyond it, and so many are the slowest if there are."""
+
+
+def bands_of(classes: dict[str, list[float]]) -> list[Band]:
+    """The class of latency that each percentile lies in, and the slowest, from fast to slow.
+
+    :param classes: ``time_of.by_latency`` of an operation: ``requests`` of each class, and lists of seconds by cause.
+    """
+    requests = [round(number) for number in classes["requests"]]
+    ends, whole, last = list(accumulate(requests)), sum(requests), len(requests) - 1
+    names: dict[int, list[str]] = {}
+    for key, share in PERCENTILES.items():
+        # A share of all that is a whole number in decimals may be a little more in binary.
+        if round((1 - share) * whole, 6) >= BEYOND:
+            at = next(at for at, end in enumerate(ends) if end >= round(share * whole, 6))
+            names.setdefault(at, []).append(units.percentile(key))
+    if not names:
+        return []
+    slowest = last
+    while slowest - 1 not in names and slowest not in names and sum(requests[slowest:]) < BEYOND:
+        slowest -= 1
+    names.setdefault(slowest, []).append("slowest")
+    found = []
+    for first, called in names.items():
+        those = slice(first, last + 1 if first == slowest else first + 1)
+        seconds = {cause.key: sum(classes.get(cause.key, [])[those]) for cause in causes.CAUSES}
+        found.append(Band("\n".join(called), sum(requests[those]), seconds))
+    return [band for band in found if any(band.seconds.values())]
+
+
 def bands(result: dict[str, Any]) -> Drawing | None:
     """Requests around each percentile and the slowest, divided by the causes of their latency."""
-    told = (result.get("time_of") or {}).get("bands") or {}
-    panels_of = {op: [band for band in told.get(op) or [] if any(band["parts"].values())] for op in causes.SHOWN}
-    panels_of = {op: some for op, some in panels_of.items() if some}
+    told = (result.get("time_of") or {}).get("by_latency") or {}
+    panels_of = {op: some for op in causes.OPS if op in told and (some := bands_of(told[op]))}
     if not panels_of:
         return None
+    rows = [len(some) for some in panels_of.values()]
 
     def plot(figure: Figure) -> None:
-        rows = [len(some) for some in panels_of.values()]
         panels = figure.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
         named: dict[str, Any] = {}
         for axes, (op, some) in zip(panels, panels_of.items(), strict=True):
-            named |= stacks(axes, [list(_of_band(band)) for band in some])
-            axes.set_yticks(range(len(some)), [units.percentile(band["name"]) for band in some])
+            named |= stacks(axes, [band.parts for band in some])
+            axes.set_yticks(range(len(some)), [band.name for band in some])
             axes.set_title(units.plural(op), loc="left", fontsize=10)
             for row, band in enumerate(some):
                 _behind(axes, row, band)
@@ -61,38 +117,17 @@ def bands(result: dict[str, Any]) -> Drawing | None:
 
     # Bars as long as their means would hide all but the slowest: it takes thousands of times as long as p50.
     words = (
-        "The latency of the requests around each percentile, and of the slowest, divided by its causes; behind a bar "
-        f"stand their mean and how many they are. {_ranges(panels_of)}"
+        "Requests as slow as each percentile, within a quarter of an octave, and the slowest: their latency divided by "
+        "its causes. Behind a bar stand their mean latency and how many they are."
     )
-    height = 0.4 + 0.17 * sum(map(len, panels_of.values())) + 0.12 * len(panels_of)
-    return Drawing("Causes by percentile", words, plot, height, tall=1.2)
+    return Drawing("Causes by percentile", words, plot, 0.5 + 0.19 * sum(rows) + 0.12 * len(rows), tall=1.2)
 
 
-def _of_band(band: dict[str, Any]) -> Iterable[tuple[Cause, float]]:
-    whole = sum(band["parts"].values())
-    for cause in causes.CAUSES:
-        if band["parts"].get(cause.key):
-            yield cause, band["parts"][cause.key] / whole
-
-
-def _behind(axes: Axes, row: int, band: dict[str, Any]) -> None:
+def _behind(axes: Axes, row: int, band: Band) -> None:
     """Behind a bar: mean latency, and fainter the number of requests."""
     text = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "va": "center", "fontsize": 9}
-    axes.annotate(units.latency(band["mean_us"]), (1, row), (5, 5), **text)
-    axes.annotate(units.short(band["requests"]), (1, row), (5, -5), color=FAINT, **text)
-
-
-def _ranges(panels_of: dict[str, Sequence[dict[str, Any]]]) -> str:
-    """Which requests the bands hold, fastest first; once if that is the same for all operations."""
-    told = {
-        op: ", ".join(
-            f"{units.percentile(band['name'])} {100 * band['from']:.6g} % to {100 * band['to']:.6g} %" for band in some
-        )
-        for op, some in panels_of.items()
-    }
-    if len(set(told.values())) == 1:
-        return f"From fast to slow: {next(iter(told.values()))}."
-    return "From fast to slow: " + "; ".join(f"{units.plural(op)} {text}" for op, text in told.items()) + "."
+    axes.annotate(units.latency(band.mean_us), (1, row), (5, 5), **text)
+    axes.annotate(units.short(band.requests), (1, row), (5, -5), color=FAINT, **text)
 
 
 def stacks(axes: Axes, bars: Sequence[Iterable[tuple[Cause, float]]]) -> dict[str, Any]:

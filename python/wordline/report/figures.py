@@ -41,7 +41,7 @@ def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
         "where": divisions.where_time_went(result),
         "bands": divisions.bands(result),
         "latency": latency_over_time(timed, end(result)) if timed else None,
-        "latencies": maps.latency_map(result.get("latency_map") or {}, end(result)),
+        "latencies": maps.latency_map(result.get("latency_over_time") or {}, end(result)),
         "throughput": throughput_over_time(timed, end(result)) if timed else None,
         "causes": causes_over_time(result),
         "space": space_over_time(result) if timed else None,
@@ -191,7 +191,7 @@ def _amplification(axes: Axes, x: list[float], told: amplification.Amplification
 def causes_over_time(result: dict[str, Any]) -> Drawing | None:
     """The causes of latency in each interval, as shares."""
     told = (result.get("time_of") or {}).get("series") or {}
-    panels_of = [(op, told.get(op) or {}) for op in causes.SHOWN if told.get(op)]
+    panels_of = [(op, told.get(op) or {}) for op in causes.OPS if told.get(op)]
     if not panels_of:
         return None
     interval = told["interval_s"]

@@ -120,31 +120,37 @@ def channels_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
 def latency_map(told: dict[str, Any], end_s: float) -> Drawing | None:
     """Latency × time, a panel for each operation: how many requests of an interval took how long.
 
-    :param told: ``latency_map`` of a result: ``interval_s``, ``edges_us`` of the rows from fast to slow, and for each
-        operation that occurs a list of counts, one for each row, for each interval.
+    :param told: ``latency_over_time`` of a result.
     """
     drawn = {op: told[op] for op in OPS if any(any(column) for column in told.get(op) or [])}
     if not drawn:
         return None
     most = max(_largest(columns) for columns in drawn.values())
-    # Rows that no request of any operation is in would only push the others together.
+    # Classes that no request of any operation is in would only push the others together.
     used = [row for columns in drawn.values() for column in columns for row, count in enumerate(column) if count]
     rows = slice(min(used), max(used) + 1)
-    edges = told["edges_us"][rows.start : rows.stop + 1]
+    edges = _edges(told["up_to_us"])[rows.start : rows.stop + 1]
 
     def plot(figure: Figure) -> None:
         panels = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
         for n, (axes, (op, columns)) in enumerate(zip(panels, drawn.items(), strict=True)):
-            _latencies(axes, [column[rows] for column in columns], edges, told["interval_s"], most)
-            axes.set_title(f"{op}s" if op != "flush" else "flushes", loc="left", fontsize=10)
+            # The list of an interval ends with its slowest class.
+            whole = [[*column, *[0] * (rows.stop - len(column))][rows] for column in columns]
+            _latencies(axes, whole, edges, told["interval_s"], most)
+            axes.set_title(units.plural(op), loc="left", fontsize=10)
             scale(figure, n, MAP, _decades(most), LEAST)
         time_axes(figure, panels, end_s)
 
     words = (
-        f"How many requests took how long, in intervals of {interval_words(told)}. The scale is logarithmic: pale is a "
-        f"single request, full colour {units.some(round(most), 'request')}."
+        f"How many requests took how long, in intervals of {interval_words(told)}; the lowest row has all that were "
+        f"faster. The scale is logarithmic: pale is a single request, full colour {units.some(round(most), 'request')}."
     )
     return Drawing("Latencies over time", words, plot, height=0.3 + 0.65 * len(drawn))
+
+
+def _edges(up_to_us: Sequence[float]) -> list[float]:
+    """Where classes of latency begin and end. The first holds all that is faster; it is drawn like a quarter octave."""
+    return [up_to_us[0] / 2**0.25, *up_to_us]
 
 
 def _latencies(axes: Axes, columns: Values, edges_us: Sequence[float], interval_s: float, most: float) -> None:

@@ -216,7 +216,7 @@ def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def where_table(result: dict[str, Any]) -> dict[str, Any]:
     """Where the time went: ``ops`` and ``rows``, each a cause with its share and its mean for each operation."""
-    spent = {op: {part[0].key: part for part in causes.shares(result, op)} for op in causes.SHOWN}
+    spent = {op: {part[0].key: part for part in causes.shares(result, op)} for op in causes.OPS}
     ops = [op for op, parts in spent.items() if parts]
     rows = []
     for cause in causes.CAUSES:

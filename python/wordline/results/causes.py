@@ -176,10 +176,7 @@ BUFFER = tuple(cause.key for cause in CAUSES if cause.key.startswith("wait_buffe
 """The causes of a wait for the write buffer."""
 
 OPS = ("read", "write")
-"""The operations whose latency is told of in words."""
-
-SHOWN = (*OPS, "flush")
-"""Those that figures and tables have, where a result divides them."""
+"""The operations whose latency is divided."""
 
 
 def shares(result: dict[str, Any], op: str) -> Iterator[tuple[Cause, float, float]]:
