@@ -235,6 +235,19 @@ def test_figures_have_words_and_tables_are_text(opened: Any) -> None:  # noqa: A
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
+def test_long_tables_of_settings_fold_and_paper_has_them(opened: Any) -> None:  # noqa: ANN401
+    page = opened()
+    seen = """() => [...document.querySelectorAll("#configuration details td, #workload details td")]
+        .map((cell) => cell.checkVisibility() && cell.getBoundingClientRect().height > 0)"""
+    folded = page.evaluate(seen)
+    assert len(folded) > 80 and not any(folded)
+    page.emulate_media(media="print")
+    assert all(page.evaluate(seen))
+    page.emulate_media(media="screen")
+    page.locator("#configuration summary").click()
+    assert any(page.evaluate(seen))
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_prints(opened: Any, tmp_path: Path, name: str) -> None:  # noqa: ANN401
     page = opened(name, scheme="dark")

@@ -178,9 +178,7 @@ def growing(out: Path) -> list[Path]:
     return parts
 
 
-def test_what_a_killed_run_left_is_cleared_by_the_next(
-    wordline: Run, tmp_path: Path, drive: Path, mixed: Path
-) -> None:
+def test_what_a_killed_run_left_is_cleared_by_the_next(wordline: Run, tmp_path: Path, drive: Path, mixed: Path) -> None:
     load = tmp_path / "long.toml"
     load.write_text(LOAD.replace("12_000", "50_000_000"))
     out = tmp_path / "out"

@@ -6,39 +6,41 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from wordline.base.drawing import BLUE, FAINT, GREEN, ORANGE, PAPER, svg
+from wordline.base import palette
+from wordline.base.drawing import svg
+from wordline.base.palette import BUFFER, DIE, FLASH, HOST, PAPER
 from wordline.studies.outcome import Bars, Figure, Lines, Stack, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-LIGHT = "--paper:#fff;--ink:#1b2230;--faint:#6b7484;--grid:#d9dde4;--blue:#0067a5;--orange:#c65102;--green:#00755a"
-DARK = "--paper:#12161d;--ink:#e4e8ee;--faint:#98a2b3;--grid:#333c4a;--blue:#5cb3f0;--orange:#f5a04c;--green:#3fc9a0"
-LETTERS = "--letters:system-ui,'DejaVu Sans',sans-serif"
-LOOK = f":root{{{LIGHT};{LETTERS}}}@media (prefers-color-scheme:dark){{:root{{{DARK}}}}}svg{{background:var(--paper)}}"
+LETTERS = ":root{--letters:system-ui,'DejaVu Sans',sans-serif}"
+LOOK = f"{palette.css()}{LETTERS}svg{{background:var(--paper)}}"
 
 INCHES = (8.0, 3.4)
 PIXELS_AN_INCH = 96
 
-SERIES = (BLUE, ORANGE, GREEN, FAINT)
+SERIES = palette.SERIES
 HATCHES = ("", "//", "..", "xx")
-"""A second mark of a series, for those who see no colours; the second four take other ones than the first."""
+"""A second mark of a series, for those who see no colours; the second round of colours takes others than the first."""
 
 STAGES = {
-    "CLE": FAINT,
-    "ALE": FAINT,
-    "wait": FAINT,
-    "TIR": BLUE,
-    "TOR": BLUE,
-    "TIN": ORANGE,
-    "TON": ORANGE,
-    "BER": ORANGE,
-    "WAIT": FAINT,
-    "DUMMY": GREEN,
-    "REGISTER": GREEN,
+    "CLE": HOST[3],
+    "ALE": HOST[4],
+    "wait": HOST[2],
+    "WAIT": HOST[1],
+    "TIR": DIE[1],
+    "TOR": DIE[3],
+    "TIN": FLASH[1],
+    "TON": FLASH[3],
+    "BER": FLASH[0],
+    "DUMMY": BUFFER[1],
+    "REGISTER": BUFFER[2],
 }
-"""Colours of the stages: what the bus does, what the cells do, and the short ones. Others are green."""
+"""Colours of the stages, a hue for what the bus does, what the cells do, and the short ones."""
+
+OTHER_STAGE = BUFFER[0]
 
 
 def draw(figure: Figure, salt: str) -> str:
@@ -132,7 +134,7 @@ def _timeline(axes: Axes, figure: Timeline) -> None:
     lanes = {lane: -n for n, lane in enumerate(figure.lanes)}
     shown: set[str] = set()
     for lane, stage, start, end in figure.spans:
-        colour = STAGES.get(stage, GREEN)
+        colour = STAGES.get(stage, OTHER_STAGE)
         label = stage if stage not in shown else None
         shown.add(stage)
         axes.barh(lanes[lane], end - start, left=start, height=0.62, color=colour, linewidth=0, label=label)
