@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wordline.base import palette
 from wordline.base.drawing import svg
-from wordline.base.palette import BUFFER, DIE, FLASH, HOST, PAPER
+from wordline.base.palette import BUFFER, DIE, FLASH, HOST, INK, PAPER
 from wordline.studies.outcome import Bars, Figure, Lines, Stack, Timeline
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ def draw(figure: Figure, salt: str) -> str:
             _lines(axes, figure)
         else:
             _bars(axes, figure)
+        if isinstance(figure, Bars | Lines) and figure.published:
+            _published(canvas, axes, figure)
 
     width, height = INCHES
     if isinstance(figure, Timeline):
@@ -81,12 +83,10 @@ def _steps(axes: Axes, steps: Sequence[str]) -> None:
 def _bars(axes: Axes, figure: Bars | Stack) -> None:
     """Bars beside each other, or on top of each other."""
     stacked = isinstance(figure, Stack)
-    width = 0.6 if stacked else 0.8 / len(figure.series)
+    width = _bar_width(figure)
     floor = [0.0] * len(figure.groups)
-    for n, ((name, given), (colour, hatch)) in enumerate(
-        zip(figure.series.items(), _looks(len(figure.series)), strict=True)
-    ):
-        shift = 0.0 if stacked else (n - (len(figure.series) - 1) / 2) * width
+    for (name, given), (colour, hatch) in zip(figure.series.items(), _looks(len(figure.series)), strict=True):
+        shift = 0.0 if stacked else _shift(figure, name)
         values = [value or 0.0 for value in given]
         places = [group + shift for group in range(len(figure.groups))]
         axes.bar(
@@ -107,6 +107,41 @@ def _bars(axes: Axes, figure: Bars | Stack) -> None:
     axes.set_ylabel(figure.y)
     if len(figure.series) > 1:
         _legend(axes, len(figure.series))
+
+
+def _bar_width(figure: Bars | Stack) -> float:
+    return 0.6 if isinstance(figure, Stack) else 0.8 / len(figure.series)
+
+
+def _shift(figure: Bars, series: str) -> float:
+    """How far the bars of a series stand from the middle of their group."""
+    return (list(figure.series).index(series) - (len(figure.series) - 1) / 2) * _bar_width(figure)
+
+
+PUBLISHED = ("D", "s", "o", "^")
+"""A mark for each published figure of a drawing, hollow, so that it is told from what was measured."""
+
+
+def _published(canvas: Canvas, axes: Axes, figure: Bars | Lines) -> None:
+    """Published figures at their places: a hollow mark, and for a range a line between its ends."""
+    from matplotlib.patheffects import withStroke
+
+    # Paper around it keeps a mark apart from a bar of its colour; of two at one place, the second is around the first.
+    apart = [withStroke(linewidth=4, foreground=PAPER)]
+    kinds = {words: n for n, words in enumerate(dict.fromkeys(it.words for it in figure.published))}
+    handles = {}
+    for it in figure.published:
+        kind = kinds[it.words]
+        x = it.at + (_shift(figure, it.series) if isinstance(figure, Bars) and it.series else 0.0)
+        ends = sorted({it.low, it.high})
+        axes.plot([x] * len(ends), ends, color=INK, linewidth=1.6, path_effects=apart, zorder=4)
+        (handles[it.words],) = axes.plot(
+            [x] * len(ends), ends, linewidth=0, marker=PUBLISHED[kind % len(PUBLISHED)], markersize=6 + 3 * kind,
+            markerfacecolor=PAPER, markeredgecolor=INK, markeredgewidth=1.4, path_effects=apart, zorder=6 - 0.1 * kind,
+        )  # fmt: skip
+    shown = [value for values in figure.series.values() for value in values if value is not None]
+    axes.set_ylim(top=1.08 * max(*shown, *(it.high for it in figure.published)))
+    canvas.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=1)
 
 
 def _lines(axes: Axes, figure: Lines) -> None:
