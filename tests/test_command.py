@@ -95,15 +95,44 @@ def test_policies_lists_families_and_sources(wordline: Run) -> None:
     for family in families:
         defaults = [policy["name"] for policy in listed if policy["family"] == family and policy["default"]]
         assert len(defaults) == 1, f"family {family} has defaults {defaults}"
-    text = done(wordline("policies"))
-    assert all(policy["name"] in text for policy in listed)
+
+
+def test_policies_are_a_line_each_and_in_full_if_asked(wordline: Run) -> None:
+    listed = parsed(done(wordline("policies", "--json")))
+    lines = done(wordline("policies")).splitlines()
+    for policy in listed:
+        mark = r"\*" if policy["default"] else " "
+        wanted = rf"  {policy['name']} +{mark} {re.escape(policy['summary'])}"
+        assert any(re.fullmatch(wanted, line) for line in lines), policy["name"]
+    families = {policy["family"] for policy in listed}
+    # Beside the policies: a head and a blank a family, and the hint.
+    assert len(lines) <= len(listed) + 2 * len(families) + 2
+    for option in ("-v", "--verbose"):
+        told = " ".join(done(wordline("policies", option)).split())
+        for policy in listed:
+            assert f"source: {' '.join(policy['source'].split())}" in told
+            assert all(f"{option['key']} = " in told for option in policy["options"])
 
 
 def test_policies_of_one_family(wordline: Run) -> None:
     listed = parsed(done(wordline("policies", "victim", "--json")))
     assert {policy["name"] for policy in listed} >= {"greedy", "cost-benefit", "fifo", "random", "best-of"}
     assert {policy["family"] for policy in listed} == {"victim"}
+    assert "victim.d = 10" in done(wordline("policies", "victim"))
     refused(wordline("policies", "victm"), "did you mean 'victim'")
+
+
+def test_policies_of_one_name(wordline: Run) -> None:
+    (greedy,) = parsed(done(wordline("policies", "greedy", "--json")))
+    assert greedy["family"] == "victim"
+    told = " ".join(done(wordline("policies", "best-of")).split())
+    assert "victim.d = 10" in told and "source:" in told and "greedy" not in told
+    # A name may be at home in several families.
+    homes = {policy["family"] for policy in parsed(done(wordline("policies", "fifo", "--json")))}
+    assert homes == {"dispatch", "buffer", "victim", "free_block"}
+    refused(
+        wordline("policies", "greddy"), "no policy or family 'greddy'; did you mean 'greedy'?", "families are: link"
+    )
 
 
 @pytest.mark.parametrize("key", ["nand.read_us", "victim.policy", "geometry", "read_us", "job.rw", "trace.past_end"])

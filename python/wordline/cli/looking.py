@@ -73,19 +73,24 @@ def drives(name: str | None, as_json: bool, output: str | None) -> None:
     return None
 
 
-@click.command(cls=Command, short_help="List the policies with their sources and options.")
-@click.argument("family", required=False)
+@click.command(cls=Command, short_help="List the policies, or tell of one its source and options.")
+@click.argument("name", required=False)
+@click.option("--verbose", "-v", is_flag=True, help="All policies with their sources, options and defaults.")
 @policy_option
 @json_flag
 @output_option
-def policies(family: str | None, policy_files: tuple[str, ...], as_json: bool, output: str | None) -> None:
-    """List the policies of firmware and host, of all families or of FAMILY."""
+def policies(name: str | None, verbose: bool, policy_files: tuple[str, ...], as_json: bool, output: str | None) -> None:
+    """List the policies of firmware and host, a line each.
+
+    NAME is a family or a policy: it is shown with sources, options and defaults. JSON always has all of that.
+    """
     from wordline import _core
     from wordline.cli import policyfile
     from wordline.reference import listing
 
-    listed = listing.of_family(policyfile.listed(json.loads(_core.policies()), policy_files), family)
-    emit(listed, partial(listing.show_policies, policies=listed), as_json=as_json, output=output, inputs=policy_files)
+    listed = listing.chosen(policyfile.listed(json.loads(_core.policies()), policy_files), name)
+    show = partial(listing.show_policies, policies=listed, details=verbose or name is not None)
+    emit(listed, show, as_json=as_json, output=output, inputs=policy_files)
 
 
 @click.command(cls=Command, short_help="Explain a key of a drive or workload file.")

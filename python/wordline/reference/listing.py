@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from itertools import groupby
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wordline.base.console import grid, hanging
-from wordline.base.errors import Trouble, or_nearest
+from wordline.base.errors import Trouble, nearest, or_nearest
 
 
 def show_drives(console: Console, drives: list[dict[str, Any]]) -> None:
@@ -42,32 +43,51 @@ def preset(drives: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return {**about, "toml": toml}
 
 
-def of_family(policies: list[dict[str, Any]], family: str | None) -> list[dict[str, Any]]:
-    """The policies of one family, or all of them.
+def chosen(policies: list[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
+    """The policies of a family, or those called ``name``, which several families may have; all of them without a name.
 
-    :raises Trouble: if there is no such family; a policy's name is answered with its families.
+    :raises Trouble: if there is no such family or policy.
     """
-    if family is None:
+    if name is None:
         return policies
-    chosen = [policy for policy in policies if policy["family"] == family]
-    if chosen:
-        return chosen
-    homes = sorted({policy["family"] for policy in policies if policy["name"] == family})
-    if homes:
-        raise Trouble(f"'{family}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {homes[0]}'")
+    for kind in ("family", "name"):
+        found = [policy for policy in policies if policy[kind] == name]
+        if found:
+            return found
     families = list(dict.fromkeys(policy["family"] for policy in policies))
-    raise Trouble(f"no policy family '{family}'; {or_nearest(family, families, 'families')}")
+    near = nearest(name, [*families, *(policy["name"] for policy in policies)])
+    hint = f"did you mean '{near}'? The" if near else "the"
+    raise Trouble(f"no policy or family '{name}'; {hint} families are: {', '.join(families)}")
 
 
-def show_policies(console: Console, policies: list[dict[str, Any]]) -> None:
-    """Prints policies family by family, each with its source and options."""
+def show_policies(console: Console, policies: list[dict[str, Any]], *, details: bool) -> None:
+    """Prints policies family by family: one line each, or each with its source and options."""
+    width = max((len(policy["name"]) for policy in policies), default=0)
     for n, (family, members) in enumerate(groupby(policies, key=lambda policy: policy["family"])):
         if n:
             console.print()
         listed = list(members)
-        console.print(Text.assemble((family, "bold"), (f"  decides {listed[0]['decides']}", "dim")))
+        console.print(Text.assemble((family, "bold"), (f"  decides {listed[0]['decides']}", "dim")), soft_wrap=True)
         for policy in listed:
-            _policy(console, policy)
+            if details:
+                _policy(console, policy)
+            else:
+                _line(console, policy, width)
+    if not details:
+        console.print()
+        hint = (
+            "* is the default. 'wordline policies NAME' gives sources and options of one policy or family, -v of all."
+        )
+        console.print(Text(hint, style="dim"))
+
+
+def _line(console: Console, policy: dict[str, Any], width: int) -> None:
+    mark = "*" if policy.get("default") else " "
+    head = f"  {policy['name']:<{width}} {mark} "
+    # Programs that filter lines get whole ones; on a terminal a second one would hide the list.
+    room = console.width - len(head) if console.is_terminal else len(policy["summary"])
+    text = textwrap.shorten(policy["summary"], max(room, 20), placeholder=" …")
+    console.print(Text.assemble((head, "cyan"), text), soft_wrap=True)
 
 
 def _policy(console: Console, policy: dict[str, Any]) -> None:
