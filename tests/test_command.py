@@ -38,7 +38,24 @@ def test_every_command_has_help(wordline: Run, command: str) -> None:
 
 
 def test_nothing_typed_shows_the_help(wordline: Run) -> None:
-    assert "Commands:" in done(wordline())
+    assert done(wordline()) == done(wordline("--help"))
+
+
+def test_help_shows_the_commands_by_workflow(wordline: Run) -> None:
+    text = done(wordline("--help", env={"COLUMNS": "80"}))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    blocks = {block.split(":", 1)[0]: block.splitlines()[1:] for block in text.strip().split("\n\n")}
+    shown = {head: [line.split()[0] for line in blocks[head]] for head in list(blocks)[3:]}
+    assert shown == {
+        "Look": ["drives", "check", "policies", "explain"],
+        "Simulate": ["run", "precondition", "pts"],
+        "Results": ["report", "compare"],
+        "Traces": ["trace"],
+        "Papers": ["study"],
+    }
+    assert not any(line.endswith("...") for head in shown for line in blocks[head]), "a sentence is cut"
+    begin = {re.match(r"  \S+ +", line).end() for head in shown for line in blocks[head]}  # type: ignore[union-attr]
+    assert len(begin) == 1, "the sentences stand in line"
 
 
 def test_a_slip_finds_the_command(wordline: Run) -> None:
