@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUNDLED, PROGRAM, ROOT, Run, done, parsed, refused
-from wordline.base import progress
+from wordline.base import progress, units
 
 PRESETS = sorted(path.stem for path in (ROOT / "drives").glob("*.toml"))
 
@@ -75,8 +75,26 @@ def test_drives_lists_every_preset(wordline: Run) -> None:
     listed = parsed(done(wordline("drives", "--json")))
     assert sorted(drive["name"] for drive in listed) == PRESETS
     assert all(drive["title"] and drive["source"] for drive in listed)
-    text = done(wordline("drives"))
-    assert all(name in text for name in PRESETS)
+
+
+def test_drives_tells_true_sizes_in_line(wordline: Run) -> None:
+    listed = {drive["name"]: drive for drive in parsed(done(wordline("drives", "--json")))}
+    lines = done(wordline("drives", env={"COLUMNS": "80"})).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    rows = {line.split()[0]: line for line in lines if line and not line.startswith(" ")}
+    assert [name for name in rows if name in PRESETS] == PRESETS
+    for name in ("demo", "jung13-slc", "tlc-nvme"):
+        drive, derived = listed[name], parsed(done(wordline("check", name, "--json")))["derived"]
+        for key in ("logical_bytes", "raw_bytes", "spare_bytes", "channels", "dies"):
+            assert drive[key] == derived[key]
+        assert drive["over_provisioning_percent"] == pytest.approx(100 * (derived["raw_over_logical"] - 1))
+        cells = (units.size(derived["logical_bytes"]), units.size(derived["raw_bytes"]))
+        assert re.fullmatch(
+            rf"{name} +{cells[0]} +{cells[1]} +[\d.]+ % +{drive['channels']} +{drive['dies']}", rows[name]
+        )
+        # Of half a GiB the engine's own summary made 0 GiB, and of one die '1 dies'.
+        assert drive["summary"].startswith(f"{cells[0]}, ") and "1 dies" not in drive["summary"]
+    assert len({line.index(" %") for name, line in rows.items() if name in PRESETS}) == 1
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -55,12 +55,14 @@ def check(
 @json_flag
 @output_option
 def drives(name: str | None, as_json: bool, output: str | None) -> None:
-    """List the drives that come with Wordline; with NAME, print that one as a TOML file to start a drive from."""
+    """List the drives that come with Wordline, with their sizes; with NAME, print that one as a TOML file to start a
+    drive from."""
     from wordline import _core
     from wordline.reference import listing
 
     listed = json.loads(_core.drives())
     if name is None:
+        listed = listing.sized(listed)
         return emit(listed, partial(listing.show_drives, drives=listed), as_json=as_json, output=output)
     one = listing.preset(listed, name)
     if as_json:

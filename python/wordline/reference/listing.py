@@ -10,23 +10,53 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from wordline.base.console import grid, hanging
+from wordline.base import units
+from wordline.base.console import hanging
 from wordline.base.errors import Trouble, nearest, or_nearest
+
+SIZES = ("raw_bytes", "logical_bytes", "spare_bytes", "channels", "dies")
+"""What a list of drives tells of the figures that the engine derives."""
+
+
+def sized(drives: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The presets with their sizes as the engine derives them; over-provisioning is spare over logical capacity."""
+    from wordline import _core
+
+    return [_sized(drive, json.loads(_core.check(drive["name"], []))["derived"]) for drive in drives]
+
+
+def _sized(drive: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
+    counts = f"{units.some(derived['channels'], 'channel')}, {units.some(derived['dies'], 'die')}"
+    return {
+        **drive,
+        "summary": f"{units.size(derived['logical_bytes'])}, {counts}",
+        **{key: derived[key] for key in SIZES},
+        "over_provisioning_percent": 100 * derived["spare_bytes"] / derived["logical_bytes"],
+    }
 
 
 def show_drives(console: Console, drives: list[dict[str, Any]]) -> None:
-    """Prints the presets."""
+    """Prints the presets: their sizes in line, with title and source below."""
     width = max((len(drive["name"]) for drive in drives), default=0)
+
+    def row(name: str, *cells: str) -> Text:
+        text = "".join(f"{cell:>{room}}" for cell, room in zip(cells, (12, 12, 12, 10, 7), strict=True))
+        return Text.assemble((f"{name:<{width}}", "bold cyan"), text)
+
+    console.print(
+        Text(row("Drive", "logical", "raw", "over-prov.", "channels", "dies").plain, style="dim"), soft_wrap=True
+    )
     for drive in drives:
-        table = grid(width, None)
-        table.add_row(Text(drive["name"], style="bold cyan"), Text(drive.get("title") or "", style="bold"))
-        if drive.get("summary"):
-            table.add_row("", drive["summary"])
+        sizes = (units.size(drive["logical_bytes"]), units.size(drive["raw_bytes"]))
+        spare = units.percent(drive["over_provisioning_percent"] / 100)
+        counts = (units.count(drive["channels"]), units.count(drive["dies"]))
+        console.print(row(drive["name"], *sizes, spare, *counts), soft_wrap=True)
+        if drive.get("title"):
+            hanging(console, Text(drive["title"]), 2, 2)
         if drive.get("source"):
-            table.add_row("", Text(f"Source: {drive['source']}", style="dim"))
-        console.print(table)
-    if not drives:
-        console.print("No presets.")
+            hanging(console, Text(f"Source: {drive['source']}", style="dim"), 2, 4)
+    console.print()
+    hanging(console, Text("over-prov.: spare capacity, raw less logical, in percent of the logical", style="dim"), 0, 0)
 
 
 def preset(drives: list[dict[str, Any]], name: str) -> dict[str, Any]:
