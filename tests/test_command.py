@@ -122,6 +122,57 @@ def test_check_says_where_values_were_set(wordline: Run, drive: Path) -> None:
     assert "--set victim.policy=fifo" in done(wordline(*arguments))
 
 
+def test_check_shows_what_absent_settings_come_to(wordline: Run, drive: Path) -> None:
+    extra = ("--set", "queue.queues=4", "--set", "queue.depth=16")
+    for scope in ("drive", "plane"):
+        sets = ("--set", f"collect.scope={scope}", "--set", "placement.policy=least-busy", *extra[:2])
+        arguments = ("check", drive, *sets)
+        derived = parsed(done(wordline(*arguments, "--json")))["derived"]
+        text = done(wordline(*arguments))
+        for key in ("start_blocks", "stop_blocks", "reserve_blocks"):
+            assert re.search(rf"  {key} = {derived[key]} blocks +derived\n", text)
+        assert re.search(rf"  unit_kib = {derived['unit_bytes'] // 1024} KiB +derived\n", text)
+        assert re.search(rf"  depth = {derived['queue_slots'] // 4} +derived\n", text)
+        assert re.search(rf"  window = {derived['queue_slots']} +derived\n", text)
+        assert re.search(r"  window_pages = 8 pages +derived\n", text)
+        assert "  typical_read_us  absent: the mean over the pages of a block\n" in text
+        assert "(absent)" not in text
+    text = done(wordline("check", drive, *extra))
+    assert re.search(r"  depth = 16 +--set queue.depth=16\n", text)
+    assert re.search(r"  window = 64 +derived\n", text)
+
+
+def test_check_shows_units_and_the_title(wordline: Run) -> None:
+    text = done(wordline("check", "tlc-nvme"))
+    assert text.startswith("tlc-nvme  A 512 GB NVMe drive of today")
+    for line in ("page_kib = 16 KiB", "erase_us = 3000.0 µs", "rate_mt_s = 1600 MT/s", "vcc_v = 3.3 V"):
+        assert f"  {line}" in text
+
+
+def test_check_can_leave_out_the_defaults(wordline: Run, drive: Path) -> None:
+    # The file sets the channels, and the command d, to what they are anyway.
+    arguments = ("check", drive, "--changed", "--set", "victim.policy=best-of", "--set", "victim.d=10")
+    text = done(wordline(*arguments, "--set", "nand.erase_us=4000"))
+    assert re.search(r"  erase_us = 4000(.0)? µs +--set nand.erase_us=4000\n", text)
+    assert 'policy = "best-of"' in text and "blocks_per_plane = 40" in text
+    for hidden in ("  channels =", "  d =", "read_us", "absent", "[nand.energy]", "[collect]"):
+        assert hidden not in text
+    whole = parsed(done(wordline("check", drive, "--json")))
+    told = parsed(done(wordline("check", drive, "--changed", "--json")))
+    assert told["config"] == {
+        "name": "small",
+        "geometry": {"blocks_per_plane": 40, "pages_per_block": 64},
+        "precondition": {"fill": True},
+    }
+    assert set(told["origins"]) == {
+        "name",
+        "geometry.blocks_per_plane",
+        "geometry.pages_per_block",
+        "precondition.fill",
+    }
+    assert told["derived"] == whole["derived"]
+
+
 def test_policies_lists_families_and_sources(wordline: Run) -> None:
     listed = parsed(done(wordline("policies", "--json")))
     families = {policy["family"] for policy in listed}

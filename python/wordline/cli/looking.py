@@ -25,6 +25,7 @@ from wordline.cli.options import (
 @set_option
 @policy_option
 @seed_option
+@click.option("--changed", "only_changed", is_flag=True, help="Of the settings, only those that are not the defaults.")
 @json_flag
 @output_option
 def check(
@@ -32,6 +33,7 @@ def check(
     sets: tuple[str, ...],
     policy_files: tuple[str, ...],
     seed: int | None,
+    only_changed: bool,
     as_json: bool,
     output: str | None,
 ) -> None:
@@ -47,7 +49,10 @@ def check(
         checked = json.loads(_core.check(drive, list(sets), taken_in, seed))
     from wordline.results import checking
 
-    emit(checked, partial(checking.show, checked=checked), as_json=as_json, output=output, inputs=[drive])
+    about = checking.described(json.loads(_core.keys()), checked["config"])
+    told = checking.changed(checked, about) if only_changed and as_json else checked
+    show = partial(checking.show, checked=checked, about=about, only_changed=only_changed)
+    emit(told, show, as_json=as_json, output=output, inputs=[drive])
 
 
 @click.command(cls=Command, short_help="List the drives that come with Wordline, or print one.")

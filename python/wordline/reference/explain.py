@@ -12,6 +12,7 @@ from rich.text import Text
 
 from wordline.base.console import grid
 from wordline.base.errors import Trouble, nearest
+from wordline.base.keys import unit
 from wordline.reference.listing import default_text, first_sentence, option_doc
 
 Key = dict[str, Any]
@@ -43,33 +44,6 @@ def unknown(keys: list[Key], wanted: str) -> Trouble:
     sections = ", ".join(dict.fromkeys(name.split(".", 1)[0] for name in names))
     hint = f"did you mean '{near}'? The" if near else "the"
     return Trouble(f"no key '{wanted}'; {hint} sections are: {sections}")
-
-
-UNITS = {
-    "us": "µs",
-    "s": "s",
-    "hours": "h",
-    "bytes": "bytes",
-    "kib": "KiB",
-    "percent": "%",
-    "gb_s": "GB/s",
-    "mt_s": "MT/s",
-    "iops": "requests/s",
-    "ma": "mA",
-    "ua": "µA",
-    "v": "V",
-}
-"""Units as they end the names of keys."""
-
-
-def unit(key: str) -> str | None:
-    """The unit of a key, which its name ends with; None where it names none."""
-    name = key.rsplit(".", 1)[-1]
-    # 'mt_s' before 's'.
-    for end in sorted(UNITS, key=len, reverse=True):
-        if name.endswith(f"_{end}"):
-            return UNITS[end]
-    return None
 
 
 RANGE = re.compile(r",? (at least|at most|from) (-?[\d.e+-]+)(?: to (-?[\d.e+-]+))?$")
