@@ -132,14 +132,14 @@ def test_check_shows_what_absent_settings_come_to(wordline: Run, drive: Path) ->
         for key in ("start_blocks", "stop_blocks", "reserve_blocks"):
             assert re.search(rf"  {key} = {derived[key]} blocks +derived\n", text)
         assert re.search(rf"  unit_kib = {derived['unit_bytes'] // 1024} KiB +derived\n", text)
-        assert re.search(rf"  depth = {derived['queue_slots'] // 4} +derived\n", text)
-        assert re.search(rf"  window = {derived['queue_slots']} +derived\n", text)
+        assert re.search(rf"  depth = {derived['queue_slots'] // 4} commands +derived\n", text)
+        assert re.search(rf"  window = {derived['queue_slots']} requests +derived\n", text)
         assert re.search(r"  window_pages = 8 pages +derived\n", text)
         assert "  typical_read_us  absent: the mean over the pages of a block\n" in text
         assert "(absent)" not in text
     text = done(wordline("check", drive, *extra))
-    assert re.search(r"  depth = 16 +--set queue.depth=16\n", text)
-    assert re.search(r"  window = 64 +derived\n", text)
+    assert re.search(r"  depth = 16 commands +--set queue.depth=16\n", text)
+    assert re.search(r"  window = 64 requests +derived\n", text)
 
 
 def test_check_shows_units_and_the_title(wordline: Run) -> None:
@@ -353,7 +353,7 @@ def test_explain_gives_programs_choices_and_sections(wordline: Run) -> None:
     (section,) = parsed(done(wordline("explain", "nand", "--json")))
     assert section in every
     assert {"nand.read_us", "nand.reliability.model"} <= {it["key"] for it in section["keys"]}
-    assert {it["file"] for it in every} == {"drive", "workload"}
+    assert {it["file"] for it in every} == {"drive", "workload", "result"}
 
 
 @pytest.mark.parametrize("command", [("check", "demo"), ("explain", "nand"), ("study", "nand-planes")])

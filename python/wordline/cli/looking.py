@@ -7,7 +7,6 @@ from functools import partial
 
 import click
 
-from wordline.base.errors import Trouble
 from wordline.base.files import OutputFile
 from wordline.cli.options import (
     Command,
@@ -100,30 +99,33 @@ def policies(name: str | None, verbose: bool, policy_files: tuple[str, ...], as_
     emit(listed, show, as_json=as_json, output=output, inputs=policy_files)
 
 
-@click.command(cls=Command, short_help="Explain a key of a drive or workload file.")
-@click.argument("key", required=False)
+@click.command(cls=Command, short_help="Explain a key of a drive, a load or a result.")
+@click.argument("key", nargs=-1)
 @json_flag
 @output_option
-def explain(key: str | None, as_json: bool, output: str | None) -> None:
-    """Explain KEY of a drive file or a workload file; a section is explained with its keys."""
+def explain(key: tuple[str, ...], as_json: bool, output: str | None) -> None:
+    """Explain KEY of a drive file, a workload file or a result; a section is explained with its keys.
+
+    KEY may also be what others call it, such as gc, queue depth, tPROG or WAF. 'results.KEY' is a key of results,
+    'results' lists them.
+    """
     from wordline import _core
+    from wordline.reference import asking, resultkeys
     from wordline.reference import explain as explaining
 
     kinds = {"drive": json.loads(_core.keys()), "workload": json.loads(_core.load_keys())}
-    if key is None:
+    sections = json.loads(_core.result_keys())
+    known, word = asking.Known(kinds, resultkeys.every(sections)), " ".join(key)
+    if not key:
         told = [explaining.document(it, keys, kind) for kind, keys in kinds.items() for it in explaining.tops(keys)]
-        return emit(told, partial(explaining.show_sections, kinds=kinds), as_json=as_json, output=output)
-    # One after the other: a short name is the drive's before it is the load's.
-    kind = next((kind for kind, keys in kinds.items() if explaining.find(keys, key)), None)
-    if kind is None:
-        # The names of policies are no keys, and yet what one would ask for.
-        homes = [policy["family"] for policy in json.loads(_core.policies()) if policy["name"] == key]
-        if homes:
-            raise Trouble(
-                f"'{key}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {homes[0]}'"
-            )
-        raise explaining.unknown([it for keys in kinds.values() for it in keys], key)
-    found = explaining.find(kinds[kind], key)
-    told = [explaining.document(entry, kinds[kind], kind) for entry in found]
-    show = partial(explaining.show, entries=found, keys=kinds[kind])
-    return emit(told, show, as_json=as_json, output=output)
+        told += [resultkeys.document(it) for it in known.results]
+        shown = partial(asking.show_all, kinds=kinds, sections=sections)
+        return emit(told, shown, as_json=as_json, output=output)
+    if word in ("result", "results"):
+        told = [resultkeys.document(it) for it in known.results]
+        return emit(told, partial(resultkeys.show, keys=known.results), as_json=as_json, output=output)
+    answer = asking.answer(word, known)
+    if not answer.found:
+        raise asking.unknown(word, known, json.loads(_core.policies()))
+    show = partial(asking.show, told=answer, known=known)
+    return emit(asking.documents(answer, known), show, as_json=as_json, output=output)
