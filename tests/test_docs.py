@@ -13,6 +13,7 @@ import click
 import wordline
 from conftest import PROGRAM, ROOT
 from wordline.cli import program as cli
+from wordline.results.causes import CAUSES
 
 
 def test_pages_from_the_code_are_up_to_date() -> None:
@@ -117,3 +118,10 @@ def test_the_example_in_the_help_of_a_drive_runs(tmp_path: Path) -> None:
     assert 'Drive("tlc-nvme"' in example
     # The same on a drive that is filled and overwritten in a moment.
     python_runs(tmp_path, "import wordline", example.replace('"tlc-nvme"', '"demo"'))
+
+
+def test_the_page_on_reports_names_every_cause() -> None:
+    """The table of causes has each part of a request's time, in the order and by the names of the report."""
+    text = (ROOT / "docs" / "report.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| `(\w+)` \| [^|]+ \|[^|]*\|$", text, re.M)
+    assert rows == [(cause.name, cause.key) for cause in CAUSES]
