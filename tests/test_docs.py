@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import click
 import wordline
 from conftest import PROGRAM, ROOT
+from wordline import _core
 from wordline.cli import program as cli
 from wordline.results.causes import CAUSES
 
@@ -125,3 +127,24 @@ def test_the_page_on_reports_names_every_cause() -> None:
     text = (ROOT / "docs" / "report.md").read_text()
     rows = re.findall(r"^\| ([^|]+) \| `(\w+)` \| [^|]+ \|[^|]*\|$", text, re.M)
     assert rows == [(cause.name, cause.key) for cause in CAUSES]
+
+
+def test_the_results_that_the_pages_on_terms_name_exist() -> None:
+    """Keys of a drive there are links, which the site checks; those of a result stand by themselves."""
+    known = set()
+    for section in json.loads(_core.result_keys()):
+        for key in section["keys"]:
+            known |= set(spread(key["key"].replace("[]", "")))
+    text = "".join((ROOT / "docs" / name).read_text() for name in ("concepts.md", "glossary.md", "not-modelled.md"))
+    sections = "|".join(sorted({key.partition(".")[0] for key in known if "." in key} - {"workload", "drive"}))
+    named = set(re.findall(rf"(?<!\[)`((?:{sections}|drive)\.[\w.]+)`", text))
+    assert len(named) > 25
+    assert not named - known
+
+
+def spread(key: str) -> list[str]:
+    """Keys that are written as one, by braces."""
+    braces = re.search(r"\{([^}]*)\}", key)
+    if not braces:
+        return [key]
+    return [one for part in braces[1].split(",") for one in spread(key.replace(braces[0], part, 1))]
