@@ -148,3 +148,42 @@ def spread(key: str) -> list[str]:
     if not braces:
         return [key]
     return [one for part in braces[1].split(",") for one in spread(key.replace(braces[0], part, 1))]
+
+
+NO_SOURCES = {"crc16", "int16", "log10", "systor17", "uint16"}
+"""Words of code, and a format of traces, that look like the key of a source."""
+
+
+def test_every_source_has_its_reference() -> None:
+    """Keys that code, presets and studies name, sources of all policies, authors that code quotes by year."""
+    text = (ROOT / "docs" / "bibliography.md").read_text()
+    entries = re.findall(r"^\| `?([^`|]+?)`? \| (.+) \|$", text, re.M)
+    names = {name for name, _ in entries}
+    assert len(names) == len(entries)
+    files = [path for folder in ("crates", "drives", "studies", "python") for path in (ROOT / folder).rglob("*")]
+    kinds = {".rs", ".toml", ".py", ".md"}
+    texts = [
+        path.read_text() for path in files if path.suffix in kinds and path.is_file() and "target" not in path.parts
+    ]
+    # Letters and a year; short ones count in brackets only.
+    key = re.compile(r"\b[a-z]{3,}[012]\d\b|(?<=\[)[a-z]{2}[012]\d(?=\])")
+    used = {found for one in texts for found in key.findall(one)} - NO_SOURCES
+    assert {"jung13", "choi18", "kim18", "dirik09", "chang11", "isscc18", "at19", "th18"} <= used
+    assert not used - names
+
+    def known(source: str) -> bool:
+        return any(name in source or source in about for name, about in entries)
+
+    policies = {part.strip() for policy in json.loads(_core.policies()) for part in policy["source"].split(";")}
+    assert len(policies) > 25
+    assert not {source for source in policies if not known(source)}
+    quoted = {
+        (author, year)
+        for one in texts
+        for line in one.splitlines()
+        if line.startswith(("//! Source:", "/// Source:", "//! * "))
+        for author, year in re.findall(r"([A-Z][a-z]+)(?: et al\.)? \(?(?:[A-Z]+ )?((?:19|20)\d\d)\b", line)
+    }
+    rows = [f"{name} {about}" for name, about in entries]
+    assert ("Desnoyers", "2014") in quoted
+    assert not {pair for pair in quoted if not any(all(word in row for word in pair) for row in rows)}
