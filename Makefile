@@ -16,7 +16,7 @@ SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -n
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
 PYTHON_FILES := python studies tests tools benches
 
-.PHONY: build run test test-long bench docs site studies lint format clean
+.PHONY: build run test test-long bench docs site figures studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -63,6 +63,9 @@ docs: build ## the references of keys, policies, results, tables and formats, fr
 
 site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+figures: build ## the figures of the documentation, from runs of the commands on its pages
+	$(BIN)/python tools/figures.py
 
 studies: build ## the experiments of the papers: their pages in studies/
 	$(BIN)/wordline study --all --sensitivity --out studies
