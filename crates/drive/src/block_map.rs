@@ -18,7 +18,7 @@ const MOST_MOMENTS: usize = 64;
 /// Most cells; a drive with more planes has no map.
 const MOST_CELLS: u32 = 4096;
 /// A look at a block costs some nanoseconds, and may come as often as this.
-const TIME_PER_BLOCK: Time = 16 * US;
+const TIME_PER_BLOCK: Time = 64 * US;
 /// The states that are told; what is left is closed.
 const STATES: [&str; 5] = ["free", "open", "victim", "spare", "bad"];
 

@@ -53,7 +53,7 @@ fn worn(text: &str) -> Drive {
     closed_loop(&mut drive, 16, pages, |nth| request(Op::Write, nth * 4096, 4096));
     drive.start_measuring();
     let mut random = Stream::new(1, "offsets", 0);
-    closed_loop(&mut drive, 16, 2 * pages, |_| request(Op::Write, random.below(pages) * 4096, 4096));
+    closed_loop(&mut drive, 16, 8 * pages, |_| request(Op::Write, random.below(pages) * 4096, 4096));
     drive.end_measuring();
     drive
 }
@@ -69,7 +69,7 @@ fn holds(planes: u32, blocks: u32, per_cell: usize) {
     let map = map(&text, &drive);
     assert_eq!(map["blocks_per_cell"], per_cell);
     let at: Vec<f64> = map["at_s"].as_array().expect("a list").iter().filter_map(Value::as_f64).collect();
-    assert!(at[0] == 0.0 && at.windows(2).all(|pair| pair[0] < pair[1]) && (4..=64).contains(&at.len()), "{at:?}");
+    assert!(at[0] == 0.0 && at.windows(2).all(|pair| pair[0] < pair[1]) && (6..=64).contains(&at.len()), "{at:?}");
     let end = (drive.metrics.end - drive.metrics.start) as f64 / 1e12;
     assert!((at.last().expect("there is one") - end).abs() < 1e-12);
     let cells = cells(&drive, blocks as usize, per_cell);
