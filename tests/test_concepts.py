@@ -8,8 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, ROOT, parsed
+from conftest import LONG, PROGRAM, ROOT, parsed
 from wordline.results import repeats
+
+pytestmark = pytest.mark.skipif(not LONG, reason="all runs of the page take minutes: make test-long")
 
 TEXT = (ROOT / "docs" / "concepts.md").read_text()
 
