@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordline import causes, checking, figures, jobs, limits, repeats, report, story, units
+from wordline import causes, charts, checking, figures, jobs, limits, repeats, report, story, units
 from wordline.drawing import (
     BLUE,
     GOLD,
@@ -35,6 +35,9 @@ LOOKS = ((BLUE, "-"), (ORANGE, "--"), (GREEN, ":"), (PURPLE, "-."), (TEAL, (0, (
 """Colour and style of each run."""
 
 MOST = len(LOOKS)
+
+THROUGHPUT = (("read MiB/s", "read_mib_s"), ("write MiB/s", "write_mib_s"))
+"""Panels of throughput over time: label and key of the series."""
 
 Result = dict[str, Any]
 
@@ -270,6 +273,7 @@ def html(runs: Sequence[Run]) -> str:
         same=len({run.result["digest"] for run in runs}) == 1,
         drawings=defaultdict(lambda: None, found),
         timed=[(key, found[key]) for key in ("latency", "throughput") if key in found],
+        charts=charts.of_runs(runs, [("latency", latency_panels(runs)), ("throughput", THROUGHPUT)]).json(),
         provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
     )
 
@@ -280,12 +284,7 @@ def drawings(runs: Sequence[Run]) -> dict[str, Drawing]:
         "distribution": distribution(runs),
         "where": where(runs),
         "latency": latency_over_time(runs),
-        "throughput": over_time(
-            runs,
-            "Throughput over time",
-            "What the drives completed.",
-            [("read MiB/s", "read_mib_s"), ("write MiB/s", "write_mib_s")],
-        ),
+        "throughput": over_time(runs, "Throughput over time", "What the drives completed.", THROUGHPUT),
     }
     return {place: figure for place, figure in found.items() if figure is not None}
 
@@ -369,14 +368,19 @@ def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run], named: dic
     axes.set_title(f"{op}s", loc="left", fontsize=10)
 
 
-def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
+def latency_panels(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The tail over time; the mean where a run has too few requests in its intervals for that."""
-    key = "latency_p99_us"
-    if all(any_value((run.result.get("series") or {}).get(key)) for run in runs):
+    tail = all(any_value((run.result.get("series") or {}).get("latency_p99_us")) for run in runs)
+    return [("latency", "latency_p99_us" if tail else "latency_mean_us")]
+
+
+def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
+    """Tail or mean of all runs over time."""
+    panels = latency_panels(runs)
+    if panels[0][1] == "latency_p99_us":
         words = "Latency within which 99 % of the requests of an interval were done, where it has 1,000 or more."
-        return over_time(runs, "99th percentile over time", words, [("latency", key)])
-    words = "Mean latency of the requests of an interval."
-    return over_time(runs, "Mean latency over time", words, [("latency", "latency_mean_us")])
+        return over_time(runs, "99th percentile over time", words, panels)
+    return over_time(runs, "Mean latency over time", "Mean latency of the requests of an interval.", panels)
 
 
 def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:

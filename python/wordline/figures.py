@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 OP_LOOKS = {"read": (BLUE, "-"), "write": (ORANGE, "--"), "trim": (GREEN, ":"), "flush": (FAINT, "-.")}
 """Colour and style of the operations."""
 
+LATENCIES = (
+    ("slowest", "latency_max_us", FAINT, ":"),
+    ("p99", "latency_p99_us", ORANGE, "--"),
+    ("mean", "latency_mean_us", BLUE, "-"),
+)
+"""What is drawn of the latency in each interval: name, key, colour and style."""
+
 
 def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
     """The figures by the section they belong to, in the order of the page; without those that would show nothing."""
@@ -101,12 +108,7 @@ def nines(axes: Axes, curves: Iterator[Any] | Any) -> None:  # noqa: ANN401
 
 def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
     """Mean, 99th percentile and largest latency of each interval."""
-    curves = [
-        ("slowest", "latency_max_us", FAINT, ":"),
-        ("p99", "latency_p99_us", ORANGE, "--"),
-        ("mean", "latency_mean_us", BLUE, "-"),
-    ]
-    drawn = [curve for curve in curves if any_value(series.get(curve[1]))]
+    drawn = [curve for curve in LATENCIES if any_value(series.get(curve[1]))]
     if not drawn:
         return None
 

@@ -6,9 +6,10 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from wordline import aged, causes, checking, figures, jobs, limits, repeats, story, units
+from wordline import aged, causes, charts, checking, figures, jobs, limits, repeats, story, units
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -30,7 +31,7 @@ OPS = ("read", "write", "trim", "flush")
 
 
 TIMED = ("latency", "throughput", "causes", "space", "dies-map", "channels-map")
-"""Figures over simulated time, which a reader zooms together."""
+"""Figures over simulated time, which share a cursor and a zoom."""
 
 SECTIONS = {
     "repeats": "Repeats",
@@ -82,6 +83,7 @@ def html(result: dict[str, Any]) -> str:
         repeats=repeats_table(result),
         drawings=defaultdict(lambda: None, drawings),
         timed=timed,
+        charts=charts.of_run(result).json() if timed else "",
         where=where_table(result),
         link=link_words(result),
         work=list(work(result)),
@@ -107,8 +109,16 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
         lstrip_blocks=True,
     )
     environment.filters.update(tight=tight, breakable=breakable)
+    environment.globals.update(charts="", part=part)
     # Names of files and jobs may hold what no page may.
     return units.visible(environment.get_template(template).render(**values)) + "\n"
+
+
+def part(name: str) -> Markup:
+    """The text of a style sheet, script or licence that pages carry, as it is."""
+    from markupsafe import Markup
+
+    return Markup((resources.files("wordline") / "templates" / name).read_text(encoding="utf-8").strip())
 
 
 def tight(text: str) -> str:
