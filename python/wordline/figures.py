@@ -266,7 +266,7 @@ def causes_over_time(result: dict[str, Any]) -> Drawing | None:
                 top = floor + share
                 names[cause.name] = axes.fill_between(
                     edges, numpy.append(floor, floor[-1]), numpy.append(top, top[-1]), step="post", linewidth=0,
-                    facecolor=cause.colour, hatch=cause.hatch, edgecolor=PAPER, gid="data",
+                    facecolor=cause.colour, hatch=cause.hatch, edgecolor=PAPER,
                 )  # fmt: skip
                 floor = top
             axes.set_ylim(0, 1)
