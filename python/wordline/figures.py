@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wordline import causes, units
+from wordline import blockfigure, causes, units
 from wordline.drawing import (
     BLUE,
     FAINT,
@@ -54,6 +54,7 @@ def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
         "space": space_over_time(timed, end(result)) if timed else None,
         "dies-map": dies_map(activity, result),
         "channels-map": channels_map(activity, result),
+        "blocks": blockfigure.last_moment(result),
         "channels": utilisation(busy.get("channels") or [], "channel"),
         "dies": utilisation(busy.get("dies") or [], "die"),
         "wear": wear(result.get("wear") or {}),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from wordline import aged, causes, charts, checking, figures, jobs, limits, repeats, story, units
+from wordline import aged, blockfigure, causes, charts, checking, figures, jobs, limits, repeats, story, units
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -39,6 +39,7 @@ SECTIONS = {
     "jobs": "Jobs",
     "where": "Where the time went",
     "over-time": "Over time",
+    "blocks": "Blocks",
     "utilisation": "Utilisation",
     "wear": "Wear",
     "flash": "Flash",
@@ -62,6 +63,7 @@ def html(result: dict[str, Any]) -> str:
         *([] if repeats.block(result) else ["repeats"]),
         *([] if "where" in drawings else ["where"]),
         *([] if timed else ["over-time"]),
+        *([] if "blocks" in drawings else ["blocks"]),
         *([] if "wear" in drawings else ["wear"]),
         *([] if at_start else ["start"]),
     }
@@ -84,6 +86,7 @@ def html(result: dict[str, Any]) -> str:
         drawings=defaultdict(lambda: None, drawings),
         timed=timed,
         charts=charts.of_run(result).json() if timed else "",
+        blocks=blockfigure.of_page(result),
         where=where_table(result),
         link=link_words(result),
         work=list(work(result)),
@@ -109,7 +112,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
         lstrip_blocks=True,
     )
     environment.filters.update(tight=tight, breakable=breakable)
-    environment.globals.update(charts="", part=part)
+    environment.globals.update(charts="", blocks="", part=part)
     # Names of files and jobs may hold what no page may.
     return units.visible(environment.get_template(template).render(**values)) + "\n"
 

@@ -1,11 +1,4 @@
 // The legend of a panel: its series with their looks, and their values in the interval under the cursor.
-function make(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
-
 function swatch(spec, one) {
   if (spec.kind === "stack") return make("span", { class: "key", style: `background: ${one.css}`, "aria-hidden": "true" });
   if (spec.kind === "heat") {

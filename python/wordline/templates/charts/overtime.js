@@ -113,7 +113,7 @@ function overTime(room, data) {
     place.setAttribute("aria-describedby", "zoom-keys");
     new ResizeObserver(() => panels.filter((panel) => place.contains(panel.plot.root)).forEach((panel) => panel.resize())).observe(place);
   }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  DARK.addEventListener("change", draw);
   bar.hidden = false;
   tell();
 }

@@ -1,7 +1,4 @@
 // What is painted interval by interval: areas stacked up, and maps of parts. The rest is lines, which uPlot draws.
-const styles = () => getComputedStyle(document.documentElement);
-const ink = (name) => (name.startsWith("--") ? styles().getPropertyValue(name).trim() : name);
-
 // A colour with its hatch, which keeps its size on the screen however close one looks.
 function hatched(context, colour, hatch) {
   const solid = ink(colour);
