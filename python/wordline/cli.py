@@ -38,6 +38,7 @@ from wordline.options import (
 from wordline.process import Signals, standard_streams, typed
 from wordline.pts.cli import pts
 from wordline.saved import compare, report
+from wordline.timeline_cli import show_timeline
 from wordline.trace_cli import trace
 
 if TYPE_CHECKING:
@@ -470,6 +471,7 @@ def study(
 wordline.add_command(report)
 wordline.add_command(compare)
 wordline.add_command(trace)
+wordline.add_command(show_timeline)
 wordline.add_command(pts)
 
 
