@@ -56,7 +56,7 @@ bench: build ## speed: a table, and bench.json
 	$(BIN)/python benches/startup.py
 
 docs: build ## the references of keys, policies, results, tables and formats, from the code
-	$(BIN)/python -m wordline.pages docs
+	$(BIN)/python -m wordline.reference.pages docs
 
 site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

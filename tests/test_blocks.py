@@ -16,7 +16,9 @@ import numpy
 import pytest
 import synthetic
 from conftest import Run, done, refused
-from wordline import blockfigure, blockmap, figures, report
+from wordline.report import blockfigure, figures
+from wordline.report import page as report
+from wordline.results import blockmap
 
 TINY = {"channels": 1, "dies_per_channel": 1, "planes_per_die": 1, "blocks_per_plane": 5, "blocks_per_cell": 2}
 

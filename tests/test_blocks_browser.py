@@ -10,7 +10,10 @@ from typing import Any
 import blockmaps
 import pytest
 import synthetic
-from wordline import blockfigure, blockmap, report, units
+from wordline.base import units
+from wordline.report import blockfigure
+from wordline.report import page as report
+from wordline.results import blockmap
 
 MOMENTS = 8
 

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 import synthetic
-from wordline import causes, charts, compare, drawing, report
+from wordline.base import drawing
+from wordline.report import charts, compare
+from wordline.report import page as report
+from wordline.results import causes
 
-VENDOR = resources.files("wordline") / "templates" / "vendor"
+VENDOR = resources.files("wordline.report") / "templates" / "vendor"
 
 DATA = re.compile(r'<script type="application/json" id="over-time-data">(.*?)</script>')
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import synthetic
 from conftest import PROGRAM, SMALL_DRIVE, SMALL_LOAD
-from wordline import causes, report, units
+from wordline.base import units
+from wordline.report import page as report
+from wordline.results import causes
 
 PLOTS = 'uPlot.sync("wordline-over-time").plots'
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUNDLED, PROGRAM, ROOT, Run, done, parsed, refused
-from wordline import progress
+from wordline.base import progress
 
 PRESETS = sorted(path.stem for path in (ROOT / "drives").glob("*.toml"))
 
@@ -20,7 +20,8 @@ def test_version(wordline: Run) -> None:
 
 def test_help_lists_the_commands_and_loads_little() -> None:
     read = (
-        "import sys; from wordline.cli import wordline as w; w(['--help'], standalone_mode=False); print(*sys.modules)"
+        "import sys; from wordline.cli.program import wordline as w; w(['--help'], standalone_mode=False); "
+        "print(*sys.modules)"
     )
     outcome = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, timeout=60, check=True)
     text, _, modules = outcome.stdout.rstrip().rpartition("\n")
@@ -150,7 +151,16 @@ def test_a_preset_that_is_none(wordline: Run) -> None:
     refused(wordline("drives", "dmeo"), "no preset 'dmeo'", "did you mean 'demo'")
 
 
-PRINTING = (("check", "demo"), ("drives",), ("policies", "victim"), ("trace", "info", BUNDLED))
+PRINTING = (
+    ("check", "demo"),
+    ("drives",),
+    ("policies", "victim"),
+    ("explain",),
+    ("explain", "nand"),
+    ("study",),
+    ("study", "nand-planes"),
+    ("trace", "info", BUNDLED),
+)
 
 
 @pytest.mark.parametrize("command", PRINTING)
@@ -161,6 +171,102 @@ def test_what_is_printed_can_be_written(wordline: Run, tmp_path: Path, command: 
     printed = done(wordline(*command, env={"COLUMNS": "120"}))
     assert (tmp_path / "out.txt").read_text().split() == printed.split()
     refused(wordline(*command, "-o", "none/out.txt"), "'none' does not exist")
+
+
+def test_a_comparison_can_be_written(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
+    for name, policy in (("a", "greedy"), ("b", "fifo")):
+        done(wordline("run", drive, load, "--set", f"victim.policy={policy}", "--json", f"{name}.json", "-q"))
+    told = parsed(done(wordline("compare", "a.json", "b.json", "--json")))
+    a, b = (parsed((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
+    assert [run["digest"] for run in told["runs"]] == [a["digest"], b["digest"]]
+    figures = {figure["key"]: figure for figure in told["figures"]}
+    for key, values in {
+        "iops": [a["iops"], b["iops"]],
+        "latency_us.read.p99": [it["latency_us"]["read"]["p99"] for it in (a, b)],
+    }.items():
+        assert figures[key]["values"] == values
+        assert figures[key]["ratios"] == [1, pytest.approx(values[1] / values[0])]
+        assert figures[key]["ci95"] == figures[key]["beyond_chance"] == [None, None]
+    assert told["differences"] == [{"key": "victim.policy", "values": ['"greedy"', '"fifo"']}]
+    assert "noise cannot be told from effect" in told["chance"][0]
+    for arguments in (("-o", "c.json"), ("-o", "c.json", "-q"), ("-o", "c.json", "--report", "c.html")):
+        assert done(wordline("compare", "a.json", "b.json", "--json", *arguments)) == ""
+        assert parsed((tmp_path / "c.json").read_text()) == told
+    done(wordline("compare", "a.json", "b.json", "-o", "c.txt"))
+    printed = done(wordline("compare", "a.json", "b.json", env={"COLUMNS": "120"}))
+    assert (tmp_path / "c.txt").read_text().split() == printed.split()
+    outcome = wordline("compare", "a.json", "b.json", "--report", "-")
+    assert done(outcome).endswith("</html>\n") and "What differs" in outcome.stderr
+    refused(wordline("compare", "a.json", "b.json", "--report", "-", "--json"), "--report and --json cannot both go")
+    refused(wordline("compare", "a.json", "b.json", "--report", "x", "-o", "x"), "the same file, x")
+    refused(wordline("compare", "a.json", "b.json", "-o", "b.json"), "read by the same command")
+
+
+def test_a_comparison_over_seeds_tells_programs_of_chance(wordline: Run, drive: Path, load: Path) -> None:
+    for name, policy in (("a", "greedy"), ("b", "fifo")):
+        sets = ("--set", f"victim.policy={policy}", "--repeat", "3")
+        done(wordline("run", drive, load, *sets, "--json", f"{name}.json", "-q"))
+    told = parsed(done(wordline("compare", "a.json", "b.json", "--json")))
+    (factor,) = [figure for figure in told["figures"] if figure["key"] == "write_amplification"]
+    assert all(half > 0 for half in factor["ci95"])
+    assert factor["beyond_chance"] == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [
+        ("nand.read_us", {"file": "drive", "unit": "µs", "type": "number or array of number", "default": 50.0}),
+        ("link.rate_gb_s", {"unit": "GB/s"}),
+        ("nand.rate_mt_s", {"unit": "MT/s"}),
+        ("geometry.channels", {"unit": None, "type": "integer", "required": False, "default": 4}),
+        ("job.size", {"file": "workload", "type": "integer or string", "range": {"min": 0, "max": None}}),
+        ("mapping.unit_kib", {"unit": "KiB", "only_with": {"mapping.policy": "page"}}),
+    ],
+)
+def test_explain_tells_programs(wordline: Run, key: str, wanted: dict[str, object]) -> None:
+    told = parsed(done(wordline("explain", key, "--json")))
+    assert told, key
+    for entry in told:
+        assert entry["key"] == key and entry["description"]
+        assert entry | wanted == entry
+
+
+def test_explain_gives_programs_choices_and_sections(wordline: Run) -> None:
+    (policy,) = parsed(done(wordline("explain", "victim.policy", "--json")))
+    listed = parsed(done(wordline("policies", "victim", "--json")))
+    assert {it["name"] for it in policy["choices"]} == {it["name"] for it in listed}
+    assert all(it["description"] for it in policy["choices"])
+    every = parsed(done(wordline("explain", "--json")))
+    (section,) = parsed(done(wordline("explain", "nand", "--json")))
+    assert section in every
+    assert {"nand.read_us", "nand.reliability.model"} <= {it["key"] for it in section["keys"]}
+    assert {it["file"] for it in every} == {"drive", "workload"}
+
+
+@pytest.mark.parametrize("command", [("check", "demo"), ("explain", "nand"), ("study", "nand-planes")])
+def test_a_file_behind_json_is_told_where_to_go(wordline: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    refused(wordline(*command, "--json", "x.json"), "--json takes no file", "give --json -o x.json")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_summary_can_be_written(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
+    assert done(wordline("run", drive, load, "-o", "r.txt", "--json", "r.json")) == ""
+    assert "write amplification" in (tmp_path / "r.txt").read_text()
+    # Without a file of its own, the JSON is what would be printed.
+    assert done(wordline("run", drive, load, "-o", "s.json", "--json", "-q")) == ""
+    digests = [parsed((tmp_path / name).read_text())["digest"] for name in ("r.json", "s.json")]
+    assert digests[0] == digests[1]
+    assert "write amplification" in done(wordline("run", drive, load, "-o", "-"))
+    refused(wordline("run", drive, load, "-o", "x", "--json", "x"), "the same file, x")
+
+
+def test_a_study_without_progress(wordline: Run, tmp_path: Path) -> None:
+    outcome = wordline("study", "nand-planes", "--quiet", "--json", "-o", "s.json")
+    assert done(outcome) == "" and outcome.stderr == ""
+    kept = tmp_path / "out" / "studies" / "nand-planes" / "result.json"
+    assert (tmp_path / "s.json").read_text() == kept.read_text()
+    refused(wordline("study", "nand-planes", "--out", "p", "-o", "none/s.txt"), "'none' does not exist")
+    assert not (tmp_path / "p").exists()
 
 
 def test_json_is_printed_where_no_file_is_named(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import polars
 import pytest
 from conftest import SMALL_DRIVE, Run, done, parsed, trace_text
-from wordline import causes, limits, story
+from wordline.results import causes, limits, story
 
 STATIC = """
 [placement]

@@ -12,13 +12,13 @@ from pathlib import Path
 import click
 import wordline
 from conftest import PROGRAM, ROOT
-from wordline import cli
+from wordline.cli import program as cli
 
 
 def test_pages_from_the_code_are_up_to_date() -> None:
     """The references of keys, policies, results, tables and formats."""
     python = Path(PROGRAM).parent / "python"
-    command = [python, "-m", "wordline.pages", "--check", ROOT / "docs"]
+    command = [python, "-m", "wordline.reference.pages", "--check", ROOT / "docs"]
     checked = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (checked.returncode, checked.stderr) == (0, "")
 
@@ -33,7 +33,7 @@ def test_a_page_that_is_out_of_date_is_named_and_made_anew(tmp_path: Path) -> No
     python = Path(PROGRAM).parent / "python"
 
     def pages(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [python, "-m", "wordline.pages", *arguments]
+        command = [python, "-m", "wordline.reference.pages", *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
     checked = pages("--check", folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,52 @@ def test_dependencies_point_one_way(house: ModuleType) -> None:
     assert found(house, "crates/nand/Cargo.toml", text) == []
     violations = found(house, "crates/nand/Cargo.toml", text + 'wordline-drive = { path = "../drive" }\n')
     assert violations == ["crates/nand/Cargo.toml:6: nand must not depend on drive; it may on: base"]
+
+
+def test_rooms_import_one_way(house: ModuleType) -> None:
+    good = "from wordline import _core\nfrom wordline.base.units import three\nimport json\n"
+    assert found(house, "python/wordline/results/story.py", good) == []
+    for line in (
+        "from wordline.report import page",
+        "from wordline.report.page import html",
+        "import wordline.report.page",
+        "from wordline import report",
+        "def f() -> None:\n    from wordline.report import page",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from wordline.report.page import Page",
+    ):
+        at = (good + line).count("\n") + 1
+        assert found(house, "python/wordline/results/story.py", good + line) == [
+            f"python/wordline/results/story.py:{at}: results must not import from report; it may from: base"
+        ]
+
+
+def test_a_new_room_has_its_place(house: ModuleType) -> None:
+    assert found(house, "python/wordline/attic/old.py", "") == [
+        "python/wordline/attic/old.py:1: 'attic' is no room of the Python package (see ROOMS)"
+    ]
+    assert found(house, "python/wordline/stray.py", "")
+
+
+def test_the_rooms_make_no_circle(house: ModuleType) -> None:
+    done: set[str] = set()
+    while len(done) < len(house.ROOMS):
+        ready = {room for room, below in house.ROOMS.items() if below <= done} - done
+        assert ready, f"a circle among: {sorted(house.ROOMS.keys() - done)}"
+        done |= ready
+
+
+def test_the_rooms_are_those_that_are_described(house: ModuleType) -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text().partition("### The rooms of the Python package")[2]
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", text.partition("\n## ")[0], re.MULTILINE)
+    described = {room: set(re.findall(r"`(\w+)`", below)) for room, below in rows}
+    doors = {"__init__", "__main__", "policy", "package"}
+    assert described.pop("cli") == {"package"}
+    assert house.ROOMS["cli"] == house.ROOMS.keys() - doors - {"cli"} | {"policy"}
+    assert described == {room: below for room, below in house.ROOMS.items() if room not in doors | {"cli"}}
+    package = ROOT / "python" / "wordline"
+    assert house.ROOMS.keys() == {path.parent.name for path in package.glob("*/__init__.py")} | {
+        path.stem for path in package.glob("*.py")
+    }
 
 
 def test_theory_is_for_tests(house: ModuleType) -> None:

@@ -12,7 +12,10 @@ import pyarrow.parquet
 import pytest
 import wordline
 from conftest import SMALL_DRIVE, Run, done, parsed
-from wordline import Drive, Workload, compare, jobs, report
+from wordline import Drive, Workload
+from wordline.report import compare
+from wordline.report import page as report
+from wordline.results import jobs
 
 TENANTS = """\
 [[job]]

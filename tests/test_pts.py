@@ -207,9 +207,11 @@ def test_saved_tests_are_shown_again(wordline: Run, others: tuple[dict[str, Any]
     refused(wordline("report", "part.json", "-o", "x.html"), "there is no 'drive'")
 
 
-def test_the_same_seed_gives_the_same_bytes(wordline: Run, drive: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes(wordline: Run, drive: Path, tmp_path: Path) -> None:
     def text(seed: str) -> str:
-        return done(wordline("pts", drive, "--test", "lat", "--quick", "--seed", seed, "--json", "-"))
+        # Without a file of its own, the JSON is what would be printed.
+        done(wordline("pts", drive, "--test", "lat", "--quick", "--seed", seed, "--json", "-o", "pts.json", "-q"))
+        return (tmp_path / "pts.json").read_text()
 
     first = text("3")
     assert text("3") == first
@@ -312,7 +314,21 @@ def test_a_policy_that_answers_wrongly_ends_its_test_only(wordline: Run, drive: 
     policy = tmp_path / "mine.py"
     policy.write_text(FAILING.replace('raise LookupError("no idea")', "return -1"))
     mine = ("--policy", policy, "--set", "victim.policy=mine", "--set", "mapping.unit_kib=4")
-    ran = wordline("pts", drive, *mine, "--test", "lat,wsat", "--quick", "--capacities", "0.5", "--json", "pts.json")
+    ran = wordline(
+        "pts",
+        drive,
+        *mine,
+        "--test",
+        "lat,wsat",
+        "--quick",
+        "--capacities",
+        "0.5",
+        "--json",
+        "pts.json",
+        "-o",
+        "pts.txt",
+    )
+    assert ran.stdout == "" and "Write saturation" in (tmp_path / "pts.txt").read_text()
     assert ran.returncode == 1
     assert "it answered -1 (int); expected the number of a block, or None" in ran.stderr
     result = parsed((tmp_path / "pts.json").read_text())
@@ -328,7 +344,7 @@ def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -
     refused(wordline("pts", "demoo"), "did you mean 'demo'")
     refused(wordline("pts", drive, "--capacities", "0.4"), "--capacities")
     # A whole test takes minutes: these come at once.
-    for option in ("--json", "--report"):
+    for option in ("--json", "--report", "-o"):
         refused(wordline("pts", drive, option, "none/file"), "none/file", "'none' does not exist")
     refused(wordline("pts", drive, "--report", drive), "read by the same command")
     refused(wordline("pts", drive, "--json", "a", "--report", "a"), "cannot both go to")

@@ -16,7 +16,9 @@ import nbformat
 import pytest
 import wordline
 from conftest import ROOT
-from wordline import Drive, Workload, notebook, progress, units
+from wordline import Drive, Workload
+from wordline.api import notebook
+from wordline.base import progress, units
 
 TUTORIAL = ROOT / "docs" / "tutorial.ipynb"
 

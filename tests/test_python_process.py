@@ -24,8 +24,12 @@ import pytest
 import wordline
 from conftest import LONG, PROGRAM, Run, refused
 from test_policies import Greedy
-from wordline import Drive, Workload, compare, files, report, results
+from wordline import Drive, Workload
+from wordline.base import files
 from wordline.policy import VictimView
+from wordline.report import compare
+from wordline.report import page as report
+from wordline.results import reading as results
 
 READS = Workload.job(rw="randread", bs="16k", iodepth=8, number_ios=2_000)
 WRITES = Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=2_000)
@@ -368,8 +372,9 @@ def test_files_are_whole_or_as_they_were(small: Drive, tmp_path: Path, monkeypat
 
 
 def test_parts_of_killed_processes_are_cleared(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
-    code = f"from wordline.files import Part; from pathlib import Path; Part(Path({str(tmp_path / 'r.json')!r}));" + (
-        "print(flush=True); input()"
+    code = (
+        "from wordline.base.files import Part; from pathlib import Path;"
+        f"Part(Path({str(tmp_path / 'r.json')!r})); print(flush=True); input()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

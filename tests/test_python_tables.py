@@ -14,8 +14,9 @@ import pyarrow
 import pytest
 import wordline
 from conftest import BUNDLED, SMALL_LOAD, TRACE_ROWS
-from wordline import Drive, Run, Workload, frames
-from wordline.frames import Frame
+from wordline import Drive, Run, Workload
+from wordline.api import frames
+from wordline.api.frames import Frame
 
 COLUMNS = {
     "time_us": [1000 * n for n in range(len(TRACE_ROWS))],

@@ -47,7 +47,7 @@ def test_users_get_types(tmp_path: Path) -> None:
     wrong.write_text(WRONG)
     good = mypy("--config-file=", "--strict", "--follow-imports=silent", use)
     assert good.returncode == 0, good.stdout
-    assert 'Revealed type is "wordline.drive.Drive"' in good.stdout
+    assert 'Revealed type is "wordline.api.drive.Drive"' in good.stdout
     bad = mypy("--config-file=", "--strict", "--follow-imports=silent", wrong).stdout
     assert [line.split(":")[1] for line in bad.splitlines() if ": error:" in line] == ["3", "4", "5"], bad
 

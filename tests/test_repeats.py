@@ -16,7 +16,10 @@ import synthetic
 import wordline as package
 from conftest import Run, parsed
 from rich.console import Console
-from wordline import compare, keyfigures, repeats, report, results, summary
+from wordline.report import compare
+from wordline.report import page as report
+from wordline.results import keyfigures, repeats, summary
+from wordline.results import reading as results
 
 WRITES = '[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 8\nnumber_ios = 2_000\n'
 

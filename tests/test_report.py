@@ -13,7 +13,11 @@ from xml.etree import ElementTree
 import pytest
 import synthetic
 from conftest import PROGRAM, SMALL_DRIVE, Run, done, parsed, refused
-from wordline import causes, compare, drawing, figures, limits, report, resultshape, story
+from wordline.base import drawing
+from wordline.report import compare, figures
+from wordline.report import page as report
+from wordline.results import causes, limits, story
+from wordline.results import shape as resultshape
 
 LOAD = """\
 [[job]]

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import wordline
 from conftest import BUNDLED, ROOT, SMALL_DRIVE, SMALL_LOAD, Run, done, parsed
-from wordline import Drive, Workload, _core, resultshape
+from wordline import Drive, Workload, _core
+from wordline.results import shape as resultshape
 
 STABLE = """
     schema version seed digest config workload simulated_s cpu_s requests iops bandwidth_mib_s
@@ -145,7 +146,9 @@ def test_what_runs_give_is_told_and_what_is_told_runs_give(runs: dict[str, dict[
     told = set(listed())
     # A part of the time that no request spent has no series.
     parts = {key.removeprefix("time_of.") for key in given if key.startswith(("time_of.read.", "time_of.write."))}
-    given |= {f"time_of.series.{part}" for part in parts}
+    given |= {f"time_of.{place}.{part}" for place in ("series", "by_latency") for part in parts}
+    # No block of these drives is bad, or held back to replace one.
+    given |= {"map.states.spare", "map.states.bad"}
     # Parts that are null or empty where there is nothing to tell.
     nothing = {"precondition", "changes", "workload", "afterwards"}
     assert sorted(given - told - nothing) == []

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from conftest import PROGRAM, ROOT, Run, done, parsed, refused, started
 from wordline import package
-from wordline.errors import Trouble
+from wordline.base.errors import Trouble
 from wordline.studies import catalogue, charts, choices, page, runner, sensitivity, words
 from wordline.studies.claims import Claim, parse
 from wordline.studies.judge import Verdict, judge, ratio, rule
@@ -566,7 +566,8 @@ def test_other_choices_end_with_what_was_run(tmp_path: Path) -> None:
 
 def every_kept(name: str) -> dict[str, Any]:
     """A kept file of all studies, by study."""
-    return {it.name: parsed((it.folder / name).read_text()) for it in catalogue.every()}
+    # A wheel has the studies without their results.
+    return {it: parsed((ROOT / "studies" / it / name).read_text()) for it in catalogue.names()}
 
 
 def test_what_is_kept_of_other_choices_belongs_to_the_results() -> None:

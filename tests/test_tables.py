@@ -169,16 +169,39 @@ def test_two_runs_write_the_same_bytes(wordline: Run, tmp_path: Path, drive: Pat
     assert {k: v for k, v in plain.items() if "cpu_s" not in k} == {k: v for k, v in first.items() if "cpu_s" not in k}
 
 
+def growing(out: Path) -> list[Path]:
+    """The parts of tables that are being written, once there are some of a megabyte."""
+    deadline = time.monotonic() + 60
+    while not (parts := list(out.glob(".*.part"))) or max(part.stat().st_size for part in parts) < 1_000_000:
+        assert time.monotonic() < deadline, "the table does not grow"
+        time.sleep(0.1)
+    return parts
+
+
+def test_what_a_killed_run_left_is_cleared_by_the_next(wordline: Run, tmp_path: Path, drive: Path, mixed: Path) -> None:
+    load = tmp_path / "long.toml"
+    load.write_text(LOAD.replace("12_000", "50_000_000"))
+    out = tmp_path / "out"
+    command = [PROGRAM, "run", drive, load, "--tables", "requests,blocks", "--out", out, "-q"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as run:
+        try:
+            left = growing(out)
+            done(wordline("run", drive, mixed, "--tables", "requests", "--out", "out", "-q"))
+            assert all(part.exists() for part in left), "a run that lives keeps its own"
+        finally:
+            run.kill()
+    assert len(left) == 2 and all(part.exists() for part in left)
+    done(wordline("run", drive, mixed, "--tables", "requests,blocks", "--out", "out", "-q"))
+    assert sorted(path.name for path in out.iterdir()) == ["blocks.parquet", "requests.parquet"]
+
+
 def test_an_interrupt_leaves_whole_files_marked_partial(tmp_path: Path, drive: Path) -> None:
     load = tmp_path / "long.toml"
     load.write_text(LOAD.replace("12_000", "50_000_000"))
     out = tmp_path / "out"
     command = [PROGRAM, "run", drive, load, "--tables", "all", "--out", out, "--json", tmp_path / "r.json", "-q"]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not (parts := list(out.glob(".*.part"))) or max(part.stat().st_size for part in parts) < 1_000_000:
-        assert time.monotonic() < deadline, "the table does not grow"
-        time.sleep(0.1)
+    growing(out)
     run.send_signal(signal.SIGINT)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUNDLED, PROGRAM, ROOT, parsed
-from wordline import repeats
+from wordline.results import repeats
 
 PAGES = ("first-run", "my-trace", "my-drive", "compare", "my-policy", "report")
 

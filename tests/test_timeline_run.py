@@ -15,7 +15,7 @@ import wordline as package
 from conftest import BUNDLED, PROGRAM, Run, done, parsed, refused, started, trace_text
 from test_timeline import ORDER
 from traceprocessor import TraceProcessor
-from wordline import policyfile
+from wordline.cli import policyfile
 
 MISSING = traceprocessor.missing()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, unquote
 
 import pytest
 from conftest import BUNDLED, PROGRAM, Run, done, refused, started
-from wordline import viewer
+from wordline.cli import viewer
 
 HOST = f"{viewer.HOST}:{viewer.PORT}"
 

@@ -10,8 +10,12 @@ from xml.etree import ElementTree
 import pytest
 import synthetic
 from rich.console import Console
-from wordline import api, drawing, jsontext, listing, report, story, summary, units
-from wordline.errors import nearest
+from wordline.api import functions as api
+from wordline.base import drawing, jsontext, units
+from wordline.base.errors import nearest
+from wordline.reference import listing
+from wordline.report import page as report
+from wordline.results import story, summary
 
 
 def summary_text(result: dict[str, Any]) -> str:

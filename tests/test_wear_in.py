@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 import synthetic
 from conftest import Run, parsed
-from wordline import compare, notebook, report, results, runs, story
+from wordline.api import notebook, runs
+from wordline.report import compare
+from wordline.report import page as report
+from wordline.results import reading as results
+from wordline.results import story
 
 SEQUENTIAL = '[[job]]\nrw = "write"\nbs = "1m"\niodepth = 8\nloops = {loops}\n'
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the rules of the house that no compiler checks.
 
-- Crates depend on each other in one direction only.
+- Crates depend on each other in one direction only, and so do the rooms of the Python package.
 - A policy file says what it follows, and imports nothing but its family, views and settings.
 - No crate of the engine reads a clock on the wall.
 - No file names a directory of somebody's machine.
@@ -11,6 +11,7 @@ Prints ``file:line: rule``, a line a violation. Exit status 1 if there is any.
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -41,6 +42,24 @@ ALLOWED: dict[str, set[str]] = {
 
 ALLOWED_IN_TESTS: dict[str, set[str]] = {"drive": {"theory"}}
 """The workspace crates that its tests may use besides."""
+
+ROOMS: dict[str, set[str]] = {
+    "base": set(),
+    "policy": set(),
+    "results": {"base"},
+    "reference": {"base"},
+    "traces": {"base", "results"},
+    "report": {"base", "results"},
+    "api": {"base", "results", "report", "policy"},
+    "package": {"api"},
+    "pts": {"base", "report", "api", "policy"},
+    "studies": {"base", "api", "package"},
+    "cli": {"base", "results", "reference", "traces", "report", "api", "pts", "studies", "policy"},
+    "__init__": {"api", "policy"},
+    "__main__": {"cli"},
+}
+"""The rooms of the Python package, and which others each may import, also late or for types alone. All may call the
+engine, ``_core``."""
 
 POLICY_IMPORTS = [
     r"super::(?!super\b).*",
@@ -116,6 +135,32 @@ def check_direction(manifest_path: Path) -> Iterator[Violation]:
             yield Violation(
                 manifest_path, line_of(text, name), f"{crate} must not depend on {below}; it may on: {rest}"
             )
+
+
+def imported(text: str) -> Iterator[tuple[int, str]]:
+    """The line of every import of the Python package, and what it takes: ``base.units``."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from ((node.lineno, name.removeprefix("wordline.")) for name in names if name.startswith("wordline."))
+
+
+def check_room(path: Path) -> Iterator[Violation]:
+    """The module imports only from its own room and from those that this one may know."""
+    inside = path.relative_to(ROOT / "python" / "wordline").with_suffix("")
+    room = inside.parts[0]
+    if room not in ROOMS:
+        yield Violation(path, 1, f"'{room}' is no room of the Python package (see ROOMS)")
+        return
+    for line, name in imported(path.read_text()):
+        other = name.partition(".")[0]
+        if other not in ROOMS[room] | {room, "_core"}:
+            rest = ", ".join(sorted(ROOMS[room])) or "no other room"
+            yield Violation(path, line, f"{room} must not import from {other}; it may from: {rest}")
 
 
 def without_comments(text: str) -> str:
@@ -202,6 +247,10 @@ def violations() -> Iterator[Violation]:
     for policy in sorted(ROOT.glob("crates/*/src/policy/*/*.rs")):
         if policy.name != "mod.rs":
             yield from check_policy(policy)
+    # Through no link: the studies themselves are no part of a room.
+    for top in sorted((ROOT / "python" / "wordline").glob("*")):
+        for module in [top] if top.suffix == ".py" else sorted(top.glob("*.py")):
+            yield from check_room(module)
     for source in sorted(ROOT.glob("crates/*/src/**/*.rs")):
         crate, *below = source.relative_to(ROOT / "crates").parts
         # Programs beside the library measure real time: that is their purpose.

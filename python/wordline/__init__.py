@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wordline import policy
     from wordline._core import InputError, RunError
-    from wordline.api import check, run
-    from wordline.drive import Drive
-    from wordline.frames import Frame
-    from wordline.interrupts import Interrupted
-    from wordline.runs import Run
-    from wordline.workload import Workload
+    from wordline.api.drive import Drive
+    from wordline.api.frames import Frame
+    from wordline.api.functions import check, run
+    from wordline.api.interrupts import Interrupted
+    from wordline.api.runs import Run
+    from wordline.api.workload import Workload
 
     __version__: str
 
@@ -44,15 +44,15 @@ __all__ = [
 ]
 
 LATER = {
-    "Drive": "wordline.drive",
-    "Frame": "wordline.frames",
+    "Drive": "wordline.api.drive",
+    "Frame": "wordline.api.frames",
     "InputError": "wordline._core",
-    "Interrupted": "wordline.interrupts",
-    "Run": "wordline.runs",
+    "Interrupted": "wordline.api.interrupts",
+    "Run": "wordline.api.runs",
     "RunError": "wordline._core",
-    "Workload": "wordline.workload",
-    "check": "wordline.api",
-    "run": "wordline.api",
+    "Workload": "wordline.api.workload",
+    "check": "wordline.api.functions",
+    "run": "wordline.api.functions",
 }
 """Where the names are that come only when asked for, so that help, messages and Ctrl-C work at once."""
 

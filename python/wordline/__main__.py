@@ -12,7 +12,7 @@ def main() -> NoReturn:
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from wordline.cli import main as program
+    from wordline.cli.program import main as program
 
     signal.signal(signal.SIGINT, usual)
     program()

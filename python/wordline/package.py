@@ -42,7 +42,7 @@ def run(
     :raises wordline.RunError: if the timeline cannot be written.
     """
     from wordline import _core
-    from wordline.timeline import span, whole
+    from wordline.api.timeline import span, whole
 
     told = progress or (lambda *_: None)
     path = None if timeline is None else os.fspath(timeline)

@@ -10,6 +10,7 @@ mod saved;
 pub(crate) use saved::Unusable;
 
 use crate::activity::Activity;
+use crate::block_map::BlockMap;
 use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
 use crate::policy::dispatch::DispatchPolicy;
@@ -175,9 +176,12 @@ pub struct Drive {
     /// Not measured before that: then none.
     #[serde(skip)]
     activity: Option<Box<Activity>>,
-    /// When the current interval of it ends.
+    /// Measured with it, where there are not too many planes.
+    #[serde(skip)]
+    block_map: Option<Box<BlockMap>>,
+    /// When the next interval of one of the two ends.
     #[serde(skip, default = "never")]
-    activity_due: Time,
+    look_due: Time,
     #[serde(skip)]
     split: Option<Box<Split>>,
     /// Where the flash stood when measuring ended, if it has.
@@ -236,7 +240,8 @@ impl Drive {
             metrics: Metrics::new(0),
             rounds,
             activity: None,
-            activity_due: END_OF_TIME,
+            block_map: None,
+            look_due: END_OF_TIME,
             split: None,
             ended: None,
             verify: config.verify.shadow,
@@ -356,7 +361,7 @@ impl Drive {
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
         let Some(event) = self.queue.pop() else { return Ok(false) };
-        if event.time >= self.activity_due {
+        if event.time >= self.look_due {
             self.look(event.time);
         }
         self.now = event.time;

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod activity;
+mod block_map;
+
 pub mod config;
 mod drive;
 pub mod fio_json;

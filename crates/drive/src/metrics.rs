@@ -1,25 +1,28 @@
 //! What a run is measured by, kept in constant memory: histograms of latency, counters, and a time series whose intervals
 //! double when it grows too long.
 
-use serde::{Deserialize, Serialize};
 use wordline_base::time::MS;
 use wordline_base::{Histogram, Op, Time};
 
 const MOST_INTERVALS: usize = 600;
 /// Quarter octaves from a microsecond on; the last bucket takes all that is slower.
-const LATENCY_BUCKETS: usize = 96;
+pub(crate) const LATENCY_BUCKETS: usize = 96;
 
 /// One interval of the time series.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Requests completed, by operation.
     pub requests: [u64; 4],
     /// Their bytes, by operation.
     pub bytes: [u64; 4],
-    latency_sum: u64,
-    latency_max: Time,
-    #[serde(with = "serde_buckets")]
-    buckets: [u32; LATENCY_BUCKETS],
+    /// Sum of their latencies, by operation.
+    latency_sum: [u64; 4],
+    latency_max: [Time; 4],
+    buckets: [[u32; LATENCY_BUCKETS]; 4],
+    /// Time that requests were outstanding in it, summed over requests.
+    outstanding: u128,
+    /// Of the requests that were outstanding at its end, the longest time since arrival.
+    age_max: Time,
     /// Pages programmed.
     pub programs: u64,
     /// Units written by the host.
@@ -28,28 +31,16 @@ pub struct Interval {
     pub free_blocks: u32,
 }
 
-mod serde_buckets {
-    use super::LATENCY_BUCKETS;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(buckets: &[u32; LATENCY_BUCKETS], to: S) -> Result<S::Ok, S::Error> {
-        buckets.as_slice().serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[u32; LATENCY_BUCKETS], D::Error> {
-        let list = Vec::<u32>::deserialize(from)?;
-        list.try_into().map_err(|_| serde::de::Error::custom("a latency bucket list of another length"))
-    }
-}
-
 impl Default for Interval {
     fn default() -> Self {
         Self {
             requests: [0; 4],
             bytes: [0; 4],
-            latency_sum: 0,
-            latency_max: 0,
-            buckets: [0; LATENCY_BUCKETS],
+            latency_sum: [0; 4],
+            latency_max: [0; 4],
+            buckets: [[0; LATENCY_BUCKETS]; 4],
+            outstanding: 0,
+            age_max: 0,
             programs: 0,
             host_units: 0,
             free_blocks: u32::MAX,
@@ -57,7 +48,8 @@ impl Default for Interval {
     }
 }
 
-fn latency_bucket(latency: Time) -> usize {
+/// The class of a latency.
+pub(crate) fn latency_bucket(latency: Time) -> usize {
     // In quarters of the smallest octave, so that the two bits below the leading one choose the quarter.
     let quarters = latency >> 18;
     if quarters < 4 {
@@ -67,8 +59,8 @@ fn latency_bucket(latency: Time) -> usize {
     ((octave as usize) * 4 + (quarters >> octave & 3) as usize + 1).min(LATENCY_BUCKETS - 1)
 }
 
-/// Upper end of a bucket, in picoseconds.
-fn bucket_top(bucket: usize) -> f64 {
+/// Upper end of a class, in picoseconds.
+pub(crate) fn bucket_top(bucket: usize) -> f64 {
     if bucket == 0 {
         return (1_u64 << 20) as f64;
     }
@@ -78,17 +70,16 @@ fn bucket_top(bucket: usize) -> f64 {
 
 impl Interval {
     fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.requests.iter_mut().zip(other.requests) {
-            *mine += theirs;
+        fn add<N: Copy + std::ops::AddAssign>(mine: &mut [N], theirs: &[N]) {
+            mine.iter_mut().zip(theirs).for_each(|(mine, &theirs)| *mine += theirs);
         }
-        for (mine, theirs) in self.bytes.iter_mut().zip(other.bytes) {
-            *mine += theirs;
-        }
-        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets) {
-            *mine += theirs;
-        }
-        self.latency_sum += other.latency_sum;
-        self.latency_max = self.latency_max.max(other.latency_max);
+        add(&mut self.requests, &other.requests);
+        add(&mut self.bytes, &other.bytes);
+        add(&mut self.latency_sum, &other.latency_sum);
+        add(self.buckets.as_flattened_mut(), other.buckets.as_flattened());
+        self.latency_max = std::array::from_fn(|op| self.latency_max[op].max(other.latency_max[op]));
+        self.outstanding += other.outstanding;
+        self.age_max = self.age_max.max(other.age_max);
         self.programs += other.programs;
         self.host_units += other.host_units;
         self.free_blocks = self.free_blocks.min(other.free_blocks);
@@ -100,16 +91,58 @@ impl Interval {
         self.requests.iter().sum()
     }
 
+    /// Latency of the requests of some operations.
+    #[must_use]
+    pub fn latency<'a>(&'a self, ops: &'a [Op]) -> IntervalLatency<'a> {
+        IntervalLatency { interval: self, ops }
+    }
+
+    /// Requests of an operation by class of latency.
+    #[must_use]
+    pub(crate) fn classes(&self, op: Op) -> &[u32; LATENCY_BUCKETS] {
+        &self.buckets[op as usize]
+    }
+
+    /// Requests outstanding on average, in an interval of this length.
+    #[must_use]
+    pub fn outstanding(&self, length: Time) -> f64 {
+        self.outstanding as f64 / length.max(1) as f64
+    }
+
+    /// The longest time that a request had been outstanding when it completed or the interval ended, in picoseconds.
+    #[must_use]
+    pub fn age(&self) -> Time {
+        self.latency_max.iter().copied().fold(self.age_max, Time::max)
+    }
+}
+
+/// Latency of some operations in an interval.
+#[derive(Clone, Copy, Debug)]
+pub struct IntervalLatency<'a> {
+    interval: &'a Interval,
+    ops: &'a [Op],
+}
+
+impl IntervalLatency<'_> {
+    fn sum<N: std::iter::Sum<N>>(&self, of: impl Fn(usize) -> N) -> N {
+        self.ops.iter().map(|&op| of(op as usize)).sum()
+    }
+
+    fn count(&self) -> u64 {
+        self.sum(|op| self.interval.requests[op])
+    }
+
     /// Mean latency in picoseconds.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        (self.count() > 0).then(|| self.latency_sum as f64 / self.count() as f64)
+        (self.count() > 0).then(|| self.sum(|op| self.interval.latency_sum[op]) as f64 / self.count() as f64)
     }
 
     /// Largest latency in picoseconds.
     #[must_use]
     pub fn max(&self) -> Option<Time> {
-        (self.count() > 0).then_some(self.latency_max)
+        let largest = self.ops.iter().map(|&op| self.interval.latency_max[op as usize]).max();
+        largest.filter(|_| self.count() > 0)
     }
 
     /// Latency in picoseconds that a share `q` does not exceed, up to a quarter octave too large; `None` where the interval has too
@@ -121,10 +154,11 @@ impl Interval {
         }
         let rank = (q * self.count() as f64).ceil() as u64;
         let mut seen = 0;
-        for (bucket, &n) in self.buckets.iter().enumerate() {
-            seen += u64::from(n);
+        for bucket in 0..LATENCY_BUCKETS {
+            let n = self.sum(|op| u64::from(self.interval.buckets[op][bucket]));
+            seen += n;
             if n > 0 && seen >= rank {
-                return Some(bucket_top(bucket).min(self.latency_max as f64));
+                return Some(bucket_top(bucket).min(self.max()? as f64));
             }
         }
         None
@@ -132,7 +166,7 @@ impl Interval {
 }
 
 /// A time series in at most 600 intervals.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     /// When the first interval begins, in picoseconds.
     pub start: Time,
@@ -151,13 +185,25 @@ impl Series {
         Self { start, interval: MS, intervals, end: start + MS }
     }
 
-    /// The interval of `now`, which is not before the last one used.
+    /// The interval of `now`, which is not before the last one used, and where it begins.
     #[inline]
-    fn at(&mut self, now: Time) -> &mut Interval {
+    fn at(&mut self, now: Time) -> (Time, &mut Interval) {
         if now >= self.end {
             self.grow(now);
         }
-        self.intervals.last_mut().expect("a series has an interval")
+        (self.end - self.interval, self.intervals.last_mut().expect("a series has an interval"))
+    }
+
+    /// A request that arrived before the last interval began completes at `now`: it was outstanding in earlier intervals, too.
+    #[cold]
+    fn reach_back(&mut self, arrival: Time, now: Time) {
+        let first = (arrival.saturating_sub(self.start) / self.interval) as usize;
+        for (at, interval) in self.intervals.iter_mut().enumerate().skip(first) {
+            let start = self.start + at as u64 * self.interval;
+            let end = now.min(start + self.interval);
+            interval.outstanding += u128::from(end - arrival.max(start));
+            interval.age_max = interval.age_max.max(end - arrival);
+        }
     }
 
     #[cold]
@@ -182,7 +228,7 @@ impl Series {
 }
 
 /// Everything that is measured while requests complete.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metrics {
     /// When measuring began, in picoseconds.
     pub start: Time,
@@ -258,15 +304,20 @@ impl Metrics {
         let (programs_before, units_before) = (self.programs_seen, self.host_units_seen);
         self.programs_seen = programs;
         self.host_units_seen = host_units;
-        let interval = self.series.at(now);
+        let (begin, interval) = self.series.at(now);
         interval.requests[op] += 1;
         interval.bytes[op] += u64::from(request.bytes);
-        interval.latency_sum += request.latency;
-        interval.latency_max = interval.latency_max.max(request.latency);
-        interval.buckets[latency_bucket(request.latency)] += 1;
+        interval.latency_sum[op] += request.latency;
+        interval.latency_max[op] = interval.latency_max[op].max(request.latency);
+        interval.buckets[op][latency_bucket(request.latency)] += 1;
         interval.programs += programs - programs_before;
         interval.host_units += host_units - units_before;
         interval.free_blocks = interval.free_blocks.min(free);
+        if now - request.latency >= begin {
+            interval.outstanding += u128::from(request.latency);
+        } else {
+            self.series.reach_back(now - request.latency, now);
+        }
         for word in [now, request.latency, request.offset, u64::from(request.bytes) << 2 | op as u64] {
             self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
@@ -305,11 +356,39 @@ mod tests {
         let request =
             Measured { op: Op::Read, bytes: 4096, offset: 0, latency: 50_000_000, waiting: 0, gc_affected: false };
         for i in 0..5_000_u64 {
-            metrics.record(i * MS, &request, i, i, 10);
+            metrics.record(i * MS + MS / 2, &request, i, i, 10);
         }
         assert!(metrics.series.intervals.len() <= MOST_INTERVALS);
         assert_eq!(metrics.series.interval, 16 * MS);
         assert_eq!(metrics.series.intervals.iter().map(Interval::count).sum::<u64>(), 5_000);
         assert_eq!(metrics.series.intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
+        let outstanding: u128 = metrics.series.intervals.iter().map(|i| i.outstanding).sum();
+        assert_eq!(outstanding, 5_000 * 50_000_000);
+    }
+
+    /// One request of each millisecond takes 10 us; the last one arrives at 1.5 ms and completes at 4.25 ms.
+    #[test]
+    fn a_stalled_request_is_outstanding_where_it_waits() {
+        let mut metrics = Metrics::new(0);
+        let of = |latency| Measured { op: Op::Write, bytes: 4096, offset: 0, latency, waiting: 0, gc_affected: false };
+        for at in [MS / 2, MS + MS / 4, 2 * MS + MS / 2] {
+            metrics.record(at, &of(MS / 100), 0, 0, 10);
+        }
+        metrics.record(4 * MS + MS / 4, &of(2 * MS + 3 * MS / 4), 0, 0, 10);
+        let told: Vec<_> = metrics.series.intervals.iter().map(|i| (i.count(), i.outstanding, i.age())).collect();
+        let short = u128::from(MS / 100);
+        let whole = u128::from(MS);
+        assert_eq!(
+            told,
+            [
+                (1, short, MS / 100),
+                (1, short + whole / 2, MS / 2),
+                (1, short + whole, MS + MS / 2),
+                (0, whole, 2 * MS + MS / 2),
+                (1, whole / 4, 2 * MS + 3 * MS / 4),
+            ]
+        );
+        assert_eq!(metrics.series.intervals[4].latency(&[Op::Write]).max(), Some(2 * MS + 3 * MS / 4));
+        assert_eq!(metrics.series.intervals[4].latency(&[Op::Read]).max(), None);
     }
 }

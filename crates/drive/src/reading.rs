@@ -33,6 +33,8 @@ pub struct Reading {
     pub link: [Time; 2],
     /// How busy channels and dies were over time.
     pub activity: Value,
+    /// The blocks over time.
+    pub map: Value,
 }
 
 impl Reading {
@@ -57,6 +59,7 @@ impl Reading {
             dies: dies(kernel, at).zip(dies_before).map(since).collect(),
             link: [to_drive, if drive.is_half_duplex() { to_drive } else { to_host }],
             activity: json!(drive.activity().map(|activity| activity.document(drive, at))),
+            map: json!(drive.block_map().map(|map| map.document(kernel, at))),
         }
     }
 

@@ -1,10 +1,10 @@
 //! The result of a run as one JSON document; what its keys mean stands in [`keys`].
 
 pub mod keys;
+mod series;
 
 use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
-use crate::metrics::Series;
 use crate::precondition::Preconditioned;
 use crate::reading::Reading;
 use crate::split::Split;
@@ -77,10 +77,13 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let requests = metrics.requests();
     let mut latencies = Map::new();
     latencies.insert("all".into(), latency(&all));
-    let mut by_op = Map::new();
+    let (mut by_op, mut cdfs) = (Map::new(), Map::new());
     for op in Op::ALL {
         let histogram = &metrics.latency[op as usize];
         latencies.insert(op.name().into(), latency(histogram));
+        if histogram.count() > 0 || matches!(op, Op::Read | Op::Write) {
+            cdfs.insert(op.name().into(), json!(cdf(histogram)));
+        }
         by_op.insert(op.name().into(), json!({"requests": histogram.count(), "bytes": metrics.bytes[op as usize]}));
     }
     let host_bytes = metrics.bytes[Op::Write as usize];
@@ -137,9 +140,11 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "reliability": reliability(&reading),
         "free_blocks": reading.free_blocks,
         "utilisation": utilisation(&reading, seconds),
-        "series": series(&metrics.series, metrics.start, metrics.end, plan.units_per_page),
-        "cdf": {"read": cdf(&metrics.latency[Op::Read as usize]), "write": cdf(&metrics.latency[Op::Write as usize])},
+        "series": series::document(metrics, plan.units_per_page),
+        "latency_over_time": series::latencies(metrics),
+        "cdf": cdfs,
         "activity": reading.activity,
+        "map": reading.map,
         "time_of": drive.split().map(Split::document),
         "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
@@ -185,52 +190,6 @@ fn cdf(histogram: &Histogram) -> Vec<(f64, f64)> {
     let every = points.len() / 1_000;
     let tail = points.partition_point(|&(_, share)| share < 0.99);
     points.iter().enumerate().filter(|(i, _)| *i >= tail || i % every == 0).map(|(_, &point)| point).collect()
-}
-
-fn series(series: &Series, start: u64, end: u64, units_per_page: u32) -> Value {
-    let interval = series.interval as f64 / 1e12;
-    let mut columns: [Vec<Value>; 10] = Default::default();
-    let mut last_free = None;
-    for (index, at) in series.intervals.iter().enumerate() {
-        let from = (series.start - start) as f64 / 1e12 + index as f64 * interval;
-        // The last interval is measured to the end of the run.
-        let length = interval.min((end - start) as f64 / 1e12 - from).max(1e-12);
-        let rate = |n: u64| json!(n as f64 / length);
-        let mib = |n: u64| json!(n as f64 / length / 1_048_576.0);
-        if at.free_blocks != u32::MAX {
-            last_free = Some(at.free_blocks);
-        }
-        let pages = at.host_units as f64 / f64::from(units_per_page);
-        let row = [
-            json!(from),
-            rate(at.requests[Op::Read as usize]),
-            rate(at.requests[Op::Write as usize]),
-            mib(at.bytes[Op::Read as usize]),
-            mib(at.bytes[Op::Write as usize]),
-            json!(at.mean().map(us)),
-            json!(at.quantile(0.99).map(us)),
-            json!(at.max().map(|v| us(v as f64))),
-            json!(last_free),
-            json!((at.host_units > 0).then(|| at.programs as f64 / pages)),
-        ];
-        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
-    }
-    let names = [
-        "start_s",
-        "read_iops",
-        "write_iops",
-        "read_mib_s",
-        "write_mib_s",
-        "latency_mean_us",
-        "latency_p99_us",
-        "latency_max_us",
-        "free_blocks",
-        "write_amplification",
-    ];
-    let mut map = Map::new();
-    map.insert("interval_s".into(), json!(interval));
-    names.iter().zip(columns).for_each(|(name, column)| drop(map.insert((*name).into(), Value::Array(column))));
-    Value::Object(map)
 }
 
 /// A hash of a text, as digests of results are written.

@@ -5,6 +5,9 @@
 //! drive, was done at the host. Between the third and the fourth it waited for flash operations; the firmware's account of the one
 //! that ended last tells where that time went.
 
+mod by_latency;
+
+use self::by_latency::ByLatency;
 use crate::activity::Intervals;
 use crate::observe::RequestRow;
 use crate::parts::{Moments, Part, Phase, PARTS, PHASES};
@@ -41,6 +44,8 @@ pub struct Split {
     sums: Vec<[Sums; 2]>,
     /// What the current interval adds to that: 200 days of latency fit in.
     current: [[Time; PARTS]; 2],
+    /// By class of latency: reads, writes.
+    by_latency: [ByLatency; 2],
     rows: Option<Box<Rows>>,
 }
 
@@ -56,6 +61,7 @@ impl Split {
             end,
             sums: vec![Default::default()],
             current: Default::default(),
+            by_latency: Default::default(),
             rows: None,
         }
     }
@@ -65,6 +71,7 @@ impl Split {
         self.intervals = Intervals::new(now, MOST_INTERVALS);
         self.end = self.intervals.end(0);
         self.current = Default::default();
+        self.by_latency = Default::default();
         self.sums.clear();
         self.sums.push(Default::default());
     }
@@ -130,6 +137,7 @@ impl Split {
         }
         if added {
             let moments = *moments;
+            self.by_latency[op as usize].add(now - request.arrival, &parts);
             if now >= self.end {
                 self.grow(now);
             }
@@ -206,6 +214,9 @@ impl Split {
             series.insert(name.into(), Value::Object(over_time.collect()));
         }
         document.insert("series".into(), Value::Object(series));
+        let by_latency = [(Op::Read, "read"), (Op::Write, "write")];
+        let by_latency = by_latency.map(|(op, name)| (name.to_owned(), self.by_latency[op as usize].document()));
+        document.insert("by_latency".into(), Value::Object(by_latency.into_iter().collect()));
         Value::Object(document)
     }
 }

@@ -170,6 +170,13 @@ impl Fifo {
         Some(op)
     }
 
+    /// Its operations, the oldest first.
+    #[inline]
+    pub fn iter<'a>(&self, slab: &'a Slab) -> impl Iterator<Item = &'a FlashOp> {
+        let get = |slot| (slot != NONE).then(|| slab.get(slot));
+        std::iter::successors(get(self.head), move |op| get(op.next))
+    }
+
     /// The first of the oldest `window` operations that `fits`.
     pub fn find(&self, slab: &Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
         let mut op = self.head;
@@ -235,6 +242,7 @@ mod tests {
         assert_eq!(slab.get(taken).unit, 5);
         let op = slab.insert(FlashOp { unit: 9, ..FlashOp::default() });
         queue.push(&mut slab, op);
+        assert_eq!(queue.iter(&slab).map(|op| op.unit).collect::<Vec<_>>(), [0, 1, 2, 4, 9]);
         let mut left = Vec::new();
         while let Some(op) = queue.pop(&slab) {
             left.push(slab.get(op).unit);

@@ -161,6 +161,19 @@ impl Drop for Place {
     }
 }
 
+/// Removes the parts of a table that killed processes left behind: those of processes that live are locked.
+fn clear(directory: &Path, name: &str) {
+    let start = format!(".{name}.parquet.");
+    let is_part = |file: &str| file.starts_with(&start) && file.ends_with(".part");
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_part)
+            && File::open(entry.path()).is_ok_and(|part| part.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// One table.
 struct Table<R> {
     name: &'static str,
@@ -183,10 +196,13 @@ impl<R> Table<R> {
             let error = io::Error::other("this is a directory");
             return Err(TableError::Io { path, error });
         }
-        let temporary = directory.join(format!(".{name}.{}.part", std::process::id()));
+        clear(directory, name);
+        let temporary = directory.join(format!(".{name}.parquet.{}.part", std::process::id()));
         let place = Place { path, temporary };
         let file =
             File::create(&place.temporary).map_err(|error| TableError::Io { path: place.path.clone(), error })?;
+        // Held until it has its name or is gone. Where there are no locks, nothing is cleared either.
+        let _ = file.try_lock();
         let schema = schema(&columns);
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&columns)));
         Ok(Some(Self { name, columns, schema, place, rows: 0, writer }))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wordline import _core
-from wordline.api import Progress
-from wordline.drive import Drive
+from wordline.api.drive import Drive
+from wordline.api.workload import Workload, toml_text
+from wordline.base.progress import Told
 from wordline.pts.matrix import KIB, Cell
-from wordline.workload import Workload, toml_text
 
 if TYPE_CHECKING:
     from wordline.policy import Policy
@@ -46,7 +46,7 @@ class Bench:
     """A new drive, empty as after a purge. An interrupted measurement raises ``KeyboardInterrupt``, and one that wears
     the drive out ``wordline.RunError``."""
 
-    def __init__(self, device: Device, progress: Progress) -> None:
+    def __init__(self, device: Device, progress: Told) -> None:
         self.drive = Drive(device.name, device.sets, seed=device.seed, policies=device.policies)
         self.progress = progress
         self.runs = 0

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from wordline import units
-from wordline.api import Progress
-from wordline.errors import Trouble, or_nearest
+from wordline.base import units
+from wordline.base.errors import Trouble, or_nearest
+from wordline.base.progress import Told
 from wordline.pts import matrix, rounds, series
 from wordline.pts.bench import INTERRUPTED, Bench, Device
 
@@ -43,7 +43,7 @@ def of_use(options: Sequence[str], names: Sequence[str], users: Sequence[str]) -
 
 
 def run(
-    device: Device, names: Sequence[str], round_s: float, capacities: float, progress: Progress
+    device: Device, names: Sequence[str], round_s: float, capacities: float, progress: Told
 ) -> tuple[dict[str, Any], Exception | None]:
     """Does the tests, each on a new drive.
 

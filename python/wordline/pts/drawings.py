@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wordline import units
-from wordline.drawing import (
+from wordline.base import units
+from wordline.base.drawing import (
     BLUE,
     FAINT,
     GOLD,
@@ -23,8 +23,8 @@ from wordline.drawing import (
     legend,
     plain_latency,
 )
-from wordline.figures import rate_axis
 from wordline.pts import steady
+from wordline.report.figures import rate_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wordline.pts import drawings, tables
-from wordline.report import render
+from wordline.report.page import render
 
 
 def html(result: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wordline import units
+from wordline.base import units
 from wordline.pts import series, steady
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordline.errors import Trouble, or_nearest
+from wordline.base.errors import Trouble, or_nearest
 from wordline.studies import choices, claims
 from wordline.studies.choices import Left
 from wordline.studies.claims import Claim

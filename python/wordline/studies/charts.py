@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from wordline.drawing import BLUE, FAINT, GREEN, ORANGE, PAPER, svg
+from wordline.base.drawing import BLUE, FAINT, GREEN, ORANGE, PAPER, svg
 from wordline.studies.outcome import Bars, Figure, Lines, Stack, Timeline
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wordline.errors import Trouble
+from wordline.base.errors import Trouble
 
 PLAIN = {"key", "parameter", "choice", "reason"}
 """What every parameter says of itself."""

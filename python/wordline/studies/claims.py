@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wordline.errors import Trouble
+from wordline.base.errors import Trouble
 
 ORDER = "order"
 """The unit of a claim without a number: a direction or a ranking."""

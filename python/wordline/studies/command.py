@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from wordline.errors import Trouble
-from wordline.progress import Progress
+from wordline.base.errors import Trouble
+from wordline.base.progress import Progress
 from wordline.studies import catalogue, page, runner, sensitivity
 from wordline.studies.catalogue import Study
 from wordline.studies.runner import SCHEMA, Report, totals

@@ -27,7 +27,7 @@ MODES = {
 @cache
 def resolved(preset: str) -> dict[str, Any]:
     """The configuration of a preset, with every default."""
-    from wordline import api
+    from wordline.api import functions as api
 
     return api.check(preset)["config"]
 

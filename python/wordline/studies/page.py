@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from wordline import jsontext
-from wordline.errors import FAILED, Trouble
-from wordline.files import write_text
+from wordline.base import jsontext
+from wordline.base.errors import FAILED, Trouble
+from wordline.base.files import write_text
 from wordline.studies import charts, sensitivity, words
 from wordline.studies.outcome import Cell, Figure, Table
 from wordline.studies.runner import Report, Row, totals

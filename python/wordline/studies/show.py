@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wordline.console import facts, grid, hanging
+from wordline.base.console import facts, grid, hanging
 from wordline.studies import words
 from wordline.studies.catalogue import Study
 from wordline.studies.judge import Verdict

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from wordline.base.units import NOTHING, count, some, three
 from wordline.studies.claims import Claim
 from wordline.studies.judge import RULES, RULES_OF_ORDERS, Measured, Verdict
 from wordline.studies.outcome import Cell
 from wordline.studies.runner import Row
-from wordline.units import NOTHING, count, some, three
 
 STAND_IN = "stand-in workload"
 

@@ -2,6 +2,7 @@
 
 use super::Drive;
 use crate::activity::{channels, dies, Activity};
+use crate::block_map::BlockMap;
 use crate::metrics::Metrics;
 use crate::reading::Reading;
 use crate::rounds::Rounds;
@@ -24,9 +25,9 @@ impl Drive {
         self.busy_before = (channels(&self.kernel, self.now).collect(), dies(&self.kernel, self.now).collect());
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
-        let activity = Activity::new(&self.kernel, &self.wires, self.now);
-        self.activity_due = activity.due();
-        self.activity = Some(Box::new(activity));
+        self.activity = Some(Box::new(Activity::new(&self.kernel, &self.wires, self.now)));
+        self.block_map = BlockMap::new(&self.kernel, self.now).map(Box::new);
+        self.look(self.now);
         if let Some(split) = &mut self.split {
             split.restart(self.now);
         }
@@ -98,12 +99,20 @@ impl Drive {
         (&self.busy_before.0, &self.busy_before.1)
     }
 
-    /// An interval of the activity has ended, before anything happens at `now`.
+    /// The blocks over the run, once measuring has begun; a drive with very many planes has no map of them.
+    pub(crate) fn block_map(&self) -> Option<&BlockMap> {
+        self.block_map.as_deref()
+    }
+
+    /// An interval of the activity or of the map has ended, before anything happens at `now`.
     #[cold]
     pub(super) fn look(&mut self, now: Time) {
-        if let Some(activity) = &mut self.activity {
-            activity.look(&self.kernel, &self.wires, now);
-            self.activity_due = activity.due();
+        let Some(activity) = &mut self.activity else { return };
+        activity.look(&self.kernel, &self.wires, now);
+        self.look_due = activity.due();
+        if let Some(map) = &mut self.block_map {
+            map.look(&self.kernel, now);
+            self.look_due = self.look_due.min(map.due());
         }
     }
 }

@@ -163,8 +163,9 @@ pub fn sections() -> Vec<Section> {
             title: "Over time",
             about: "",
             keys: over_time(),
-            null: &["activity", "activity.saturated", "series"],
+            null: &["activity", "activity.saturated", "series", "latency_over_time"],
         },
+        Section { title: "Map of the blocks", about: MAP, keys: map(), null: &["map"] },
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
         Section { title: "Repeats", about: REPEATS, keys: repeats(), null: &["repeats"] },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
@@ -175,6 +176,13 @@ const LATENCY: &str =
     "Latency is from a request's arrival at the host queue to its completion at the host. Mean, least and \
     largest are exact. A percentile is told if at least ten requests of the sample lie beyond it (p99 takes 1,000 requests, p99.9 \
     10,000), and is `null` otherwise: a few largest values say more of chance than of the drive.";
+
+const MAP: &str =
+    "The state of all blocks at up to 64 moments of the run: of that time before anything happens then; the last one is of after the \
+    last completion. A cell is a block, or some neighbouring blocks of a plane where a drive has many: cells are numbered plane by plane as \
+    the drive numbers them (channel by channel, package, die, plane), in a plane by block, and each plane begins a new one. A *map* is base64 of zlib data with a byte \
+    for each cell of each moment, its growth since the moment before modulo 256, in the first moment the value itself. Shares are in 255ths: \
+    0 only for none, 255 only for all. `null` for a drive with more than 4,096 planes.";
 
 const STATE: &str =
     "How far the run wore the drive in. A round is a fifth of the capacity, written by the host. The run ended in steady state if it \
@@ -347,7 +355,7 @@ fn latency() -> Vec<ResultKey> {
              while garbage collection held a die that its data waited for.",
         ),
         key(
-            "cdf.{read,write}",
+            "cdf.{read,write,trim,flush}",
             "list of pairs",
             "The distribution of latency: a latency in µs, and the share of requests that were as fast or faster.",
         ),
@@ -531,6 +539,20 @@ fn time_of() -> Vec<ResultKey> {
     let names = Part::ALL.map(|(_, name, _)| name).join(",");
     let meaning = "For each part that occurs, the time that completed requests spent on it in each interval, also where they ended later.";
     keys.push(key(&format!("time_of.series.{{read,write}}.{{{names}}}"), "lists, s", meaning));
+    keys.extend([
+        key(
+            "time_of.by_latency.{read,write}.up_to_us",
+            "list, µs",
+            "Classes of latency that occur, quarter octaves: upper end of each.",
+        )
+        .needed(),
+        key("time_of.by_latency.{read,write}.requests", "list, requests", "Requests of each class.").needed(),
+        key(
+            &format!("time_of.by_latency.{{read,write}}.{{{names}}}"),
+            "lists, s",
+            "For each part that occurs, the time that the requests of each class spent on it.",
+        ),
+    ]);
     keys
 }
 
@@ -543,9 +565,26 @@ fn over_time() -> Vec<ResultKey> {
         key(
             "series.{latency_mean_us,latency_p99_us,latency_max_us}",
             "list, µs",
-            "Latency of the requests completed; `null` without any. The percentile is up to a quarter octave too large, and `null` \
-             where the interval has fewer than 1,000 requests.",
+            "Latency of the requests completed in the interval; `null` without any. The percentile is up to a quarter octave too large, \
+             and `null` where the interval has fewer than 1,000 requests.",
         ).or_null(),
+        key(
+            "series.{read,write,trim,flush}_latency_{mean,p99,max}_us",
+            "list, µs",
+            "The same of one operation, for each that the run had.",
+        ).or_null(),
+        key(
+            "series.outstanding",
+            "list, requests",
+            "Requests that had arrived and were not complete, on average over the interval. A stalled request counts in all intervals \
+             in which it waited.",
+        ),
+        key(
+            "series.age_max_us",
+            "list, µs",
+            "The longest time that any request had been outstanding when it completed in the interval, or when the interval ended: it rises \
+             while requests stall.",
+        ),
         key("series.free_blocks", "list, blocks", "Erased blocks.").or_null(),
         key(
             "series.write_amplification",
@@ -553,6 +592,14 @@ fn over_time() -> Vec<ResultKey> {
             "Pages programmed / pages that the host wrote in the interval. Programs may fall into a later interval than their \
              writes, so that a value below 1 is no mistake.",
         ).number().or_null(),
+        key("latency_over_time.interval_s", "s", "Length of the intervals of the lists below, at most 128.").needed(),
+        key("latency_over_time.up_to_us", "list, µs", "Upper end of each class of latency, quarter octaves; the last takes all that is slower.").needed(),
+        key(
+            "latency_over_time.{read,write,trim,flush}",
+            "list of lists, requests",
+            "For each interval, the requests that completed in it by class of latency, up to the highest class that occurs in it; for each \
+             operation that the run had.",
+        ),
         key(
             "activity.interval_s",
             "s",
@@ -577,6 +624,24 @@ fn over_time() -> Vec<ResultKey> {
         ),
         key("activity.saturated.channels", "list, intervals", "For each channel, the intervals in which its bus was saturated."),
         key("activity.saturated.{link_in,link_out}", "intervals", "The intervals in which the host link was saturated, in each direction."),
+    ]
+}
+
+fn map() -> Vec<ResultKey> {
+    vec![
+        key("map.{channels,dies_per_channel,planes_per_die,blocks_per_plane}", "", "The shape of the drive.").needed(),
+        key("map.blocks_per_cell", "blocks", "Blocks of a cell; the last cell of a plane may have fewer.").needed(),
+        key("map.at_s", "list, s", "The moments, from the start of measuring.").needed(),
+        key("map.valid", "", "Map: valid units / units of the cell.").text().needed(),
+        key("map.erases.least", "erases", "The lowest mean of the erases of a cell's blocks.").needed(),
+        key("map.erases.step", "erases", "What a step of the map is above that.").needed(),
+        key("map.erases.data", "", "Map: steps of a cell above the least.").text().needed(),
+        key(
+            "map.states.{free,open,victim,spare,bad}",
+            "",
+            "Map: blocks of the cell in a state, as in the table of blocks; of those that occur. What is left is closed.",
+        )
+        .text(),
     ]
 }
 

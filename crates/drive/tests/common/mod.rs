@@ -102,7 +102,18 @@ pub fn latency(drive: &mut Drive, request: Request) -> Time {
 }
 
 /// Keeps `depth` requests in flight until `count` are done. `next` gives the request of a number.
-pub fn closed_loop(drive: &mut Drive, depth: u64, count: u64, mut next: impl FnMut(u64) -> Request) {
+pub fn closed_loop(drive: &mut Drive, depth: u64, count: u64, next: impl FnMut(u64) -> Request) {
+    watched_loop(drive, depth, count, next, |_| {});
+}
+
+/// A [`closed_loop`] with a look at the drive after each of its steps.
+pub fn watched_loop(
+    drive: &mut Drive,
+    depth: u64,
+    count: u64,
+    mut next: impl FnMut(u64) -> Request,
+    mut look: impl FnMut(&Drive),
+) {
     let (mut submitted, mut completed) = (0, 0);
     while completed < count {
         while submitted < count && submitted - completed < depth {
@@ -115,6 +126,7 @@ pub fn closed_loop(drive: &mut Drive, depth: u64, count: u64, mut next: impl FnM
             submitted += 1;
         }
         assert!(drive.step().expect("no rule is broken"), "the drive stalled after {completed} of {count} requests");
+        look(drive);
         completed += drive.completions().drain(..).count() as u64;
     }
 }

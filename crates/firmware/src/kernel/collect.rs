@@ -7,7 +7,7 @@
 
 use super::{Fault, Kernel, Waits};
 use crate::blocks::Status;
-use crate::ops::{FlashOp, NONE};
+use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::collect::{Copyback, SpaceView};
 use crate::policy::guest::failed;
@@ -42,34 +42,44 @@ impl Kernel {
         }
     }
 
-    /// The first of the units of a domain's jobs that wait to be written.
-    fn first_moved(&self, domain: u32) -> u32 {
-        if self.plan.domains == 1 && !self.placement.fixed() {
-            // They may go anywhere in the drive, and wait in one queue.
-            return self.shared[self.shared.len() / 2].head;
-        }
-        let own = |plane: u32| self.queues[plane as usize * CLASSES + Class::GcWrite as usize].head;
-        self.blocks.planes_of_domain(domain).map(own).find(|&head| head != NONE).unwrap_or(NONE)
+    /// The queues in which units of a domain's jobs wait to be written.
+    fn moved(&self, domain: u32) -> impl Iterator<Item = Fifo> + '_ {
+        // Units that may go anywhere in the drive wait in one queue.
+        let anywhere = self.plan.domains == 1 && !self.placement.fixed();
+        let planes = if anywhere { 0..0 } else { self.blocks.planes_of_domain(domain) };
+        let own = planes.map(|plane| self.queues[plane as usize * CLASSES + Class::GcWrite as usize]);
+        anywhere.then(|| self.shared[self.shared.len() / 2]).into_iter().chain(own)
     }
 
-    /// Blocks of a domain whose last units wait for company from another block.
-    fn held_back(&self, domain: u32) -> u32 {
-        if self.units_per_page.get() == 1 || self.jobs.running(domain) == 0 || self.jobs.expects(domain) {
+    /// Whether units of a domain's jobs wait that do not fill a page.
+    fn left_over(&self, domain: u32) -> bool {
+        self.units_per_page.get() > 1 && self.moved(domain).any(|fifo| self.units_per_page.remainder(fifo.len) > 0)
+    }
+
+    /// Blocks of a domain whose last units wait for company from another block: those that the queues end with.
+    fn held_back(&mut self, domain: u32) -> u32 {
+        if self.jobs.running(domain) == 0 || self.jobs.expects(domain) || !self.left_over(domain) {
             return 0;
         }
-        let (mut slot, mut blocks, mut last) = (self.first_moved(domain), 0, NONE);
-        // Units of a block wait side by side, but for those of blocks that were collected together.
-        while slot != NONE {
-            let op = self.slab.get(slot);
-            blocks += u32::from(op.owner != last);
-            (slot, last) = (op.next, op.owner);
+        let mut owners = std::mem::take(&mut self.owners);
+        owners.clear();
+        for fifo in self.moved(domain) {
+            let left = self.units_per_page.remainder(fifo.len);
+            let waiting = fifo.iter(&self.slab).skip((fifo.len - left) as usize);
+            for owner in waiting.map(|op| op.owner) {
+                if !owners.contains(&owner) {
+                    owners.push(owner);
+                }
+            }
         }
-        blocks.min(self.jobs.running(domain))
+        let blocks = owners.len() as u32;
+        self.owners = owners;
+        blocks
     }
 
     /// Lets the units of a domain that wait for company go without it.
     fn go_alone(&mut self, domain: u32) {
-        if self.jobs.expects(domain) || self.jobs.is_released(domain) || self.first_moved(domain) == NONE {
+        if self.jobs.expects(domain) || self.jobs.is_released(domain) || !self.left_over(domain) {
             return;
         }
         self.jobs.release(domain);
@@ -164,7 +174,11 @@ impl Kernel {
             state.unread -= units;
             self.jobs.read_queued(job.domain);
             // The units move in a moment.
-            (page..page + units_per_page).for_each(|place| self.map.expect(self.map.unit_at(place)));
+            let mut next = Some(place);
+            while let Some(place) = next {
+                self.map.expect(self.map.unit_at(place));
+                next = self.map.next_valid(place + 1, page + units_per_page);
+            }
             let op = FlashOp {
                 class: Class::GcRead,
                 source: place,
@@ -243,7 +257,7 @@ impl Kernel {
     /// Where units wait for company that the running jobs will not bring, the policy is asked for another block.
     #[inline]
     fn gather(&mut self, domain: u32) {
-        if self.units_per_page.get() == 1 || self.jobs.expects(domain) || self.first_moved(domain) == NONE {
+        if self.units_per_page.get() == 1 || self.jobs.expects(domain) || !self.left_over(domain) {
             return;
         }
         self.collect(domain);
@@ -255,7 +269,7 @@ impl Kernel {
     /// Drops the units among the next page's worth of a queue that were overwritten while they waited; true if a page can be
     /// filled, or need not be.
     pub(super) fn fills_page(&mut self, plane: u32, place: Waits) -> bool {
-        let most = self.plan.units_per_page;
+        let (most, mut dropped) = (self.plan.units_per_page, false);
         loop {
             let mut fifo = match place {
                 Waits::Plane(plane) => self.queues[plane as usize * CLASSES + Class::GcWrite as usize],
@@ -263,8 +277,15 @@ impl Kernel {
             };
             let overwritten = fifo.take_if(&mut self.slab, most, |op| !self.map.is_valid(op.source));
             let Some(slot) = overwritten else {
-                return fifo.len >= most || self.jobs.is_released(self.blocks.domain_of_plane(plane));
+                let domain = self.blocks.domain_of_plane(plane);
+                let goes = fifo.len >= most || self.jobs.is_released(domain);
+                if dropped && !goes {
+                    // What is left of the page waits for company from now on.
+                    self.gather(domain);
+                }
+                return goes;
             };
+            dropped = true;
             match place {
                 Waits::Plane(plane) => {
                     self.queues[plane as usize * CLASSES + Class::GcWrite as usize] = fifo;

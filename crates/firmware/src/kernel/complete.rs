@@ -37,6 +37,10 @@ impl Kernel {
     /// Gives the operations of a command back to their tasks. The collector had let go of the die at `collector_end`.
     #[inline]
     pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
+        if class == Class::GcWrite {
+            self.moved_in(pages);
+            return Ok(());
+        }
         for &page in pages {
             let mut slot = page;
             while slot != NONE {
@@ -49,17 +53,40 @@ impl Kernel {
                     }
                     Class::GcRead if op.copy => self.copied(slot, &op),
                     Class::GcRead => self.moved_out(slot, &op),
-                    Class::GcWrite => {
-                        self.slab.remove(slot);
-                        self.counters.moved_units += 1;
-                        self.arrived(op.owner, 1);
-                    }
+                    Class::GcWrite => unreachable!("they were handed back together"),
                     Class::GcErase => self.emptied(slot, &op)?,
                 }
                 slot = op.next;
             }
         }
         Ok(())
+    }
+
+    /// Units of jobs are written: neighbours of one job are told to it together.
+    #[inline]
+    fn moved_in(&mut self, pages: &[u32]) {
+        let (mut job, mut units) = (NONE, 0);
+        for &page in pages {
+            let mut slot = page;
+            while slot != NONE {
+                let FlashOp { owner, next, .. } = *self.slab.get(slot);
+                self.slab.remove(slot);
+                if owner != job && units > 0 {
+                    self.written(job, std::mem::take(&mut units));
+                }
+                (job, units, slot) = (owner, units + 1, next);
+            }
+        }
+        // In cache mode a command may end whose pages were handed back before.
+        if units > 0 {
+            self.written(job, units);
+        }
+    }
+
+    #[inline]
+    fn written(&mut self, job: u32, units: u32) {
+        self.counters.moved_units += u64::from(units);
+        self.arrived(job, units);
     }
 
     /// Old data of a partial write are there: the whole unit can be written.

@@ -96,15 +96,7 @@ impl Kernel {
             return self.jobs.is_released(domain) && !self.jobs.expects(domain);
         }
         // A partial write whose old data had to be read stands behind newer ones, so the head alone does not tell.
-        let mut slot = fifo.head;
-        while slot != NONE {
-            let op = self.slab.get(slot);
-            if !op.buffered || self.buffer.must_go(op.ordinal) {
-                return true;
-            }
-            slot = op.next;
-        }
-        false
+        fifo.iter(&self.slab).any(|op| !op.buffered || self.buffer.must_go(op.ordinal))
     }
 
     /// Gives an idle die a command, if something waits for it that can go.

@@ -313,6 +313,9 @@ pub struct Kernel {
     /// The drive comes to rest: units that are moved wait for no company.
     #[serde(skip)]
     closing: bool,
+    /// Jobs that are being counted.
+    #[serde(skip)]
+    owners: Vec<u32>,
     /// Domains that want to collect but found no block that gains a page: the next invalidation there lets them look again.
     starved: Vec<bool>,
 
@@ -428,6 +431,7 @@ impl Kernel {
             condemned: Vec::new(),
             stalled: false,
             closing: false,
+            owners: Vec::new(),
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units),
             awaiting: 0,

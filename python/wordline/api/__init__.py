@@ -1,0 +1,1 @@
+"""The Python interface: drives, workloads, runs, tables, and the commands as functions."""

@@ -1,0 +1,205 @@
+"""The Python interface: what the commands do, as functions."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wordline.api.drive import Drive
+    from wordline.api.runs import Run
+    from wordline.api.workload import Workload
+    from wordline.base.progress import Told
+    from wordline.policy import Policy
+
+Sets = Mapping[str, object] | Iterable[str] | None
+"""Overrides: ``{"victim.policy": "greedy"}``, or texts as after ``--set``: ``["victim.policy=greedy"]``."""
+
+
+def check(
+    drive: str | os.PathLike[str],
+    sets: Sets = None,
+    *,
+    seed: int | None = None,
+    policies: Iterable[type[Policy]] = (),
+) -> dict[str, Any]:
+    """Resolves a drive's configuration, and refuses what cannot be run.
+
+    :param drive: a preset's name or a TOML file.
+    :param sets: overrides of the drive's keys.
+    :param seed: that of the run, from which follows which blocks come bad; the engine's own if absent.
+    :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
+    :return: ``config`` (every key), ``origins`` (where each key that is no default was set) and ``derived`` (capacities
+        in bytes, block counts, peak bandwidths in MiB/s).
+    :raises wordline.InputError: if anything is wrong with it; the message says what, where, and what would be right.
+    """
+    from wordline import _core
+    from wordline.api.spoken import speaking
+    from wordline.policy import given
+
+    with speaking():
+        return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies), seed_of(seed)))
+
+
+def run(
+    drive: Drive | str | os.PathLike[str],
+    load: Workload | str | os.PathLike[str],
+    sets: Sets = None,
+    load_sets: Sets = None,
+    *,
+    seed: int | None = None,
+    snapshot: str | os.PathLike[str] | None = None,
+    progress: Told | bool | None = None,
+    timeline: str | os.PathLike[str] | None = None,
+    window: str | None = None,
+    tables: str | Iterable[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    sample: str | None = None,
+    interval: str | None = None,
+    repeat: int | None = None,
+    policies: Iterable[type[Policy]] = (),
+) -> Run:
+    """Runs a load on a drive.
+
+    :param drive: a preset's name or a TOML file: a new drive, which is first preconditioned as its configuration says.
+        Or a ``Drive``, which goes on from its state, like ``drive.run(load)``.
+    :param load: a workload, or the name of a trace or workload file.
+    :param sets: overrides of the drive's keys.
+    :param load_sets: overrides of the keys of the load's file.
+    :param seed: of all random streams; the engine's own if absent.
+    :param snapshot: a preconditioned drive to start from.
+    :param progress: a function that is told how far the run is; ``True`` for a progress bar, ``False`` for none.
+        Without it there is a bar in notebooks only.
+    :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result then tells of it under ``timeline``.
+    :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``; all that it has room for if absent.
+    :param tables: tables to write as Parquet files, such as ``["requests", "intervals"]`` or ``"all"``; the result then
+        tells of them under ``tables``, and ``run.table(name)`` opens one.
+    :param out: the directory for them.
+    :param sample: of the requests, write such a share: ``"1/100"``.
+    :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
+    :param repeat: run under so many seeds, ``seed`` and those that follow; the result is then that of the first, with
+        mean and 95 % confidence interval of each figure under ``repeats``. Timeline and tables are of the first.
+    :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
+    :return: the result, as ``wordline run --json`` writes it.
+    :raises wordline.InputError: if drive, load or snapshot are wrong.
+    :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written. What a
+        policy in Python raises comes back as it was raised.
+    :raises wordline.Interrupted: after Ctrl-C, or a notebook's stop button; a ``KeyboardInterrupt`` whose ``result``
+        holds what was done until then, with ``partial`` true.
+    """
+    from wordline import _core
+    from wordline.api import interrupts
+    from wordline.api import tables as tables_of
+    from wordline.api.drive import Drive
+    from wordline.api.runs import Run
+    from wordline.api.spoken import speaking
+    from wordline.api.timeline import span, whole
+    from wordline.api.workload import Workload
+    from wordline.base.progress import shown
+    from wordline.policy import given
+    from wordline.results import repeats
+
+    if isinstance(drive, Drive):
+        if sets is not None or snapshot is not None or policies:
+            raise TypeError("overrides, snapshot and policies go with the name of a drive; fork a Drive to change it")
+        if repeat is not None:
+            raise TypeError("repeat goes with the name of a drive, which is aged for each seed; fork a Drive instead")
+        return drive.run(
+            load,
+            load_sets,
+            seed=seed,
+            progress=progress,
+            timeline=timeline,
+            window=window,
+            tables=tables,
+            out=out,
+            sample=sample,
+            interval=interval,
+        )
+    workload = Workload.given(load, load_sets)
+    start = None if snapshot is None else os.fspath(snapshot)
+    path = None if timeline is None else os.fspath(timeline)
+    wanted = tables_of.asked(tables, out, sample, interval)
+    name, texts, first_seed, taken_in = os.fspath(drive), set_texts(sets), seed_of(seed), given(policies)
+
+    def one(seed: int | None, first: bool, told: Told) -> str:
+        return _core.run(
+            name,
+            workload.engine,
+            texts,
+            [],
+            seed,
+            start,
+            told,
+            path if first else None,
+            span(window) if first else None,
+            tables=wanted if first else None,
+            split=first,
+            policies=taken_in,
+        )
+
+    with speaking(), shown(progress) as told:
+        if repeat is None:
+            result = json.loads(one(first_seed, True, told))
+        else:
+            n = repeats.enough(repeat)
+            state_bytes = None if taken_in else json.loads(_core.check(name, texts))["derived"]["state_bytes"]
+            together = repeats.at_once(n, state_bytes)
+            result = repeats.run(one, _core.SEED if first_seed is None else first_seed, n, told, together)
+    return interrupts.whole(Run(tables_of.whole(whole(path, result))))
+
+
+def set_texts(sets: Sets) -> list[str]:
+    """Overrides as the texts that follow ``--set``; values of a mapping become TOML."""
+    if sets is None:
+        return []
+    if isinstance(sets, Mapping):
+        return [f"{key}={toml_value(value)}" for key, value in sets.items()]
+    if isinstance(sets, str):
+        raise TypeError(f"sets is a mapping or a list of 'KEY=VALUE', not the text {sets!r}")
+    return list(sets)
+
+
+def toml_value(value: object) -> str:
+    """A value as TOML writes it. Lists, texts, numbers and truth values look the same in JSON."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{json.dumps(str(key))} = {toml_value(below)}" for key, below in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(toml_value(element) for element in value)}]"
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: object) -> object:
+    """The number or truth value that a scalar of numpy or the like stands for.
+
+    :raises wordline.InputError: if it is none.
+    """
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()
+    if hasattr(value, "__index__"):
+        return operator.index(value)
+    from wordline import _core
+
+    raise _core.InputError(
+        f"{value!r}, a {type(value).__name__}, is no value of a key; give a number, a text, a truth value or a list"
+    )
+
+
+def seed_of(seed: object) -> int | None:
+    """A seed as the engine takes it.
+
+    :raises wordline.InputError: if it is none.
+    """
+    from wordline import _core
+    from wordline.base import units
+
+    try:
+        return None if seed is None else units.seed(seed)
+    except ValueError as error:
+        raise _core.InputError(f"seed: {error}") from None

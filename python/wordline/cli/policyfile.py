@@ -1,0 +1,104 @@
+"""Files with policies in Python: reading them, listing what they hold, showing what they raise."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from wordline.base.errors import FAILED, Trouble
+from wordline.policy import Policy, bases, described, given
+
+
+def read(files: Iterable[str]) -> list[type[Policy]]:
+    """The policies of files: all classes with a name that they define.
+
+    :raises Trouble: if a file cannot be read or holds none, or a class is none that could be used.
+    """
+    return [policy for number, file in enumerate(files) for policy in _read(file, number)]
+
+
+def _read(file: str, number: int) -> list[type[Policy]]:
+    path = Path(file)
+    if not path.is_file():
+        raise Trouble(f"{file}: {'this is a directory, not a file' if path.is_dir() else 'no such file'}")
+    if path.suffix != ".py":
+        raise Trouble(f"{file}: policies are in a Python file, whose name ends in .py")
+    name = f"wordline_policy_file_{number}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    # Under its name, so that its classes can be copied and their annotations be understood.
+    sys.modules[name] = module
+    with shown([file]):
+        spec.loader.exec_module(module)  # type: ignore[union-attr]
+    classes = [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == name]
+    found = [value for value in dict.fromkeys(classes) if issubclass(value, Policy) and hasattr(value, "name")]
+    if not found:
+        raise Trouble(f"{file}: this file holds no policy; one is a class derived from {bases()}, with a 'name'")
+    for policy in found:
+        try:
+            described(policy)
+        except TypeError as error:
+            raise Trouble(f"{file}: {error}") from None
+    return found
+
+
+def taken_in(files: Iterable[str]) -> list[tuple[str, Callable[[str, str], object]]]:
+    """The policies of files as the engine takes them."""
+    return given(read(files))
+
+
+@contextmanager
+def shown(files: Iterable[str]) -> Iterator[None]:
+    """What the code of a file raises is shown from that file on: what called it is none of the user's.
+
+    :raises Trouble: once it is shown.
+    """
+    paths = {str(Path(file).resolve()) for file in files}
+    try:
+        yield
+    except SyntaxError as error:
+        if error.filename is None or str(Path(error.filename).resolve()) not in paths:
+            raise
+        _show(error, None)
+        raise Trouble(f"{error.filename}: this is no Python (see above)") from None
+    except Exception as error:
+        at = _first(error.__traceback__, paths)
+        if at is None:
+            raise
+        _show(error, at)
+        raise Trouble(
+            f"{at.tb_frame.f_code.co_filename}: the run ended with an exception of this file", FAILED
+        ) from None
+
+
+def _first(at: TracebackType | None, paths: set[str]) -> TracebackType | None:
+    while at is not None and str(Path(at.tb_frame.f_code.co_filename).resolve()) not in paths:
+        at = at.tb_next
+    return at
+
+
+def _show(error: BaseException, at: TracebackType | None) -> None:
+    print("".join(traceback.format_exception(type(error), error, at)), end="", file=sys.stderr)
+
+
+def listed(policies: list[dict[str, Any]], files: Iterable[str]) -> list[dict[str, Any]]:
+    """The catalogue of policies with those of files, each behind its family's."""
+    whole = list(policies)
+    for file in files:
+        for policy in read([file]):
+            about = described(policy)
+            family = about["family"]
+            places = [n for n, other in enumerate(whole) if other["family"] == family]
+            options = [
+                {"key": f"{family}.{key}", "default": option.get("default"), "doc": option["description"]}
+                for key, option in about["options"].items()
+            ]
+            entry = {"decides": whole[places[0]]["decides"], "default": False, "source": file, "note": ""}
+            whole.insert(places[-1] + 1, {**entry, **about, "options": options})
+    return whole

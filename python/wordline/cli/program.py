@@ -1,0 +1,60 @@
+"""The command ``wordline``: its group, and the process that carries it out. The commands lie in the modules beside."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import click
+
+from wordline.base.errors import status_of
+from wordline.cli.looking import check, drives, explain, policies
+from wordline.cli.options import Commands
+from wordline.cli.process import Signals, standard_streams, typed
+from wordline.cli.pts import pts
+from wordline.cli.running import precondition, run
+from wordline.cli.saved import compare, report
+from wordline.cli.studies import study
+from wordline.cli.timelines import show_timeline
+from wordline.cli.traces import trace
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Prints the version and leaves."""
+    if wanted and not ctx.resilient_parsing:
+        from wordline import _core
+
+        click.echo(f"wordline {_core.version()}")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings=CONTEXT, no_args_is_help=False, invoke_without_command=True)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="The version.")
+@click.pass_context
+def wordline(ctx: click.Context) -> None:
+    """Wordline, an SSD laboratory: simulates a solid-state drive from its NAND pins to its host's queue."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for command in (run, check, drives, policies, explain, precondition, study, report, compare, trace, show_timeline, pts):
+    wordline.add_command(command)
+
+
+def carry_out(arguments: list[str]) -> None:
+    """Does what was typed. Click's own ``main`` has another status for output that nobody reads."""
+    try:
+        with wordline.make_context("wordline", arguments) as context:
+            wordline.invoke(context)
+    except click.exceptions.Exit as left:
+        sys.exit(left.exit_code)
+
+
+def main() -> NoReturn:
+    """The program: runs the command line and ends the process with its exit status."""
+    signals = Signals()
+    standard_streams()
+    status = status_of(lambda: carry_out(typed(sys.argv[1:])))
+    sys.exit(signals.status(status))

@@ -1,0 +1,80 @@
+"""The command ``wordline study``."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wordline.base.errors import INTERRUPTED
+from wordline.cli.options import (
+    Command,
+    emit,
+    json_flag,
+    output_option,
+    printing,
+    quiet_progress_option,
+)
+
+
+@click.command(cls=Command, short_help="Rerun the experiments of the source papers.")
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="Run all studies.")
+@click.option("--scorecard", is_flag=True, help="Run all studies and print how each claim fared; writes no pages.")
+@click.option(
+    "--sensitivity", is_flag=True, help="Also try the alternatives of what the paper leaves open, one at a time."
+)
+@click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
+@click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")
+@quiet_progress_option
+@json_flag
+@output_option
+def study(
+    name: str | None,
+    everything: bool,
+    scorecard: bool,
+    sensitivity: bool,
+    full: bool,
+    out: str | None,
+    quiet: bool,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Rerun the experiment NAME of a paper: published values beside measured ones; without NAME, list what there is."""
+    from wordline import _core
+    from wordline.studies import catalogue, command, show
+
+    if bool(name) + everything + scorecard > 1:
+        raise click.UsageError("give the name of one study, or --all, or --scorecard")
+    if not (name or everything or scorecard):
+        if full or sensitivity or out is not None:
+            raise click.UsageError("--full, --sensitivity and --out are for a study to run; give its name, or --all")
+        listed = catalogue.every()
+        shown = partial(show.listing, studies=listed)
+        return emit(command.list_json(listed), shown, as_json=as_json, output=output)
+    if scorecard and out is not None:
+        raise click.UsageError("--scorecard writes no pages, so that --out has no use with it; did you mean --all?")
+    if scorecard and sensitivity:
+        raise click.UsageError("--scorecard runs nothing but what was chosen; give --all with --sensitivity")
+    version, folder = _core.version(), command.OUT if out is None else Path(out)
+    how: dict[str, Any] = {"full": full, "version": version, "quiet": quiet}
+    cut = False
+    with printing(output) as put:
+        if sensitivity:
+            tried, cut = command.try_choices(name, folder, **how)
+            told = command.sensitivity_json(tried, version, cut, everything=everything)
+            shown = partial(show.choices, done=tried, folder=folder, partial=cut)
+        elif name:
+            done, page = command.run_one(name, folder, **how)
+            told, shown = done.json(version), partial(show.report, done=done, page=page)
+        else:
+            reports, cut = command.run_all(None if scorecard else folder, **how)
+            to_json = command.scorecard_json if scorecard else command.all_json
+            told, shown = to_json(reports, version, cut), partial(show.scorecard, reports=reports, partial=cut)
+        put(told, shown, as_json=as_json)
+    if cut:
+        sys.exit(INTERRUPTED)
+    return None

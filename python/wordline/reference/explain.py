@@ -1,0 +1,165 @@
+"""What a key of a drive file or a workload file means."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from wordline.base.console import grid
+from wordline.base.errors import Trouble, nearest
+from wordline.reference.listing import default_text, first_sentence, option_doc
+
+Key = dict[str, Any]
+
+
+def bare(key: str) -> str:
+    """A key as people say it: ``job.rw`` for ``job[].rw``."""
+    return key.replace("[]", "")
+
+
+def find(keys: list[Key], wanted: str) -> list[Key]:
+    """The entries for ``wanted``: the key itself, or every key that ends with it. Variants may share a name."""
+    wanted = bare(wanted.strip().strip("."))
+    exact = [key for key in keys if bare(key["key"]) == wanted]
+    return exact or [key for key in keys if bare(key["key"]).endswith(f".{wanted}")]
+
+
+def below(keys: list[Key], section: str) -> list[Key]:
+    """The keys of a section."""
+    return [key for key in keys if bare(key["key"]).startswith(f"{bare(section)}.")]
+
+
+def unknown(keys: list[Key], wanted: str) -> Trouble:
+    """The message for a key that does not exist."""
+    names = [bare(key["key"]) for key in keys]
+    # By the last part too: 'reed_us' is far from 'nand.read_us' and near to its end.
+    ends = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
+    near = nearest(wanted, names) or ends.get(nearest(wanted.rsplit(".", 1)[-1], ends) or "")
+    sections = ", ".join(dict.fromkeys(name.split(".", 1)[0] for name in names))
+    hint = f"did you mean '{near}'? The" if near else "the"
+    return Trouble(f"no key '{wanted}'; {hint} sections are: {sections}")
+
+
+UNITS = {
+    "us": "µs",
+    "s": "s",
+    "hours": "h",
+    "bytes": "bytes",
+    "kib": "KiB",
+    "percent": "%",
+    "gb_s": "GB/s",
+    "mt_s": "MT/s",
+    "iops": "requests/s",
+    "ma": "mA",
+    "ua": "µA",
+    "v": "V",
+}
+"""Units as they end the names of keys."""
+
+
+def unit(key: str) -> str | None:
+    """The unit of a key, which its name ends with; None where it names none."""
+    name = key.rsplit(".", 1)[-1]
+    # 'mt_s' before 's'.
+    for end in sorted(UNITS, key=len, reverse=True):
+        if name.endswith(f"_{end}"):
+            return UNITS[end]
+    return None
+
+
+RANGE = re.compile(r",? (at least|at most|from) (-?[\d.e+-]+)(?: to (-?[\d.e+-]+))?$")
+"""The end of a kind that holds a range."""
+
+
+def document(entry: Key, keys: list[Key], file: str) -> dict[str, Any]:
+    """What is to be said of an entry, for programs; a section has its keys.
+
+    :param file: the kind of file that it is a key of, ``drive`` or ``workload``.
+    """
+    bounds = RANGE.search(entry["kind"])
+    numeric = any(word in entry["kind"] for word in ("integer", "number"))
+    told = {
+        "key": bare(entry["key"]),
+        "file": file,
+        "description": entry["doc"],
+        "type": RANGE.sub("", entry["kind"]),
+        "unit": unit(entry["key"]) if numeric else None,
+        "default": entry["default"],
+        "required": entry["required"],
+        "range": _range(*bounds.groups()) if bounds else None,
+        "choices": [{"name": choice["name"], "description": choice["doc"]} for choice in entry["choices"]],
+        "only_with": entry["variant"] and {bare(entry["variant"]["tag"]): entry["variant"]["name"]},
+    }
+    inner = below(keys, entry["key"])
+    # All at once, those of sections within it too: each key says where it belongs.
+    return told | {"keys": [document(key, [], file) for key in inner]} if inner else told
+
+
+def _range(word: str, first: str, second: str | None) -> dict[str, float | None]:
+    least = None if word == "at most" else json.loads(first)
+    return {"min": least, "max": json.loads(first) if word == "at most" else second and json.loads(second)}
+
+
+def tops(keys: list[Key]) -> list[Key]:
+    """The sections, and the keys that stand in none."""
+    return [key for key in keys if "." not in key["key"]]
+
+
+def show_sections(console: Console, kinds: dict[str, list[Key]]) -> None:
+    """Prints the sections of both kinds of file."""
+    for kind, keys in kinds.items():
+        console.print(Text(f"{kind.capitalize()} file", style="bold"))
+        table = grid(14, None)
+        for key in tops(keys):
+            table.add_row(Text(bare(key["key"]), style="cyan"), first_sentence(key["doc"]))
+        console.print(Padding(table, (0, 0, 0, 2)))
+    console.print(Text("'wordline explain SECTION' lists a section's keys.", style="dim"))
+
+
+def show(console: Console, entries: list[Key], keys: list[Key]) -> None:
+    """Prints what is to be said of ``entries``; a section is followed by its keys."""
+    for n, entry in enumerate(entries):
+        if n:
+            console.print()
+        _entry(console, entry)
+        inner = below(keys, entry["key"])
+        if inner:
+            console.print()
+            _list(console, inner)
+
+
+def _entry(console: Console, entry: Key) -> None:
+    title = Text(bare(entry["key"]), style="bold cyan")
+    if entry.get("variant"):
+        title.append(f"  with {entry['variant']['tag']} = {default_text(entry['variant']['name'])}", style="dim")
+    console.print(title)
+    for paragraph in filter(None, entry["doc"].split("\n\n")):
+        console.print(Padding(Text(paragraph), (0, 0, 0, 2)))
+    table = grid(8, None)
+    table.add_row(Text("kind", style="dim"), entry["kind"])
+    if entry["required"]:
+        table.add_row(Text("default", style="dim"), "none: it has to be given")
+    elif entry["kind"] not in ("table", "array of tables"):
+        table.add_row(Text("default", style="dim"), default_text(entry["default"]))
+    console.print(Padding(table, (0, 0, 0, 2)))
+    if entry["choices"]:
+        table = grid(None, None)
+        for choice in entry["choices"]:
+            table.add_row(Text(choice["name"], style="cyan"), choice["doc"])
+        console.print(Padding(table, (1, 0, 0, 2)))
+
+
+def _list(console: Console, keys: list[Key]) -> None:
+    table = grid(None, None)
+    for key in keys:
+        value = Text(bare(key["key"]), style="cyan")
+        value.append("\n  " + ("required" if key["required"] else f"= {default_text(key['default'])}"), style="dim")
+        if key.get("variant"):
+            value.append(f"\n  with {key['variant']['name']}", style="dim")
+        table.add_row(value, option_doc(key) or key["kind"])
+    console.print(Padding(table, (0, 0, 0, 2)))

@@ -1,0 +1,287 @@
+"""The report of a run: one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from wordline.base import units
+from wordline.report import blockfigure, charts, figures
+from wordline.results import aged, causes, checking, jobs, limits, repeats, story
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+PERCENTILES = {
+    "mean": "mean",
+    "min": "fastest",
+    "p50": "50 %",
+    "p90": "90 %",
+    "p99": "99 %",
+    "p99_9": "99.9 %",
+    "p99_99": "99.99 %",
+    "p99_999": "99.999 %",
+    "p99_9999": "99.9999 %",
+    "max": "slowest",
+}
+
+OPS = ("read", "write", "trim", "flush")
+
+
+TIMED = ("latency", "throughput", "causes", "space", "dies-map", "channels-map")
+"""Figures over simulated time, which share a cursor and a zoom."""
+
+SECTIONS = {
+    "repeats": "Repeats",
+    "latency": "Latency",
+    "jobs": "Jobs",
+    "where": "Where the time went",
+    "over-time": "Over time",
+    "blocks": "Blocks",
+    "utilisation": "Utilisation",
+    "wear": "Wear",
+    "flash": "Flash",
+    "drive": "Drive",
+    "start": "Start",
+    "workload": "Load",
+    "configuration": "Configuration",
+    "provenance": "Provenance",
+}
+"""Sections of the page by their names in it."""
+
+
+def html(result: dict[str, Any]) -> str:
+    """The whole page for ``result``."""
+    drawings = figures.all_of(result)
+    timed = [(key.removesuffix("-map"), drawings[key]) for key in TIMED if key in drawings]
+    at_start = list(start(result))
+    parts = jobs.of(result)
+    absent = {
+        *([] if parts else ["jobs"]),
+        *([] if repeats.block(result) else ["repeats"]),
+        *([] if "where" in drawings else ["where"]),
+        *([] if timed else ["over-time"]),
+        *([] if "blocks" in drawings else ["blocks"]),
+        *([] if "wear" in drawings else ["wear"]),
+        *([] if at_start else ["start"]),
+    }
+    return render(
+        "report.html.j2",
+        title=f"{story.load_name(result)} on {story.drive_name(result)}",
+        partial=story.partial(result),
+        paragraph=story.paragraph(result),
+        limits=limits.sentences(result),
+        tiles=list(tiles(result)),
+        sections=[(key, name) for key, name in SECTIONS.items() if key not in absent],
+        latency=latency_table(result),
+        jobs=[
+            (jobs.RATES, list(jobs.rates(parts)), "Jobs"),
+            (jobs.LATENCIES, list(jobs.latencies(parts)), "Latency by job"),
+        ]
+        if parts
+        else [],
+        repeats=repeats_table(result),
+        drawings=defaultdict(lambda: None, drawings),
+        timed=timed,
+        charts=charts.of_run(result).json() if timed else "",
+        blocks=blockfigure.of_page(result),
+        where=where_table(result),
+        link=link_words(result),
+        work=list(work(result)),
+        afterwards=list(afterwards(result)),
+        drive=list(checking.figures(result["drive"])),
+        config=list(config_rows(result)),
+        workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
+        start=at_start,
+        value_text=checking.value_text,
+        provenance=list(provenance(result)),
+    )
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401
+    """A page from its template."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("wordline.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(tight=tight, breakable=breakable)
+    environment.globals.update(charts="", blocks="", part=part)
+    # Names of files and jobs may hold what no page may.
+    return units.visible(environment.get_template(template).render(**values)) + "\n"
+
+
+def part(name: str) -> Markup:
+    """The text of a style sheet, script or licence that pages carry, as it is."""
+    from markupsafe import Markup
+
+    return Markup((resources.files("wordline.report") / "templates" / name).read_text(encoding="utf-8").strip())
+
+
+def tight(text: str) -> str:
+    """Keeps numbers and their units on one line."""
+    return re.sub(r"(\d) (?=(?:%|[mµn]?s|min|h|[KMGTP]i?B|B|[kMGT])(?:\W|$))", "\\1\u00a0", text)
+
+
+def breakable(key: str) -> Markup:
+    """Lets a long key break behind its dots and underscores."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(key))))
+
+
+def tiles(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The key figures: value and name."""
+    of_all = result["latency_us"]["all"]
+    yield f"{units.short(result['iops'])}/s", "requests"
+    yield units.bandwidth(result["bandwidth_mib_s"]), "bandwidth"
+    yield units.latency(of_all.get("p50")), "median latency"
+    yield units.latency(of_all.get("p99")), "99 % within"
+    amplification = result.get("write_amplification")
+    yield units.NOTHING if amplification is None else units.three(amplification), "write amplification"
+    busy = story.parts(result)
+    if busy:
+        yield units.percent(busy[0].mean), f"{busy[0].name} busy"
+
+
+def latency_table(result: dict[str, Any]) -> dict[str, Any]:
+    """Latency by percentile and operation: ``ops`` and ``rows``, each a name and its values."""
+    latency = result["latency_us"]
+    present = [op for op in OPS if (latency.get(op) or {}).get("count")]
+    # All first: on a telephone it is what one sees without scrolling.
+    ops = ["all", *present] if len(present) != 1 else present
+    rows = [("requests", [units.count((latency.get(op) or {}).get("count") or 0) for op in ops])]
+    for key, name in PERCENTILES.items():
+        values = [(latency.get(op) or {}).get(key) for op in ops]
+        # A percentile that no sample is large enough for would be a row of dashes.
+        if any(value is not None for value in values):
+            rows.append((name, [units.latency(value) for value in values]))
+    return {"ops": ops, "rows": rows}
+
+
+def repeats_table(result: dict[str, Any]) -> dict[str, Any]:
+    """The main figures over all seeds: ``heads`` and ``rows``, with what the seeds changed; empty without repeats."""
+    told = repeats.block(result)
+    if told is None:
+        return {}
+    seeds = f"{told['seeds'][0]} to {told['seeds'][-1]}" if told["n"] > 1 else str(told["seeds"][0])
+    return {
+        "n": told["n"],
+        "seeds": seeds,
+        "varied": repeats.varied(result),
+        "heads": repeats.HEADS,
+        "rows": list(repeats.rows(result)),
+    }
+
+
+def link_words(result: dict[str, Any]) -> str:
+    """The link's utilisation as a sentence."""
+    busy = result.get("utilisation") or {}
+    if busy.get("link_in") is None or busy.get("link_out") is None:
+        return ""
+    inwards, outwards = units.percent(busy["link_in"]), units.percent(busy["link_out"])
+    return f"The host link was busy {inwards} of the time inwards, {outwards} outwards."
+
+
+def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the flash had to do."""
+    flash, gc, wear = result["flash"], result["gc"], result["wear"]
+    yield "Pages read", units.count(flash["reads"])
+    yield "Pages programmed", units.count(flash["programs"])
+    yield "Blocks erased", units.count(flash["erases"])
+    for key, name in (
+        ("commands", "Flash commands"),
+        ("multi_plane_pages", "Pages in multi-plane commands"),
+        ("merge_reads", "Reads to complete partly written pages"),
+        ("padded_units", "Units padded to fill a page"),
+        ("absorbed_units", "Units absorbed by the write buffer"),
+    ):
+        if flash.get(key) is not None:
+            yield name, units.count(flash[key])
+    yield "Blocks collected", units.count(gc["collections"])
+    yield "Pages moved by collection", units.count(gc["moved_pages"])
+    if result.get("gc_affected_requests") is not None:
+        yield "Requests held up by collection", units.count(result["gc_affected_requests"])
+    yield "Erases a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"
+    if result.get("free_blocks") is not None:
+        yield "Free blocks at the last completion", units.count(result["free_blocks"])
+    if result.get("energy_j") is not None:
+        yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+
+
+def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the drive did by itself after the last completion."""
+    after = result.get("afterwards")
+    if not after:
+        return
+    yield "Until the drive was idle", units.duration(after["simulated_s"])
+    yield "Pages read", units.count(after["reads"])
+    yield "Pages programmed", units.count(after["programs"])
+    yield "Blocks erased", units.count(after["erases"])
+    yield "Blocks collected", units.count(after["collections"])
+    yield "Pages moved by collection", units.count(after["moved_pages"])
+    yield "Energy", units.scaled(after["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+
+
+def where_table(result: dict[str, Any]) -> dict[str, Any]:
+    """Where the time went: ``ops`` and ``rows``, each a cause with its share and its mean for each operation."""
+    spent = {op: {part[0].key: part for part in causes.shares(result, op)} for op in causes.OPS}
+    ops = [op for op, parts in spent.items() if parts]
+    rows = []
+    for cause in causes.CAUSES:
+        if not any(cause.key in spent[op] for op in ops):
+            continue
+        values = []
+        for op in ops:
+            _, seconds, share = spent[op].get(cause.key, (cause, None, None))
+            mean = None if seconds is None else 1e6 * seconds / result["latency_us"][op]["count"]
+            values += [units.percent(share), units.latency(mean)]
+        rows.append((cause, values))
+    return {"ops": ops, "rows": rows}
+
+
+def config_rows(result: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Every key of the drive with its value and, if it was changed, where, and what the preset has."""
+    origins = {change["key"]: change.get("origin") or "changed" for change in result.get("changes") or []}
+    preset = preset_of(result) if origins else {}
+    for key, value in checking.flat(result["config"]):
+        before = checking.value_text(preset[key]) if key in preset else ""
+        text = checking.value_text(value)
+        yield {"key": key, "value": text, "origin": origins.get(key, ""), "preset": before if before != text else ""}
+
+
+def preset_of(result: dict[str, Any]) -> dict[str, Any]:
+    """The keys of the preset of the drive's name, if this version of the program has it and made the result."""
+    from wordline import _core
+
+    name = result["config"].get("name")
+    if result["version"] != _core.version() or all(drive["name"] != name for drive in json.loads(_core.drives())):
+        return {}
+    return dict(checking.flat(json.loads(_core.check(name, []))["config"]))
+
+
+def start(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How the drive was when the run began."""
+    if result.get("snapshot"):
+        yield "Snapshot", str(result["snapshot"])
+    if result.get("precondition"):
+        yield from aged.figures(result["precondition"])
+
+
+def provenance(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What it takes to get the same result again."""
+    yield "Wordline", str(result["version"])
+    yield "Seed", str(result["seed"])
+    yield "Digest", str(result["digest"])
+    yield "Simulated time", units.duration(result["simulated_s"])
+    if result.get("cpu_s") is not None:
+        yield "CPU time", units.duration(result["cpu_s"])
+    yield "Result schema", str(result["schema"])

@@ -1,0 +1,66 @@
+"""The main figures of a run: their keys in a result, their names, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from wordline.base import units
+from wordline.results import limits
+
+Result = dict[str, Any]
+
+
+def value_of(result: Result, key: str) -> float | None:
+    """The figure at a dotted key; of a list the mean of its values, of ``activity.dies_gc`` that over the run."""
+    if key == "activity.dies_gc":
+        return limits.held_by_gc(result) if result.get("activity") else None
+    value: Any = result
+    for word in key.split("."):
+        value = value.get(word) if isinstance(value, dict) else None
+    if isinstance(value, list):
+        return sum(value) / len(value) if value else None
+    return value
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A main figure."""
+
+    name: str
+    key: str
+    """Where it is in a result (see :func:`value_of`)."""
+    text: Callable[[Any], str]
+    """How a value of it is written."""
+
+
+LATENCIES = {
+    "mean": "mean",
+    "p50": "50 %",
+    "p99": "99 %",
+    "p99_9": "99.9 %",
+    "p99_99": "99.99 %",
+    "max": "slowest",
+}
+
+FIGURES = (
+    KeyFigure("requests", "requests", units.count),
+    KeyFigure("simulated time", "simulated_s", units.duration),
+    KeyFigure("requests/s", "iops", units.short),
+    KeyFigure("bandwidth", "bandwidth_mib_s", units.bandwidth),
+    *(
+        KeyFigure(f"{op} {label}", f"latency_us.{op}.{key}", units.latency)
+        for op in ("read", "write")
+        for key, label in LATENCIES.items()
+    ),
+    KeyFigure("write amplification", "write_amplification", units.three),
+    KeyFigure("blocks collected", "gc.collections", units.count),
+    KeyFigure("blocks erased", "flash.erases", units.count),
+    KeyFigure("held up by GC", "gc_affected_requests", units.count),
+    KeyFigure("dies busy", "utilisation.dies", units.percent),
+    KeyFigure("channels busy", "utilisation.channels", units.percent),
+    KeyFigure("dies held by GC", "activity.dies_gc", units.percent),
+    KeyFigure("energy", "energy_j", lambda joules: f"{units.three(joules)} J"),
+)
+"""What the comparison shows of each run, and the summary of repeats."""

@@ -1,0 +1,163 @@
+"""The summary of a run on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from wordline.base import units
+from wordline.base.console import facts, hanging
+from wordline.results import jobs, repeats, story
+
+OPS = ("read", "write", "trim", "flush")
+
+COLUMNS = {
+    "mean": "mean",
+    "p50": "p50",
+    "p90": "p90",
+    "p99": "p99",
+    "p99_9": "p99.9",
+    "p99_99": "p99.99",
+    "max": "max",
+}
+
+
+def show(console: Console, result: dict[str, Any]) -> None:
+    """Prints the summary of ``result``."""
+    fresh = story.fresh(result)
+    if fresh:
+        hanging(console, Text(fresh, style="bold yellow"), 0, 0)
+    console.print(Text(story.headline(result), style="bold"))
+    if result.get("partial"):
+        hanging(console, Text(f"PARTIAL: {story.partial(result)}.", style="bold red"), 0, 0)
+    console.print()
+    facts(console, [*throughput(result), *steadiness(result)])
+    console.print()
+    console.print(latency_table(result))
+    jobs.show(console, result)
+    console.print()
+    facts(console, [*flash(result), *effort(result)])
+    if repeats.block(result):
+        console.print()
+        show_repeats(console, result)
+
+
+def show_repeats(console: Console, result: dict[str, Any]) -> None:
+    """Prints the main figures over all seeds, with what the seeds changed."""
+    told = result["repeats"]
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column(f"Over {units.some(told['n'], 'seed')}", style="cyan")
+    for head in repeats.HEADS:
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in repeats.rows(result):
+        table.add_row(*row)
+    console.print(table)
+    varied = repeats.varied(result)
+    if varied:
+        hanging(console, Text(varied), 0, 0)
+    hanging(console, Text(f"The figures above are of seed {result['seed']}."), 0, 0)
+
+
+def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How much was done in how much time."""
+    moved = [
+        f"{units.size(of_op['bytes'])} {verb}"
+        for op, verb in (("read", "read"), ("write", "written"), ("trim", "trimmed"))
+        if (of_op := result["by_op"].get(op)) and of_op.get("bytes")
+    ]
+    rate = f"{units.short(result['iops'])} requests/s, {units.bandwidth(result['bandwidth_mib_s'])}"
+    yield "Throughput", rate + (f"; {', '.join(moved)}" if moved else "")
+    yield from written(result)
+    yield from story.left_out_of(result)
+    waiting = result.get("waiting_us") or {}
+    if waiting.get("max"):
+        yield (
+            "Waiting",
+            f"{units.latency(waiting['mean'])} for a queue slot on average, {units.latency(waiting['max'])} at most",
+        )
+
+
+def written(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How far the run wore the drive in."""
+    text, why = story.wrote(result), story.unsteady(result)
+    if text:
+        yield "Wear-in", f"{text}; {why}" if why else text
+
+
+def steadiness(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What became of the steady states that jobs were to reach."""
+    for state in result.get("steady_state") or []:
+        unit = "%" if state["limit_in_percent"] else ""
+        wanted = f"{state['criterion']} within {state['limit']:g}{unit} over {state['window_s']:g} s"
+        if state["attained"]:
+            found = f"reached at {state['at_s']:.4g} s, with {state['measured']:.3g}{unit}"
+        elif state["measured"] is None:
+            found = "NOT reached: the job ended before a whole window was seen"
+        else:
+            found = f"NOT reached: {state['measured']:.3g}{unit} when the job ended"
+        yield "Steady state", f"{state['job']}: {wanted}: {found}"
+
+
+def latency_table(result: dict[str, Any]) -> Table:
+    """Latency by operation, with percentiles."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    table.add_column("Latency", style="cyan", min_width=7)
+    for header in ("requests", *COLUMNS.values()):
+        table.add_column(header, justify="right", no_wrap=True)
+    present = [op for op in OPS if (result["latency_us"].get(op) or {}).get("count")]
+    # One kind of request alone says the same as all of them.
+    for op in present if len(present) == 1 else [*present, "all"]:
+        of_op = result["latency_us"].get(op) or {}
+        number = units.short(of_op["count"]) if of_op.get("count", 0) >= 1e6 else units.count(of_op.get("count") or 0)
+        table.add_row(
+            op, number, *(units.latency(of_op.get(key)) for key in COLUMNS), style="bold" if op == "all" else None
+        )
+    return table
+
+
+def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the run did to the flash."""
+    ops = result["flash"]
+    yield (
+        "Flash",
+        f"{units.some(ops['reads'], 'page')} read, {units.some(ops['programs'], 'page')} programmed, "
+        f"{units.some(ops['erases'], 'block')} erased",
+    )
+    amplification = result.get("write_amplification")
+    if amplification is not None:
+        yield "", f"write amplification {units.three(amplification)}"
+    gc = result["gc"]
+    if gc["collections"]:
+        affected = result.get("gc_affected_requests")
+        held = f"; held up {units.some(affected, 'request')}" if affected is not None else ""
+        moved = f"{units.some(gc['collections'], 'collection')} moved {units.some(gc['moved_pages'], 'page')}{held}"
+    else:
+        moved = "none needed"
+    yield "Collection", moved
+    wear = result["wear"]
+    if wear["max"]:
+        yield "Wear", f"{units.three(wear['mean'])} erases a block on average, {units.count(wear['max'])} at most"
+    if result.get("energy_j") is not None:
+        yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+    after = story.afterwards(result)
+    if after:
+        yield "Afterwards", after
+    busy = story.parts(result)
+    if busy:
+        yield "Busy", ", ".join(part.words() for part in busy)
+        yield "", story.verdict(result)
+
+
+def effort(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the run cost, and how to get it again."""
+    cpu = result.get("cpu_s")
+    if cpu:
+        yield (
+            "Computing",
+            f"{units.duration(cpu)} of CPU time, {units.short(round(result['requests'] / cpu))} requests/s",
+        )
+    yield "Digest", f"{result['digest']} (seed {result['seed']}, wordline {result['version']})"
