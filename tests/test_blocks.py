@@ -157,3 +157,28 @@ def test_a_map_at_its_bounds_stays_small() -> None:
     packed = blockmaps.collected(drive, moments=64, blocks_per_cell=3)
     assert blockmap.of({"map": packed}).cells == 4096
     assert len(json.dumps(packed)) < 450_000
+
+
+def test_the_map_of_a_run_agrees_with_its_figures(wordline: Run, drive: Path, writes: Path, tmp_path: Path) -> None:
+    done(wordline("run", drive, writes, "-q", "--json", "r.json", "--report", "r.html"))
+    result = json.loads((tmp_path / "r.json").read_text())
+    of = blockmap.of(result)
+    assert of is not None and of.blocks_per_cell == 1
+    geometry = result["config"]["geometry"]
+    assert (of.channels, of.planes, of.blocks_per_plane) == (geometry["channels"], 16, geometry["blocks_per_plane"])
+    assert of.at_s[0] == 0 and of.at_s[-1] == pytest.approx(result["simulated_s"]) and len(of.at_s) > 10
+    last = len(of.at_s) - 1
+    assert int((of.state("free", last) == 255).sum()) == result["free_blocks"]
+    assert of.erases[last].mean() == pytest.approx(result["wear"]["mean"])
+    assert of.erases[last].max() == result["wear"]["max"]
+    # What the run erased, it erased while it was looked at.
+    assert of.erases[last].sum() - of.erases[0].sum() == pytest.approx(result["flash"]["erases"], abs=2)
+    # The drive is filled: its data are valid, each once.
+    share = result["drive"]["logical_bytes"] / result["drive"]["raw_bytes"]
+    assert of.valid[0].mean() / 255 == pytest.approx(share, abs=0.01)
+    for moment in range(len(of.at_s)):
+        states = [of.state(name, moment) for name in blockmap.STATES]
+        assert all(set(cells.tolist()) <= {0, 255} for cells in states)
+        assert (sum(states) == 255).all(), "a block is in one state"
+    page = (tmp_path / "r.html").read_text()
+    assert json.loads(DATA.search(page)[1])["map"] == result["map"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import synthetic
 from wordline.base import drawing
-from wordline.report import charts, compare
+from wordline.report import charts, compare, figures
 from wordline.report import page as report
 from wordline.results import causes
 
@@ -80,15 +80,14 @@ def test_a_page_holds_every_value_of_the_series() -> None:
     assert not lines
 
 
-def test_latency_is_told_by_operation_where_the_result_does() -> None:
+def test_charts_draw_the_curves_of_the_figures() -> None:
     result = synthetic.result()
-    for n, (key, op) in enumerate((key, op) for key in ("mean", "max") for op in ("read", "write")):
-        result["series"][f"{op}_latency_{key}_us"] = [n + value for value in result["series"]["latency_mean_us"]]
+    result["series"]["latency_p99_us"] = [None] * len(result["series"]["start_s"])
     panels = held(report.html(result))["figures"]["latency"]
-    assert [panel["label"] for panel in panels] == ["read latency", "write latency"]
-    assert [[one["name"] for one in panel["series"]] for panel in panels] == [["slowest", "mean"]] * 2
-    first = result["series"]["latency_mean_us"][0]
-    assert [panel["series"][1]["values"][0] for panel in panels] == [pytest.approx(first + n, rel=1e-5) for n in (0, 1)]
+    drawn = {panel["label"]: [one["name"] for one in panel["series"]] for panel in panels}
+    of_figures = figures.latency_panels(result["series"])
+    assert drawn == {label: [name for name, *_ in curves] for label, curves in of_figures.items()}
+    assert "p99" not in drawn["latency"]
 
 
 def test_causes_are_shares_and_gaps() -> None:

@@ -357,6 +357,21 @@ def test_results_with_little_to_draw_are_drawn(opened: Any) -> None:  # noqa: AN
     assert page.evaluate(LEGENDS, "latency") == [["0 to 1 s", "–"]]
 
 
+def test_axes_have_a_few_ticks_however_close_one_looks(opened: Any) -> None:  # noqa: ANN401
+    ticks = f"""() => {PLOTS}.map((plot) => {{
+      const {{ min, max }} = plot.scales.y;
+      return plot.axes[1]._splits.filter((tick) => tick !== null && tick >= min && tick <= max).length;
+    }})"""
+    # All values of the second are the same.
+    for page in (opened(), opened("one")):
+        for _ in range(4):
+            counts = page.evaluate(ticks)
+            assert all(1 <= count <= 12 for count in counts), counts
+            assert 2 <= counts[0] <= 9, "of latency"
+            page.get_by_role("button", name="Zoom in").click()
+            settle(page)
+
+
 def test_nothing_moves_while_the_cursor_does(opened: Any) -> None:  # noqa: ANN401
     for width in (1100, 390):
         page = opened(width=width)

@@ -116,21 +116,10 @@ def of_run(result: dict[str, Any]) -> Charts:
 
 
 def _latency(series: dict[str, Any], grid: int) -> Iterator[Panel]:
-    """A panel for each operation; one of all requests where a result does not tell them apart."""
-    panels = [(f"{op} latency", _curves(series, f"{op}_", grid)) for op in OPS]
-    panels = [(label, curves) for label, curves in panels if curves] or [("latency", _curves(series, "", grid))]
-    for label, curves in panels:
-        if curves:
-            yield lines(label, "latency", curves, unit="")
-
-
-def _curves(series: dict[str, Any], prefix: str, grid: int) -> list[dict[str, Any]]:
-    return [
+    for label, curves in figures.latency_panels(series).items():
         # A latency of nought has no place on a logarithmic axis.
-        line(name, look, grid, [value or None for value in series[f"{prefix}{key}"]])
-        for name, key, *look in figures.LATENCIES
-        if any_value(series.get(f"{prefix}{key}"))
-    ]
+        drawn = [line(name, look, grid, [value or None for value in series[key]]) for name, key, *look in curves]
+        yield lines(label, "latency", drawn, unit="")
 
 
 def _throughput(series: dict[str, Any], grid: int) -> Iterator[Panel]:

@@ -109,9 +109,15 @@ def nines(axes: Axes, curves: Iterator[Any] | Any) -> None:  # noqa: ANN401
     axes.set_ylabel("requests as fast or faster")
 
 
+def latency_panels(series: dict[str, Any]) -> dict[str, list[tuple[str, str, str, str]]]:
+    """The curves of latency over time that have a value, by the panel in which they are drawn."""
+    drawn = [curve for curve in LATENCIES if any_value(series.get(curve[1]))]
+    return {"latency": drawn} if drawn else {}
+
+
 def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
     """Mean, 99th percentile and largest latency of each interval."""
-    drawn = [curve for curve in LATENCIES if any_value(series.get(curve[1]))]
+    drawn = latency_panels(series).get("latency")
     if not drawn:
         return None
 

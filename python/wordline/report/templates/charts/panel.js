@@ -39,7 +39,8 @@ function latencyTicks(least, most) {
   const every = Array.from({ length: last - first + 1 }, (_, n) => first + n).flatMap((e) => inner.map((m) => m * 10 ** e));
   const shown = every.filter((us) => us >= least && us <= most);
   if (shown.length > 1) return shown;
-  const step = 10 ** Math.floor(Math.log10((most - least) / 2));
+  // Less than a step of those is in sight: even steps, of which two to five fit.
+  const step = ROUND.find((one) => (most - least) / one <= 5);
   const from = Math.ceil(least / step);
   return Array.from({ length: Math.floor(most / step) - from + 1 }, (_, n) => (from + n) * step);
 }
