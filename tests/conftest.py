@@ -166,3 +166,46 @@ def refused(outcome: subprocess.CompletedProcess[str], *words: str, status: int 
     for word in words:
         assert word in outcome.stderr, f"'{word}' is not in: {outcome.stderr}"
     return outcome.stderr
+
+
+QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+QUIET += ["--disable-component-update", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser, through playwright."""
+    if BROWSER is None:
+        pytest.skip("there is no Chromium; WORDLINE_BROWSER may name one")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=BROWSER, args=QUIET)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Any, files: dict[str, Path]) -> Iterator[Any]:  # noqa: ANN401
+    """Opens a page of ``files`` without a network, and fails at anything that the browser complains of."""
+    complaints: list[str] = []
+    contexts = []
+
+    def opener(name: str = "report", width: int = 1100, scheme: str = "light", **options: Any) -> Any:  # noqa: ANN401
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url),
+        )
+        page.goto(files[name].as_uri())
+        return page
+
+    yield opener
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -25,14 +25,16 @@ def test_help_lists_the_commands_and_loads_little() -> None:
     )
     outcome = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, timeout=60, check=True)
     text, _, modules = outcome.stdout.rstrip().rpartition("\n")
-    for command in ("run", "check", "drives", "policies", "explain", "precondition", "trace"):
+    for command in ("run", "check", "drives", "policies", "explain", "precondition", "trace", "timeline"):
         assert command in text
     # These take longer to load than the rest together; what `--help` takes is measured by `make bench`.
     loaded = {name.partition(".")[0] for name in modules.split()} | set(modules.split())
     assert not {"wordline._core", "rich", "jinja2", "matplotlib", "pyarrow", "numpy"} & loaded
 
 
-@pytest.mark.parametrize("command", ["run", "check", "drives", "policies", "explain", "precondition", "trace"])
+@pytest.mark.parametrize(
+    "command", ["run", "check", "drives", "policies", "explain", "precondition", "trace", "timeline"]
+)
 def test_every_command_has_help(wordline: Run, command: str) -> None:
     assert done(wordline(command, "--help")).startswith(f"Usage: wordline {command}")
 

@@ -151,7 +151,7 @@ def svg(plot: Plot, inches: tuple[float, float], salt: str) -> str:
         line_up(figure)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata=NO_DATE["svg"])
-    return for_page(out.getvalue(), boxes(figure))
+    return for_page(out.getvalue())
 
 
 def line_up(figure: Figure) -> None:
@@ -176,31 +176,11 @@ def line_up(figure: Figure) -> None:
             scale.set_position((box.x1 + 0.1 / inches, box.y0, 0.12 / inches, box.height))
 
 
-def boxes(figure: Figure) -> dict[str, str]:
-    """For each axis of time, by its name: where it is in the drawing, and what it spans, as attributes."""
-    width, height = (72 * inches for inches in figure.get_size_inches())
-    found = {}
-    for axes in figure.axes:
-        name = axes.get_gid() or ""
-        if name.startswith("time"):
-            place, (first, last) = axes.get_position(), axes.get_xlim()
-            box = (place.x0 * width, (1 - place.y1) * height, place.x1 * width, (1 - place.y0) * height)
-            found[name] = f'data-box="{" ".join(f"{v:.2f}" for v in box)}" data-span="{float(first)!r} {float(last)!r}"'
-    return found
-
-
-def for_page(text: str, times: dict[str, str] | None = None) -> str:
-    """Fits an SVG file into a page: no prologue, no fixed size, the page's colours and letters.
-
-    What a reader may zoom in stays marked by classes: ``time`` an axis with its box, ``data`` what lies in it.
-    """
+def for_page(text: str) -> str:
+    """Fits an SVG file into a page: no prologue, no fixed size, the page's colours and letters."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    for name, attributes in (times or {}).items():
-        text = text.replace(f'<g id="{name}">', f'<g class="time" {attributes}>')
-    text = re.sub(r'<g id="(data|xaxis|on-colour)\d*"', r'<g class="\1"', text)
-    text = re.sub(r'<g (clip-path="[^"]*")>(\s*<image)', r'<g class="data" \1>\2', text)
-    # Names such as "axes_1" repeat in every figure; references go to hashed names only.
+    # Names such as "axes_1" and "time0" repeat in every figure; references go to hashed names only.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
@@ -242,12 +222,11 @@ def plain_latency(us: float) -> str:
 
 
 def time_axes(figure: Figure, panels: Sequence[Axes], end_s: float) -> None:
-    """Gives panels one above another the axis of simulated time, from 0 to ``end_s``; a page can zoom them."""
+    """Gives panels one above another the axis of simulated time, from 0 to ``end_s``, and names for ``line_up``."""
     from matplotlib.ticker import MaxNLocator
 
     for n, axes in enumerate(panels):
         axes.set_gid(f"time{n}")
-        axes.xaxis.set_gid(f"xaxis{n}")
         axes.set_xlim(0, end_s or 1)
         axes.xaxis.set_major_locator(MaxNLocator(5 if is_narrow(figure) else 10))
         if axes is not panels[-1]:
@@ -273,7 +252,7 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) 
     values = [math.nan if v is None else v for v in y]
     known = [False, *(not math.isnan(v) for v in values), False]
     alone = [at for at in range(len(values)) if known[at : at + 3] == [False, True, False]]
-    axes.plot(x, values, marker="." if alone else None, markevery=alone or None, gid="data", **how)
+    axes.plot(x, values, marker="." if alone else None, markevery=alone or None, **how)
 
 
 def apart(places: Sequence[float], least: float) -> list[float]:

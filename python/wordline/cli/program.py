@@ -16,12 +16,13 @@ from wordline.cli.pts import pts
 from wordline.cli.running import precondition, run
 from wordline.cli.saved import compare, report
 from wordline.cli.studies import study
+from wordline.cli.timelines import show_timeline
 from wordline.cli.traces import trace
 
 WORKFLOW: dict[str, tuple[click.Command, ...]] = {
     "Look": (drives, check, policies, explain),
     "Simulate": (run, precondition, pts),
-    "Results": (report, compare),
+    "Results": (report, compare, show_timeline),
     "Traces": (trace,),
     "Papers": (study,),
 }

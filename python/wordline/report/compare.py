@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
-from wordline.report import comparefigures
+from wordline.report import charts, comparefigures
 from wordline.report import page as report
 from wordline.results import checking, jobs, limits, repeats, story
 from wordline.results.keyfigures import FIGURES, LATENCIES, LESS, MORE, KeyFigure, value_of
@@ -307,5 +307,6 @@ def html(runs: Sequence[Run]) -> str:
         same=len({run.result["digest"] for run in runs}) == 1,
         drawings=defaultdict(lambda: None, found),
         timed=[(key, found[key]) for key in ("latency", "throughput") if key in found],
+        charts=charts.of_runs(runs, comparefigures.panels(runs)).json(),
         provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
     )

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
     from wordline.report.compare import Run
 
+    Panels = Sequence[tuple[str, str]]
+
 LOOKS = tuple(zip(SERIES, ("-", "--", "-.", ":", (0, (6, 1)), (0, (1, 1))), strict=False))
 """Colour and style of each run."""
+
+THROUGHPUT = (("read MiB/s", "read_mib_s"), ("write MiB/s", "write_mib_s"))
+"""Panels of throughput over time: label and key of the series."""
 
 
 def all_of(runs: Sequence[Run]) -> dict[str, Drawing]:
@@ -31,7 +36,7 @@ def all_of(runs: Sequence[Run]) -> dict[str, Drawing]:
             runs,
             "Throughput over time",
             "What the drives completed.",
-            [("read MiB/s", "read_mib_s"), ("write MiB/s", "write_mib_s")],
+            THROUGHPUT,
         ),
     }
     return {place: figure for place, figure in found.items() if figure is not None}
@@ -121,24 +126,40 @@ def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run]) -> dict[st
     return named
 
 
-def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
-    """The tail over time, by operation where all results tell it; the mean where an interval has too few for a tail."""
+def panels(runs: Sequence[Run]) -> list[tuple[str, Panels]]:
+    """What is drawn over time, by its place in the page."""
+    return [("latency", latency_panels(runs)), ("throughput", THROUGHPUT)]
+
+
+def latency_panels(runs: Sequence[Run]) -> Panels:
+    """The tail, by operation where all results tell it; the mean where an interval has too few for a tail."""
     told = [run.result.get("series") or {} for run in runs]
-    for stat, title in (("p99", "p99 over time"), ("mean", "Mean latency over time")):
+    for stat in ("p99", "mean"):
         by_op = [(units.plural(op), f"{op}_latency_{stat}_us") for op in distributions.OP_LOOKS]
-        known = [(label, key) for label, key in by_op if all(any_value(series.get(key)) for series in told)]
-        panels = known or [("latency", f"latency_{stat}_us")]
-        if stat == "mean" or all(any_value(series.get(panels[0][1])) for series in told):
-            whose = "of an operation" if known else "of all operations"
-            words = {
-                "p99": f"p99 of the requests {whose} in an interval, where it has 1,000 or more.",
-                "mean": f"Mean latency of the requests {whose} in an interval.",
-            }
-            return over_time(runs, title, words[stat], panels)
-    return None
+        for shown in (by_op, [(figures.ALL, f"latency_{stat}_us")]):
+            known = [(label, key) for label, key in shown if all(any_value(series.get(key)) for series in told)]
+            if known:
+                return known
+    return [(figures.ALL, "latency_mean_us")]
 
 
-def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:
+def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
+    """The tail or the mean of all runs over time."""
+    shown = latency_panels(runs)
+    label, key = shown[0]
+    whose = "of all operations" if label == figures.ALL else "of an operation"
+    if key.endswith("p99_us"):
+        words = f"p99 of the requests {whose} in an interval, where it has 1,000 or more."
+        return over_time(runs, "p99 over time", words, shown)
+    return over_time(runs, "Mean latency over time", f"Mean latency of the requests {whose} in an interval.", shown)
+
+
+def is_latency(key: str) -> bool:
+    """True of the key of a series of latencies: of all requests, or of an operation."""
+    return "latency_" in key
+
+
+def over_time(runs: Sequence[Run], title: str, words: str, panels: Panels) -> Drawing | None:
     """Series of all runs, a panel for each kind, over the longest of the runs."""
     drawn = [
         (label, key)
@@ -155,7 +176,7 @@ def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tupl
             for (colour, style), run in zip(LOOKS, runs, strict=False):
                 series = run.result.get("series") or {}
                 column = [value or None for value in series.get(key) or []]
-                if key.startswith("latency"):
+                if is_latency(key):
                     values += [value for value in column if value]
                 else:
                     column = [value or 0.0 for value in column]

@@ -15,7 +15,7 @@ from wordline.base.drawing import (
     time_axes,
 )
 from wordline.base.palette import BLUE, FAINT, INK, PAPER
-from wordline.report import divisions, maps, partbars
+from wordline.report import blockfigure, divisions, maps, partbars
 from wordline.report.distributions import OP_LOOKS, distribution
 from wordline.results import amplification, causes
 
@@ -29,6 +29,9 @@ LATENCIES = (
     ("mean", "latency_mean_us", BLUE, "-"),
 )
 """What is drawn of the latency in each interval: name, key, colour and style."""
+
+ALL = "latency"
+"""The panel of all requests together, in results that do not tell operations apart."""
 
 
 def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
@@ -47,6 +50,7 @@ def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
         "space": space_over_time(result) if timed else None,
         "dies-map": maps.dies_map(activity, end(result)),
         "channels-map": maps.channels_map(activity, end(result)),
+        "blocks": blockfigure.last_moment(result),
         "channels": partbars.utilisation(busy.get("channels") or [], "channel"),
         "dies": partbars.utilisation(busy.get("dies") or [], "die"),
         "wear": partbars.wear(result.get("wear") or {}),
@@ -59,18 +63,24 @@ def end(result: dict[str, Any]) -> float:
     return result.get("simulated_s") or 0.0
 
 
+def latency_panels(series: dict[str, Any]) -> dict[str, list[tuple[str, str, str, str]]]:
+    """The curves of latency over time that have a value, by the panel in which they are drawn."""
+    by_op = {op: _curves(series, f"{op}_") for op in OP_LOOKS}
+    panels_of = {units.plural(op): curves for op, curves in by_op.items() if curves}
+    if not panels_of and (curves := _curves(series, "")):
+        return {ALL: curves}
+    return panels_of
+
+
 def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
     """Mean, p99 and largest latency of each interval: a panel for each operation that occurs.
 
     Results that do not tell operations apart have one panel, of all requests.
     """
-    by_op = {op: _curves(series, f"{op}_") for op in OP_LOOKS}
-    panels_of = {units.plural(op): curves for op, curves in by_op.items() if curves}
-    whose = "Each operation by itself" if panels_of else "All requests"
-    if not panels_of and (curves := _curves(series, "")):
-        panels_of = {"latency": curves}
+    panels_of = latency_panels(series)
     if not panels_of:
         return None
+    whose = "All requests" if ALL in panels_of else "Each operation by itself"
 
     def plot(figure: Figure) -> None:
         panels = figure.subplots(len(panels_of), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
@@ -225,7 +235,7 @@ def _shares(axes: Axes, spent: dict[str, list[float]], interval_s: float) -> dic
         top = floor + share
         named[cause.key] = axes.fill_between(
             edges, numpy.append(floor, floor[-1]), numpy.append(top, top[-1]), step="post", linewidth=0,
-            facecolor=cause.colour, hatch=cause.hatch, edgecolor=PAPER, gid="data",
+            facecolor=cause.colour, hatch=cause.hatch, edgecolor=PAPER,
         )  # fmt: skip
         floor = top
     axes.set_ylim(0, 1)

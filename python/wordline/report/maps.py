@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
@@ -117,35 +118,65 @@ def channels_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
     return Drawing("Channels over time", words, plot, height=0.75)
 
 
-def latency_map(told: dict[str, Any], end_s: float) -> Drawing | None:
-    """Latency × time, a panel for each operation: how many requests of an interval took how long.
+@dataclass(frozen=True)
+class Counts:
+    """How many requests of each interval took how long, in the classes of latency that occur."""
+
+    interval_s: float
+    columns: dict[str, list[list[int]]]
+    """By operation and interval, the requests of each class from the fastest on; zeros at the end are left out."""
+    edges_us: list[float]
+    """Where the classes begin and end."""
+    is_open: bool
+    """True if the first class holds all that was faster; where it begins then says nothing."""
+    most: int
+    """The largest count."""
+
+
+def counts(told: dict[str, Any]) -> Counts | None:
+    """What a map of latencies shows; None without requests.
 
     :param told: ``latency_over_time`` of a result.
     """
     drawn = {op: told[op] for op in OPS if any(any(column) for column in told.get(op) or [])}
     if not drawn:
         return None
-    most = max(_largest(columns) for columns in drawn.values())
     # Classes that no request of any operation is in would only push the others together.
     used = [row for columns in drawn.values() for column in columns for row, count in enumerate(column) if count]
-    rows = slice(min(used), max(used) + 1)
-    edges = _edges(told["up_to_us"])[rows.start : rows.stop + 1]
+    first, last = min(used), max(used)
+    return Counts(
+        told["interval_s"],
+        {op: [column[first:] for column in columns] for op, columns in drawn.items()},
+        _edges(told["up_to_us"])[first : last + 2],
+        first == 0,
+        round(max(_largest(columns) for columns in drawn.values())),
+    )
+
+
+def latency_map(told: dict[str, Any], end_s: float) -> Drawing | None:
+    """Latency × time, a panel for each operation: how many requests of an interval took how long.
+
+    :param told: ``latency_over_time`` of a result.
+    """
+    shown = counts(told)
+    if shown is None:
+        return None
+    classes = len(shown.edges_us) - 1
 
     def plot(figure: Figure) -> None:
-        panels = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
-        for n, (axes, (op, columns)) in enumerate(zip(panels, drawn.items(), strict=True)):
-            # The list of an interval ends with its slowest class.
-            whole = [[*column, *[0] * (rows.stop - len(column))][rows] for column in columns]
-            _latencies(axes, whole, edges, told["interval_s"], most)
+        panels = figure.subplots(len(shown.columns), 1, sharex=True, squeeze=False)[:, 0]
+        for n, (axes, (op, columns)) in enumerate(zip(panels, shown.columns.items(), strict=True)):
+            whole = [[*column, *[0] * (classes - len(column))] for column in columns]
+            _latencies(axes, whole, shown.edges_us, shown.interval_s, shown.most)
             axes.set_title(units.plural(op), loc="left", fontsize=10)
-            scale(figure, n, MAP, _decades(most), LEAST)
+            scale(figure, n, MAP, _decades(shown.most), LEAST)
         time_axes(figure, panels, end_s)
 
     words = (
         f"How many requests took how long, in intervals of {interval_words(told)}; the lowest row has all that were "
-        f"faster. The scale is logarithmic: pale is a single request, full colour {units.some(round(most), 'request')}."
+        f"faster. The scale is logarithmic: pale is a single request, full colour {units.some(shown.most, 'request')}."
     )
-    return Drawing("Latencies over time", words, plot, height=0.3 + 0.65 * len(drawn))
+    return Drawing("Latencies over time", words, plot, height=0.3 + 0.65 * len(shown.columns))
 
 
 def _edges(up_to_us: Sequence[float]) -> list[float]:

@@ -6,10 +6,11 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
-from wordline.report import figures
+from wordline.report import blockfigure, charts, figures
 from wordline.results import aged, causes, checking, jobs, limits, repeats, story
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ OPS = ("read", "write", "trim", "flush")
 
 
 TIMED = ("latency", "latencies", "throughput", "causes", "space", "dies-map", "channels-map")
-"""Figures over simulated time, which a reader zooms together."""
+"""Figures over simulated time, which share a cursor and a zoom."""
 
 SECTIONS = {
     "repeats": "Repeats",
@@ -34,6 +35,7 @@ SECTIONS = {
     "jobs": "Jobs",
     "where": "Where the time went",
     "over-time": "Over time",
+    "blocks": "Blocks",
     "utilisation": "Utilisation",
     "wear": "Wear",
     "flash": "Flash",
@@ -58,6 +60,7 @@ def html(result: dict[str, Any]) -> str:
         *([] if repeats.block(result) else ["repeats"]),
         *([] if "where" in drawings else ["where"]),
         *([] if timed else ["over-time"]),
+        *([] if "blocks" in drawings else ["blocks"]),
         *([] if "wear" in drawings else ["wear"]),
         *([] if at_start else ["start"]),
     }
@@ -79,6 +82,8 @@ def html(result: dict[str, Any]) -> str:
         repeats=repeats_table(result),
         drawings=defaultdict(lambda: None, drawings),
         timed=timed,
+        charts=charts.of_run(result).json() if timed else "",
+        blocks=blockfigure.of_page(result),
         where=where_table(result),
         link=link_words(result),
         work=list(work(result)),
@@ -105,8 +110,16 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
         lstrip_blocks=True,
     )
     environment.filters.update(tight=tight, breakable=breakable)
+    environment.globals.update(charts="", blocks="", part=part)
     # Names of files and jobs may hold what no page may.
     return units.visible(environment.get_template(template).render(palette=palette.css("screen and "), **values)) + "\n"
+
+
+def part(name: str) -> Markup:
+    """The text of a style sheet, script or licence that pages carry, as it is."""
+    from markupsafe import Markup
+
+    return Markup((resources.files("wordline.report") / "templates" / name).read_text(encoding="utf-8").strip())
 
 
 def tight(text: str) -> str:
