@@ -19,7 +19,7 @@ function swatch(spec, one) {
 // One entry: lines can be switched off and on, so theirs are buttons.
 function entry(spec, one, toggle) {
   const value = make("span", { class: "value" });
-  const ranges = { heat: ", 0 to 100 %", counts: `, 1 to ${short(spec.most)} in a logarithmic scale` };
+  const ranges = { heat: ", 0 to 100 %", counts: `, 1 to ${short(spec.most)}` };
   const whole = one.name + (ranges[spec.kind] ?? "");
   const name = make(toggle ? "button" : "span", toggle ? { type: "button", "aria-pressed": String(!one.hidden) } : {}, swatch(spec, one), whole);
   if (toggle) {

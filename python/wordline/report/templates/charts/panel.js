@@ -1,5 +1,5 @@
 // One panel: uPlot with its scales, axes and cursor for lines, stacked areas or maps.
-const AXIS = { wide: 74, narrow: 58 };
+const AXIS = { wide: 74, narrow: 68 };
 const HEIGHTS = { alone: 200, lines: 150, stack: 150, heat: 130, counts: 150 };
 const PAINTERS = { stack: paintStack, heat: paintHeat, counts: paintCounts };
 const TIME_AXIS = 42;
