@@ -51,7 +51,7 @@ def test_help_shows_the_commands_by_workflow(wordline: Run) -> None:
     assert shown == {
         "Look": ["drives", "check", "policies", "explain"],
         "Simulate": ["run", "precondition", "pts"],
-        "Results": ["report", "compare"],
+        "Results": ["report", "compare", "timeline"],
         "Traces": ["trace"],
         "Papers": ["study"],
     }

@@ -7,10 +7,12 @@ from functools import partial
 
 import click
 
+from wordline.base.errors import Trouble
 from wordline.base.files import OutputFile
 from wordline.cli.options import (
     Command,
     emit,
+    file_of_json,
     json_flag,
     output_option,
     policy_option,
@@ -126,6 +128,9 @@ def explain(key: tuple[str, ...], as_json: bool, output: str | None) -> None:
         return emit(told, partial(resultkeys.show, keys=known.results), as_json=as_json, output=output)
     answer = asking.answer(word, known)
     if not answer.found:
+        # A key may be of several words, so a file behind --json is taken for the last of them.
+        if as_json and len(key) > 1 and asking.answer(" ".join(key[:-1]), known).found:
+            raise Trouble(f"'{key[-1]}' is no key{file_of_json(('--json', key[-1]))}")
         raise asking.unknown(word, known, json.loads(_core.policies()))
     show = partial(asking.show, told=answer, known=known)
     return emit(asking.documents(answer, known), show, as_json=as_json, output=output)
