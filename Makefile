@@ -8,9 +8,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEELS := target/wheels
 REPORT := out/run.html
 
-# The tests look for overflow, which would cost the program a tenth of its speed. Libraries are the same, and compiled once.
-CHECKED := --release --config profile.release.overflow-checks=true
-
 # What the installed command is made from: a change in any of these builds it anew.
 SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*' \
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
@@ -47,7 +44,7 @@ run: build ## replay the bundled trace of a database and report on it
 	@echo "The full report, for a browser: $(REPORT)"
 
 test: build ## the engine's tests, then the program as a user runs it
-	$(CARGO) test $(CHECKED) --workspace
+	$(CARGO) test --workspace
 	$(BIN)/python -m pytest -n auto --dist loadfile tests
 
 test-long: export WORDLINE_LONG = 1
@@ -72,7 +69,7 @@ studies: build ## the experiments of the papers: their pages in studies/
 
 lint: $(VENV)/.tools ## form, warnings, and the rules of the house
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/python tools/house.py
