@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUNDLED, PROGRAM, ROOT, Run, done, parsed, refused
-from wordline.base import progress
+from wordline.base import progress, units
 
 PRESETS = sorted(path.stem for path in (ROOT / "drives").glob("*.toml"))
 
@@ -40,7 +40,24 @@ def test_every_command_has_help(wordline: Run, command: str) -> None:
 
 
 def test_nothing_typed_shows_the_help(wordline: Run) -> None:
-    assert "Commands:" in done(wordline())
+    assert done(wordline()) == done(wordline("--help"))
+
+
+def test_help_shows_the_commands_by_workflow(wordline: Run) -> None:
+    text = done(wordline("--help", env={"COLUMNS": "80"}))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    blocks = {block.split(":", 1)[0]: block.splitlines()[1:] for block in text.strip().split("\n\n")}
+    shown = {head: [line.split()[0] for line in blocks[head]] for head in list(blocks)[3:]}
+    assert shown == {
+        "Look": ["drives", "check", "policies", "explain"],
+        "Simulate": ["run", "precondition", "pts"],
+        "Results": ["report", "compare"],
+        "Traces": ["trace"],
+        "Papers": ["study"],
+    }
+    assert not any(line.endswith("...") for head in shown for line in blocks[head]), "a sentence is cut"
+    begin = {re.match(r"  \S+ +", line).end() for head in shown for line in blocks[head]}  # type: ignore[union-attr]
+    assert len(begin) == 1, "the sentences stand in line"
 
 
 def test_a_slip_finds_the_command(wordline: Run) -> None:
@@ -60,8 +77,26 @@ def test_drives_lists_every_preset(wordline: Run) -> None:
     listed = parsed(done(wordline("drives", "--json")))
     assert sorted(drive["name"] for drive in listed) == PRESETS
     assert all(drive["title"] and drive["source"] for drive in listed)
-    text = done(wordline("drives"))
-    assert all(name in text for name in PRESETS)
+
+
+def test_drives_tells_true_sizes_in_line(wordline: Run) -> None:
+    listed = {drive["name"]: drive for drive in parsed(done(wordline("drives", "--json")))}
+    lines = done(wordline("drives", env={"COLUMNS": "80"})).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    rows = {line.split()[0]: line for line in lines if line and not line.startswith(" ")}
+    assert [name for name in rows if name in PRESETS] == PRESETS
+    for name in ("demo", "jung13-slc", "tlc-nvme"):
+        drive, derived = listed[name], parsed(done(wordline("check", name, "--json")))["derived"]
+        for key in ("logical_bytes", "raw_bytes", "spare_bytes", "channels", "dies"):
+            assert drive[key] == derived[key]
+        assert drive["over_provisioning_percent"] == pytest.approx(100 * (derived["raw_over_logical"] - 1))
+        cells = (units.size(derived["logical_bytes"]), units.size(derived["raw_bytes"]))
+        assert re.fullmatch(
+            rf"{name} +{cells[0]} +{cells[1]} +[\d.]+ % +{drive['channels']} +{drive['dies']}", rows[name]
+        )
+        # Of half a GiB the engine's own summary made 0 GiB, and of one die '1 dies'.
+        assert drive["summary"].startswith(f"{cells[0]}, ") and "1 dies" not in drive["summary"]
+    assert len({line.index(" %") for name, line in rows.items() if name in PRESETS}) == 1
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -89,6 +124,57 @@ def test_check_says_where_values_were_set(wordline: Run, drive: Path) -> None:
     assert "--set victim.policy=fifo" in done(wordline(*arguments))
 
 
+def test_check_shows_what_absent_settings_come_to(wordline: Run, drive: Path) -> None:
+    extra = ("--set", "queue.queues=4", "--set", "queue.depth=16")
+    for scope in ("drive", "plane"):
+        sets = ("--set", f"collect.scope={scope}", "--set", "placement.policy=least-busy", *extra[:2])
+        arguments = ("check", drive, *sets)
+        derived = parsed(done(wordline(*arguments, "--json")))["derived"]
+        text = done(wordline(*arguments))
+        for key in ("start_blocks", "stop_blocks", "reserve_blocks"):
+            assert re.search(rf"  {key} = {derived[key]} blocks +derived\n", text)
+        assert re.search(rf"  unit_kib = {derived['unit_bytes'] // 1024} KiB +derived\n", text)
+        assert re.search(rf"  depth = {derived['queue_slots'] // 4} commands +derived\n", text)
+        assert re.search(rf"  window = {derived['queue_slots']} requests +derived\n", text)
+        assert re.search(r"  window_pages = 8 pages +derived\n", text)
+        assert "  typical_read_us  absent: the mean over the pages of a block\n" in text
+        assert "(absent)" not in text
+    text = done(wordline("check", drive, *extra))
+    assert re.search(r"  depth = 16 commands +--set queue.depth=16\n", text)
+    assert re.search(r"  window = 64 requests +derived\n", text)
+
+
+def test_check_shows_units_and_the_title(wordline: Run) -> None:
+    text = done(wordline("check", "tlc-nvme"))
+    assert text.startswith("tlc-nvme  A 512 GB NVMe drive of today")
+    for line in ("page_kib = 16 KiB", "erase_us = 3000.0 µs", "rate_mt_s = 1600 MT/s", "vcc_v = 3.3 V"):
+        assert f"  {line}" in text
+
+
+def test_check_can_leave_out_the_defaults(wordline: Run, drive: Path) -> None:
+    # The file sets the channels, and the command d, to what they are anyway.
+    arguments = ("check", drive, "--changed", "--set", "victim.policy=best-of", "--set", "victim.d=10")
+    text = done(wordline(*arguments, "--set", "nand.erase_us=4000"))
+    assert re.search(r"  erase_us = 4000(.0)? µs +--set nand.erase_us=4000\n", text)
+    assert 'policy = "best-of"' in text and "blocks_per_plane = 40" in text
+    for hidden in ("  channels =", "  d =", "read_us", "absent", "[nand.energy]", "[collect]"):
+        assert hidden not in text
+    whole = parsed(done(wordline("check", drive, "--json")))
+    told = parsed(done(wordline("check", drive, "--changed", "--json")))
+    assert told["config"] == {
+        "name": "small",
+        "geometry": {"blocks_per_plane": 40, "pages_per_block": 64},
+        "precondition": {"fill": True},
+    }
+    assert set(told["origins"]) == {
+        "name",
+        "geometry.blocks_per_plane",
+        "geometry.pages_per_block",
+        "precondition.fill",
+    }
+    assert told["derived"] == whole["derived"]
+
+
 def test_policies_lists_families_and_sources(wordline: Run) -> None:
     listed = parsed(done(wordline("policies", "--json")))
     families = {policy["family"] for policy in listed}
@@ -97,15 +183,44 @@ def test_policies_lists_families_and_sources(wordline: Run) -> None:
     for family in families:
         defaults = [policy["name"] for policy in listed if policy["family"] == family and policy["default"]]
         assert len(defaults) == 1, f"family {family} has defaults {defaults}"
-    text = done(wordline("policies"))
-    assert all(policy["name"] in text for policy in listed)
+
+
+def test_policies_are_a_line_each_and_in_full_if_asked(wordline: Run) -> None:
+    listed = parsed(done(wordline("policies", "--json")))
+    lines = done(wordline("policies")).splitlines()
+    for policy in listed:
+        mark = r"\*" if policy["default"] else " "
+        wanted = rf"  {policy['name']} +{mark} {re.escape(policy['summary'])}"
+        assert any(re.fullmatch(wanted, line) for line in lines), policy["name"]
+    families = {policy["family"] for policy in listed}
+    # Beside the policies: a head and a blank a family, and the hint.
+    assert len(lines) <= len(listed) + 2 * len(families) + 2
+    for option in ("-v", "--verbose"):
+        told = " ".join(done(wordline("policies", option)).split())
+        for policy in listed:
+            assert f"source: {' '.join(policy['source'].split())}" in told
+            assert all(f"{option['key']} = " in told for option in policy["options"])
 
 
 def test_policies_of_one_family(wordline: Run) -> None:
     listed = parsed(done(wordline("policies", "victim", "--json")))
     assert {policy["name"] for policy in listed} >= {"greedy", "cost-benefit", "fifo", "random", "best-of"}
     assert {policy["family"] for policy in listed} == {"victim"}
+    assert "victim.d = 10" in done(wordline("policies", "victim"))
     refused(wordline("policies", "victm"), "did you mean 'victim'")
+
+
+def test_policies_of_one_name(wordline: Run) -> None:
+    (greedy,) = parsed(done(wordline("policies", "greedy", "--json")))
+    assert greedy["family"] == "victim"
+    told = " ".join(done(wordline("policies", "best-of")).split())
+    assert "victim.d = 10" in told and "source:" in told and "greedy" not in told
+    # A name may be at home in several families.
+    homes = {policy["family"] for policy in parsed(done(wordline("policies", "fifo", "--json")))}
+    assert homes == {"dispatch", "buffer", "victim", "free_block"}
+    refused(
+        wordline("policies", "greddy"), "no policy or family 'greddy'; did you mean 'greedy'?", "families are: link"
+    )
 
 
 @pytest.mark.parametrize("key", ["nand.read_us", "victim.policy", "geometry", "read_us", "job.rw", "trace.past_end"])
@@ -240,7 +355,7 @@ def test_explain_gives_programs_choices_and_sections(wordline: Run) -> None:
     (section,) = parsed(done(wordline("explain", "nand", "--json")))
     assert section in every
     assert {"nand.read_us", "nand.reliability.model"} <= {it["key"] for it in section["keys"]}
-    assert {it["file"] for it in every} == {"drive", "workload"}
+    assert {it["file"] for it in every} == {"drive", "workload", "result"}
 
 
 @pytest.mark.parametrize("command", [("check", "demo"), ("explain", "nand"), ("study", "nand-planes")])

@@ -129,7 +129,7 @@ def test_jobs_of_one_name_are_compared(tenants: wordline.Run, small: Path) -> No
     rows = {row.name: row for row in compare.rows(compare.named([("a.json", tenants), ("b.json", other)]))}
     fast = [run["jobs"][1] for run in (tenants, other)]
     assert rows["fast: requests/s"].ratios == [1.0, fast[1]["iops"] / fast[0]["iops"]]
-    assert rows["fast: read 99 %"].ratios[1] == pytest.approx(
+    assert rows["fast: read p99"].ratios[1] == pytest.approx(
         fast[1]["latency_us"]["read"]["p99"] / fast[0]["latency_us"]["read"]["p99"]
     )
     alone = wordline.run(small, Workload.job(rw="randread", bs="4k", number_ios=50))

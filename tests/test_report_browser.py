@@ -14,7 +14,7 @@ from conftest import PROGRAM, SMALL_DRIVE, SMALL_LOAD
 
 WIDTHS = {"desktop": 1100, "telephone": 390}
 PAGES = ("report", "comparison", "pts")
-FIGURES_OF = {"report": 11, "comparison": 4, "pts": 12}
+FIGURES_OF = {"report": 14, "comparison": 4, "pts": 12}
 
 # Luminance and contrast as WCAG 2.2 defines them, of every text on the first opaque background behind it.
 CONTRASTS = """() => {
@@ -47,7 +47,7 @@ CONTRASTS = """() => {
 # chart that a script draws has pixels instead of marks.
 FIGURES = """() => [...document.querySelectorAll("figure")].map((figure) => {
   const paper = getComputedStyle(document.body).backgroundColor;
-  const every = [...figure.querySelectorAll(".wide > svg, .narrow > svg, .chart")];
+  const every = [...figure.querySelectorAll(".wide > svg, .narrow > svg, .chart, .blocks")];
   const shown = every.filter((one) => one.checkVisibility());
   if (shown.length !== 1) return [0, 0, 0];
   const box = shown[0].getBoundingClientRect();
@@ -112,6 +112,19 @@ def test_figures_have_words_and_tables_are_text(opened: Any) -> None:  # noqa: A
     levels = page.evaluate('() => [...document.querySelectorAll("h1,h2,h3")].map((h) => Number(h.tagName[1]))')
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_long_tables_of_settings_fold_and_paper_has_them(opened: Any) -> None:  # noqa: ANN401
+    page = opened()
+    seen = """() => [...document.querySelectorAll("#configuration details td, #workload details td")]
+        .map((cell) => cell.checkVisibility() && cell.getBoundingClientRect().height > 0)"""
+    folded = page.evaluate(seen)
+    assert len(folded) > 80 and not any(folded)
+    page.emulate_media(media="print")
+    assert all(page.evaluate(seen))
+    page.emulate_media(media="screen")
+    page.locator("#configuration summary").click()
+    assert any(page.evaluate(seen))
 
 
 @pytest.mark.parametrize("name", PAGES)

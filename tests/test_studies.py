@@ -457,7 +457,7 @@ def test_figures_are_the_same_every_time_and_stand_alone(figure: Any) -> None:  
     assert text == charts.draw(figure, "study")
     root = ElementTree.fromstring(text)
     assert root.get("width") and root.get("viewBox")
-    used, defined = set(re.findall(r"var\((--\w+)\)", text)), set(re.findall(r"(--\w+):", text))
+    used, defined = set(re.findall(r"var\((--[\w-]+)\)", text)), set(re.findall(r"(--[\w-]+):", text))
     assert used and used <= defined
 
 

@@ -14,6 +14,7 @@ from wordline.api import functions as api
 from wordline.base import drawing, jsontext, units
 from wordline.base.errors import nearest
 from wordline.reference import listing
+from wordline.report import compare
 from wordline.report import page as report
 from wordline.results import story, summary
 
@@ -160,9 +161,22 @@ def test_the_report_stands_alone_and_is_well_formed() -> None:
 def test_the_report_marks_what_was_changed() -> None:
     page = report.html(synthetic.result())
     assert page.count('<tr class="changed">') == 2
+    assert page.index('<tr class="changed">') < page.index("<details><summary>The other 19 settings of the drive")
+    assert "No setting of the drive was changed" in report.html(synthetic.result() | {"changes": []})
     assert "b3:6f1c9d0e5a7743f2a1c05e8b9d3f4711" in page
     assert 'class="alarm"' not in page
     assert 'class="alarm"' in report.html(synthetic.result(partial=True))
+
+
+def test_percentiles_have_one_name() -> None:
+    result = synthetic.result()
+    runs = compare.named([("a.json", result), ("b.json", synthetic.result(seed=2))])
+    out = io.StringIO()
+    compare.show(Console(file=out, width=80, highlight=False, markup=False), runs)
+    for text in (summary_text(result), report.html(result), out.getvalue(), compare.html(runs)):
+        words = re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
+        assert "p99.9" in words
+        assert not re.search(r"median|\b9\d(\.9+)?[\s\u00a0]%[\s\u00a0]within|99th|>99(\.9+)?[\s\u00a0]%<", words)
 
 
 def test_the_report_of_the_same_result_is_the_same() -> None:

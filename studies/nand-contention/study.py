@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from wordline.studies.context import Context
-from wordline.studies.outcome import Lines, Outcome, Table
-from wordline.studies.packages import STAGES, gain, mean
+from wordline.studies.outcome import Lines, Outcome, Published, Table
+from wordline.studies.packages import STAGES, above, gain, mean
 
 DEVICES = ("SLC", "MLC1")
 COUNTS = (1, 2, 4, 8)
@@ -80,6 +80,12 @@ def run(context: Context) -> Outcome:
                 "% of all time of operations",
                 [str(dies) for dies in COUNTS],
                 {device: [means[device, dies] for dies in COUNTS] for device in DEVICES},
+                [
+                    Published("jung13.slc-contention", words, COUNTS.index(dies), value, value, "SLC")
+                    for words in ["MLC1 as measured, and the published mean gain of SLC over that"]
+                    for dies in compared
+                    for value in [above(means["MLC1", dies], context.published("jung13.slc-contention")[0])]
+                ],
             )
         ],
         discussed={f"{n} dies": gain(means["SLC", n], means["MLC1", n]) for n in COUNTS[1:]}

@@ -7,7 +7,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from wordline.studies.context import Context
-from wordline.studies.outcome import Outcome, Stack, Table, Timeline
+from wordline.studies.outcome import Bars, Outcome, Published, Stack, Table, Timeline
 from wordline.studies.packages import BUS_STAGES, CELL_STAGES, MODES, STAGES, share, stream
 
 SHORT_MODES = ("legacy", "cache", "2x")
@@ -102,6 +102,7 @@ def run(context: Context) -> Outcome:
             ),
         ],
         figures=[
+            _published(context, {"writes, cells": in_cells, "reads, bus": on_bus}),
             *(
                 Stack(
                     f"shares-{op}",
@@ -127,6 +128,25 @@ def run(context: Context) -> Outcome:
             "page in the cells": _a_page_us(long["write", "legacy"], "tin"),
             "register copy": _a_page_us(long["read", "cache"], "register"),
         },
+    )
+
+
+def _published(context: Context, shares: dict[str, dict[str, float]]) -> Bars:
+    """The shares that the paper gives numbers of, with these."""
+    claims = {"writes, cells": "jung13.write-array-share", "reads, bus": "jung13.read-bus-share"}
+    words = {"writes, cells": "published range, writes", "reads, bus": "published least, reads"}
+    return Bars(
+        "shares",
+        "Shares that the paper gives",
+        "Share of the cells in all stages of writes, and of the bus in all stages of reads, by mode.",
+        "%",
+        list(MODES),
+        {name: [by_mode[mode] for mode in MODES] for name, by_mode in shares.items()},
+        [
+            Published(claim, words[name], n, *context.published(claim), name)
+            for name, claim in claims.items()
+            for n in range(len(MODES))
+        ],
     )
 
 

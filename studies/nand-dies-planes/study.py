@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wordline.studies.context import Context
-from wordline.studies.outcome import Bars, Outcome, Table
+from wordline.studies.outcome import Bars, Outcome, Published, Table
 from wordline.studies.packages import gain, mean
 
 COUNTS = (2, 4, 8)
@@ -52,12 +52,13 @@ def run(context: Context) -> Outcome:
         result = results[workload, what, count, judged]
         return 100 * result["multi_plane_pages"] / result["pages"]
 
+    by_count = {n: mean(over[workload, n] for workload in chapter.workloads()) for n in COUNTS}
+    measured = mean(over[workload, n] for workload in chapter.workloads() for n in compared)
+    published = context.published("jung13.dies-over-planes")
     reading = [over[workload, count] for workload in ("web", "usr") for count in COUNTS]
     elsewhere = [dies_over_planes(workload, count, "log") for workload in chapter.workloads() for count in COUNTS]
     return Outcome(
-        measured={
-            "jung13.dies-over-planes": mean(over[workload, n] for workload in chapter.workloads() for n in compared)
-        },
+        measured={"jung13.dies-over-planes": measured},
         tables=[
             Table(
                 "Requests a second",
@@ -113,6 +114,19 @@ def run(context: Context) -> Outcome:
                 },
             )
             for what in ("dies", "planes")
+        ]
+        + [
+            Bars(
+                "dies-over-planes",
+                "Many dies over many planes",
+                "By how much many dies serve more requests than many planes, mean of the workloads.",
+                "%",
+                [*(str(count) for count in COUNTS), "mean"],
+                {"dies over planes": [*by_count.values(), measured]},
+                [
+                    Published("jung13.dies-over-planes", "published mean", len(COUNTS), *published),
+                ],
+            )
         ],
         discussed={"log mean": mean(elsewhere), "reading, least": min(reading), "reading, most": max(reading)}
         | {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from wordline.studies.context import Context
-from wordline.studies.outcome import Lines, Outcome, Table
-from wordline.studies.packages import KIB, MODES, gain, mean, stream
+from wordline.studies.outcome import Bars, Lines, Outcome, Published, Table
+from wordline.studies.packages import KIB, MODES, above, gain, mean, stream
 
 SIZES_KIB = (2, 4, 8, 16)
 COUNTS = (1, 2, 4, 8)
@@ -59,6 +59,17 @@ def run(context: Context) -> Outcome:
         f"{low} to {high} KB pages": gain(rate["write", high, judged], rate["write", low, judged])
         for low, high in (ends if len(ends) == 1 else [(2, 4), (4, 8), (8, 16)])
     }
+    larger = above(rate["read", 4, judged], context.published("jung13.page-size-read")[0])
+    published = [
+        Published(
+            "jung13.page-size-read",
+            f"4 KiB as measured in {judged} mode, and the published gain of 8 KiB over that",
+            SIZES_KIB.index(8),
+            larger,
+            larger,
+            judged,
+        )
+    ]
     return Outcome(
         measured={
             "jung13.page-size-read": gain(rate["read", 8, judged], rate["read", 4, judged]),
@@ -92,8 +103,27 @@ def run(context: Context) -> Outcome:
                 "MiB/s",
                 [str(kib) for kib in SIZES_KIB],
                 {mode: [rate[op, kib, mode] for kib in SIZES_KIB] for mode in MODES},
+                published if op == "read" else [],
             )
             for op in ("write", "read")
+        ]
+        + [
+            Bars(
+                "doublings",
+                "Gain of writes from doublings",
+                "What each doubling gains, and their mean.",
+                "%",
+                [*doublings, "mean"],
+                {"writes": [*doublings.values(), mean(doublings.values())]},
+                [
+                    Published(
+                        "jung13.page-size-write",
+                        "published mean",
+                        len(doublings),
+                        *context.published("jung13.page-size-write"),
+                    )
+                ],
+            )
         ],
         discussed={f"reads, {mode}": gain(rate["read", 8, mode], rate["read", 4, mode]) for mode in MODES}
         | {"doubling, least": min(doublings.values()), "doubling, most": max(doublings.values())},

@@ -113,7 +113,7 @@ def run(context: Context) -> Outcome:
             ),
             Table(
                 "Random requests of about 2 KB",
-                ("load", "arrivals", "scheduler", "mean latency, µs", "99th percentile, µs", "requests a second"),
+                ("load", "arrivals", "scheduler", "mean latency, µs", "p99 latency, µs", "requests a second"),
                 [
                     (f"{op}s", pace, scheduler, it["latency_us"]["mean"], it["latency_us"]["p99"], it["iops"])
                     for op in ("read", "write")

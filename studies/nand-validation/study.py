@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from wordline.studies.context import Context
-from wordline.studies.outcome import Bars, Outcome, Table
-from wordline.studies.packages import MODES, Chapter, gain, stream
+from wordline.studies.outcome import Bars, Outcome, Published, Table
+from wordline.studies.packages import MODES, Chapter, above, gain, stream
 
 PACKAGES = {"SDP": 1, "DDP": 2}
 MODELS = ("variation", "typical", "worst")
+CLAIMS = {
+    "SDP": {"typical": "jung13.latency-model-typical-sdp", "worst": "jung13.latency-model-worst-sdp"},
+    "DDP": {"typical": "jung13.latency-model-typical-ddp"},
+}
+"""What is published of the models' write bandwidth, by package."""
+
 READINGS = {
     "as it is": "bus and dies as they are",
     "overlap": "cells overlap with all other stages",
@@ -74,6 +80,15 @@ def run(context: Context) -> Outcome:
     def off_as(package: str, reading: str) -> list[float]:
         """By how much the typical-case model is off if it is taken so, by mode, in percent."""
         return [gain(read_as[package, mode, reading], bandwidth[package, "write", mode, "variation"]) for mode in MODES]
+
+    def published(package: str) -> list[Published]:
+        """Where the published ranges put the constant models, from the per-page model as measured."""
+        return [
+            Published(claim, f"published range, {model} case", n, above(right, low), above(right, high), model)
+            for model, claim in CLAIMS[package].items()
+            for low, high in [context.published(claim)]
+            for n, right in enumerate(of(package, "variation"))
+        ]
 
     per_page = results["SDP", "write", "legacy", "variation"]
     mean_us = per_page["stages_us"]["tin"] / per_page["pages"]
@@ -144,6 +159,7 @@ def run(context: Context) -> Outcome:
                     name: of(package, model)
                     for name, model in zip(("per page", "typical", "worst"), MODELS, strict=True)
                 },
+                published(package),
             )
             for package in PACKAGES
         ],

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
-from wordline.report import figures
+from wordline.report import distributions
 from wordline.report import page as report
 from wordline.results import checking, story
 
@@ -18,9 +18,9 @@ COLOURS = {
     "--ink": "currentColor",
     "--faint": "#808080",
     "--grid": "#80808060",
-    "--blue": "#3584e4",
-    "--orange": "#e66100",
-    "--green": "#26a269",
+    "--blue": "#1a70de",
+    "--plum": "#884c7e",
+    "--teal": "#0aa1b9",
     "--paper": "none",
     "--letters": "sans-serif",
 }
@@ -58,7 +58,7 @@ def run(shown: Run) -> str:
         for name, values in latency["rows"]
     )
     parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-    drawing = figures.distribution(shown.get("cdf") or {})
+    drawing = distributions.distribution(shown.get("cdf") or {})
     if drawing:
         colours = ";".join(f"{name}:{value}" for name, value in COLOURS.items())
         parts.append(f'<div style="max-width:48em;{colours}">{drawing.wide}</div><p>{escape(drawing.words)}</p>')

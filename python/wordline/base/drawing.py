@@ -12,52 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordline.base.files import aside
+from wordline.base.palette import GRID, INK, LIGHT, PAPER, called
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {
-    "--ink": "#010203",
-    "--faint": "#010204",
-    "--grid": "#010205",
-    "--blue": "#010206",
-    "--orange": "#010207",
-    "--green": "#010208",
-    "--paper": "#010209",
-    "--purple": "#01020a",
-    "--gold": "#01020b",
-    "--red": "#01020c",
-    "--teal": "#01020d",
-}
+COLOURS = {variable: f"#0102{number:02x}" for number, variable in enumerate(LIGHT, 3)}
 """The page's colours by their CSS names, each with the stand-in that is drawn and then replaced."""
 
-LIGHT = {
-    "--ink": "#1b2230",
-    "--faint": "#5f6878",
-    "--grid": "#d9dde4",
-    "--blue": "#0067a5",
-    "--orange": "#c65102",
-    "--green": "#00755a",
-    "--paper": "#ffffff",
-    "--purple": "#7a4fb0",
-    "--gold": "#8a6a00",
-    "--red": "#b3261e",
-    "--teal": "#007a87",
-}
-"""The same for a page or file on white; the page's style has those for dark."""
-
-MAPS = {"wordline map blue": "#2b8ad4", "wordline map orange": "#e07b2a"}
+MAPS = {"wordline map": "#2b8ad4", "wordline map gc": "#e8590c"}
 """Colours of heat maps, which are pictures and cannot follow the page: they can be told from white and from black."""
 
-
-def _name(variable: str) -> str:
-    return f"wordline {variable[2:]}"
-
-
-# Names and not values, so that one definition is drawn in the page's stand-ins or in the colours of a file.
-INK, FAINT, GRID, BLUE, ORANGE, GREEN, PAPER, PURPLE, GOLD, RED, TEAL = map(_name, COLOURS)
-MAP_BLUE, MAP_ORANGE = MAPS
+MAP, MAP_GC = MAPS
 
 STYLE = {
     "svg.fonttype": "none",
@@ -89,6 +56,9 @@ STYLE = {
 WIDE, NARROW = (9.0, 3.2), (4.2, 3.2)
 """Inches, for a desktop and for a telephone: the same text size on both."""
 
+MARGINS, NARROW_MARGINS = (0.95, 0.8), (0.85, 0.6)
+"""Inches left and right of all axes of time, for what is written beside them."""
+
 FORMATS = ("svg", "png", "pdf")
 """What figures can be written as."""
 
@@ -114,6 +84,8 @@ class Drawing:
     plot: Plot
     height: float = 1.0
     """Relative to the usual."""
+    tall: float = 1.0
+    """How many times as high it is on a telephone, where panels stand below each other and legends take more rows."""
     what: str = ""
     """Figures to be read: what a reader who cannot see it should know."""
 
@@ -125,16 +97,16 @@ class Drawing:
     @property
     def wide(self) -> str:
         """The SVG element for a desktop."""
-        return self._svg(WIDE)
+        return self._svg(WIDE, self.height)
 
     @property
     def narrow(self) -> str:
         """The SVG element for a telephone."""
-        return self._svg(NARROW)
+        return self._svg(NARROW, self.height * self.tall)
 
-    def _svg(self, inches: tuple[float, float]) -> str:
+    def _svg(self, inches: tuple[float, float], times: float) -> str:
         width, height = inches
-        return svg(self.plot, (width, height * self.height), f"{self.key}-{width}")
+        return svg(self.plot, (width, height * times), f"{self.key}-{width}")
 
     def save(self, path: Path) -> None:
         """Writes it as a file on white, in the format of the name.
@@ -149,6 +121,7 @@ class Drawing:
         with colours(LIGHT), matplotlib.rc_context({**STYLE, "svg.hashsalt": self.key}):
             figure = Figure(figsize=(width, height * self.height), layout="constrained")
             self.plot(figure)
+            line_up(figure)
             with aside(path) as file:
                 figure.savefig(file, format=form, dpi=DPI, facecolor=PAPER, metadata=NO_DATE[form])
 
@@ -160,7 +133,7 @@ def colours(values: dict[str, str]) -> Iterator[None]:
 
     known = get_named_colors_mapping()
     for variable, value in values.items():
-        known[_name(variable)] = value
+        known[called(variable)] = value
     known.update(MAPS)
     # The cache of colours is kept by name; only setting one by one empties it.
     known["wordline"] = values["--ink"]
@@ -175,23 +148,45 @@ def svg(plot: Plot, inches: tuple[float, float], salt: str) -> str:
     with colours(COLOURS), matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}):
         figure = Figure(figsize=inches, layout="constrained")
         plot(figure)
+        line_up(figure)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata=NO_DATE["svg"])
     return for_page(out.getvalue())
+
+
+def line_up(figure: Figure) -> None:
+    """Gives all axes of time the same place from left to right, so that a moment is at the same place in every figure.
+
+    Where they lie from top to bottom is left to the layout. Scales beside them go along.
+    """
+    panels = {axes.get_gid(): axes for axes in figure.axes if (axes.get_gid() or "").startswith("time")}
+    if not panels:
+        return
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    left, right = NARROW_MARGINS if is_narrow(figure) else MARGINS
+    inches = figure.get_figwidth()
+    for axes in panels.values():
+        box = axes.get_position()
+        axes.set_position((left / inches, box.y0, 1 - (left + right) / inches, box.height))
+    for scale in figure.axes:
+        before, _, panel = (scale.get_gid() or "").partition("-")
+        if before == "scale":
+            box = panels[panel].get_position()
+            scale.set_position((box.x1 + 0.1 / inches, box.y0, 0.12 / inches, box.height))
 
 
 def for_page(text: str) -> str:
     """Fits an SVG file into a page: no prologue, no fixed size, the page's colours and letters."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    text = text.replace('<g id="on-colour"', '<g class="on-colour"')
     # Names such as "axes_1" repeat in every figure; references go to hashed names only.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     text = re.sub(r"font: ([\d.]+)px 'DejaVu Sans'", r"font-size: \1px; font-family: var(--letters)", text)
-    for name, stand_in in COLOURS.items():
-        text = text.replace(stand_in, f"var({name})")
+    for variable, stand_in in COLOURS.items():
+        text = text.replace(stand_in, f"var({variable})")
     # A hundredth of a point is finer than any screen.
     text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
     return re.sub(r">\s+<", "><", text).strip()
@@ -230,7 +225,8 @@ def time_axes(figure: Figure, panels: Sequence[Axes], end_s: float) -> None:
     """Gives panels one above another the axis of simulated time, from 0 to ``end_s``."""
     from matplotlib.ticker import MaxNLocator
 
-    for axes in panels:
+    for n, axes in enumerate(panels):
+        axes.set_gid(f"time{n}")
         axes.set_xlim(0, end_s or 1)
         axes.xaxis.set_major_locator(MaxNLocator(5 if is_narrow(figure) else 10))
         if axes is not panels[-1]:
@@ -238,10 +234,16 @@ def time_axes(figure: Figure, panels: Sequence[Axes], end_s: float) -> None:
     panels[-1].set_xlabel("simulated time (s)")
 
 
-def legend(axes: Axes, entries: int) -> None:
-    """The legend, in one row above the figure."""
+def legend(axes: Axes, entries: int, **of: Any) -> None:  # noqa: ANN401
+    """The legend, in one row above the figure; ``of`` names handles and labels that are not those of ``axes``."""
     axes.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=entries, borderaxespad=0.2, handlelength=1.8, columnspacing=1.2
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=entries,
+        borderaxespad=0.2,
+        handlelength=1.8,
+        columnspacing=1.2,
+        **of,
     )
 
 
@@ -253,25 +255,26 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) 
     axes.plot(x, values, marker="." if alone else None, markevery=alone or None, **how)
 
 
-def heat(axes: Axes, rows: Sequence[Sequence[float]], interval_s: float, colour: str, most: float) -> None:
-    """A map of shares, 0 to ``most``: a row for each part, a column for each interval. Nought is the page itself."""
-    import numpy
-    from matplotlib.colors import to_rgb
+def apart(places: Sequence[float], least: float) -> list[float]:
+    """Places that are ``least`` apart at any rate, in the same order and as near to the given ones as can be.
 
-    shares = numpy.asarray(rows, dtype=float)
-    pixels = numpy.zeros((*shares.shape, 4))
-    pixels[..., :3] = to_rgb(colour)
-    pixels[..., 3] = numpy.clip(shares / most, 0, 1)
-    height, width = shares.shape
-    axes.imshow(
-        (255 * pixels).round().astype("uint8"),
-        aspect="auto",
-        interpolation="none",
-        extent=(0, width * interval_s, height - 0.5, -0.5),
-    )
-    axes.grid(visible=False)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(True)
+    Labels at them do not overlap. Neighbours that are too close make room on both sides of their mean.
+    """
+    order = sorted(range(len(places)), key=places.__getitem__)
+    # Of each run of neighbours, their number, and the mean of where the first of them would have to be.
+    runs: list[tuple[int, float]] = []
+    for at, n in enumerate(order):
+        run = (1, places[n] - at * least)
+        while runs and runs[-1][1] > run[1]:
+            before = runs.pop()
+            count = before[0] + run[0]
+            run = (count, (before[0] * before[1] + run[0] * run[1]) / count)
+        runs.append(run)
+    firsts = [first for count, first in runs for _ in range(count)]
+    found = [0.0] * len(places)
+    for at, n in enumerate(order):
+        found[n] = firsts[at] + at * least
+    return found
 
 
 def any_value(values: Sequence[float | None] | None) -> bool:

@@ -96,6 +96,16 @@ def some(n: int, one: str, many: str | None = None) -> str:
     return f"{count(n)} {one if n == 1 else many or one + 's'}"
 
 
+def plural(one: str) -> str:
+    """More than one of an operation: ``reads``, ``flushes``."""
+    return f"{one}es" if one.endswith("sh") else f"{one}s"
+
+
+def percentile(key: str) -> str:
+    """The one name of a percentile, from its key in results: ``p99.9``. What is none stays as it is."""
+    return key.replace("_", ".")
+
+
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12, "min": 60 * 10**12}
 
 END_OF_TIME = 2**63

@@ -7,7 +7,6 @@ from functools import partial
 
 import click
 
-from wordline.base.errors import Trouble
 from wordline.base.files import OutputFile
 from wordline.cli.options import (
     Command,
@@ -25,6 +24,7 @@ from wordline.cli.options import (
 @set_option
 @policy_option
 @seed_option
+@click.option("--changed", "only_changed", is_flag=True, help="Of the settings, only those that are not the defaults.")
 @json_flag
 @output_option
 def check(
@@ -32,6 +32,7 @@ def check(
     sets: tuple[str, ...],
     policy_files: tuple[str, ...],
     seed: int | None,
+    only_changed: bool,
     as_json: bool,
     output: str | None,
 ) -> None:
@@ -47,7 +48,10 @@ def check(
         checked = json.loads(_core.check(drive, list(sets), taken_in, seed))
     from wordline.results import checking
 
-    emit(checked, partial(checking.show, checked=checked), as_json=as_json, output=output, inputs=[drive])
+    about = checking.described(json.loads(_core.keys()), checked["config"])
+    told = checking.changed(checked, about) if only_changed and as_json else checked
+    show = partial(checking.show, checked=checked, about=about, only_changed=only_changed)
+    emit(told, show, as_json=as_json, output=output, inputs=[drive])
 
 
 @click.command(cls=Command, short_help="List the drives that come with Wordline, or print one.")
@@ -55,12 +59,14 @@ def check(
 @json_flag
 @output_option
 def drives(name: str | None, as_json: bool, output: str | None) -> None:
-    """List the drives that come with Wordline; with NAME, print that one as a TOML file to start a drive from."""
+    """List the drives that come with Wordline, with their sizes; with NAME, print that one as a TOML file to start a
+    drive from."""
     from wordline import _core
     from wordline.reference import listing
 
     listed = json.loads(_core.drives())
     if name is None:
+        listed = listing.sized(listed)
         return emit(listed, partial(listing.show_drives, drives=listed), as_json=as_json, output=output)
     one = listing.preset(listed, name)
     if as_json:
@@ -73,45 +79,53 @@ def drives(name: str | None, as_json: bool, output: str | None) -> None:
     return None
 
 
-@click.command(cls=Command, short_help="List the policies with their sources and options.")
-@click.argument("family", required=False)
+@click.command(cls=Command, short_help="List the policies, or tell of one its source and options.")
+@click.argument("name", required=False)
+@click.option("--verbose", "-v", is_flag=True, help="All policies with their sources, options and defaults.")
 @policy_option
 @json_flag
 @output_option
-def policies(family: str | None, policy_files: tuple[str, ...], as_json: bool, output: str | None) -> None:
-    """List the policies of firmware and host, of all families or of FAMILY."""
+def policies(name: str | None, verbose: bool, policy_files: tuple[str, ...], as_json: bool, output: str | None) -> None:
+    """List the policies of firmware and host, a line each.
+
+    NAME is a family or a policy: it is shown with sources, options and defaults. JSON always has all of that.
+    """
     from wordline import _core
     from wordline.cli import policyfile
     from wordline.reference import listing
 
-    listed = listing.of_family(policyfile.listed(json.loads(_core.policies()), policy_files), family)
-    emit(listed, partial(listing.show_policies, policies=listed), as_json=as_json, output=output, inputs=policy_files)
+    listed = listing.chosen(policyfile.listed(json.loads(_core.policies()), policy_files), name)
+    show = partial(listing.show_policies, policies=listed, details=verbose or name is not None)
+    emit(listed, show, as_json=as_json, output=output, inputs=policy_files)
 
 
-@click.command(cls=Command, short_help="Explain a key of a drive or workload file.")
-@click.argument("key", required=False)
+@click.command(cls=Command, short_help="Explain a key of a drive, a load or a result.")
+@click.argument("key", nargs=-1)
 @json_flag
 @output_option
-def explain(key: str | None, as_json: bool, output: str | None) -> None:
-    """Explain KEY of a drive file or a workload file; a section is explained with its keys."""
+def explain(key: tuple[str, ...], as_json: bool, output: str | None) -> None:
+    """Explain KEY of a drive file, a workload file or a result; a section is explained with its keys.
+
+    KEY may also be what others call it, such as gc, queue depth, tPROG or WAF. 'results.KEY' is a key of results,
+    'results' lists them.
+    """
     from wordline import _core
+    from wordline.reference import asking, resultkeys
     from wordline.reference import explain as explaining
 
     kinds = {"drive": json.loads(_core.keys()), "workload": json.loads(_core.load_keys())}
-    if key is None:
+    sections = json.loads(_core.result_keys())
+    known, word = asking.Known(kinds, resultkeys.every(sections)), " ".join(key)
+    if not key:
         told = [explaining.document(it, keys, kind) for kind, keys in kinds.items() for it in explaining.tops(keys)]
-        return emit(told, partial(explaining.show_sections, kinds=kinds), as_json=as_json, output=output)
-    # One after the other: a short name is the drive's before it is the load's.
-    kind = next((kind for kind, keys in kinds.items() if explaining.find(keys, key)), None)
-    if kind is None:
-        # The names of policies are no keys, and yet what one would ask for.
-        homes = [policy["family"] for policy in json.loads(_core.policies()) if policy["name"] == key]
-        if homes:
-            raise Trouble(
-                f"'{key}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {homes[0]}'"
-            )
-        raise explaining.unknown([it for keys in kinds.values() for it in keys], key)
-    found = explaining.find(kinds[kind], key)
-    told = [explaining.document(entry, kinds[kind], kind) for entry in found]
-    show = partial(explaining.show, entries=found, keys=kinds[kind])
-    return emit(told, show, as_json=as_json, output=output)
+        told += [resultkeys.document(it) for it in known.results]
+        shown = partial(asking.show_all, kinds=kinds, sections=sections)
+        return emit(told, shown, as_json=as_json, output=output)
+    if word in ("result", "results"):
+        told = [resultkeys.document(it) for it in known.results]
+        return emit(told, partial(resultkeys.show, keys=known.results), as_json=as_json, output=output)
+    answer = asking.answer(word, known)
+    if not answer.found:
+        raise asking.unknown(word, known, json.loads(_core.policies()))
+    show = partial(asking.show, told=answer, known=known)
+    return emit(asking.documents(answer, known), show, as_json=as_json, output=output)

@@ -47,6 +47,15 @@ class Window(click.ParamType):
             return self.fail(str(error), param, ctx)
 
 
+class Setting(click.Option):
+    """An option that overrides keys."""
+
+    def __init__(self, *args: Any, of: str = "drive", **attributes: Any) -> None:  # noqa: ANN401
+        """:param of: what its keys are of, ``drive`` or ``workload``."""
+        super().__init__(*args, **attributes)
+        self.of = of
+
+
 class Command(click.Command):
     """A command whose own help is named when its options are wrong, whatever is wrong with them."""
 
@@ -61,6 +70,21 @@ class Command(click.Command):
             if "extra argument" in error.message and any(param.name == "as_json" for param in self.params):
                 error.message = error.message.rstrip(".") + file_of_json(typed)
             raise
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Does the command; a setting that is refused under another's name for it is told its own."""
+        kinds = [param.of for param in self.params if isinstance(param, Setting)]
+        if not kinds:
+            return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            from wordline.cli.advice import advised
+
+            told = advised(error, kinds)
+            if told is error:
+                raise
+            raise told from None
 
 
 def file_of_json(typed: Sequence[str]) -> str:
@@ -91,13 +115,14 @@ class Commands(click.Group):
 def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--set``, for the drive."""
     text = "Override a key of the drive, such as victim.policy=greedy. May be repeated."
-    return click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
+    return click.option("--set", "sets", cls=Setting, multiple=True, metavar="KEY=VALUE", help=text)(function)
 
 
 def load_set_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--load-set``, for the load."""
     text = "Override a key of the load, such as trace.time_unit=ns. May be repeated."
-    return click.option("--load-set", "load_sets", multiple=True, metavar="KEY=VALUE", help=text)(function)
+    how: dict[str, Any] = {"cls": Setting, "of": "workload", "multiple": True, "metavar": "KEY=VALUE"}
+    return click.option("--load-set", "load_sets", help=text, **how)(function)
 
 
 def policy_option(function: Callable[..., Any]) -> Callable[..., Any]:

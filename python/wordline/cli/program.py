@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import NoReturn
 
 import click
@@ -18,7 +19,29 @@ from wordline.cli.studies import study
 from wordline.cli.timelines import show_timeline
 from wordline.cli.traces import trace
 
+WORKFLOW: dict[str, tuple[click.Command, ...]] = {
+    "Look": (drives, check, policies, explain),
+    "Simulate": (run, precondition, pts),
+    "Results": (report, compare, show_timeline),
+    "Traces": (trace,),
+    "Papers": (study,),
+}
+"""The commands by what one is about to do, in the order of help."""
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Program(Commands):
+    """The group of all commands. Its help shows them by workflow."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands under the heads of :data:`WORKFLOW`, all in line."""
+        width = max(map(len, self.commands))
+        room = formatter.width - width - 6
+        for head, commands in WORKFLOW.items():
+            rows = [(f"{command.name:<{width}}", command.get_short_help_str(room)) for command in commands]
+            with formatter.section(head):
+                formatter.write_dl(rows)
 
 
 def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -30,7 +53,7 @@ def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=Commands, context_settings=CONTEXT, no_args_is_help=False, invoke_without_command=True)
+@click.group(cls=Program, context_settings=CONTEXT, no_args_is_help=False, invoke_without_command=True)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="The version.")
 @click.pass_context
 def wordline(ctx: click.Context) -> None:
@@ -39,7 +62,7 @@ def wordline(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (run, check, drives, policies, explain, precondition, study, report, compare, trace, show_timeline, pts):
+for command in chain.from_iterable(WORKFLOW.values()):
     wordline.add_command(command)
 
 

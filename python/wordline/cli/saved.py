@@ -137,7 +137,7 @@ def compare(
 ) -> None:
     """Compare RESULTS, files of 'wordline run --json', with the first of them."""
     from wordline.report import compare as comparison
-    from wordline.report import compared
+    from wordline.report import compared, comparefigures
     from wordline.results.reading import read, shown
 
     if len(results) < 2:
@@ -156,6 +156,6 @@ def compare(
             if out is not None:
                 out.write(comparison.html(runs))
             if folder is not None:
-                save_figures(list(comparison.drawings(runs).values()), folder, forms)
+                save_figures(list(comparefigures.all_of(runs).values()), folder, forms)
             if as_json or output is not None or not quiet:
                 put(compared.document(runs), partial(comparison.show, runs=runs), as_json=as_json)

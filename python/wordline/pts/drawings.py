@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
 from wordline.base.drawing import (
-    BLUE,
-    FAINT,
-    GOLD,
-    GREEN,
-    GRID,
-    INK,
-    ORANGE,
-    PURPLE,
-    RED,
-    TEAL,
     Drawing,
+    apart,
     is_narrow,
     latency_ticks,
     legend,
     plain_latency,
 )
+from wordline.base.palette import BLUE, FAINT, GRID, INK, SERIES, TEAL
 from wordline.pts import steady
 from wordline.report.figures import rate_axis
 
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LOOKS = ((BLUE, "-"), (TEAL, "--"), (GREEN, "-."), (PURPLE, ":"), (GOLD, "-."), (RED, "--"), (ORANGE, "-"))
+LOOKS = tuple(zip(SERIES, ("-", "--", "-.", ":", "-.", "--", "-"), strict=True))
 """Colour and style of each mix, from reads to writes."""
 
 MARKS = "osv^D<>"
@@ -109,27 +101,42 @@ def _block_axis(axes: Axes, cells: Sequence[dict[str, Any]]) -> None:
 
 
 def _latencies(one: dict[str, Any]) -> Drawing:
-    """Mean and largest latency, a bar for each cell."""
+    """Mean latency, a bar for each cell, and the largest, a mark for each.
+
+    The largest differ by thousands, so that their axis is logarithmic; and a bar says nothing where there is no nought.
+    """
     cells = one["cells"]
     mixes = list(dict.fromkeys(cell["mix"] for cell in cells))
     blocks = list(dict.fromkeys(cell["block"] for cell in cells))
-    looks = (BLUE, GREEN, ORANGE)
+    places = {
+        (mix, block): x + 0.27 * (n - (len(mixes) - 1) / 2)
+        for n, mix in enumerate(mixes)
+        for x, block in enumerate(blocks)
+    }
 
     def plot(figure: Figure) -> None:
         panels = figure.subplots(*((2, 1) if is_narrow(figure) else (1, 2)))
-        for axes, key, name in zip(panels, ("mean_us", "max_us"), ("mean", "largest"), strict=True):
-            for n, (mix, colour) in enumerate(zip(mixes, looks, strict=False)):
-                values = [cell[key] for cell in cells if cell["mix"] == mix]
-                places = [x + 0.27 * (n - (len(mixes) - 1) / 2) for x in range(len(blocks))]
-                axes.bar(places, values, width=0.25, color=colour, label=f"R/W {mix}")
+        mean, largest = panels
+        for mix, mark, colour in zip(mixes, MARKS, SERIES, strict=False):
+            mine = [cell for cell in cells if cell["mix"] == mix]
+            x = [places[mix, cell["block"]] for cell in mine]
+            mean.bar(x, [cell["mean_us"] for cell in mine], width=0.25, color=colour, label=f"R/W {mix}")
+            largest.plot(x, [cell["max_us"] for cell in mine], color=colour, marker=mark, linewidth=0, markersize=7)
+        _figure_axis(mean, one, [0, *(cell["mean_us"] for cell in cells)])
+        values = [cell["max_us"] for cell in cells]
+        largest.set_yscale("log")
+        largest.set_ylim(min(values) / 2, 2 * max(values))
+        latency_ticks(largest.yaxis, min(values), max(values))
+        for axes, name in zip(panels, ("mean", "largest"), strict=True):
             axes.set_xticks(range(len(blocks)), blocks)
+            axes.set_xlim(-0.6, len(blocks) - 0.4)
             axes.grid(visible=False, axis="x")
-            _figure_axis(axes, one, [0, *(cell[key] for cell in cells)])
             axes.set_ylabel(f"{name} latency")
-        legend(panels[0], 2 if is_narrow(figure) else len(mixes))
+        handles, names = mean.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper left", ncols=len(mixes), handlelength=1.2, columnspacing=1.0)
 
-    words = "Mean and largest latency of one request at a time, over the measurement window."
-    return Drawing(f"{one['title']} by block size and mix", words, plot, height=1.1)
+    words = "Mean latency of one request at a time over the measurement window, and the largest, on a logarithmic axis."
+    return Drawing(f"{one['title']} by block size and mix", words, plot, height=1.1, tall=1.5)
 
 
 def _convergence(one: dict[str, Any]) -> Drawing:
@@ -144,22 +151,40 @@ def _convergence(one: dict[str, Any]) -> Drawing:
         rounds = range(1, one["rounds"] + 1)
         if one["rounds"] > 1:
             axes.axvspan(first, one["rounds"], color=GRID, alpha=0.5, linewidth=0)
-        for cell in lines:
-            name = cell["block"] if len(blocks) > 1 else f"R/W {cell['mix']}"
-            mine = cell["block"] == tracked["block"] and cell["mix"] == tracked["mix"]
-            look = {"color": BLUE, "linewidth": 2.2, "zorder": 3} if mine else {"color": FAINT}
-            axes.plot(rounds, cell["values"], marker="o", markersize=4, **look)
-            axes.annotate(
-                name, (one["rounds"], cell["values"][-1]), (8, 0), textcoords="offset points", va="center",
-                fontsize=9, color=BLUE if mine else INK, annotation_clip=False,
-            )  # fmt: skip
-        values = [value for cell in lines for value in cell["values"]]
-        _figure_axis(axes, one, values)
+        looks = [(BLUE, 2.2) if _same(cell, tracked) else (FAINT, 1.4) for cell in lines]
+        for cell, (colour, width) in zip(lines, looks, strict=True):
+            axes.plot(rounds, cell["values"], marker="o", markersize=4, color=colour, linewidth=width, zorder=1 + width)
+        _figure_axis(axes, one, [value for cell in lines for value in cell["values"]])
         _round_axis(axes, 1, one["rounds"])
+        names = [cell["block"] if len(blocks) > 1 else f"R/W {cell['mix']}" for cell in lines]
+        _at_ends(axes, one["rounds"], [cell["values"][-1] for cell in lines], names, [colour for colour, _ in looks])
 
     what = f"R/W {tracked['mix']} at each size" if len(blocks) > 1 else "Reads and writes"
     words = f"{what}, round by round; the thick line is tracked, and the measurement window is shaded."
     return Drawing(f"{one['title']}, convergence", words, plot, height=1.15)
+
+
+def _same(cell: dict[str, Any], tracked: dict[str, Any]) -> bool:
+    return (cell["block"], cell["mix"]) == (tracked["block"], tracked["mix"])
+
+
+LABEL_POINTS = 11.0
+"""Height of a label's line."""
+
+
+def _at_ends(axes: Axes, x: float, values: Sequence[float], names: Sequence[str], colours: Sequence[str]) -> None:
+    """A name behind the end of each line, none over another."""
+    low, high = axes.get_ylim()
+    scale = axes.yaxis.get_transform().transform
+    bottom, top, *ends = scale([low, high, *values])
+    # The panel takes some three quarters of the figure's height; the layout says how much when all is in its place.
+    points = 0.75 * 72 * axes.figure.get_figheight()
+    ideal = [points * (end - bottom) / (top - bottom) for end in ends]
+    for value, name, colour, at, place in zip(values, names, colours, ideal, apart(ideal, LABEL_POINTS), strict=True):
+        axes.annotate(
+            name, (x, value), (8, place - at), textcoords="offset points", va="center", fontsize=9,
+            color=INK if colour == FAINT else colour, annotation_clip=False,
+        )  # fmt: skip
 
 
 def _round_axis(axes: Axes, first: int, last: int) -> None:
@@ -183,7 +208,7 @@ def _window(one: dict[str, Any]) -> Drawing:
         values = tracked["values"][-count:]
         half = steady.RANGE / 2
         axes.plot(rounds, values, color=BLUE, marker="o", markersize=5, linewidth=0, label="measured")
-        axes.plot(rounds, fitted, color=ORANGE, linestyle="--", label="best fit")
+        axes.plot(rounds, fitted, color=TEAL, linestyle="--", label="best fit")
         axes.axhline(mean, color=INK, linewidth=1, label="mean")
         for share, name in ((1 - half, "mean ± 10 %"), (1 + half, None)):
             axes.axhline(share * mean, color=FAINT, linestyle=":", linewidth=1.2, label=name)
@@ -215,7 +240,7 @@ def _series(one: dict[str, Any]) -> Drawing:
         for n, start in enumerate(starts):
             mine = points[start : starts[n + 1] if n + 1 < len(starts) else len(points)]
             x = [offsets[point["phase"]] + point["capacities"] for point in mine]
-            colour = (BLUE, ORANGE, GREEN)[n % 3]
+            colour = SERIES[n % 3]
             marker = "." if len(mine) < 30 else None
             rate.plot(x, [point[one["figure"]] for point in mine], color=colour, marker=marker, label=mine[0]["load"])
             latency.plot(x, [point["mean_us"] for point in mine], color=colour, marker=marker, label="mean")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 """Points of a series that a terminal shows."""
 
-TAILS = {"p99_999_us": "99.999 %", "p99_9_us": "99.9 %"}
+TAILS = {f"{key}_us": units.percentile(key) for key in ("p99_999", "p99_9")}
 """Percentiles of latency, the rarest first."""
 
 
@@ -100,7 +100,7 @@ def _rounds(one: dict[str, Any]) -> Iterator[Table]:
         yield _grid(one["cells"], "mean_us", f"Mean latency, {window}", units.latency)
         tail = next((key for key in TAILS if all(cell[key] is not None for cell in one["cells"])), None)
         if tail:
-            yield _grid(one["cells"], tail, f"Latency of {TAILS[tail]} of the requests, {window}", units.latency)
+            yield _grid(one["cells"], tail, f"{TAILS[tail]} latency, {window}", units.latency)
         yield _grid(one["cells"], "max_us", "Largest latency in these rounds", units.latency)
     yield from _steady(one)
 
@@ -148,7 +148,9 @@ def _series(one: dict[str, Any], most_rows: int | None) -> Iterator[Table]:
         every = 1 if most_rows is None else -(-len(points) // max(1, most_rows // len(phases)))
         rows = [list(_row(point)) for point in points[::-1][::every][::-1]]
         title = points[0]["load"] + (f", every {every}th point" if every > 3 else "")
-        yield Table(title, ["capacities", "time", "IOPS", "MiB/s", "mean", "99.9 %", "max", "write amp."], rows)
+        yield Table(
+            title, ["capacities", "time", "IOPS", "MiB/s", "mean", TAILS["p99_9_us"], "max", "write amp."], rows
+        )
 
 
 def _row(point: dict[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from wordline.base.console import grid
 from wordline.base.errors import Trouble, nearest
+from wordline.base.keys import unit
 from wordline.reference.listing import default_text, first_sentence, option_doc
 
 Key = dict[str, Any]
@@ -34,42 +35,23 @@ def below(keys: list[Key], section: str) -> list[Key]:
     return [key for key in keys if bare(key["key"]).startswith(f"{bare(section)}.")]
 
 
-def unknown(keys: list[Key], wanted: str) -> Trouble:
-    """The message for a key that does not exist."""
+def unknown(keys: list[Key], wanted: str, others: list[str]) -> Trouble:
+    """The message for a key that does not exist.
+
+    :param others: what else could have been asked for.
+    """
     names = [bare(key["key"]) for key in keys]
     # By the last part too: 'reed_us' is far from 'nand.read_us' and near to its end.
     ends = {name.rsplit(".", 1)[-1]: name for name in reversed(names)}
-    near = nearest(wanted, names) or ends.get(nearest(wanted.rsplit(".", 1)[-1], ends) or "")
+    near = nearest(wanted, names) or ends.get(nearest(wanted.rsplit(".", 1)[-1], ends) or "") or nearest(wanted, others)
     sections = ", ".join(dict.fromkeys(name.split(".", 1)[0] for name in names))
     hint = f"did you mean '{near}'? The" if near else "the"
     return Trouble(f"no key '{wanted}'; {hint} sections are: {sections}")
 
 
-UNITS = {
-    "us": "µs",
-    "s": "s",
-    "hours": "h",
-    "bytes": "bytes",
-    "kib": "KiB",
-    "percent": "%",
-    "gb_s": "GB/s",
-    "mt_s": "MT/s",
-    "iops": "requests/s",
-    "ma": "mA",
-    "ua": "µA",
-    "v": "V",
-}
-"""Units as they end the names of keys."""
-
-
-def unit(key: str) -> str | None:
-    """The unit of a key, which its name ends with; None where it names none."""
-    name = key.rsplit(".", 1)[-1]
-    # 'mt_s' before 's'.
-    for end in sorted(UNITS, key=len, reverse=True):
-        if name.endswith(f"_{end}"):
-            return UNITS[end]
-    return None
+def numeric(entry: Key) -> bool:
+    """Whether a key's value is or holds a number."""
+    return any(word in entry["kind"] for word in ("integer", "number"))
 
 
 RANGE = re.compile(r",? (at least|at most|from) (-?[\d.e+-]+)(?: to (-?[\d.e+-]+))?$")
@@ -82,13 +64,12 @@ def document(entry: Key, keys: list[Key], file: str) -> dict[str, Any]:
     :param file: the kind of file that it is a key of, ``drive`` or ``workload``.
     """
     bounds = RANGE.search(entry["kind"])
-    numeric = any(word in entry["kind"] for word in ("integer", "number"))
     told = {
         "key": bare(entry["key"]),
         "file": file,
         "description": entry["doc"],
         "type": RANGE.sub("", entry["kind"]),
-        "unit": unit(entry["key"]) if numeric else None,
+        "unit": unit(bare(entry["key"])) if numeric(entry) else None,
         "default": entry["default"],
         "required": entry["required"],
         "range": _range(*bounds.groups()) if bounds else None,
@@ -118,7 +99,6 @@ def show_sections(console: Console, kinds: dict[str, list[Key]]) -> None:
         for key in tops(keys):
             table.add_row(Text(bare(key["key"]), style="cyan"), first_sentence(key["doc"]))
         console.print(Padding(table, (0, 0, 0, 2)))
-    console.print(Text("'wordline explain SECTION' lists a section's keys.", style="dim"))
 
 
 def show(console: Console, entries: list[Key], keys: list[Key]) -> None:
@@ -142,6 +122,9 @@ def _entry(console: Console, entry: Key) -> None:
         console.print(Padding(Text(paragraph), (0, 0, 0, 2)))
     table = grid(8, None)
     table.add_row(Text("kind", style="dim"), entry["kind"])
+    measure = unit(bare(entry["key"])) if numeric(entry) else None
+    if measure:
+        table.add_row(Text("unit", style="dim"), measure)
     if entry["required"]:
         table.add_row(Text("default", style="dim"), "none: it has to be given")
     elif entry["kind"] not in ("table", "array of tables"):
@@ -158,7 +141,9 @@ def _list(console: Console, keys: list[Key]) -> None:
     table = grid(None, None)
     for key in keys:
         value = Text(bare(key["key"]), style="cyan")
-        value.append("\n  " + ("required" if key["required"] else f"= {default_text(key['default'])}"), style="dim")
+        measure = unit(bare(key["key"])) if numeric(key) and key["default"] is not None else None
+        default = default_text(key["default"]) + (f" {measure}" if measure else "")
+        value.append("\n  " + ("required" if key["required"] else f"= {default}"), style="dim")
         if key.get("variant"):
             value.append(f"\n  with {key['variant']['name']}", style="dim")
         table.add_row(value, option_doc(key) or key["kind"])

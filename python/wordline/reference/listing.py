@@ -3,29 +3,60 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from itertools import groupby
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from wordline.base.console import grid, hanging
-from wordline.base.errors import Trouble, or_nearest
+from wordline.base import units
+from wordline.base.console import hanging
+from wordline.base.errors import Trouble, nearest, or_nearest
+
+SIZES = ("raw_bytes", "logical_bytes", "spare_bytes", "channels", "dies")
+"""What a list of drives tells of the figures that the engine derives."""
+
+
+def sized(drives: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The presets with their sizes as the engine derives them; over-provisioning is spare over logical capacity."""
+    from wordline import _core
+
+    return [_sized(drive, json.loads(_core.check(drive["name"], []))["derived"]) for drive in drives]
+
+
+def _sized(drive: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
+    counts = f"{units.some(derived['channels'], 'channel')}, {units.some(derived['dies'], 'die')}"
+    return {
+        **drive,
+        "summary": f"{units.size(derived['logical_bytes'])}, {counts}",
+        **{key: derived[key] for key in SIZES},
+        "over_provisioning_percent": 100 * derived["spare_bytes"] / derived["logical_bytes"],
+    }
 
 
 def show_drives(console: Console, drives: list[dict[str, Any]]) -> None:
-    """Prints the presets."""
+    """Prints the presets: their sizes in line, with title and source below."""
     width = max((len(drive["name"]) for drive in drives), default=0)
+
+    def row(name: str, *cells: str) -> Text:
+        text = "".join(f"{cell:>{room}}" for cell, room in zip(cells, (12, 12, 12, 10, 7), strict=True))
+        return Text.assemble((f"{name:<{width}}", "bold cyan"), text)
+
+    console.print(
+        Text(row("Drive", "logical", "raw", "over-prov.", "channels", "dies").plain, style="dim"), soft_wrap=True
+    )
     for drive in drives:
-        table = grid(width, None)
-        table.add_row(Text(drive["name"], style="bold cyan"), Text(drive.get("title") or "", style="bold"))
-        if drive.get("summary"):
-            table.add_row("", drive["summary"])
+        sizes = (units.size(drive["logical_bytes"]), units.size(drive["raw_bytes"]))
+        spare = units.percent(drive["over_provisioning_percent"] / 100)
+        counts = (units.count(drive["channels"]), units.count(drive["dies"]))
+        console.print(row(drive["name"], *sizes, spare, *counts), soft_wrap=True)
+        if drive.get("title"):
+            hanging(console, Text(drive["title"]), 2, 2)
         if drive.get("source"):
-            table.add_row("", Text(f"Source: {drive['source']}", style="dim"))
-        console.print(table)
-    if not drives:
-        console.print("No presets.")
+            hanging(console, Text(f"Source: {drive['source']}", style="dim"), 2, 4)
+    console.print()
+    hanging(console, Text("over-prov.: spare capacity, raw less logical, in percent of the logical", style="dim"), 0, 0)
 
 
 def preset(drives: list[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -42,32 +73,51 @@ def preset(drives: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return {**about, "toml": toml}
 
 
-def of_family(policies: list[dict[str, Any]], family: str | None) -> list[dict[str, Any]]:
-    """The policies of one family, or all of them.
+def chosen(policies: list[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:
+    """The policies of a family, or those called ``name``, which several families may have; all of them without a name.
 
-    :raises Trouble: if there is no such family; a policy's name is answered with its families.
+    :raises Trouble: if there is no such family or policy.
     """
-    if family is None:
+    if name is None:
         return policies
-    chosen = [policy for policy in policies if policy["family"] == family]
-    if chosen:
-        return chosen
-    homes = sorted({policy["family"] for policy in policies if policy["name"] == family})
-    if homes:
-        raise Trouble(f"'{family}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {homes[0]}'")
+    for kind in ("family", "name"):
+        found = [policy for policy in policies if policy[kind] == name]
+        if found:
+            return found
     families = list(dict.fromkeys(policy["family"] for policy in policies))
-    raise Trouble(f"no policy family '{family}'; {or_nearest(family, families, 'families')}")
+    near = nearest(name, [*families, *(policy["name"] for policy in policies)])
+    hint = f"did you mean '{near}'? The" if near else "the"
+    raise Trouble(f"no policy or family '{name}'; {hint} families are: {', '.join(families)}")
 
 
-def show_policies(console: Console, policies: list[dict[str, Any]]) -> None:
-    """Prints policies family by family, each with its source and options."""
+def show_policies(console: Console, policies: list[dict[str, Any]], *, details: bool) -> None:
+    """Prints policies family by family: one line each, or each with its source and options."""
+    width = max((len(policy["name"]) for policy in policies), default=0)
     for n, (family, members) in enumerate(groupby(policies, key=lambda policy: policy["family"])):
         if n:
             console.print()
         listed = list(members)
-        console.print(Text.assemble((family, "bold"), (f"  decides {listed[0]['decides']}", "dim")))
+        console.print(Text.assemble((family, "bold"), (f"  decides {listed[0]['decides']}", "dim")), soft_wrap=True)
         for policy in listed:
-            _policy(console, policy)
+            if details:
+                _policy(console, policy)
+            else:
+                _line(console, policy, width)
+    if not details:
+        console.print()
+        hint = (
+            "* is the default. 'wordline policies NAME' gives sources and options of one policy or family, -v of all."
+        )
+        console.print(Text(hint, style="dim"))
+
+
+def _line(console: Console, policy: dict[str, Any], width: int) -> None:
+    mark = "*" if policy.get("default") else " "
+    head = f"  {policy['name']:<{width}} {mark} "
+    # Programs that filter lines get whole ones; on a terminal a second one would hide the list.
+    room = console.width - len(head) if console.is_terminal else len(policy["summary"])
+    text = textwrap.shorten(policy["summary"], max(room, 20), placeholder=" …")
+    console.print(Text.assemble((head, "cyan"), text), soft_wrap=True)
 
 
 def _policy(console: Console, policy: dict[str, Any]) -> None:

@@ -149,7 +149,7 @@ def last_moment(result: dict[str, Any]) -> Drawing | None:
             spine.set_visible(False)
         axes.set_xticks([])
         _name_rows(axes, of, chosen)
-        strong = drawing.MAPS[drawing.MAP_BLUE]
+        strong = drawing.MAPS[drawing.MAP]
         ramp = LinearSegmentedColormap.from_list("valid", [(*_rgb(strong), PALE), (*_rgb(strong), 1.0)])
         bar = figure.colorbar(ScalarMappable(Normalize(0, 100), ramp), ax=axes, shrink=0.7, pad=0.01)
         bar.set_label("valid data")
@@ -158,7 +158,7 @@ def last_moment(result: dict[str, Any]) -> Drawing | None:
         marks = [
             Patch(facecolor="none", edgecolor=(*edge, 0.5), label="erased"),
             Patch(facecolor=(*_rgb(strong), 0.6), edgecolor=edge, linewidth=1.6, label="open"),
-            Patch(facecolor="none", edgecolor=drawing.MAPS[drawing.MAP_ORANGE], linewidth=2, label="being collected"),
+            Patch(facecolor="none", edgecolor=drawing.MAPS[drawing.MAP_GC], linewidth=2, label="being collected"),
         ]
         figure.legend(handles=marks, loc="outside lower left", ncols=3, handlelength=1.2)
 
@@ -224,9 +224,7 @@ def _picture(of: BlockMap, chosen: Layout) -> numpy.ndarray:
     last = len(of.at_s) - 1
     free, opened = of.state("free", last), of.state("open", last)
     victim, bad = of.state("victim", last), of.state("bad", last)
-    strong, loud = (
-        [round(255 * part) for part in _rgb(drawing.MAPS[name])] for name in (drawing.MAP_BLUE, drawing.MAP_ORANGE)
-    )
+    strong, loud = ([round(255 * part) for part in _rgb(drawing.MAPS[name])] for name in (drawing.MAP, drawing.MAP_GC))
     width, height = chosen.size(of)
     pixels = numpy.zeros((round(PIXELS * height), round(PIXELS * width), 4), dtype="u1")
     for cell, (x, y) in enumerate(chosen.places(of)):

@@ -1,8 +1,8 @@
 """What a page with scripts draws over simulated time: the series of a run, as the page's charts take them.
 
 The static figures of the same names stand in for them on paper and without scripts. Every value of the result is in the
-page, to six digits: the engine keeps at most 600 intervals of series, 128 of causes, and 32,768 cells of a map, so that
-the data of a run stay below half a megabyte.
+page, to six digits: the engine keeps at most 600 intervals of series, 128 of causes and of classes of latency, and
+32,768 cells of a map of parts, so that the data of a run stay below one megabyte.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wordline.base import drawing
-from wordline.base.drawing import BLUE, GREEN, any_value
-from wordline.report import figures
-from wordline.results import causes
+from wordline.base import drawing, units
+from wordline.base.drawing import any_value
+from wordline.base.palette import BLUE, INK
+from wordline.report import comparefigures, figures, maps
+from wordline.results import amplification, causes
 
 if TYPE_CHECKING:
     from wordline.report.compare import Run
 
-OPS = ("read", "write", "trim", "flush")
-
-BUSY, HELD = drawing.MAPS.values()
+BUSY, HELD = drawing.MAPS[drawing.MAP], drawing.MAPS[drawing.MAP_GC]
 """Colours of maps: of parts at work, and of dies that garbage collection held."""
 
 DASHES = {"-": [], "--": [6, 3], ":": [2, 3], "-.": [7, 3, 2, 3]}
@@ -107,7 +106,8 @@ def of_run(result: dict[str, Any]) -> Charts:
         grid = charts.grid(series["start_s"], series["interval_s"])
         charts.add("latency", list(_latency(series, grid)))
         charts.add("throughput", list(_throughput(series, grid)))
-        charts.add("space", list(_space(series, grid)))
+        charts.add("space", list(_space(result, grid)))
+    charts.add("latencies", list(_latencies(charts, result.get("latency_over_time") or {})))
     charts.add("causes", list(_causes(charts, result)))
     activity = result.get("activity") or {}
     charts.add("dies", list(_dies(charts, activity)))
@@ -119,7 +119,12 @@ def _latency(series: dict[str, Any], grid: int) -> Iterator[Panel]:
     for label, curves in figures.latency_panels(series).items():
         # A latency of nought has no place on a logarithmic axis.
         drawn = [line(name, look, grid, [value or None for value in series[key]]) for name, key, *look in curves]
-        yield lines(label, "latency", drawn, unit="")
+        yield lines(latency_label(label), "latency", drawn, unit="")
+
+
+def latency_label(panel: str) -> str:
+    """The label of the axis of a panel of latencies."""
+    return panel if panel == figures.ALL_REQUESTS else f"latency of {panel}"
 
 
 def _throughput(series: dict[str, Any], grid: int) -> Iterator[Panel]:
@@ -133,20 +138,36 @@ def _throughput(series: dict[str, Any], grid: int) -> Iterator[Panel]:
             yield lines(label, "rate", drawn, unit=label)
 
 
-def _space(series: dict[str, Any], grid: int) -> Iterator[Panel]:
-    for label, key, form, look in (
-        ("free blocks", "free_blocks", "count", (GREEN, "-")),
-        ("write amplification", "write_amplification", "ratio", (BLUE, "-")),
-    ):
-        if any(value is not None for value in series.get(key) or []):
-            # The line at 1 is what a drive without collection has.
-            more = {"rule": 1} if form == "ratio" else {}
-            yield lines(label, form, [line(label, look, grid, series[key])], unit="", **more)
+def _space(result: dict[str, Any], grid: int) -> Iterator[Panel]:
+    free = result["series"].get("free_blocks") or []
+    if any(value is not None for value in free):
+        yield lines("free blocks", "count", [line("free blocks", (BLUE, "-"), grid, free)], unit="")
+    told = amplification.over_time(result)
+    if told:
+        drawn = [
+            line("rolling", (BLUE, "-"), grid, told.rolling),
+            line("since the start", (INK, "--"), grid, told.since_start),
+        ]
+        # The line at 1 is what a drive without collection has.
+        yield lines("write amplification", "ratio", drawn, unit="", rule=1)
+
+
+def _latencies(charts: Charts, told: dict[str, Any]) -> Iterator[Panel]:
+    """How many requests took how long: for each interval the classes of latency that occur, from fast to slow."""
+    drawn = maps.latency_counts(told)
+    if drawn is None:
+        return
+    for op, columns in drawn.columns.items():
+        yield {
+            "kind": "classes", "label": f"latency of {units.plural(op)}", "form": "latency", "name": units.plural(op),
+            "colour": BUSY, "grid": charts.regular(told["interval_s"], len(columns)), "edges": numbers(drawn.edges_us),
+            "open": [drawn.open_below, drawn.open_above], "most": drawn.most, "least": maps.LEAST, "columns": columns,
+        }  # fmt: skip
 
 
 def _causes(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:
     told = (result.get("time_of") or {}).get("series") or {}
-    for op in OPS:
+    for op in causes.OPS:
         spent = told.get(op) or {}
         shown = [cause for cause in causes.CAUSES if cause.key in spent]
         if not shown:
@@ -167,50 +188,41 @@ def _causes(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:
             for cause in shown
         ]
         yield {
-            "kind": "stack", "label": f"share of {op}s’ time", "op": op, "series": series,
+            "kind": "stack", "label": f"share of {op} time", "series": series,
             "grid": charts.regular(told["interval_s"], len(columns)),
         }  # fmt: skip
 
 
-def _heat(charts: Charts, activity: dict[str, Any], name: str, part: str, key: str, tint: str, most: float) -> Panel:
-    """A map: a row for each part, a column for each interval. Shares are told in thousandths."""
+def _heat(charts: Charts, activity: dict[str, Any], name: str, part: str, key: str, tint: str) -> Panel:
+    """A map: a row for each part, a column for each interval. Shares are told in thousandths; full colour is all."""
     rows = activity[key]
     return {
-        "kind": "heat", "label": part, "name": name, "colour": tint, "most": number(most),
+        "kind": "heat", "label": part, "name": name, "colour": tint,
         "grid": charts.regular(activity["interval_s"], len(rows[0])),
         "rows": [[round(1000 * share) for share in row] for row in rows],
     }  # fmt: skip
 
 
 def _dies(charts: Charts, activity: dict[str, Any]) -> Iterator[Panel]:
-    maps = [
-        (name, key, tint)
-        for name, key, tint in (("cells at work", "dies", BUSY), ("held by GC", "dies_gc", HELD))
-        if any(any(row) for row in activity.get(key) or [])
-    ]
-    # One scale for both.
-    most = max((share for _, key, _ in maps for row in activity[key] for share in row), default=0.0)
-    for name, key, tint in maps:
-        yield _heat(charts, activity, name, "die", key, tint, most)
+    for name, key, tint in (("cells at work", "dies", BUSY), ("held by GC", "dies_gc", HELD)):
+        if any(any(row) for row in activity.get(key) or []):
+            yield _heat(charts, activity, name, "die", key, tint)
 
 
 def _channels(charts: Charts, activity: dict[str, Any]) -> Iterator[Panel]:
-    most = max((share for row in activity.get("channels") or [] for share in row), default=0.0)
-    if most > 0:
-        yield _heat(charts, activity, "bus in use", "channel", "channels", BUSY, most)
+    if any(any(row) for row in activity.get("channels") or []):
+        yield _heat(charts, activity, "bus in use", "channel", "channels", BUSY)
 
 
 def of_runs(runs: Sequence[Run], shown: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> Charts:
     """The charts of a comparison: of each place in the page its name, and label and key of the series of its panels."""
-    from wordline.report.compare import LOOKS
-
     charts = Charts(max(figures.end(run.result) for run in runs))
     for place, panels in shown:
         told = []
         for label, key in panels:
-            latency = key.startswith("latency")
+            latency = comparefigures.is_latency(key)
             drawn = []
-            for look, run in zip(LOOKS, runs, strict=False):
+            for look, run in zip(comparefigures.LOOKS, runs, strict=False):
                 series = run.result.get("series") or {}
                 values = [(value or None) if latency else value or 0.0 for value in series.get(key) or []]
                 if values:
@@ -218,6 +230,7 @@ def of_runs(runs: Sequence[Run], shown: Sequence[tuple[str, Sequence[tuple[str, 
                     drawn.append(line(run.name, look, grid, values))
             if any(any_value(one["values"]) for one in drawn):
                 form = "latency" if latency else "rate"
-                told.append(lines(label, form, drawn, unit="" if latency else label.partition(" ")[2]))
+                shown, unit = (latency_label(label), "") if latency else (label, label.partition(" ")[2])
+                told.append(lines(shown, form, drawn, unit=unit))
         charts.add(place, told)
     return charts

@@ -8,39 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wordline.base import units
-from wordline.base.drawing import (
-    BLUE,
-    GOLD,
-    GREEN,
-    ORANGE,
-    PAPER,
-    PURPLE,
-    TEAL,
-    Drawing,
-    any_value,
-    is_narrow,
-    latency_ticks,
-    line,
-    time_axes,
-)
-from wordline.report import charts, figures
+from wordline.base import palette, units
+from wordline.report import charts, comparefigures
 from wordline.report import page as report
-from wordline.results import causes, checking, jobs, limits, repeats, story
-from wordline.results.keyfigures import FIGURES, LATENCIES, KeyFigure, value_of
+from wordline.results import checking, jobs, limits, repeats, story
+from wordline.results.keyfigures import FIGURES, LATENCIES, LESS, MORE, KeyFigure, value_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from rich.console import Console
 
-LOOKS = ((BLUE, "-"), (ORANGE, "--"), (GREEN, ":"), (PURPLE, "-."), (TEAL, (0, (6, 1))), (GOLD, (0, (1, 1))))
-"""Colour and style of each run."""
-
-MOST = len(LOOKS)
-
-THROUGHPUT = (("read MiB/s", "read_mib_s"), ("write MiB/s", "write_mib_s"))
-"""Panels of throughput over time: label and key of the series."""
+MOST = len(comparefigures.LOOKS)
 
 Result = dict[str, Any]
 
@@ -75,6 +52,8 @@ class Row:
     """To the first run; None where there is none."""
     apart: list[bool | None]
     """Whether it differs from that of the first run by more than chance explains; None where that cannot be told."""
+    marks: list[str]
+    """``better`` or ``worse`` than the first run; empty where it is neither."""
     key: str
     """Where it is in a result (see :func:`wordline.results.keyfigures.value_of`)."""
     values: list[float | None]
@@ -87,15 +66,34 @@ class Row:
         ratio = self.ratios[n]
         if n == 0 or ratio is None:
             return ""
-        text = f"× {units.three(ratio)}"
+        # Both values stand in their columns, so the ratio only says how many times: "1/4,980", not "× 0.000201".
+        text = f"1/{units.three(1 / ratio)}" if 0 < ratio < SMALL else f"× {units.three(ratio)}"
         return f"({text})" if self.apart[n] is False else text
+
+    def told(self, n: int) -> str:
+        """The ratio with its mark: ``× 0.79 better``."""
+        return f"{self.ratio_text(n)} {self.marks[n]}".strip()
+
+
+SMALL = 0.1
+"""Ratios below this are told by their inverse."""
+
+ALIKE = 0.01
+"""Figures that differ by less than this share are neither better nor worse."""
+
+
+def mark(figure: KeyFigure, first: float | None, value: float | None) -> str:
+    """Whether ``value`` is better or worse than that of the first run; empty if it is neither."""
+    if not figure.good or first is None or value is None or abs(value - first) < ALIKE * abs(first) or value == first:
+        return ""
+    return "better" if (value > first) == (figure.good == MORE) else "worse"
 
 
 def of_jobs(runs: Sequence[Run]) -> Iterator[tuple[KeyFigure, Callable[[Result], float | None]]]:
     """The figures of each job that all of the runs have, with where they are in a result. They are of one seed."""
     for name in jobs.common([run.result for run in runs])[: jobs.MOST_SHOWN]:
         yield (
-            KeyFigure(f"{name}: requests/s", "jobs.iops", units.short),
+            KeyFigure(f"{name}: requests/s", "jobs.iops", units.short, MORE),
             lambda result, name=name: jobs.named(result, name)["iops"],
         )
         for op in ("read", "write"):
@@ -104,11 +102,14 @@ def of_jobs(runs: Sequence[Run]) -> Iterator[tuple[KeyFigure, Callable[[Result],
                 def latency(result: Result, name: str = name, op: str = op, key: str = key) -> float | None:
                     return (jobs.named(result, name)["latency_us"].get(op) or {}).get(key)
 
-                yield KeyFigure(f"{name}: {op} {LATENCIES[key]}", f"jobs.latency_us.{op}.{key}", units.latency), latency
+                what = f"{name}: {op} {LATENCIES[key]}"
+                yield KeyFigure(what, f"jobs.latency_us.{op}.{key}", units.latency, LESS), latency
 
 
 def rows(runs: Sequence[Run]) -> Iterator[Row]:
     """The main figures that any of the runs has, and those of their jobs."""
+    loads = [kinds(run.result) for run in runs]
+    done = [run.result["requests"] for run in runs]
     for figure, value_in in (*((figure, None) for figure in FIGURES), *of_jobs(runs)):
         over_seeds = [None if value_in else repeats.figure(run.result, figure.key) for run in runs]
         values = [
@@ -118,12 +119,19 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
         if not any(value is not None and value != 0 for value in values):
             continue
         first, samples = values[0], [[] if told is None else told["values"] for told in over_seeds]
+        # What is the same in every run, such as a fixed number of requests, is no difference that might be chance.
+        apart = [None if sample == samples[0] else repeats.apart(samples[0], sample) for sample in samples]
         yield Row(
             figure.name,
             [_text(figure, value, told) for value, told in zip(values, over_seeds, strict=True)],
             [value / first if value is not None and first else None for value in values],
-            # What is the same in every run, such as a fixed number of requests, is no difference that might be chance.
-            [None, *(None if sample == samples[0] else repeats.apart(samples[0], sample) for sample in samples[1:])],
+            apart,
+            [
+                mark(figure, first, value)
+                if loads[n] == loads[0] and apart[n] is not False and (done[n] == done[0] or not figure.total)
+                else ""
+                for n, value in enumerate(values)
+            ],
             figure.key,
             values,
             [None if told is None else told["ci95"] for told in over_seeds],
@@ -135,6 +143,20 @@ def _text(figure: KeyFigure, value: float | None, over_seeds: Result | None) -> 
         return units.NOTHING
     half = None if over_seeds is None else over_seeds["ci95"]
     return figure.text(value) if half is None else f"{figure.text(value)} ± {figure.text(half)}"
+
+
+def other_loads(runs: Sequence[Run]) -> str:
+    """Which runs had another load than the first, so that better and worse mean nothing; empty if none had."""
+    names = [run.name for run in runs if kinds(run.result) != kinds(runs[0].result)]
+    return f"Nothing of {' and '.join(names)} is marked better or worse: the load is another one." if names else ""
+
+
+def marked(runs: Sequence[Run]) -> str:
+    """What is marked as better or worse, in a sentence."""
+    return other_loads(runs) or (
+        "Better and worse are marked from 1 % apart on; totals, such as blocks erased, only beside a run of as many "
+        "requests. What is neither, such as the use of the dies, has no mark."
+    )
 
 
 def noise(runs: Sequence[Run], told: Sequence[Row]) -> list[str]:
@@ -241,10 +263,10 @@ def show(console: Console, runs: Sequence[Run]) -> None:
             table.add_column("", style="dim")
     told = list(rows(runs))
     for row in told:
-        cells = [cell for n, text in enumerate(row.texts) for cell in ((text, row.ratio_text(n)) if n else (text,))]
+        cells = [cell for n, text in enumerate(row.texts) for cell in ((text, row.told(n)) if n else (text,))]
         table.add_row(row.name, *cells)
     console.print(table)
-    for text in noise(runs, told):
+    for text in (*filter(None, [other_loads(runs)]), *noise(runs, told)):
         console.print()
         hanging(console, Text(text), 0, 0)
     differing = list(differences(runs))
@@ -264,167 +286,27 @@ def show(console: Console, runs: Sequence[Run]) -> None:
 
 def html(runs: Sequence[Run]) -> str:
     """The whole page."""
-    found = drawings(runs)
+    found = comparefigures.all_of(runs)
     told = list(rows(runs))
-    looks = [colour.rpartition(" ")[2] for colour, _ in LOOKS]
     return report.render(
         "compare.html.j2",
         title=" and ".join([", ".join(run.name for run in runs[:-1]), runs[-1].name]),
         runs=[
             {
                 "name": run.name,
-                "colour": colour,
+                "colour": palette.of_page(colour),
                 "story": story.opening(run.result) + limits.sentences(run.result),
                 "partial": story.partial(run.result),
             }
-            for run, colour in zip(runs, looks, strict=False)
+            for run, (colour, _) in zip(runs, comparefigures.LOOKS, strict=False)
         ],
         rows=told,
+        marked=marked(runs),
         noise=noise(runs, told),
         differences=list(differences(runs)),
         same=len({run.result["digest"] for run in runs}) == 1,
         drawings=defaultdict(lambda: None, found),
         timed=[(key, found[key]) for key in ("latency", "throughput") if key in found],
-        charts=charts.of_runs(runs, [("latency", latency_panels(runs)), ("throughput", THROUGHPUT)]).json(),
+        charts=charts.of_runs(runs, comparefigures.panels_over_time(runs)).json(),
         provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
     )
-
-
-def drawings(runs: Sequence[Run]) -> dict[str, Drawing]:
-    """The figures by their place in the page."""
-    found = {
-        "distribution": distribution(runs),
-        "where": where(runs),
-        "latency": latency_over_time(runs),
-        "throughput": over_time(runs, "Throughput over time", "What the drives completed.", THROUGHPUT),
-    }
-    return {place: figure for place, figure in found.items() if figure is not None}
-
-
-def distribution(runs: Sequence[Run]) -> Drawing | None:
-    """Latency distributions to the tail, one panel for reads and one for writes."""
-    panels = {}
-    for op in causes.OPS:
-        curves = {}
-        for n, run in enumerate(runs):
-            points = [(us, 1 - q) for us, q in (run.result.get("cdf") or {}).get(op) or [] if us > 0 and q < 1]
-            if len(points) > 1:
-                curves[n] = points
-        if curves:
-            panels[op] = curves
-    if not panels:
-        return None
-
-    def plot(figure: Figure) -> None:
-        shape = (len(panels), 1) if is_narrow(figure) else (1, len(panels))
-        for axes, (op, curves) in zip(figure.subplots(*shape, squeeze=False).flat, panels.items(), strict=True):
-            for n, points in curves.items():
-                colour, style = LOOKS[n]
-                figures.tail(axes, points, color=colour, linestyle=style)
-            figures.nines(axes, curves.values())
-            axes.set_title(f"{op}s", loc="left", fontsize=10)
-        _legend(figure, runs)
-
-    words = "Share of requests done within a latency. Each step up is ten times rarer: the slowest are at the top."
-    return Drawing("Latency distributions", words, plot, height=1.3)
-
-
-def _legend(figure: Figure, runs: Sequence[Run]) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=colour, linestyle=style) for (colour, style), _ in zip(LOOKS, runs, strict=False)]
-    figure.legend(
-        handles, [run.name for run in runs], loc="outside upper left", ncols=1 if is_narrow(figure) else 3,
-    )  # fmt: skip
-
-
-def where(runs: Sequence[Run]) -> Drawing | None:
-    """Mean latency of each run, divided by cause."""
-    panels = {}
-    for op in causes.OPS:
-        parts = [list(causes.shares(run.result, op)) for run in runs]
-        if any(parts):
-            panels[op] = parts
-    if not panels:
-        return None
-
-    def plot(figure: Figure) -> None:
-        shape = (len(panels), 1) if is_narrow(figure) else (1, len(panels))
-        named: dict[str, Any] = {}
-        for axes, (op, bars) in zip(figure.subplots(*shape, squeeze=False).flat, panels.items(), strict=True):
-            _means(axes, op, bars, runs, named)
-        order = [cause.name for cause in causes.CAUSES if cause.name in named]
-        columns = 3 if is_narrow(figure) else 6
-        figure.legend([named[name] for name in order], order, loc="outside lower left", ncols=columns, handlelength=1.2)
-
-    words = "Mean latency, divided by what requests spent it on. The parts of a bar add up to the mean."
-    return Drawing("Where the time went", words, plot, height=0.6 + 0.12 * len(runs))
-
-
-def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run], named: dict[str, Any]) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    for row, (parts, run) in enumerate(zip(bars, runs, strict=True)):
-        left = 0.0
-        for cause, seconds, _ in parts:
-            mean = 1e6 * seconds / run.result["latency_us"][op]["count"]
-            named[cause.name] = axes.barh(
-                row, mean, left=left, height=0.62, color=cause.colour, hatch=cause.hatch, edgecolor=PAPER, linewidth=0.5
-            )
-            left += mean
-    axes.set_yticks(range(len(runs)), [run.name for run in runs])
-    axes.set_ylim(len(runs) - 0.5, -0.5)
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda us, _: units.latency(us) if us else "0"))
-    axes.grid(visible=False, axis="y")
-    axes.set_title(f"{op}s", loc="left", fontsize=10)
-
-
-def latency_panels(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The tail over time; the mean where a run has too few requests in its intervals for that."""
-    tail = all(any_value((run.result.get("series") or {}).get("latency_p99_us")) for run in runs)
-    return [("latency", "latency_p99_us" if tail else "latency_mean_us")]
-
-
-def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
-    """Tail or mean of all runs over time."""
-    panels = latency_panels(runs)
-    if panels[0][1] == "latency_p99_us":
-        words = "Latency within which 99 % of the requests of an interval were done, where it has 1,000 or more."
-        return over_time(runs, "99th percentile over time", words, panels)
-    return over_time(runs, "Mean latency over time", "Mean latency of the requests of an interval.", panels)
-
-
-def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:
-    """Series of all runs, a panel for each kind, over the longest of the runs."""
-    drawn = [
-        (label, key)
-        for label, key in panels
-        if any(any_value((run.result.get("series") or {}).get(key)) for run in runs)
-    ]
-    if not drawn:
-        return None
-
-    def plot(figure: Figure) -> None:
-        axes_of = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (label, key) in zip(axes_of, drawn, strict=True):
-            values = []
-            for (colour, style), run in zip(LOOKS, runs, strict=False):
-                series = run.result.get("series") or {}
-                column = [value or None for value in series.get(key) or []]
-                if key.startswith("latency"):
-                    values += [value for value in column if value]
-                else:
-                    column = [value or 0.0 for value in column]
-                if column:
-                    line(axes, figures.middles(series), column, color=colour, linestyle=style)
-            if values:
-                axes.set_yscale("log")
-                latency_ticks(axes.yaxis, min(values), max(values))
-                axes.set_ylabel(label)
-            else:
-                figures.rate_axis(axes, label)
-        time_axes(figure, axes_of, max(figures.end(run.result) for run in runs))
-        _legend(figure, runs)
-
-    return Drawing(title, words, plot, height=0.5 + 0.65 * len(drawn))

@@ -39,6 +39,7 @@ def document(runs: Sequence[Run]) -> dict[str, Any]:
                 "ci95": row.ci95,
                 "ratios": row.ratios,
                 "beyond_chance": row.apart,
+                "marks": [mark or None for mark in row.marks],
             }
             for row in told
         ],

@@ -1,45 +1,37 @@
-"""The figures of a run, each from one definition for page and files."""
+"""The figures of a run, each from one definition for page and files: all of them, and those over simulated time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
 from wordline.base.drawing import (
-    BLUE,
-    FAINT,
-    GREEN,
-    MAP_BLUE,
-    MAP_ORANGE,
-    ORANGE,
-    PAPER,
     Drawing,
     any_value,
-    heat,
     interval_words,
-    is_narrow,
     latency_ticks,
     legend,
     line,
     time_axes,
 )
-from wordline.report import blockfigure
-from wordline.results import causes
+from wordline.base.palette import BLUE, FAINT, INK, PAPER
+from wordline.report import blockfigure, divisions, maps, partbars
+from wordline.report.distributions import OP_LOOKS, distribution
+from wordline.results import amplification, causes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OP_LOOKS = {"read": (BLUE, "-"), "write": (ORANGE, "--"), "trim": (GREEN, ":"), "flush": (FAINT, "-.")}
-"""Colour and style of the operations."""
-
 LATENCIES = (
     ("slowest", "latency_max_us", FAINT, ":"),
-    ("p99", "latency_p99_us", ORANGE, "--"),
+    ("p99", "latency_p99_us", INK, "--"),
     ("mean", "latency_mean_us", BLUE, "-"),
 )
 """What is drawn of the latency in each interval: name, key, colour and style."""
+
+ALL_REQUESTS = "latency"
+"""The panel of results that do not tell operations apart."""
 
 
 def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
@@ -49,17 +41,19 @@ def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
     activity = result.get("activity") or {}
     found = {
         "distribution": distribution(result.get("cdf") or {}),
-        "where": where_time_went(result),
+        "where": divisions.where_time_went(result),
+        "bands": divisions.bands(result),
         "latency": latency_over_time(timed, end(result)) if timed else None,
+        "latencies": maps.latency_map(result.get("latency_over_time") or {}, end(result)),
         "throughput": throughput_over_time(timed, end(result)) if timed else None,
         "causes": causes_over_time(result),
-        "space": space_over_time(timed, end(result)) if timed else None,
-        "dies-map": dies_map(activity, result),
-        "channels-map": channels_map(activity, result),
+        "space": space_over_time(result) if timed else None,
+        "dies-map": maps.dies_map(activity, end(result)),
+        "channels-map": maps.channels_map(activity, end(result)),
         "blocks": blockfigure.last_moment(result),
-        "channels": utilisation(busy.get("channels") or [], "channel"),
-        "dies": utilisation(busy.get("dies") or [], "die"),
-        "wear": wear(result.get("wear") or {}),
+        "channels": partbars.utilisation(busy.get("channels") or [], "channel"),
+        "dies": partbars.utilisation(busy.get("dies") or [], "die"),
+        "wear": partbars.wear(result.get("wear") or {}),
     }
     return {section: figure for section, figure in found.items() if figure is not None}
 
@@ -69,71 +63,50 @@ def end(result: dict[str, Any]) -> float:
     return result.get("simulated_s") or 0.0
 
 
-def distribution(cdf: dict[str, list[list[float]]]) -> Drawing | None:
-    """Latency distribution to the tail: the share of requests slower than a latency, both logarithmic."""
-    curves = {op: [(us, 1 - q) for us, q in cdf.get(op) or [] if us > 0 and q < 1] for op in OP_LOOKS}
-    curves = {op: points for op, points in curves.items() if len(points) > 1}
-    if not curves:
-        return None
-
-    def plot(figure: Figure) -> None:
-        axes = figure.subplots()
-        for op, points in curves.items():
-            colour, style = OP_LOOKS[op]
-            tail(axes, points, color=colour, linestyle=style, label=op)
-        nines(axes, curves.values())
-        legend(axes, len(curves))
-
-    words = "Share of requests done within a latency. Each step up is ten times rarer: the slowest are at the top."
-    return Drawing("Latency distribution", words, plot, height=1.15)
-
-
-def tail(axes: Axes, points: Sequence[tuple[float, float]], **how: Any) -> None:  # noqa: ANN401
-    """A curve of latencies in µs and the shares of requests that are slower."""
-    axes.plot([us for us, _ in points], [max(p, 1e-9) for _, p in points], **how)
-
-
-def nines(axes: Axes, curves: Iterator[Any] | Any) -> None:  # noqa: ANN401
-    """The axes of a distribution: latency, and the nines upwards."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    every = [point for points in curves for point in points]
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    latency_ticks(axes.xaxis, min(us for us, _ in every), max(us for us, _ in every))
-    axes.set_ylim(1.2, max(min(p for _, p in every), 1e-9) * 0.7)
-    axes.yaxis.set_major_locator(FixedLocator([0.5, *(10.0**-n for n in range(1, 10))]))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda p, _: f"{100 * (1 - p):.7g} %"))
-    axes.set_xlabel("latency")
-    axes.set_ylabel("requests as fast or faster")
-
-
 def latency_panels(series: dict[str, Any]) -> dict[str, list[tuple[str, str, str, str]]]:
-    """The curves of latency over time that have a value, by the panel in which they are drawn."""
-    drawn = [curve for curve in LATENCIES if any_value(series.get(curve[1]))]
-    return {"latency": drawn} if drawn else {}
+    """What is drawn of latency over time: a panel for each operation that occurs, with its curves.
+
+    Results that do not tell operations apart have one panel, of all requests.
+    """
+    by_op = {units.plural(op): _curves(series, f"{op}_") for op in OP_LOOKS}
+    if any(by_op.values()):
+        return {name: curves for name, curves in by_op.items() if curves}
+    curves = _curves(series, "")
+    return {ALL_REQUESTS: curves} if curves else {}
 
 
 def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
-    """Mean, 99th percentile and largest latency of each interval."""
-    drawn = latency_panels(series).get("latency")
-    if not drawn:
+    """Mean, p99 and largest latency of each interval, by operation."""
+    panels_of = latency_panels(series)
+    if not panels_of:
         return None
+    whose = "All requests" if ALL_REQUESTS in panels_of else "Each operation by itself"
 
     def plot(figure: Figure) -> None:
-        axes = figure.subplots()
-        for name, key, colour, style in drawn:
-            positive = [v if v else None for v in series[key]]
-            line(axes, middles(series), positive, color=colour, linestyle=style, label=name)
-        axes.set_yscale("log")
-        values = [v for _, key, _, _ in drawn for v in series[key] if v]
-        latency_ticks(axes.yaxis, min(values), max(values))
-        axes.set_ylabel("latency")
-        time_axes(figure, [axes], end_s)
-        legend(axes, len(drawn))
+        panels = figure.subplots(len(panels_of), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, (title, curves) in zip(panels, panels_of.items(), strict=True):
+            for name, key, colour, style in curves:
+                positive = [value if value else None for value in series[key]]
+                line(axes, middles(series), positive, color=colour, linestyle=style, label=name)
+            axes.set_yscale("log")
+            axes.set_ylabel(title)
+        every = [value for curves in panels_of.values() for _, key, _, _ in curves for value in series[key] if value]
+        latency_ticks(panels[0].yaxis, min(every), max(every))
+        time_axes(figure, panels, end_s)
+        most = max(panels, key=lambda axes: len(axes.get_lines()))
+        handles, names = most.get_legend_handles_labels()
+        legend(panels[0], len(names), handles=handles, labels=names)
 
-    return Drawing("Latency over time", f"All requests, in intervals of {interval_words(series)}.", plot)
+    words = f"{whose}, in intervals of {interval_words(series)}; p99 where an interval has 1,000 or more."
+    return Drawing("Latency over time", words, plot, height=0.45 + 0.55 * len(panels_of))
+
+
+def _curves(series: dict[str, Any], prefix: str) -> list[tuple[str, str, str, str]]:
+    return [
+        (name, f"{prefix}{key}", colour, style)
+        for name, key, colour, style in LATENCIES
+        if any_value(series.get(f"{prefix}{key}"))
+    ]
 
 
 def middles(series: dict[str, Any]) -> list[float]:
@@ -174,80 +147,55 @@ def rate_axis(axes: Axes, label: str) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: units.short(round(v, 6)) if v >= 1e4 else f"{v:g}"))
 
 
-def space_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
-    """Free blocks above, write amplification below."""
-    rows = [
-        ("free blocks", "free_blocks", GREEN),
-        ("write\namplification", "write_amplification", BLUE),
-    ]
-    drawn = [row for row in rows if any(v is not None for v in series.get(row[1]) or [])]
-    if not drawn:
+def space_over_time(result: dict[str, Any]) -> Drawing | None:
+    """Free blocks above, write amplification below: since the start, and over the last while."""
+    series, told = result["series"], amplification.over_time(result)
+    free = series.get("free_blocks") or []
+    free = free if any(value is not None for value in free) else []
+    if not free and not told:
         return None
+    count = bool(free) + bool(told)
 
     def plot(figure: Figure) -> None:
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
+        panels = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+        if free:
+            _free_blocks(panels[0], middles(series), free)
+        if told:
+            _amplification(panels[-1], middles(series), told)
+            legend(panels[-1], 2)
+        time_axes(figure, panels, end(result))
 
-        panels = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (label, key, colour) in zip(panels, drawn, strict=True):
-            line(axes, middles(series), series[key], color=colour)
-            top = max(v for v in series[key] if v is not None)
-            if key == "free_blocks":
-                axes.set_ylim(0, max(1, 1.08 * top))
-                axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-                axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: units.short(v)))
-            else:
-                least = min(v for v in series[key] if v is not None)
-                axes.set_ylim(min(1, least) - 0.02, max(1.1, top + 0.1 * (top - 1)))
-                axes.axhline(1, color=FAINT, linewidth=0.8)
-            axes.set_ylabel(label)
-        time_axes(figure, panels, end_s)
-
-    words = "Blocks that are erased and wait for data, and pages programmed for each page that the host wrote."
-    return Drawing("Free space and write amplification over time", words, plot, height=0.7 * len(drawn))
+    words = []
+    if free:
+        words.append(f"Blocks that are erased and wait for data, in intervals of {interval_words(series)}.")
+    if told:
+        words.append(
+            "Pages programmed for each page that the host wrote: since the start, and rolling, over "
+            f"{units.duration(told.window_s)} around each moment. It is left out where the host wrote less than "
+            f"{units.percent(amplification.LITTLE)} of what it wrote in such a time on average."
+        )
+    names = ["free space"] * bool(free) + ["write amplification"] * bool(told)
+    title = " and ".join(names) + " over time"
+    return Drawing(f"{title[0].upper()}{title[1:]}", " ".join(words), plot, height=0.75 * count)
 
 
-def where_time_went(result: dict[str, Any]) -> Drawing | None:
-    """A bar for reads and one for writes, divided by the causes of their latency."""
-    bars = {op: list(causes.shares(result, op)) for op in causes.OPS}
-    bars = {op: parts for op, parts in bars.items() if parts}
-    if not bars:
-        return None
+def _free_blocks(axes: Axes, x: list[float], free: list[float | None]) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    def plot(figure: Figure) -> None:
-        from matplotlib.ticker import PercentFormatter
+    line(axes, x, free, color=BLUE)
+    axes.set_ylim(0, max(1, 1.08 * max(value for value in free if value is not None)))
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: units.short(v)))
+    axes.set_ylabel("free blocks")
 
-        axes = figure.subplots()
-        named = set()
-        for row, parts in enumerate(bars.values()):
-            left = 0.0
-            for cause, _, share in parts:
-                label = None if cause.key in named else cause.name
-                named.add(cause.key)
-                axes.barh(
-                    row, share, left=left, height=0.62, color=cause.colour, hatch=cause.hatch, edgecolor=PAPER,
-                    linewidth=0.6, label=label,
-                )  # fmt: skip
-                if share >= (0.12 if is_narrow(figure) else 0.05) and not cause.hatch:
-                    axes.text(
-                        left + share / 2,
-                        row,
-                        units.percent(share),
-                        ha="center",
-                        va="center",
-                        color=PAPER,
-                        gid="on-colour",
-                    )
-                left += share
-        axes.set_yticks(range(len(bars)), list(bars))
-        axes.set_ylim(len(bars) - 0.5, -0.5)
-        axes.set_xlim(0, 1)
-        axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-        axes.grid(visible=False, axis="y")
-        columns = 3 if is_narrow(figure) else 6
-        figure.legend(loc="outside lower left", ncols=columns, handlelength=1.2, columnspacing=1.0)
 
-    words = "Of the latency of all reads and all writes, the share that each cause took. The parts add up to the whole."
-    return Drawing("Where the time went", words, plot, height=0.5 + 0.2 * len(bars))
+def _amplification(axes: Axes, x: list[float], told: amplification.Amplification) -> None:
+    line(axes, x, told.rolling, color=BLUE, label="rolling")
+    line(axes, x, told.since_start, color=INK, linestyle="--", label="since the start")
+    values = [value for value in (*told.rolling, *told.since_start) if value is not None] or [1.0]
+    axes.set_ylim(min(1, *values) - 0.02, max(1.1, max(values) + 0.1 * (max(values) - 1)))
+    axes.axhline(1, color=FAINT, linewidth=0.8)
+    axes.set_ylabel("write\namplification")
 
 
 def causes_over_time(result: dict[str, Any]) -> Drawing | None:
@@ -259,160 +207,37 @@ def causes_over_time(result: dict[str, Any]) -> Drawing | None:
     interval = told["interval_s"]
 
     def plot(figure: Figure) -> None:
-        import numpy
-        from matplotlib.ticker import PercentFormatter
-
         panels = figure.subplots(len(panels_of), 1, sharex=True, squeeze=False)[:, 0]
-        names = {}
+        names: dict[str, Any] = {}
         for axes, (op, spent) in zip(panels, panels_of, strict=True):
-            shown = [cause for cause in causes.CAUSES if cause.key in spent]
-            values = numpy.array([spent[cause.key] for cause in shown], dtype=float)
-            total = values.sum(axis=0)
-            shares = numpy.divide(values, total, out=numpy.zeros_like(values), where=total > 0)
-            edges = numpy.arange(values.shape[1] + 1) * interval
-            floor = numpy.zeros(values.shape[1])
-            for cause, share in zip(shown, shares, strict=True):
-                top = floor + share
-                names[cause.name] = axes.fill_between(
-                    edges, numpy.append(floor, floor[-1]), numpy.append(top, top[-1]), step="post", linewidth=0,
-                    facecolor=cause.colour, hatch=cause.hatch, edgecolor=PAPER,
-                )  # fmt: skip
-                floor = top
-            axes.set_ylim(0, 1)
-            axes.set_ylabel(op)
-            axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+            names |= _shares(axes, spent, interval)
+            axes.set_ylabel(units.plural(op))
         time_axes(figure, panels, end(result))
-        order = [cause.name for cause in causes.CAUSES if cause.name in names]
-        figure.legend(
-            [names[name] for name in order], order, loc="outside upper left", handlelength=1.2, columnspacing=1.0,
-            ncols=3 if is_narrow(figure) else 6,
+        divisions.cause_legend(figure, names, above=True)
+
+    words = f"Of the latency that requests had in an interval of {interval_words(told)}, the share of each cause."
+    return Drawing("Causes of latency over time", words, plot, 0.75 + 0.5 * len(panels_of), tall=1.25)
+
+
+def _shares(axes: Axes, spent: dict[str, list[float]], interval_s: float) -> dict[str, Any]:
+    """The causes of an operation on top of each other; a mark of each by its key."""
+    import numpy
+    from matplotlib.ticker import PercentFormatter
+
+    shown = [cause for cause in causes.CAUSES if cause.key in spent]
+    values = numpy.array([spent[cause.key] for cause in shown], dtype=float)
+    total = values.sum(axis=0)
+    shares = numpy.divide(values, total, out=numpy.zeros_like(values), where=total > 0)
+    edges = numpy.arange(values.shape[1] + 1) * interval_s
+    floor = numpy.zeros(values.shape[1])
+    named = {}
+    for cause, share in zip(shown, shares, strict=True):
+        top = floor + share
+        named[cause.key] = axes.fill_between(
+            edges, numpy.append(floor, floor[-1]), numpy.append(top, top[-1]), step="post", linewidth=0,
+            facecolor=cause.colour, hatch=cause.hatch, edgecolor=PAPER,
         )  # fmt: skip
-
-    words = (
-        f"Of the latency of the requests that ended in an interval of {interval_words(told)}, the share of each cause."
-    )
-    return Drawing("Causes of latency over time", words, plot, height=0.75 + 0.5 * len(panels_of))
-
-
-def part_axis(axes: Axes, count: int, name: str, most: int = 6) -> None:
-    """An axis of numbered parts, the first above."""
-    from matplotlib.ticker import MaxNLocator
-
-    axes.yaxis.set_major_locator(MaxNLocator(min(count, most), integer=True))
-    axes.set_ylabel(name)
-
-
-def _largest(rows: Iterable[Sequence[float]]) -> float:
-    return max((share for row in rows for share in row), default=0.0)
-
-
-def dies_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None:
-    """Die × time: cells at work, and below it what the collector held, on one scale."""
-    maps = [
-        ("at work", activity.get("dies") or [], MAP_BLUE),
-        ("held by GC", activity.get("dies_gc") or [], MAP_ORANGE),
-    ]
-    drawn = [(name, rows, colour) for name, rows, colour in maps if any(any(row) for row in rows)]
-    if not drawn:
-        return None
-    most = _largest(row for _, rows, _ in drawn for row in rows)
-
-    def plot(figure: Figure) -> None:
-        panels = figure.subplots(len(drawn), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (name, rows, colour) in zip(panels, drawn, strict=True):
-            heat(axes, rows, activity["interval_s"], colour, most)
-            part_axis(axes, len(rows), "die")
-            axes.set_title(name, loc="left", fontsize=10)
-        time_axes(figure, panels, end(result))
-
-    words = (
-        f"Share of each interval of {interval_words(activity)} in which a die's cells were at work"
-        + (", and in which garbage collection held the die" if len(drawn) > 1 else "")
-        + f". Full colour is the largest, {units.percent(most)}."
-    )
-    return Drawing("Dies over time", words, plot, height=0.3 + 0.65 * len(drawn))
-
-
-def channels_map(activity: dict[str, Any], result: dict[str, Any]) -> Drawing | None:
-    """Channel × time: how busy the buses were. In full colour is the busiest moment, since buses are rarely full."""
-    rows = activity.get("channels") or []
-    most = _largest(rows)
-    if not most:
-        return None
-
-    def plot(figure: Figure) -> None:
-        axes = figure.subplots()
-        heat(axes, rows, activity["interval_s"], MAP_BLUE, most)
-        part_axis(axes, len(rows), "channel")
-        time_axes(figure, [axes], end(result))
-
-    words = (
-        f"Share of each interval of {interval_words(activity)} in which a channel's bus was in use. "
-        f"Full colour is the largest, {units.percent(most)}."
-    )
-    return Drawing("Channels over time", words, plot, height=0.75)
-
-
-def utilisation(shares: list[float], name: str) -> Drawing | None:
-    """How busy each of many equal parts was."""
-    if not shares:
-        return None
-    mean = sum(shares) / len(shares)
-
-    def plot(figure: Figure) -> None:
-        from matplotlib.ticker import FuncFormatter
-
-        axes = figure.subplots()
-        bars(axes, shares, 0, name)
-        axes.axhline(mean, color=ORANGE, linestyle="--", linewidth=1.2, label=f"mean {units.percent(mean)}")
-        axes.set_ylim(0, min(1.0, 1.15 * max(*shares, 0.001)) if max(shares) < 0.6 else 1.0)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.3g} %"))
-        axes.set_ylabel("busy")
-        legend(axes, 1)
-
-    plural = {"die": "dies", "channel": "channels"}.get(name, f"{name}s")
-    words = f"Share of simulated time in which each {name} was at work, for the host or for itself."
-    return Drawing(f"Utilisation of {plural}", words, plot, height=0.75)
-
-
-def bars(axes: Axes, values: Sequence[float], first: float, label: str, width: float = 1.0) -> None:
-    """Bars side by side from ``first`` on; where they would be a pixel or less, their outline says the same."""
-    from matplotlib.ticker import MaxNLocator
-
-    count = len(values)
-    if count <= 128:
-        places = [first + n * width for n in range(count)]
-        axes.bar(places, values, color=BLUE, width=0.8 * width, linewidth=0)
-    else:
-        edges = [first + (n - 0.5) * width for n in range(count + 1)]
-        axes.stairs(values, edges, color=BLUE, fill=True, linewidth=0)
-    axes.set_xlim(first - 0.7 * width, first + (count - 0.3) * width)
-    axes.xaxis.set_major_locator(MaxNLocator(6 if is_narrow(axes.figure) else 12, integer=True))
-    axes.grid(visible=False, axis="x")
-    axes.set_xlabel(label)
-
-
-def wear(worn: dict[str, Any]) -> Drawing | None:
-    """Blocks by their erases, and the mean of each plane."""
-    found, planes = worn.get("histogram") or {}, worn.get("planes") or []
-    if not found.get("blocks") or not worn.get("max"):
-        return None
-    width = found["width"]
-
-    def plot(figure: Figure) -> None:
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-        narrow = is_narrow(figure)
-        left, right = figure.subplots(*((2, 1) if narrow else (1, 2)))
-        bars(left, found["blocks"], found["first"] + (width - 1) / 2, "erases since new", width)
-        left.set_ylabel("blocks")
-        left.yaxis.set_major_formatter(FuncFormatter(lambda v, _: units.short(v)))
-        bars(right, planes, 0, "plane")
-        right.set_ylabel("erases a block")
-        right.yaxis.set_major_locator(MaxNLocator(5))
-
-    words = (
-        "How many blocks have had how many erases since the drive was new, preconditioning included; "
-        "and the mean of each plane."
-    )
-    return Drawing("Wear of the blocks", words, plot, height=0.85)
+        floor = top
+    axes.set_ylim(0, 1)
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    return named

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from wordline.base import units
+from wordline.base import palette, units
 from wordline.report import blockfigure, charts, figures
 from wordline.results import aged, causes, checking, jobs, limits, repeats, story
 
@@ -19,20 +19,14 @@ if TYPE_CHECKING:
 PERCENTILES = {
     "mean": "mean",
     "min": "fastest",
-    "p50": "50 %",
-    "p90": "90 %",
-    "p99": "99 %",
-    "p99_9": "99.9 %",
-    "p99_99": "99.99 %",
-    "p99_999": "99.999 %",
-    "p99_9999": "99.9999 %",
+    **{key: units.percentile(key) for key in ("p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "p99_9999")},
     "max": "slowest",
 }
 
 OPS = ("read", "write", "trim", "flush")
 
 
-TIMED = ("latency", "throughput", "causes", "space", "dies-map", "channels-map")
+TIMED = ("latency", "latencies", "throughput", "causes", "space", "dies-map", "channels-map")
 """Figures over simulated time, which share a cursor and a zoom."""
 
 SECTIONS = {
@@ -60,6 +54,7 @@ def html(result: dict[str, Any]) -> str:
     timed = [(key.removesuffix("-map"), drawings[key]) for key in TIMED if key in drawings]
     at_start = list(start(result))
     parts = jobs.of(result)
+    config = list(config_rows(result))
     absent = {
         *([] if parts else ["jobs"]),
         *([] if repeats.block(result) else ["repeats"]),
@@ -94,7 +89,8 @@ def html(result: dict[str, Any]) -> str:
         work=list(work(result)),
         afterwards=list(afterwards(result)),
         drive=list(checking.figures(result["drive"])),
-        config=list(config_rows(result)),
+        changed=[row for row in config if row["origin"]],
+        config=[row for row in config if not row["origin"]],
         workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
         start=at_start,
         value_text=checking.value_text,
@@ -116,7 +112,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
     environment.filters.update(tight=tight, breakable=breakable)
     environment.globals.update(charts="", blocks="", part=part)
     # Names of files and jobs may hold what no page may.
-    return units.visible(environment.get_template(template).render(**values)) + "\n"
+    return units.visible(environment.get_template(template).render(palette=palette.css("screen and "), **values)) + "\n"
 
 
 def part(name: str) -> Markup:
@@ -143,8 +139,8 @@ def tiles(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     of_all = result["latency_us"]["all"]
     yield f"{units.short(result['iops'])}/s", "requests"
     yield units.bandwidth(result["bandwidth_mib_s"]), "bandwidth"
-    yield units.latency(of_all.get("p50")), "median latency"
-    yield units.latency(of_all.get("p99")), "99 % within"
+    yield units.latency(of_all.get("p50")), "p50 latency"
+    yield units.latency(of_all.get("p99")), "p99 latency"
     amplification = result.get("write_amplification")
     yield units.NOTHING if amplification is None else units.three(amplification), "write amplification"
     busy = story.parts(result)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from wordline.base import drawing
+from wordline.base import palette
 
-DOTS = ".."
-"""A hatch."""
+STRIPES, DOTS = "//", ".."
+"""Hatches: of waits for a wire or a turn, and of waits for the write buffer."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Cause:
     @property
     def css(self) -> str:
         """Its colour and hatch in a page."""
-        colour = f"var(--{self.colour.rpartition(' ')[2]})"
+        colour = palette.of_page(self.colour)
         if self.hatch == DOTS:
             return f"radial-gradient(circle, var(--paper) 0.7px, {colour} 1px) 0 0 / 4px 4px"
         stripes = f"repeating-linear-gradient(135deg, {colour} 0 3px, var(--paper) 3px 4px)"
@@ -40,31 +40,31 @@ CAUSES = (
         "queue slot",
         "waiting for a queue slot",
         "Waiting at the host for a free queue slot.",
-        drawing.FAINT,
+        palette.HOST[2],
     ),
     Cause(
         "wait_link",
         "link wait",
         "waiting for the link",
         "Waiting for the link between host and drive, in both directions.",
-        drawing.GREEN,
-        "//",
+        palette.HOST[1],
+        STRIPES,
     ),
-    Cause("link", "link", "on the link", "Command, data and completion on the link to the host.", drawing.GREEN),
+    Cause("link", "link", "on the link", "Command, data and completion on the link to the host.", palette.HOST[3]),
     Cause(
         "wait_dispatch",
         "dispatch",
         "waiting to be taken up",
         "In the drive, waiting to be taken up.",
-        drawing.FAINT,
-        "//",
+        palette.HOST[0],
+        STRIPES,
     ),
     Cause(
         "wait_buffer_gc",
         "buffer, GC",
         "waiting for the write buffer while garbage collection held the dies that drain it",
         "Waiting for room in the write buffer, while garbage collection held the dies that the data there waited for.",
-        drawing.ORANGE,
+        palette.GC,
         DOTS,
     ),
     Cause(
@@ -72,7 +72,7 @@ CAUSES = (
         "buffer, reads",
         "waiting for the write buffer while reads held the dies that drain it",
         "The same, while reads of the host held these dies, or old data of partial writes were read.",
-        drawing.GOLD,
+        palette.BUFFER[0],
         DOTS,
     ),
     Cause(
@@ -80,7 +80,7 @@ CAUSES = (
         "buffer, bus",
         "waiting for the write buffer while its data used the bus of a channel or waited for it",
         "The same, while writes of the host were on the bus of a channel or waited for it.",
-        drawing.TEAL,
+        palette.BUFFER[2],
         DOTS,
     ),
     Cause(
@@ -88,14 +88,15 @@ CAUSES = (
         "buffer, programs",
         "waiting for the write buffer while its data were programmed",
         "The same, while the dies programmed writes of the host.",
-        drawing.PURPLE,
+        palette.BUFFER[1],
+        DOTS,
     ),
     Cause(
         "wait_buffer_space",
         "buffer, idle dies",
         "waiting for the write buffer while the dies that drain it were idle",
         "The same, while these dies were idle: the data waited for a page, for company to fill one, or for a turn.",
-        drawing.PURPLE,
+        palette.BUFFER[3],
         DOTS,
     ),
     Cause(
@@ -103,78 +104,79 @@ CAUSES = (
         "die, own pages",
         "waiting for dies that held other pages of the same request",
         "Waiting in the queue of a die while other pages of the same request held it.",
-        drawing.BLUE,
-        DOTS,
+        palette.DIE[3],
     ),
     Cause(
         "wait_die_read",
         "die reads",
         "waiting for dies that other requests' reads held",
         "Waiting in the queue of a die while reads of other requests held it.",
-        drawing.GOLD,
+        palette.DIE[1],
     ),
     Cause(
         "wait_die_write",
         "die writes",
         "waiting for dies that other requests' writes held",
         "Waiting in the queue of a die while writes of other requests held it.",
-        drawing.GOLD,
-        "//",
+        palette.DIE[0],
     ),
     Cause(
         "wait_die_gc",
         "die held by GC",
         "waiting for dies that garbage collection held",
         "Waiting in the queue of a die while garbage collection held it.",
-        drawing.ORANGE,
+        palette.GC,
     ),
     Cause(
         "wait_space",
         "page or turn",
         "waiting for a free page, for company or for a turn",
         "Waiting while the die was idle: for a free page, for company to fill a page, or for its turn.",
-        drawing.PURPLE,
-        "//",
+        palette.DIE[2],
     ),
     Cause(
         "wait_bus",
         "bus wait",
         "waiting for the bus of a channel",
         "The command waiting for its channel's bus.",
-        drawing.RED,
+        palette.FLASH[0],
+        STRIPES,
     ),
-    Cause("bus", "bus", "on the bus of a channel", "Commands and data on the channel's bus.", drawing.TEAL),
-    Cause("array_read", "cells, read", "reading the flash cells", "The cells being read.", drawing.BLUE),
+    Cause("bus", "bus", "on the bus of a channel", "Commands and data on the channel's bus.", palette.FLASH[2]),
+    Cause("array_read", "cells, read", "reading the flash cells", "The cells being read.", palette.FLASH[3]),
     Cause(
         "array_program",
         "cells, program",
         "programming the flash cells",
         "The cells being programmed.",
-        drawing.BLUE,
-        "//",
+        palette.FLASH[1],
     ),
     Cause(
         "die_other",
         "registers",
         "in the registers of a die",
         "In the die, but neither on the bus nor in the cells: registers, the page before in cache mode, a suspension.",
-        drawing.TEAL,
-        "//",
+        palette.FLASH[4],
     ),
     Cause(
         "other",
         "other",
         "beginning to wait anew",
         "The rest: above all, the data had moved while the request waited, and it began to wait anew.",
-        drawing.RED,
-        "//",
+        palette.HOST[4],
     ),
 )
+"""All causes, in the order of a request's way.
+
+Each place has a hue (host and link, write buffer, die, bus and cells), and each cause a lightness of its own there;
+what waits for garbage collection has the colour of that.
+"""
 
 BUFFER = tuple(cause.key for cause in CAUSES if cause.key.startswith("wait_buffer"))
 """The causes of a wait for the write buffer."""
 
 OPS = ("read", "write")
+"""The operations whose latency is divided."""
 
 
 def shares(result: dict[str, Any], op: str) -> Iterator[tuple[Cause, float, float]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from wordline.base import units
-from wordline.base.console import facts
+from wordline.base.console import facts, hanging
+from wordline.base.keys import unit, when_absent
 
 
 def flat(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -31,16 +33,106 @@ def value_text(value: object) -> str:
     return "(absent)" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def show(console: Console, checked: dict[str, Any]) -> None:
-    """Prints the figures, then the configuration."""
-    title = Text(checked.get("name") or "drive", style="bold")
+DERIVED: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
+    "mapping.unit_kib": lambda derived, _: derived["unit_bytes"] // 1024,
+    "collect.start_blocks": lambda derived, _: derived["start_blocks"],
+    "collect.stop_blocks": lambda derived, _: derived["stop_blocks"],
+    "collect.reserve_blocks": lambda derived, _: derived["reserve_blocks"],
+    "queue.depth": lambda derived, config: derived["queue_slots"] // config["queue"]["queues"],
+    "dispatch.window": lambda derived, _: derived["queue_slots"],
+}
+"""What the engine uses for a key that is absent, from its derived figures and the configuration."""
+
+
+def in_use(key: str, checked: dict[str, Any], rule: str | None) -> object:
+    """What the engine uses for a key that is absent; None where it does not tell.
+
+    :param rule: what the key's documentation says of its absence, which may be just a number.
+    """
+    if key in DERIVED:
+        return DERIVED[key](checked["derived"], checked["config"])
+    return int(rule) if rule is not None and rule.isdigit() else None
+
+
+def described(keys: list[dict[str, Any]], config: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The documentation of each key that this configuration has, of options those of the policy that was chosen."""
+    values = dict(flat(config))
+    return {
+        key["key"]: key
+        for key in keys
+        if not key.get("variant") or values.get(key["variant"]["tag"]) == key["variant"]["name"]
+    }
+
+
+def changed(checked: dict[str, Any], about: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A checked drive with no settings but those whose values are not the defaults.
+
+    A key without documentation, such as an option of a policy in Python, counts as changed where it was set.
+    """
+    origins = checked["origins"]
+    kept = {
+        key
+        for key, value in flat(checked["config"])
+        if (value != about[key]["default"] if key in about else key in origins)
+    }
+
+    def within(table: dict[str, Any], prefix: str) -> dict[str, Any]:
+        parts = {key: within(it, f"{prefix}{key}.") if isinstance(it, dict) else it for key, it in table.items()}
+        return {key: it for key, it in parts.items() if (it if isinstance(it, dict) else f"{prefix}{key}" in kept)}
+
+    config = within(checked["config"], "")
+    return checked | {"config": config, "origins": {key: place for key, place in origins.items() if key in kept}}
+
+
+def show(
+    console: Console, checked: dict[str, Any], about: dict[str, dict[str, Any]], *, only_changed: bool = False
+) -> None:
+    """Prints the figures, then the configuration, or what of it is changed.
+
+    :param about: the documentation of its keys, as :func:`described` gives it.
+    """
+    heading = Text(checked.get("name") or "drive", style="bold")
+    if checked.get("title"):
+        heading.append(f"  {checked['title']}", style="not bold")
+    hanging(console, heading, 0, 2)
     if checked.get("source"):
-        title.append(f"  {checked['source']}", style="dim")
-    console.print(title)
+        hanging(console, Text(f"Source: {checked['source']}", style="dim"), 0, 2)
     console.print()
     facts(console, figures(checked["derived"]), width=16)
     console.print()
-    show_config(console, checked["config"], checked.get("origins") or {})
+    left = changed(checked, about) if only_changed else checked
+    for section, rows in groupby(flat(left["config"]), key=lambda row: row[0].rpartition(".")[0]):
+        if section:
+            console.print(Text(f"[{section}]", style="bold"))
+        for key, value in rows:
+            _setting(console, key, value, checked, about.get(key))
+    console.print()
+    hidden = len(list(flat(checked["config"]))) - len(list(flat(left["config"])))
+    rest = f"{units.some(hidden, 'other setting has its', 'other settings have their')} default."
+    told = rest if only_changed else "The others are defaults; what is derived or absent follows from others."
+    hanging(console, Text(f"A place beside a value is where it was set. {told}", style="dim"), 0, 0)
+
+
+def _setting(console: Console, key: str, value: object, checked: dict[str, Any], about: dict[str, Any] | None) -> None:
+    """Prints a key with its value, in its unit, and where that comes from."""
+    section, _, name = key.rpartition(".")
+    indent = "  " if section else ""
+    origin = checked["origins"].get(key)
+    place, style = origin or "", "yellow"
+    rule = when_absent(about["doc"]) if about else None
+    if value is None:
+        value = in_use(key, checked, rule)
+        place, style = "derived", "green"
+    if value is None:
+        text = Text(f"{indent}{name}  absent" + (f": {rule}" if rule else ""), style="dim")
+        hanging(console, text, 0, len(indent) + 2)
+        return
+    number = isinstance(value, int | float | list) and not isinstance(value, bool)
+    measure = unit(key) if number else None
+    line = f"{indent}{name} = {value_text(value)}" + (f" {measure}" if measure else "")
+    text = Text(f"{line:<38}" if place else line, style="cyan" if origin else "dim")
+    text.append(f"  {place}" if place else "", style=style)
+    console.print(text, soft_wrap=True)
 
 
 def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -53,7 +145,11 @@ def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Page", f"{units.size(d['page_bytes'])}, mapped in units of {units.size(d['unit_bytes'])}"
     yield "Raw capacity", capacity(d["raw_bytes"])
     yield "Logical capacity", f"{capacity(d['logical_bytes'])}: what the host sees"
-    yield "Spare", f"{capacity(d['spare_bytes'])}: raw/logical {d['raw_over_logical']:.4g}"
+    yield (
+        "Spare",
+        f"{capacity(d['spare_bytes'])}: raw/logical {d['raw_over_logical']:.4g}, "
+        f"over-provisioning {units.percent(d['spare_bytes'] / d['logical_bytes'])}",
+    )
     yield "Collection", collection(d)
     yield "Host", f"{units.some(d['queue_slots'], 'queue slot')}, {buffer(d['buffer_bytes'])}"
     peak = d.get("peak_mib_s") or {}
@@ -92,21 +188,3 @@ def collection(d: dict[str, Any]) -> str:
         f"{where}; {units.some(d['spare_blocks_per_domain'], 'spare block')}{each}, {d['reserve_blocks']} in reserve; "
         f"starts below {d['start_blocks']} free, stops at {d['stop_blocks']}"
     )
-
-
-def show_config(console: Console, config: dict[str, Any], origins: dict[str, str]) -> None:
-    """Prints all keys as a drive file has them; what is no default is bright and says where it was set."""
-    keys = list(flat(config))
-    section = None
-    for key, value in keys:
-        head, _, name = key.rpartition(".")
-        if head != section and head:
-            console.print(Text(f"[{head}]", style="bold"))
-        section = head
-        origin = origins.get(key)
-        line = f"{'  ' if head else ''}{name} = {value_text(value)}"
-        text = Text(f"{line:<38}" if origin else line, style="cyan" if origin else "dim")
-        text.append(f"  {origin}" if origin else "", style="yellow")
-        console.print(text, soft_wrap=True)
-    console.print()
-    console.print(Text("Values with a place beside them were set there; the others are defaults.", style="dim"))

@@ -20,7 +20,7 @@ MOST_SHOWN = 12
 RATES = ("job", "from", "to", "requests", "requests/s", "bandwidth", "GC-affected")
 """Columns of :func:`rates`."""
 
-PERCENTILES = {"mean": "mean", "p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}
+PERCENTILES = {key: units.percentile(key) for key in ("mean", "p50", "p99", "p99_9", "max")}
 
 LATENCIES = ("job", "op", "requests", *PERCENTILES.values())
 """Columns of :func:`latencies`."""

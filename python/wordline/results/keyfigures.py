@@ -33,34 +33,37 @@ class KeyFigure:
     """Where it is in a result (see :func:`value_of`)."""
     text: Callable[[Any], str]
     """How a value of it is written."""
+    good: str = ""
+    """Which values are better, ``MORE`` or ``LESS``; empty where neither is."""
+    total: bool = False
+    """Whether it adds up over the run, and says something of another one only if that did as many requests."""
 
+
+MORE, LESS = "more", "less"
 
 LATENCIES = {
     "mean": "mean",
-    "p50": "50 %",
-    "p99": "99 %",
-    "p99_9": "99.9 %",
-    "p99_99": "99.99 %",
+    **{key: units.percentile(key) for key in ("p50", "p99", "p99_9", "p99_99")},
     "max": "slowest",
 }
 
 FIGURES = (
     KeyFigure("requests", "requests", units.count),
     KeyFigure("simulated time", "simulated_s", units.duration),
-    KeyFigure("requests/s", "iops", units.short),
-    KeyFigure("bandwidth", "bandwidth_mib_s", units.bandwidth),
+    KeyFigure("requests/s", "iops", units.short, MORE),
+    KeyFigure("bandwidth", "bandwidth_mib_s", units.bandwidth, MORE),
     *(
-        KeyFigure(f"{op} {label}", f"latency_us.{op}.{key}", units.latency)
+        KeyFigure(f"{op} {label}", f"latency_us.{op}.{key}", units.latency, LESS)
         for op in ("read", "write")
         for key, label in LATENCIES.items()
     ),
-    KeyFigure("write amplification", "write_amplification", units.three),
+    KeyFigure("write amplification", "write_amplification", units.three, LESS),
     KeyFigure("blocks collected", "gc.collections", units.count),
-    KeyFigure("blocks erased", "flash.erases", units.count),
-    KeyFigure("held up by GC", "gc_affected_requests", units.count),
+    KeyFigure("blocks erased", "flash.erases", units.count, LESS, total=True),
+    KeyFigure("held up by GC", "gc_affected_requests", units.count, LESS, total=True),
     KeyFigure("dies busy", "utilisation.dies", units.percent),
     KeyFigure("channels busy", "utilisation.channels", units.percent),
-    KeyFigure("dies held by GC", "activity.dies_gc", units.percent),
-    KeyFigure("energy", "energy_j", lambda joules: f"{units.three(joules)} J"),
+    KeyFigure("dies held by GC", "activity.dies_gc", units.percent, LESS),
+    KeyFigure("energy", "energy_j", lambda joules: f"{units.three(joules)} J", LESS, total=True),
 )
 """What the comparison shows of each run, and the summary of repeats."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
 from typing import Any
+
+from wordline.base.keys import expanded
 
 SHOWN = 4
 """Missing keys that a message names."""
@@ -42,12 +42,6 @@ class Part:
             if word.endswith("[]"):
                 part.element = part = part.element or Part()
         return part
-
-
-def expanded(pattern: str) -> list[str]:
-    """``a.{b,c}`` as ``a.b`` and ``a.c``."""
-    parts = re.split(r"\{([^}]*)\}", pattern)
-    return ["".join(pick) for pick in product(*(p.split(",") if n % 2 else [p] for n, p in enumerate(parts)))]
 
 
 @cache

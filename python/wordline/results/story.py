@@ -299,13 +299,10 @@ def afterwards(result: Result) -> str:
 def _latency(all_of: dict[str, Any]) -> list[str]:
     if not all_of.get("count") or all_of.get("p50") is None:
         return []
-    text = f"Half of the requests were done within {units.latency(all_of['p50'])}"
-    tail = next((name for name in ("p99_99", "p99_9", "p99", "p90") if all_of.get(name) is not None), None)
-    if all_of.get("p99") is not None:
-        text += f", 99 % within {units.latency(all_of['p99'])}"
-    if tail in ("p99_9", "p99_99"):
-        text += f", {tail[1:].replace('_', '.')} % within {units.latency(all_of[tail])}"
-    return [f"{text}; the slowest took {units.latency(all_of['max'])}."]
+    tail = next((key for key in ("p99_99", "p99_9") if all_of.get(key) is not None), None)
+    keys = [key for key in ("p50", "p99", tail) if key and all_of.get(key) is not None]
+    told = ", ".join(f"{units.percentile(key)} {units.latency(all_of[key])}" for key in keys)
+    return [f"The latency of all requests: {told}; the slowest took {units.latency(all_of['max'])}."]
 
 
 def _flash(result: Result) -> list[str]:

@@ -6,39 +6,41 @@ from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from wordline.base.drawing import BLUE, FAINT, GREEN, ORANGE, PAPER, svg
+from wordline.base import palette
+from wordline.base.drawing import svg
+from wordline.base.palette import BUFFER, DIE, FLASH, HOST, INK, PAPER
 from wordline.studies.outcome import Bars, Figure, Lines, Stack, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-LIGHT = "--paper:#fff;--ink:#1b2230;--faint:#6b7484;--grid:#d9dde4;--blue:#0067a5;--orange:#c65102;--green:#00755a"
-DARK = "--paper:#12161d;--ink:#e4e8ee;--faint:#98a2b3;--grid:#333c4a;--blue:#5cb3f0;--orange:#f5a04c;--green:#3fc9a0"
-LETTERS = "--letters:system-ui,'DejaVu Sans',sans-serif"
-LOOK = f":root{{{LIGHT};{LETTERS}}}@media (prefers-color-scheme:dark){{:root{{{DARK}}}}}svg{{background:var(--paper)}}"
+LETTERS = ":root{--letters:system-ui,'DejaVu Sans',sans-serif}"
+LOOK = f"{palette.css()}{LETTERS}svg{{background:var(--paper)}}"
 
 INCHES = (8.0, 3.4)
 PIXELS_AN_INCH = 96
 
-SERIES = (BLUE, ORANGE, GREEN, FAINT)
+SERIES = palette.SERIES
 HATCHES = ("", "//", "..", "xx")
-"""A second mark of a series, for those who see no colours; the second four take other ones than the first."""
+"""A second mark of a series, for those who see no colours; the second round of colours takes others than the first."""
 
 STAGES = {
-    "CLE": FAINT,
-    "ALE": FAINT,
-    "wait": FAINT,
-    "TIR": BLUE,
-    "TOR": BLUE,
-    "TIN": ORANGE,
-    "TON": ORANGE,
-    "BER": ORANGE,
-    "WAIT": FAINT,
-    "DUMMY": GREEN,
-    "REGISTER": GREEN,
+    "CLE": HOST[3],
+    "ALE": HOST[4],
+    "wait": HOST[2],
+    "WAIT": HOST[1],
+    "TIR": DIE[1],
+    "TOR": DIE[3],
+    "TIN": FLASH[1],
+    "TON": FLASH[3],
+    "BER": FLASH[0],
+    "DUMMY": BUFFER[1],
+    "REGISTER": BUFFER[2],
 }
-"""Colours of the stages: what the bus does, what the cells do, and the short ones. Others are green."""
+"""Colours of the stages, a hue for what the bus does, what the cells do, and the short ones."""
+
+OTHER_STAGE = BUFFER[0]
 
 
 def draw(figure: Figure, salt: str) -> str:
@@ -52,6 +54,8 @@ def draw(figure: Figure, salt: str) -> str:
             _lines(axes, figure)
         else:
             _bars(axes, figure)
+        if isinstance(figure, Bars | Lines) and figure.published:
+            _published(canvas, axes, figure)
 
     width, height = INCHES
     if isinstance(figure, Timeline):
@@ -79,12 +83,10 @@ def _steps(axes: Axes, steps: Sequence[str]) -> None:
 def _bars(axes: Axes, figure: Bars | Stack) -> None:
     """Bars beside each other, or on top of each other."""
     stacked = isinstance(figure, Stack)
-    width = 0.6 if stacked else 0.8 / len(figure.series)
+    width = _bar_width(figure)
     floor = [0.0] * len(figure.groups)
-    for n, ((name, given), (colour, hatch)) in enumerate(
-        zip(figure.series.items(), _looks(len(figure.series)), strict=True)
-    ):
-        shift = 0.0 if stacked else (n - (len(figure.series) - 1) / 2) * width
+    for (name, given), (colour, hatch) in zip(figure.series.items(), _looks(len(figure.series)), strict=True):
+        shift = 0.0 if stacked else _shift(figure, name)
         values = [value or 0.0 for value in given]
         places = [group + shift for group in range(len(figure.groups))]
         axes.bar(
@@ -105,6 +107,41 @@ def _bars(axes: Axes, figure: Bars | Stack) -> None:
     axes.set_ylabel(figure.y)
     if len(figure.series) > 1:
         _legend(axes, len(figure.series))
+
+
+def _bar_width(figure: Bars | Stack) -> float:
+    return 0.6 if isinstance(figure, Stack) else 0.8 / len(figure.series)
+
+
+def _shift(figure: Bars, series: str) -> float:
+    """How far the bars of a series stand from the middle of their group."""
+    return (list(figure.series).index(series) - (len(figure.series) - 1) / 2) * _bar_width(figure)
+
+
+PUBLISHED = ("D", "s", "o", "^")
+"""A mark for each published figure of a drawing, hollow, so that it is told from what was measured."""
+
+
+def _published(canvas: Canvas, axes: Axes, figure: Bars | Lines) -> None:
+    """Published figures at their places: a hollow mark, and for a range a line between its ends."""
+    from matplotlib.patheffects import withStroke
+
+    # Paper around it keeps a mark apart from a bar of its colour; of two at one place, the second is around the first.
+    apart = [withStroke(linewidth=4, foreground=PAPER)]
+    kinds = {words: n for n, words in enumerate(dict.fromkeys(it.words for it in figure.published))}
+    handles = {}
+    for it in figure.published:
+        kind = kinds[it.words]
+        x = it.at + (_shift(figure, it.series) if isinstance(figure, Bars) and it.series else 0.0)
+        ends = sorted({it.low, it.high})
+        axes.plot([x] * len(ends), ends, color=INK, linewidth=1.6, path_effects=apart, zorder=4)
+        (handles[it.words],) = axes.plot(
+            [x] * len(ends), ends, linewidth=0, marker=PUBLISHED[kind % len(PUBLISHED)], markersize=6 + 3 * kind,
+            markerfacecolor=PAPER, markeredgecolor=INK, markeredgewidth=1.4, path_effects=apart, zorder=6 - 0.1 * kind,
+        )  # fmt: skip
+    shown = [value for values in figure.series.values() for value in values if value is not None]
+    axes.set_ylim(top=1.08 * max(*shown, *(it.high for it in figure.published)))
+    canvas.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=1)
 
 
 def _lines(axes: Axes, figure: Lines) -> None:
@@ -132,7 +169,7 @@ def _timeline(axes: Axes, figure: Timeline) -> None:
     lanes = {lane: -n for n, lane in enumerate(figure.lanes)}
     shown: set[str] = set()
     for lane, stage, start, end in figure.spans:
-        colour = STAGES.get(stage, GREEN)
+        colour = STAGES.get(stage, OTHER_STAGE)
         label = stage if stage not in shown else None
         shown.add(stage)
         axes.barh(lanes[lane], end - start, left=start, height=0.62, color=colour, linewidth=0, label=label)

@@ -47,6 +47,14 @@ class Context:
         self.asked.add(key)
         return self.instead.get(key, chosen)
 
+    def published(self, claim: str) -> tuple[float, float]:
+        """The ends of the range that a claim of the study gives, in its unit; twice the same for a single number.
+
+        :raises KeyError: if the study has no such claim, or that has no number.
+        """
+        value = {each.id: each.value for each in self.study.claims if each.value}[claim]
+        return value[0], value[-1]
+
     def chapter(self) -> Chapter:
         """Devices and workloads of the study's chapter."""
         table = parsed(self.study.folder.parent / f"{self.study.chapter}.toml")

@@ -23,6 +23,23 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Published:
+    """A published figure at its place beside the measured ones, in the unit of the drawing."""
+
+    claim: str
+    """Its id."""
+    words: str
+    """What is drawn, for the legend: the figure itself, or what follows from it with a measured one."""
+    at: int
+    """The group or step that it is about, from nought on."""
+    low: float
+    high: float
+    """The ends of a range; the same for a single number."""
+    series: str = ""
+    """The series that it is about; empty for all of the group."""
+
+
+@dataclass(frozen=True)
 class Bars:
     """Groups of bars: a value for each series in each group."""
 
@@ -34,6 +51,7 @@ class Bars:
     y: str
     groups: Sequence[str]
     series: dict[str, Sequence[float | None]]
+    published: Sequence[Published] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,7 @@ class Lines:
     y: str
     steps: Sequence[str]
     series: dict[str, Sequence[float | None]]
+    published: Sequence[Published] = ()
 
 
 @dataclass(frozen=True)

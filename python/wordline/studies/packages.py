@@ -146,6 +146,11 @@ def random_mix(
     }
 
 
+def above(base: float, percent: float) -> float:
+    """What lies so many percent above ``base``."""
+    return base * (1 + percent / 100)
+
+
 def gain(new: float, old: float) -> float:
     """By how many percent ``new`` is more than ``old``."""
     return 100 * (new / old - 1)

@@ -71,7 +71,7 @@ def sizes(info: Info) -> Rows:
         if found is None:
             continue
         steps = [found[f"{step}_bytes"] for step in ("min", "p10", "p50", "p90", "p99", "max")]
-        yield label, f"{' · '.join(map(units.size, steps))}  (least, 10, 50, 90, 99 %, most)"
+        yield label, f"{' · '.join(map(units.size, steps))}  (least, p10, p50, p90, p99, most)"
         often = (f"{units.size(size['bytes'])} {units.percent(size['share'])}" for size in found["most_frequent"])
         yield "    most often", ", ".join(often)
     aligned = [grain for grain in info["alignment"] if grain["bytes"] in (512, 4096, 16_384, 65_536)]
@@ -107,7 +107,7 @@ def order(info: Info) -> Rows:
             yield "    of writes", f"{units.percent(found['window_write_share'])} ({by_bytes} of bytes)"
     seek = info["seek"]
     if seek:
-        text = f"{units.size(seek['mean_bytes'])} on average, median {units.size(seek['p50_bytes'])}"
+        text = f"{units.size(seek['mean_bytes'])} on average, p50 {units.size(seek['p50_bytes'])}"
         yield "  seek", f"{text}, deviation {units.size(seek['deviation_bytes'])}"
 
 
@@ -116,9 +116,9 @@ def arrivals(info: Info) -> Rows:
     found = info["arrivals"]
     if not found:
         return
-    text = f"{units.latency(found['mean_us'])} on average, median {units.latency(found['p50_us'])}"
+    text = f"{units.latency(found['mean_us'])} on average, p50 {units.latency(found['p50_us'])}"
     if found["p99_us"] is not None:
-        text += f", 99 % within {units.latency(found['p99_us'])}"
+        text += f", p99 {units.latency(found['p99_us'])}"
     yield "  gap", f"{text}, longest {units.latency(found['max_us'])}"
     if found["together_share"]:
         yield "  together", f"{units.percent(found['together_share'])} arrive with the one before"
@@ -149,7 +149,7 @@ def rewrites(info: Info) -> Rows:
     for label, key in (("  life span", "span"), ("  life cycle", "cycle")):
         spread = life[key]
         if spread:
-            text = f"{units.short(round(spread['mean'], 1))} writes on average, median {units.short(spread['p50'])}"
+            text = f"{units.short(round(spread['mean'], 1))} writes on average, p50 {units.short(spread['p50'])}"
             yield label, f"{text}, most {units.short(spread['max'])}"
 
 

@@ -75,8 +75,24 @@ function paintHeat(plot, spec, grid, end) {
     eachInterval(plot, grid, end, (n, left, width) => {
       spec.rows.forEach((shares, row) => {
         if (!shares[n]) return;
-        context.globalAlpha = Math.min(1, shares[n] / 1000 / spec.most);
+        context.globalAlpha = Math.min(1, shares[n] / 1000);
         context.fillRect(left, edges[row], width, Math.max(1, edges[row + 1] - edges[row]));
+      });
+    });
+  });
+}
+
+// Classes of latency, from pale for a single request to full for the most of any: by the logarithm of their number.
+function paintClasses(plot, spec, grid, end) {
+  inPlot(plot, (context) => {
+    context.fillStyle = ink(spec.colour);
+    const edges = spec.edges.map((edge) => Math.round(plot.valToPos(edge, "y", true)));
+    eachInterval(plot, grid, end, (n, left, width) => {
+      spec.columns[n].forEach((count, row) => {
+        if (!count) return;
+        const strength = spec.most > 1 ? Math.log(count) / Math.log(spec.most) : 1;
+        context.globalAlpha = spec.least + (1 - spec.least) * strength;
+        context.fillRect(left, edges[row + 1], width, Math.max(1, edges[row] - edges[row + 1]));
       });
     });
   });

@@ -1,6 +1,6 @@
 // One panel: uPlot with its scales, axes and cursor for lines, stacked areas or a map.
 const AXIS = { wide: 74, narrow: 58 };
-const HEIGHTS = { alone: 200, lines: 150, stack: 150, heat: 130 };
+const HEIGHTS = { alone: 200, lines: 150, stack: 150, heat: 130, classes: 150 };
 const TIME_AXIS = 42;
 const SYNC = "wordline-over-time";
 
@@ -27,6 +27,7 @@ function columns(spec, grids, end) {
 // From the least to the largest value in sight: what the axis spans.
 function span(spec, least, most) {
   if (spec.kind === "stack") return [0, 1];
+  if (spec.kind === "classes") return [spec.edges[0], spec.edges.at(-1)];
   if (spec.kind === "heat") return [-0.5, spec.rows.length - 0.5];
   if (spec.form === "latency") return least > 0 ? [least / 1.2, most * 1.2] : [1, 10];
   if (spec.form === "ratio") return least === null ? [0.98, 1.1] : [Math.min(1, least) - 0.02, Math.max(1.1, most + 0.1 * (most - 1))];
@@ -55,7 +56,7 @@ function valueAxis(spec, narrow, font) {
     scale: "y", label: spec.label, labelSize: 18, labelGap: 0, labelFont: font, font, gap: 4, space: 28,
     size: (narrow ? AXIS.narrow : AXIS.wide) - 18,
     stroke: () => ink("--ink"),
-    grid: { show: spec.kind !== "heat", stroke: () => ink("--grid"), width: 1 },
+    grid: { show: spec.kind === "lines" || spec.kind === "stack", stroke: () => ink("--grid"), width: 1 },
     ticks: { stroke: () => ink("--grid"), width: 1, size: 4 },
   };
   const texts = {
@@ -131,6 +132,7 @@ function panelOf(spec, room, lowest, only, shared) {
           (u) => {
             if (spec.kind === "stack") paintStack(u, spec, grid, end);
             if (spec.kind === "heat") paintHeat(u, spec, grid, end);
+            if (spec.kind === "classes") paintClasses(u, spec, grid, end);
             if (spec.rule !== undefined) paintRule(u, spec.rule);
           },
         ],
@@ -154,11 +156,9 @@ function panelOf(spec, room, lowest, only, shared) {
     const n = intervalAt(own, end, time);
     if (Number.isNaN(time)) return legend.show("", []);
     const when = n < 0 ? "" : intervalWords(own, end, n);
-    if (spec.kind === "heat") {
-      const under = shared.pointed === u && u.cursor.top >= 0;
-      const row = under ? Math.min(spec.rows.length - 1, Math.max(0, Math.round(u.posToVal(u.cursor.top, "y")))) : null;
-      return legend.show(when, [n < 0 ? NOTHING : heatWords(spec, n, row)]);
-    }
+    const pointed = shared.pointed === u && u.cursor.top >= 0 ? u.posToVal(u.cursor.top, "y") : null;
+    if (spec.kind === "heat") return legend.show(when, [n < 0 ? NOTHING : heatWords(spec, n, pointed)]);
+    if (spec.kind === "classes") return legend.show(when, [n < 0 ? NOTHING : classWords(spec, n, pointed)]);
     if (spec.kind === "stack") {
       const value = (one) => (n < 0 || one.values[n] === null ? NOTHING : percent(one.values[n]));
       return legend.show(when, spec.series.map(value));

@@ -1,0 +1,106 @@
+"""What a key of a result means, from the engine's list of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from wordline.base.console import grid, hanging
+from wordline.base.keys import expanded
+from wordline.reference.listing import first_sentence
+
+Key = dict[str, Any]
+
+
+def names(key: Key) -> list[str]:
+    """The keys that an entry stands for, as one types them: ``jobs.name`` for ``jobs[].name``."""
+    return expanded(key["key"].replace("[]", ""))
+
+
+def pattern(key: Key) -> str:
+    """The key as the list has it, with room for ends of lines: ``by_op.{read, write}.bytes``."""
+    return key["key"].replace(",", ", ")
+
+
+def every(sections: list[dict[str, Any]]) -> list[Key]:
+    """The keys of all sections of the list."""
+    return [key for section in sections for key in section["keys"]]
+
+
+def find(keys: list[Key], wanted: str) -> list[Key]:
+    """The entries for ``wanted``: the key itself and what lies in it; if there is none, the keys that end with it."""
+    exact = [key for key in keys if any(f"{name}.".startswith(f"{wanted}.") for name in names(key))]
+    return exact or [key for key in keys if any(name.endswith(f".{wanted}") for name in names(key))]
+
+
+def measure(key: Key) -> str | None:
+    """The unit of a key's numbers; the list says before it what holds them."""
+    last = key["unit"].rpartition(", ")[2]
+    return None if last in ("", "object", "list", "lists", "list of pairs", "list of lists") else last
+
+
+def kind(key: Key) -> str:
+    """What its value is: ``number``, ``list of texts or null``."""
+    holds = key["holds"]
+    one = "any value" if holds["of"] == "any" else holds["of"]
+    many = {0: one, 1: f"list of {one}s", 2: f"list of lists of {one}s"}[holds["depth"]]
+    return many + (" or null" if holds["null"] else "")
+
+
+def document(key: Key) -> dict[str, Any]:
+    """What is to be said of an entry, for programs, with the fields of a drive's key and whether it is stable."""
+    return {
+        "key": key["key"],
+        "file": "result",
+        "description": key["meaning"],
+        "type": kind(key),
+        "unit": measure(key),
+        "default": None,
+        "required": key["needed"],
+        "range": None,
+        "choices": [],
+        "only_with": None,
+        "stable": key["stable"],
+    }
+
+
+def show_sections(console: Console, sections: list[dict[str, Any]]) -> None:
+    """Prints the sections of a result with the keys at its top."""
+    console.print(Text("Result", style="bold"))
+    table = grid(14, None)
+    for section in sections:
+        tops = dict.fromkeys(name.split(".", 1)[0] for key in section["keys"] for name in names(key))
+        table.add_row(Text(section["title"]), Text(", ".join(tops), style="cyan"))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def show(console: Console, keys: list[Key]) -> None:
+    """Prints what is to be said of ``keys``: at length, or as a list where they are many."""
+    if len(keys) > 2:
+        for key in keys:
+            hanging(console, Text(pattern(key), style="cyan"), 0, 4)
+            told = Text.assemble((f"{_facts(key)}: ", "dim"), first_sentence(key["meaning"]))
+            hanging(console, told, 2, 4)
+        return
+    for n, key in enumerate(keys):
+        if n:
+            console.print()
+        hanging(console, Text.assemble((pattern(key), "bold cyan"), ("  in a result", "dim")), 0, 4)
+        console.print(Padding(Text(key["meaning"]), (0, 0, 0, 2)))
+        table = grid(8, None)
+        table.add_row(Text("kind", style="dim"), kind(key))
+        if measure(key):
+            table.add_row(Text("unit", style="dim"), measure(key))
+        table.add_row(
+            Text("stable", style="dim"),
+            "yes: it keeps its name and meaning" if key["stable"] else "no: later versions may change it",
+        )
+        console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _facts(key: Key) -> str:
+    unit = measure(key)
+    return kind(key) + (f", {unit}" if unit else "")
