@@ -8,12 +8,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEELS := target/wheels
 REPORT := out/run.html
 
+# The tests look for overflow, which would cost the program a tenth of its speed. Libraries are the same, and compiled once.
+CHECKED := --release --config profile.release.overflow-checks=true
+
 # What the installed command is made from: a change in any of these builds it anew.
 SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*' \
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
 PYTHON_FILES := python studies tests tools benches
 
-.PHONY: build run test test-long bench docs site studies lint format clean
+.PHONY: build run test test-long bench docs site figures studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -44,7 +47,7 @@ run: build ## replay the bundled trace of a database and report on it
 	@echo "The full report, for a browser: $(REPORT)"
 
 test: build ## the engine's tests, then the program as a user runs it
-	$(CARGO) test --workspace
+	$(CARGO) test $(CHECKED) --workspace
 	$(BIN)/python -m pytest -n auto --dist loadfile tests
 
 test-long: export WORDLINE_LONG = 1
@@ -61,12 +64,15 @@ docs: build ## the references of keys, policies, results, tables and formats, fr
 site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
+figures: build ## the figures of the documentation, from runs of the commands on its pages
+	$(BIN)/python tools/figures.py
+
 studies: build ## the experiments of the papers: their pages in studies/
 	$(BIN)/wordline study --all --sensitivity --out studies
 
 lint: $(VENV)/.tools ## form, warnings, and the rules of the house
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/python tools/house.py

@@ -11,29 +11,15 @@ from typing import Any
 
 import pytest
 import synthetic
-from wordline.base import drawing
-from wordline.report import charts, compare, comparefigures, figures
+from test_figures import whole_result
+from wordline.base import drawing, palette
+from wordline.report import charts, compare, comparefigures, figures, maps
 from wordline.report import page as report
 from wordline.results import amplification, causes
 
 VENDOR = resources.files("wordline.report") / "templates" / "vendor"
 
 DATA = re.compile(r'<script type="application/json" id="over-time-data">(.*?)</script>')
-
-
-@pytest.fixture(scope="module")
-def large() -> str:
-    """The page of a result with as much over time as there can be."""
-    return report.html(full())
-
-
-def drawn(result: dict[str, Any]) -> dict[str, Any]:
-    """The data of the charts of a result."""
-    return json.loads(charts.of_run(result).json())
-
-
-LATENCY_CLASSES = 130
-"""About as many as the engine tells apart: quarter octaves from a quarter of a microsecond to minutes."""
 
 
 def held(page: str) -> dict[str, Any]:
@@ -47,19 +33,23 @@ def full(intervals: int = 600, columns: int = 128, dies: int = 1024, cells: int 
     step = result["simulated_s"] / intervals
     rough = lambda n: struct.unpack("<I", hashlib.sha256(f"{n}".encode()).digest()[:4])[0] / 2**32  # noqa: E731
     keys = [key for key in result["series"] if key not in ("interval_s", "start_s")]
-    keys += [f"{op}_latency_{stat}_us" for op in ("read", "write", "trim", "flush") for stat in ("mean", "p99", "max")]
     result["series"] = {"interval_s": step, "start_s": [n * step for n in range(intervals)]}
     result["series"] |= {key: [1e5 * rough(f"{key}{n}") for n in range(intervals)] for key in keys}
     spent = {cause.key: [rough(f"{cause.key}{n}") for n in range(columns)] for cause in causes.CAUSES}
     result["time_of"] = {"read": {}, "write": {}}
     result["time_of"]["series"] = {"interval_s": result["simulated_s"] / columns, "read": spent, "write": spent}
-    classes = [[int(1e4 * rough(f"{n} {row}")) for row in range(LATENCY_CLASSES)] for n in range(columns)]
-    every = dict.fromkeys(("read", "write", "trim", "flush"), classes)
-    edges = [0.25 * 2 ** (row / 4) for row in range(LATENCY_CLASSES)]
-    result["latency_over_time"] = {"interval_s": result["simulated_s"] / columns, "up_to_us": edges} | every
     rows = [[round(rough(f"{die} {n}"), 3) for n in range(cells)] for die in range(dies)]
     result["activity"] = {"interval_s": result["simulated_s"] / cells, "dies": rows, "dies_gc": rows}
     result["activity"]["channels"] = rows[:128]
+    classes = 60
+    result["latency_over_time"] = {
+        "interval_s": result["simulated_s"] / columns,
+        "up_to_us": [2.0 ** (n / 4) for n in range(5, 5 + classes)],
+        **{
+            op: [[int(1e4 * rough(f"{op}{n} {at}") ** 3) for at in range(classes)] for n in range(columns)]
+            for op in ("read", "write")
+        },
+    }
     return result
 
 
@@ -78,6 +68,8 @@ def test_what_pages_carry_is_what_the_table_says() -> None:
 
 def test_a_page_holds_every_value_of_the_series() -> None:
     result = synthetic.result()
+    steps = len(result["series"]["start_s"])
+    result["series"]["programs"] = [result["flash"]["programs"] / steps] * steps
     data = held(report.html(result))
     assert data["end"] == result["simulated_s"]
     panels = [panel for panels in data["figures"].values() for panel in panels]
@@ -97,70 +89,79 @@ def test_a_page_holds_every_value_of_the_series() -> None:
         assert one["values"] == wanted
         assert data["grids"][one["grid"]]["starts"] == result["series"]["start_s"]
     told = amplification.over_time(result)
-    for name, values in (("rolling", told.rolling), ("since the start", told.since_start)) if told else ():
-        wanted = [None if value is None else pytest.approx(value, rel=1e-5) for value in values]
-        assert lines.pop(("write amplification", name))["values"] == wanted
+    for name, values in (("rolling", told.rolling), ("since the start", told.since_start)):
+        one = lines.pop(("write amplification", name))
+        assert one["values"] == [None if value is None else pytest.approx(value, rel=1e-5) for value in values]
+        assert data["grids"][one["grid"]]["starts"] == result["series"]["start_s"]
     assert not lines
 
 
 def test_charts_draw_the_curves_of_the_figures() -> None:
-    result = synthetic.result()
-    result["series"]["latency_p99_us"] = [None] * len(result["series"]["start_s"])
-    panels = drawn(result)["figures"]["latency"]
-    names = {panel["label"]: [one["name"] for one in panel["series"]] for panel in panels}
-    assert names == {"latency": ["slowest", "mean"]}
-    result["series"] |= {f"{op}_latency_mean_us": [7.0] * len(result["series"]["start_s"]) for op in ("read", "flush")}
-    panels = drawn(result)["figures"]["latency"]
-    names = {panel["label"]: [one["name"] for one in panel["series"]] for panel in panels}
-    of_figures = figures.latency_panels(result["series"])
-    assert names == {f"latency of {label}": [name for name, *_ in curves] for label, curves in of_figures.items()}
-    assert names == {"latency of reads": ["mean"], "latency of flushes": ["mean"]}
+    for result, labels in ((synthetic.result(), ["latency"]), (whole_result(), ["reads", "writes", "flushes"])):
+        prefix = "" if labels == ["latency"] else "write_"
+        result["series"][f"{prefix}latency_p99_us"] = [None] * len(result["series"]["start_s"])
+        panels = held(report.html(result))["figures"]["latency"]
+        drawn = {panel["label"]: [one["name"] for one in panel["series"]] for panel in panels}
+        of_figures = figures.latency_panels(result["series"])
+        assert drawn == {label: [name for name, *_ in curves] for label, curves in of_figures.items()}
+        assert list(drawn) == labels
+        assert [label for label, names in drawn.items() if "p99" not in names] == (["writes"] if prefix else labels)
+
+
+def test_a_map_of_latencies_holds_every_request() -> None:
+    result = whole_result()
+    told = result["latency_over_time"]
+    panels = held(report.html(result))["figures"]["latencies"]
+    assert [panel["name"] for panel in panels] == ["reads", "writes", "flushes"]
+    for panel, op in zip(panels, ("read", "write", "flush"), strict=True):
+        assert [sum(column) for column in panel["columns"]] == [sum(column) for column in told[op]]
+        skipped = told["up_to_us"].index(pytest.approx(panel["edges"][1], rel=1e-5))
+        assert panel["columns"] == [column[skipped:] for column in told[op]]
+        assert max(map(len, panel["columns"])) < len(panel["edges"])
+    assert panels[0]["most"] == max(count for op in ("read", "write", "flush") for row in told[op] for count in row)
+    assert maps.counts({}) is None
+
+
+def test_charts_of_a_comparison_draw_the_series_of_its_figures() -> None:
+    runs = [compare.Run("a", whole_result()), compare.Run("b", whole_result())]
+    drawn = held(compare.html(runs))["figures"]
+    assert [panel["label"] for panel in drawn["latency"]] == ["reads", "writes", "flushes"]
+    assert {panel["form"] for panel in drawn["latency"]} == {"latency"}
+    p99 = runs[0].result["series"]["flush_latency_p99_us"]
+    assert [us is None for us in drawn["latency"][2]["series"][1]["values"]] == [us is None for us in p99]
+    assert [panel["label"] for panel in drawn["throughput"]] == [label for label, _ in comparefigures.THROUGHPUT]
 
 
 def test_causes_are_shares_and_gaps() -> None:
     told = {"interval_s": 0.5, "read": {"link": [1.0, 0.0, 3.0], "bus": [3.0, 0.0, 1.0]}}
     result = synthetic.result() | {"time_of": {"read": {"link": 4.0, "bus": 4.0}, "write": {}, "series": told}}
-    (panel,) = drawn(result)["figures"]["causes"]
+    (panel,) = held(report.html(result))["figures"]["causes"]
     shares = {one["name"]: one["values"] for one in panel["series"]}
     assert shares == {"link": [0.25, None, 0.75], "bus": [0.75, None, 0.25]}
 
 
-def test_charts_have_the_places_of_the_static_figures(large: str) -> None:
-    for place in held(large)["figures"]:
-        assert f'id="{place}-over-time"' in large and f'data-chart="{place}"' in large
-    assert set(held(large)["figures"]) == {key.removesuffix("-map") for key in report.TIMED}
-    page = compare.html([compare.Run("a", synthetic.result()), compare.Run("b", synthetic.result(seed=2))])
-    assert set(held(page)["figures"]) == {"latency", "throughput"}
+def test_charts_have_the_places_of_the_static_figures() -> None:
+    page = report.html(full())
+    for place in held(page)["figures"]:
+        assert f'id="{place}-over-time"' in page and f'data-chart="{place}"' in page
+    assert set(held(page)["figures"]) == {key.removesuffix("-map") for key in report.TIMED}
+    runs = [compare.Run("a", full()), compare.Run("b", synthetic.result())]
+    assert set(held(compare.html(runs))["figures"]) == {"latency", "throughput"}
 
 
-def test_classes_of_latency_are_those_that_occur() -> None:
-    told = {
-        "interval_s": 1.0,
-        "up_to_us": [1.0, 2.0, 4.0, 8.0],
-        "write": [[0, 3, 5], [], [0, 1]],
-        "trim": [[0], [], []],
-    }
-    (panel,) = drawn(synthetic.result() | {"latency_over_time": told})["figures"]["latencies"]
-    assert panel["columns"] == [[3, 5], [], [1]] and panel["edges"] == [1, 2, 4]
-    assert (panel["open"], panel["most"], panel["label"]) == ([False, False], 5, "latency of writes")
-    told["write"][0] = [1, 0, 0, 2]
-    (panel,) = drawn(synthetic.result() | {"latency_over_time": told})["figures"]["latencies"]
-    assert panel["open"] == [True, True] and len(panel["edges"]) == 5
-
-
-def test_the_size_of_a_page_is_bounded(large: str) -> None:
-    data = DATA.search(large)[1]
-    assert len(data) < 1_000_000
-    code = large[large.index("</main>") :].replace(data, "")
-    assert len(code) < 90_000
+def test_the_size_of_a_page_is_bounded() -> None:
+    page = report.html(full())
+    data = DATA.search(page)[1]
+    assert len(data) < 500_000
+    code = page[page.index("</main>") :].replace(data, "")
+    assert len(code) < 85_000
     small = report.html(synthetic.result())
     assert len(DATA.search(small)[1]) < 20_000
     assert "<script" not in report.html(synthetic.result() | {"series": {}}), "no script where there is no chart"
 
 
 def test_the_same_result_is_the_same_page_whatever_its_names() -> None:
-    assert charts.of_run(full()).json() == charts.of_run(full()).json()
-    assert report.html(synthetic.result()) == report.html(synthetic.result())
+    assert report.html(full()) == report.html(full())
     name = "</script><script>alert('ü\u2028')"
     page = compare.html([compare.Run(name, synthetic.result()), compare.Run("b", synthetic.result())])
     assert held(page)["figures"]["latency"][0]["series"][0]["name"] == name
@@ -175,8 +176,12 @@ def test_what_is_no_number_is_a_gap() -> None:
 
 
 def test_every_look_of_a_figure_is_known_to_charts() -> None:
-    looks = [*figures.OP_LOOKS.values(), *((colour, style) for *_, colour, style in figures.LATENCIES)]
-    for look in (*looks, *comparefigures.LOOKS):
+    for name in (palette.BLUE, palette.INK, palette.GC):
+        assert charts.colour(name) in drawing.COLOURS
+    panels = [panel for panels in held(report.html(full()))["figures"].values() for panel in panels]
+    drawn = {one["colour"] for panel in panels for one in panel.get("series", [panel])}
+    assert drawn <= set(palette.LIGHT), "so that all follow light and dark"
+    for look in comparefigures.LOOKS:
         assert charts.colour(look[0]) in drawing.COLOURS
         assert all(length > 0 for length in charts.dashes(look[1]))
     assert all(charts.colour(cause.colour) in drawing.COLOURS for cause in causes.CAUSES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 from pathlib import Path
@@ -11,8 +12,7 @@ from typing import Any
 import pytest
 import synthetic
 from conftest import PROGRAM, SMALL_DRIVE, SMALL_LOAD
-from wordline.base import units
-from wordline.base.palette import LIGHT
+from wordline.base import palette, units
 from wordline.report import page as report
 from wordline.results import amplification, causes
 
@@ -71,7 +71,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in names}
 
 
-ONE = {key: [7.0] for key in synthetic.result()["series"] if key.endswith(("_iops", "_mib_s", "_us", "_blocks"))}
+# Reads are lower than writes, so that the dots of neither hide the other's.
+ONE = {
+    key: [5.0 if key.startswith("read") else 7.0]
+    for key in synthetic.result()["series"]
+    if key.endswith(("_iops", "_mib_s", "_us", "_blocks"))
+}
 NOTHING = {key: [None] * 3 for key in ONE} | {"read_iops": [4.0, None, float("nan")], "latency_max_us": [None, 5.0, 0]}
 
 ODD: dict[str, dict[str, Any]] = {
@@ -86,6 +91,11 @@ ODD: dict[str, dict[str, Any]] = {
 
 def result_of(files: dict[str, Path], name: str = "report") -> dict[str, Any]:
     return json.loads(files[name].with_suffix(".json").read_text())
+
+
+def panels_of(page: Any, place: str) -> list[dict[str, Any]]:  # noqa: ANN401
+    """What the page holds of a place."""
+    return json.loads(page.locator("#over-time-data").text_content())["figures"][place]
 
 
 def output(page: Any) -> str:  # noqa: ANN401
@@ -137,8 +147,7 @@ def test_all_charts_share_one_cursor(opened: Any, files: dict[str, Path]) -> Non
 
 def test_the_values_under_the_cursor_are_those_of_the_run(opened: Any, files: dict[str, Path]) -> None:  # noqa: ANN401
     page, result = opened(), result_of(files)
-    series, amplified = result["series"], amplification.over_time(result)
-    assert amplified is not None
+    series, written = result["series"], amplification.over_time(result)
     rows = len(series["start_s"])
     assert rows > 20
     page.locator("[data-chart=latency]").focus()
@@ -149,19 +158,58 @@ def test_the_values_under_the_cursor_are_those_of_the_run(opened: Any, files: di
         settle(page)
         first = float(page.evaluate(LEGENDS, "latency")[0][0].partition(" ")[0])
         assert first == pytest.approx(series["start_s"][n], abs=series["interval_s"] / 10)
-        for (_, *told), op in zip(page.evaluate(LEGENDS, "latency"), causes.OPS, strict=False):
-            keys = [f"{op}_latency_{stat}_us" for stat in ("max", "p99", "mean")]
-            assert told == [units.latency(series[key][n]) for key in keys if any(series[key])]
+        keys = [[f"{op}_latency_{stat}_us" for stat in ("max", "p99", "mean")] for op in ("read", "write")]
+        told = [[units.latency(series[key][n]) for key in row if any(series[key])] for row in keys]
+        assert [row[1:] for row in page.evaluate(LEGENDS, "latency")] == told
         rates = (("mib_s", "MiB/s"), ("iops", "requests/s"))
         told = [f"{units.short(series[f'{op}_{unit}'][n])} {name}" for unit, name in rates for op in causes.OPS]
         assert [text for row in page.evaluate(LEGENDS, "throughput") for text in row[1:]] == told
-        ratios = [values[n] for values in (amplified.rolling, amplified.since_start)]
-        told = [units.count(series["free_blocks"][n])] + ["–" if one is None else units.three(one) for one in ratios]
-        assert [text for row in page.evaluate(LEGENDS, "space") for text in row[1:]] == told
+        told = [[units.count(series["free_blocks"][n])]]
+        told += [["–" if v[n] is None else units.three(v[n]) for v in (written.rolling, written.since_start)]]
+        assert [row[1:] for row in page.evaluate(LEGENDS, "space")] == told
     # Once more, and it stays at the last.
     page.keyboard.press("ArrowRight")
     settle(page)
-    assert [text for row in page.evaluate(LEGENDS, "space") for text in row[1:]] == told
+    assert [row[1:] for row in page.evaluate(LEGENDS, "space")] == told
+
+
+def test_a_map_of_latencies_tells_its_counts(opened: Any, files: dict[str, Path]) -> None:  # noqa: ANN401
+    page, result = opened(), result_of(files)
+    told, (first, *_) = result["latency_over_time"], panels_of(page, "latencies")
+    box = over(page, "latencies")
+    low, high = (math.log(us) for us in (first["edges"][0], first["edges"][-1]))
+    n = len(told["read"]) // 2
+    row = max(range(len(first["columns"][n])), key=first["columns"][n].__getitem__)
+    middle = sum(math.log(us) for us in first["edges"][row : row + 2]) / 2
+    page.mouse.move(
+        box["x"] + box["width"] * (n + 0.5) * told["interval_s"] / result["simulated_s"],
+        box["y"] + box["height"] * (high - middle) / (high - low),
+    )
+    settle(page)
+    (_, text), (_, other) = page.evaluate(LEGENDS, "latencies")
+    assert text.startswith(f"{units.some(max(told['read'][n]), 'request')} of ")
+    assert f"; {units.count(sum(told['read'][n]))} in all, the slowest of up to " in text
+    assert text.endswith(f"up to {units.latency(told['up_to_us'][len(told['read'][n]) - 1])}")
+    assert other.startswith(f"{units.some(sum(told['write'][n]), 'request')}, the slowest"), "the pointer is elsewhere"
+
+
+def test_operations_have_one_scale_of_latency(opened: Any) -> None:  # noqa: ANN401
+    page = opened()
+    scales = f"() => {PLOTS}.slice(0, 2).map((plot) => [plot.scales.y.min, plot.scales.y.max])"
+    whole = page.evaluate(scales)
+    assert whole[0] == whole[1]
+    drag(page, "latency", 0.2, 0.3)
+    closer = page.evaluate(scales)
+    assert closer[0] == closer[1]
+    page.keyboard.press("0")
+    for button in page.locator("[data-chart=latency] .legend button", has_text="slowest").all():
+        button.click()
+    settle(page)
+    without = page.evaluate(scales)
+    assert without[0] == without[1] and without[0][1] < whole[0][1], "what is hidden takes no room"
+    page.emulate_media(color_scheme="dark")
+    settle(page)
+    assert page.evaluate(scales) == without, "and stays hidden"
 
 
 def test_causes_and_maps_tell_their_values_too(opened: Any, files: dict[str, Path]) -> None:  # noqa: ANN401
@@ -278,18 +326,17 @@ def test_a_line_can_be_hidden_by_its_name(opened: Any) -> None:  # noqa: ANN401
     name.focus()
     page.keyboard.press("Enter")
     assert name.get_attribute("aria-pressed") == "false"
-    shown = f"""() => {{
-      const place = document.querySelector("[data-chart=throughput]");
-      return {PLOTS}.find((plot) => place.contains(plot.root)).series.slice(1).map((one) => one.show);
-    }}"""
-    assert page.evaluate(shown) == [False, True]
+    place = "document.querySelector('[data-chart=throughput]')"
+    plot = f"{PLOTS}.find((plot) => {place}.contains(plot.root))"
+    shown = f"() => {plot}.series.map((one) => one.show)"
+    assert page.evaluate(shown)[1:] == [False, True]
     name.click()
-    assert page.evaluate(shown) == [True, True]
+    assert page.evaluate(shown)[1:] == [True, True]
 
 
 def test_what_stands_alone_is_a_dot(opened: Any, files: dict[str, Path]) -> None:  # noqa: ANN401
     page, result = opened("sparse"), result_of(files, "sparse")
-    told = result["series"]["read_latency_mean_us"]
+    told = result["series"]["latency_mean_us"]
     known = [value is not None for value in [None, *told, None]]
     alone = [n for n in range(len(told)) if known[n : n + 3] == [False, True, False]]
     assert len(alone) >= 10
@@ -310,7 +357,7 @@ def test_what_stands_alone_is_a_dot(opened: Any, files: dict[str, Path]) -> None
       }});
     }}"""
     pixels = page.evaluate(painted)
-    blue = [int(LIGHT["--blue"][1:][at : at + 2], 16) for at in (0, 2, 4)]
+    blue = [int(palette.LIGHT["--blue"][at : at + 2], 16) for at in (1, 3, 5)]
     assert all(pixels[n][:3] == blue for n in alone)
     gaps = [n for n in range(3, len(told) - 3) if all(value is None for value in told[n - 3 : n + 4])]
     assert gaps and all(pixels[n][:3] != blue for n in gaps)
@@ -333,7 +380,7 @@ def test_charts_follow_light_and_dark(opened: Any, name: str) -> None:  # noqa: 
 def test_without_scripts_and_on_paper_the_figures_are_static(opened: Any) -> None:  # noqa: ANN401
     page = opened(java_script_enabled=False)
     assert not page.locator(".zoom").is_visible()
-    assert page.locator(".zooms figure .wide").count() == len(PLACES)
+    assert page.locator(".zooms figure .wide").count() == 7
     for place in PLACES:
         assert page.locator(f"#{place}-over-time .wide svg").is_visible()
         assert not page.locator(f"[data-chart={place}]").is_visible()
@@ -354,9 +401,7 @@ def test_results_with_little_to_draw_are_drawn(opened: Any) -> None:  # noqa: AN
     page.mouse.move(box["x"] + box["width"] / 3, box["y"] + 20)
     settle(page)
     assert page.evaluate(LEGENDS, "latency") == [["0 to 0.5 s", "7.00 µs", "7.00 µs", "7.00 µs"]]
-    # Of several dots at one place the last is in sight.
-    last = [page.evaluate(PIXELS, name)[n] for n, name in enumerate(("--blue", "--ink", "--ink"))]
-    assert all(count > 5 for count in last), "a dot in each panel"
+    assert min(page.evaluate(PIXELS, "--blue")[:3]) > 5, "a dot in each panel"
     page = opened("holes")
     box = over(page, "throughput")
     page.mouse.move(box["x"] + box["width"] / 6, box["y"] + 20)
@@ -380,33 +425,16 @@ def test_axes_have_a_few_ticks_however_close_one_looks(opened: Any) -> None:  # 
             settle(page)
 
 
-def test_a_map_of_latencies_tells_its_classes(opened: Any, files: dict[str, Path]) -> None:  # noqa: ANN401
-    page, told = opened(), result_of(files)["latency_over_time"]
-    box = over(page, "latencies")
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 1)
-    settle(page)
-    n = int(page.evaluate(CURSORS)[0] // told["interval_s"])
-    column = told["read"][n]
-    used = min(row for op in ("read", "write") for one in told[op] for row, count in enumerate(one) if count)
-    edges = [None, *told["up_to_us"]]
-    slowest = max(row for row, count in enumerate(column) if count)
-    between = f"{units.latency(edges[slowest])} to {units.latency(edges[slowest + 1])}"
-    text = page.evaluate(LEGENDS, "latencies")[0][1]
-    first = f"up to {units.latency(edges[1])}" if used == 0 else f"{units.latency(edges[used])} to "
-    assert text.startswith(f"{units.count(column[used])} of {first}")
-    assert text.endswith(f"; {units.count(sum(column))} in all, slowest {between}")
-    # Elsewhere there is no height, so that all of them are told.
-    writes = page.evaluate(LEGENDS, "latencies")[1][1]
-    assert writes.startswith(f"{units.count(sum(told['write'][n]))} in all, slowest ")
-
-
 def test_nothing_moves_while_the_cursor_does(opened: Any) -> None:  # noqa: ANN401
     for width in (1100, 390):
         page = opened(width=width)
+        # Blocks are unpacked before they are shown.
+        page.wait_for_selector("figure.live .blocks canvas")
         tall = "() => document.documentElement.scrollHeight"
         before = page.evaluate(tall)
-        box = over(page, "causes")
-        for share in (0.1, 0.5, 0.9):
-            page.mouse.move(box["x"] + share * box["width"], box["y"] + 20)
-            settle(page)
-            assert page.evaluate(tall) == before
+        for place in PLACES:
+            box = over(page, place)
+            for share in (0.1, 0.5, 0.9):
+                page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+                settle(page)
+                assert page.evaluate(tall) == before, place

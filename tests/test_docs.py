@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import shlex
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 import click
 import wordline
 from conftest import PROGRAM, ROOT
+from wordline import _core
 from wordline.cli import program as cli
+from wordline.results.causes import CAUSES
 
 
 def test_pages_from_the_code_are_up_to_date() -> None:
@@ -117,3 +120,70 @@ def test_the_example_in_the_help_of_a_drive_runs(tmp_path: Path) -> None:
     assert 'Drive("tlc-nvme"' in example
     # The same on a drive that is filled and overwritten in a moment.
     python_runs(tmp_path, "import wordline", example.replace('"tlc-nvme"', '"demo"'))
+
+
+def test_the_page_on_reports_names_every_cause() -> None:
+    """The table of causes has each part of a request's time, in the order and by the names of the report."""
+    text = (ROOT / "docs" / "report.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| `(\w+)` \| [^|]+ \|[^|]*\|$", text, re.M)
+    assert rows == [(cause.name, cause.key) for cause in CAUSES]
+
+
+def test_the_results_that_the_pages_on_terms_name_exist() -> None:
+    """Keys of a drive there are links, which the site checks; those of a result stand by themselves."""
+    known = set()
+    for section in json.loads(_core.result_keys()):
+        for key in section["keys"]:
+            known |= set(spread(key["key"].replace("[]", "")))
+    text = "".join((ROOT / "docs" / name).read_text() for name in ("concepts.md", "glossary.md", "not-modelled.md"))
+    sections = "|".join(sorted({key.partition(".")[0] for key in known if "." in key} - {"workload", "drive"}))
+    named = set(re.findall(rf"(?<!\[)`((?:{sections}|drive)\.[\w.]+)`", text))
+    assert len(named) > 25
+    assert not named - known
+
+
+def spread(key: str) -> list[str]:
+    """Keys that are written as one, by braces."""
+    braces = re.search(r"\{([^}]*)\}", key)
+    if not braces:
+        return [key]
+    return [one for part in braces[1].split(",") for one in spread(key.replace(braces[0], part, 1))]
+
+
+NO_SOURCES = {"crc16", "int16", "log10", "systor17", "uint16"}
+"""Words of code, and a format of traces, that look like the key of a source."""
+
+
+def test_every_source_has_its_reference() -> None:
+    """Keys that code, presets and studies name, sources of all policies, authors that code quotes by year."""
+    text = (ROOT / "docs" / "bibliography.md").read_text()
+    entries = re.findall(r"^\| `?([^`|]+?)`? \| (.+) \|$", text, re.M)
+    names = {name for name, _ in entries}
+    assert len(names) == len(entries)
+    files = [path for folder in ("crates", "drives", "studies", "python") for path in (ROOT / folder).rglob("*")]
+    kinds = {".rs", ".toml", ".py", ".md"}
+    texts = [
+        path.read_text() for path in files if path.suffix in kinds and path.is_file() and "target" not in path.parts
+    ]
+    # Letters and a year; short ones count in brackets only.
+    key = re.compile(r"\b[a-z]{3,}[012]\d\b|(?<=\[)[a-z]{2}[012]\d(?=\])")
+    used = {found for one in texts for found in key.findall(one)} - NO_SOURCES
+    assert {"jung13", "choi18", "kim18", "dirik09", "chang11", "isscc18", "at19", "th18"} <= used
+    assert not used - names
+
+    def known(source: str) -> bool:
+        return any(name in source or source in about for name, about in entries)
+
+    policies = {part.strip() for policy in json.loads(_core.policies()) for part in policy["source"].split(";")}
+    assert len(policies) > 25
+    assert not {source for source in policies if not known(source)}
+    quoted = {
+        (author, year)
+        for one in texts
+        for line in one.splitlines()
+        if line.startswith(("//! Source:", "/// Source:", "//! * "))
+        for author, year in re.findall(r"([A-Z][a-z]+)(?: et al\.)? \(?(?:[A-Z]+ )?((?:19|20)\d\d)\b", line)
+    }
+    rows = [f"{name} {about}" for name, about in entries]
+    assert ("Desnoyers", "2014") in quoted
+    assert not {pair for pair in quoted if not any(all(word in row for word in pair) for row in rows)}

@@ -115,6 +115,9 @@ def test_a_result_with_everything_has_every_figure() -> None:
     assert set(report.TIMED) == set(OVER_TIME)
     page = report.html(whole_result())
     assert all(f'id="{section}"' in page for section in ("bands", "latencies-over-time", "latency-over-time"))
+    assert not re.search(r'(?:id|class)="(?:time|scale-time|data|xaxis)\d*"', page), (
+        "names of axes repeat in every figure"
+    )
 
 
 @pytest.mark.parametrize("inches", [drawing.WIDE, drawing.NARROW])
@@ -141,6 +144,7 @@ def test_figures_over_time_of_a_comparison_have_that_axis_too() -> None:
     for key in ("latency", "throughput"):
         made = drawn(comparefigures.all_of(runs)[key])
         for axes in panels(made):
+            assert axes.get_yscale() == ("log" if key == "latency" else "linear")
             assert axes.get_position().x0 == pytest.approx(panels(own)[0].get_position().x0)
             assert axes.get_position().x1 == pytest.approx(panels(own)[0].get_position().x1)
     words = comparefigures.latency_over_time(runs)

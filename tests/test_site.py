@@ -122,3 +122,19 @@ def test_search_works_in_files(site: Path, browser: Any) -> None:  # noqa: ANN40
     first.wait_for()
     found = [link.get_attribute("href") or "" for link in view.locator(".md-search-result__link").all()]
     assert any("results.html" in link for link in found), found
+
+
+def test_a_link_to_a_key_opens_its_section(site: Path, browser: Any) -> None:  # noqa: ANN401
+    view = browser.new_page(viewport={"width": 1280, "height": 900})
+    page = (site / "reference.html").as_uri()
+    view.goto(page)
+    key = view.locator("[id='capacity.raw_over_logical']")
+    row = view.locator("tr", has=key)
+    assert not row.is_visible()
+    view.goto(f"{page}#capacity.raw_over_logical")
+    row.wait_for(state="visible")
+    assert row.inner_text().startswith("raw_over_logical")
+    assert view.locator("article details[open]").count() == 1
+    # A result of the search, whose anchor is the heading and whose word may be in the section below it.
+    view.goto(page + "?h=raw_over_logical#capacity")
+    row.wait_for(state="visible")

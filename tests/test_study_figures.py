@@ -16,7 +16,7 @@ from wordline.studies.outcome import Bars, Lines, Published
 
 def kept() -> dict[str, dict[str, Any]]:
     """The kept results, by study."""
-    studies = [catalogue.find(name) for name in catalogue.names()]
+    studies = [catalogue.load(name) for name in catalogue.names()]
     return {study.name: json.loads((study.folder / "result.json").read_text()) for study in studies}
 
 
@@ -54,13 +54,13 @@ def test_a_mark_stands_at_the_step_of_a_line() -> None:
 
 
 def test_what_is_published_is_that_of_the_claim() -> None:
-    context = Context(catalogue.find("nand-validation"))
+    context = Context(catalogue.load("nand-validation"))
     assert context.published("jung13.latency-model-typical-sdp") == (48.7, 79.6)
-    assert Context(catalogue.find("nand-dies")).published("jung13.dies-write") == (541.1, 541.1)
+    assert Context(catalogue.load("nand-dies")).published("jung13.dies-write") == (541.1, 541.1)
     with pytest.raises(KeyError):
         context.published("jung13.dies-write")
     with pytest.raises(KeyError):
-        Context(catalogue.find("nand-scheduler")).published("jung13.die-first-plane-first")
+        Context(catalogue.load("nand-scheduler")).published("jung13.die-first-plane-first")
 
 
 NOT_DRAWN = {"jung13.latency-range"}

@@ -20,10 +20,6 @@ REFUSED = {"wordline trace info my.trace.gz": "--format"}
 """Commands that a page shows for their message, and a word of it."""
 
 
-WAITING = ("wordline timeline ",)
-"""Beginnings of commands that wait for a browser; they have tests of their own."""
-
-
 def blocks(page: str) -> Iterator[tuple[str, str]]:
     """The fenced blocks of a page: language and text."""
     text = (ROOT / "docs" / f"{page}.md").read_text()
@@ -31,9 +27,8 @@ def blocks(page: str) -> Iterator[tuple[str, str]]:
 
 
 def commands(text: str) -> list[str]:
-    """The commands of a console block, but for those that wait for a browser."""
-    lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
-    return [line for line in lines if not line.startswith(WAITING)]
+    """The commands of a console block."""
+    return [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
 
 
 @pytest.fixture(scope="module")

@@ -77,11 +77,19 @@ def test_lists_fit_a_terminal() -> None:
         "options": [{"key": "victim.d", "default": None, "kind": "integer", "doc": "Blocks drawn. Absent: ten. More."}],
     }
     out = io.StringIO()
-    listing.show_policies(Console(file=out, width=80, highlight=False, markup=False), [policy])
+    listing.show_policies(Console(file=out, width=80, highlight=False, markup=False), [policy], details=True)
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert all(line.startswith("  ") for line in lines[1:]), "what goes on below stays indented"
     assert "victim.d = absent  Blocks drawn. Absent: ten" in lines[-1]
+    for terminal in (True, False):
+        out = io.StringIO()
+        screen = Console(file=out, width=80, highlight=False, force_terminal=terminal, color_system=None)
+        listing.show_policies(screen, [policy], details=False)
+        line = out.getvalue().splitlines()[1]
+        # Cut between words on a terminal; whole for programs that look for lines.
+        whole = f"  greedy * {policy['summary']}"
+        assert (line.endswith(" …") and whole.startswith(line[:-1]) and len(line) <= 80) if terminal else line == whole
 
 
 def test_json_text_keeps_lists_on_a_line() -> None:

@@ -43,4 +43,5 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 
 def on_page_content(html: str, **_: object) -> str:
     """Lets the keys of a table break between their words, and nowhere else."""
-    return re.sub(r"(?<=<td><code>)[^<]+(?=</code></td>)", lambda key: re.sub(r"([._,])", r"\1<wbr>", key[0]), html)
+    keys = r"(?<=<td><code>)[^<]+(?=</code>(?:<a id=|</td>))"
+    return re.sub(keys, lambda key: re.sub(r"([._,])", r"\1<wbr>", key[0]), html)

@@ -180,7 +180,7 @@ def for_page(text: str) -> str:
     """Fits an SVG file into a page: no prologue, no fixed size, the page's colours and letters."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    # Names such as "axes_1" repeat in every figure; references go to hashed names only.
+    # Names such as "axes_1" and "time0" repeat in every figure; references go to hashed names only.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
@@ -222,7 +222,7 @@ def plain_latency(us: float) -> str:
 
 
 def time_axes(figure: Figure, panels: Sequence[Axes], end_s: float) -> None:
-    """Gives panels one above another the axis of simulated time, from 0 to ``end_s``."""
+    """Gives panels one above another the axis of simulated time, from 0 to ``end_s``, and names for ``line_up``."""
     from matplotlib.ticker import MaxNLocator
 
     for n, axes in enumerate(panels):

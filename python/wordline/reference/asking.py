@@ -46,8 +46,8 @@ def answer(word: str, known: Known) -> Answer:
     """
     word = word.strip().strip(".").replace("[]", "")
     if word.startswith(RESULTS):
-        found = resultkeys.find(known.results, word.removeprefix(RESULTS))
-        return Answer([("result", found)] if found else [])
+        results = resultkeys.find(known.results, word.removeprefix(RESULTS))
+        return Answer([("result", results)] if results else [])
     meant = synonyms.meant(word)
     found = {file: explain.find(keys, word) for file, keys in known.files.items()}
     for file, entries in found.items():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -25,6 +25,9 @@ Both kinds of file are TOML. Units are part of a key's name. An unknown key is a
 of a file starts from a preset or from another file, named by its path from there. `--set KEY=VALUE` overrides a key of
 the drive, `--load-set KEY=VALUE` one of the load; an element of an array is addressed by its number, as in
 `--load-set job.0.bs=16k`.
+
+Each section is folded: a click opens it, and so does a link to a key, such as
+[`capacity.raw_over_logical`](#capacity.raw_over_logical).
 """
 
 
@@ -61,7 +64,19 @@ def sections(keys: list[Key]) -> Iterator[str]:
             title = f"[[{head['key']}]]" if head["kind"].startswith("array") else f"[{head['key']}]"
             yield f"### `{title}`\n"
             yield f"{head['doc']}\n"
-            yield from table(inner)
+            yield from folded(counted(len(inner), "key", "keys"), table(inner))
+
+
+def folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    """Text that opens on a click, below a heading that stays in sight. A link to an anchor inside opens it, too."""
+    yield f'<details markdown="1">\n<summary>{summary}</summary>\n'
+    yield from lines
+    yield "</details>\n"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many}"
 
 
 def _head(key: Key) -> str:
@@ -71,19 +86,29 @@ def _head(key: Key) -> str:
 def table(keys: list[Key]) -> Iterator[str]:
     """Keys in a table, with their choices below it."""
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    seen: set[str] = set()
     for key in keys:
         default = (
             "required" if key["required"] else "" if "table" in key["kind"] else f"`{default_text(key['default'])}`"
         )
         with_variant = f" With `{key['variant']['name']}`." if key.get("variant") else ""
         name = bare(key["key"]).split(".", 1)[-1]
-        lines.append(f"| `{name}` | {cell(key['kind'])} | {cell(default)} | {cell(key['doc'] + with_variant)} |")
+        # Variants may share a name; a link leads to the first.
+        mark = "" if key["key"] in seen else anchor(key)
+        seen.add(key["key"])
+        cells = (key["kind"], default, key["doc"] + with_variant)
+        lines.append(f"| `{name}`{mark} | " + " | ".join(map(cell, cells)) + " |")
     yield "\n".join(lines) + "\n"
     for key in keys:
         told = [choice for choice in key["choices"] if choice["doc"]]
         if told and not key["key"].endswith(".policy"):
             rows = "\n".join(f"- `{choice['name']}`: {flat(choice['doc'])}" for choice in told)
             yield f"`{bare(key['key'])}`:\n\n{rows}\n"
+
+
+def anchor(key: Key) -> str:
+    """Where a link to the key leads: ``reference.md#capacity.raw_over_logical``."""
+    return f'<a id="{bare(key["key"])}"></a>'
 
 
 def families(policies: list[dict[str, Any]]) -> Iterator[str]:
@@ -98,7 +123,7 @@ def families(policies: list[dict[str, Any]]) -> Iterator[str]:
             options = ", ".join(f"`{option['key'].rsplit('.', 1)[-1]}`" for option in policy.get("options") or [])
             cells = (policy["summary"], policy["source"], policy.get("note") or "", options)
             lines.append(f"| {name} | " + " | ".join(map(cell, cells)) + " |")
-        yield "\n".join(lines) + "\n"
+        yield from folded(counted(len(listed), "policy", "policies"), ["\n".join(lines) + "\n"])
 
 
 def operations(chains: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
@@ -112,11 +137,11 @@ def operations(chains: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     for operation in chains["operations"]:
         steps = (f"{step['segment']} {'' if step['times'] == 'once' else step['times']}" for step in operation["chain"])
         lines.append(f"| {operation['name']} | {cell('; '.join(step.strip() for step in steps))} |")
-    yield "\n".join(lines) + "\n"
+    yield from folded(counted(len(chains["operations"]), "operation", "operations"), ["\n".join(lines) + "\n"])
     lines = ["| segment | on the bus | then busy |", "|---|---|---|"]
     for segment in chains["segments"]:
         lines.append(f"| {segment['name']} | {', '.join(segment['cycles'])} | {segment['busy']} |")
-    yield "\n".join(lines) + "\n"
+    yield from folded(counted(len(chains["segments"]), "segment", "segments"), ["\n".join(lines) + "\n"])
     yield (
         "Timing modes of the interfaces, in nanoseconds. A double-data-rate bus moves two bytes in a data cycle; a "
         "command or address byte takes a latch cycle.\n"
@@ -126,7 +151,7 @@ def operations(chains: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     for mode in chains["modes"]:
         figures = " | ".join(f"{mode[column]:g}" for column in columns)
         lines.append(f"| `{mode['interface']}` | {mode['rate_mt_s']} | {figures} |")
-    yield "\n".join(lines) + "\n"
+    yield from folded(counted(len(chains["modes"]), "timing mode", "timing modes"), ["\n".join(lines) + "\n"])
 
 
 def flat(text: str) -> str:

@@ -1,8 +1,8 @@
 """What a page with scripts draws over simulated time: the series of a run, as the page's charts take them.
 
-The static figures of the same names stand in for them on paper and without scripts. Every value of the result is in the
-page, to six digits: the engine keeps at most 600 intervals of series, 128 of causes and of classes of latency, and
-32,768 cells of a map of parts, so that the data of a run stay below one megabyte.
+The static figures of the same names stand in for them on paper and without scripts, and show the same. Every value of
+the result is in the page, to six digits: the engine keeps at most 600 intervals of series, 128 of causes and of classes
+of latency, and 32,768 cells of a map, so that the data of a run stay below half a megabyte.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wordline.base import drawing, units
+from wordline.base import units
 from wordline.base.drawing import any_value
-from wordline.base.palette import BLUE, INK
+from wordline.base.palette import BLUE, GC, INK
 from wordline.report import comparefigures, figures, maps
 from wordline.results import amplification, causes
 
 if TYPE_CHECKING:
     from wordline.report.compare import Run
-
-BUSY, HELD = drawing.MAPS[drawing.MAP], drawing.MAPS[drawing.MAP_GC]
-"""Colours of maps: of parts at work, and of dies that garbage collection held."""
 
 DASHES = {"-": [], "--": [6, 3], ":": [2, 3], "-.": [7, 3, 2, 3]}
 """Line styles of figures as dashes of the page, in pixels."""
@@ -107,7 +104,7 @@ def of_run(result: dict[str, Any]) -> Charts:
         charts.add("latency", list(_latency(series, grid)))
         charts.add("throughput", list(_throughput(series, grid)))
         charts.add("space", list(_space(result, grid)))
-    charts.add("latencies", list(_latencies(charts, result.get("latency_over_time") or {})))
+    charts.add("latencies", list(_latencies(charts, result)))
     charts.add("causes", list(_causes(charts, result)))
     activity = result.get("activity") or {}
     charts.add("dies", list(_dies(charts, activity)))
@@ -119,12 +116,19 @@ def _latency(series: dict[str, Any], grid: int) -> Iterator[Panel]:
     for label, curves in figures.latency_panels(series).items():
         # A latency of nought has no place on a logarithmic axis.
         drawn = [line(name, look, grid, [value or None for value in series[key]]) for name, key, *look in curves]
-        yield lines(latency_label(label), "latency", drawn, unit="")
+        # One scale for all operations.
+        yield lines(label, "latency", drawn, unit="", common=True)
 
 
-def latency_label(panel: str) -> str:
-    """The label of the axis of a panel of latencies."""
-    return panel if panel == figures.ALL_REQUESTS else f"latency of {panel}"
+def _latencies(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:
+    """Maps of latency: how many requests of each interval are in each class."""
+    shown = maps.counts(result.get("latency_over_time") or {})
+    for op, columns in shown.columns.items() if shown else ():
+        yield {
+            "kind": "counts", "label": "latency", "form": "latency", "name": units.plural(op), "colour": colour(BLUE),
+            "most": shown.most, "pale": maps.LEAST, "edges": numbers(shown.edges_us), "open": shown.is_open,
+            "grid": charts.regular(shown.interval_s, len(columns)), "columns": columns,
+        }  # fmt: skip
 
 
 def _throughput(series: dict[str, Any], grid: int) -> Iterator[Panel]:
@@ -139,10 +143,9 @@ def _throughput(series: dict[str, Any], grid: int) -> Iterator[Panel]:
 
 
 def _space(result: dict[str, Any], grid: int) -> Iterator[Panel]:
-    free = result["series"].get("free_blocks") or []
+    free, told = result["series"].get("free_blocks") or [], amplification.over_time(result)
     if any(value is not None for value in free):
         yield lines("free blocks", "count", [line("free blocks", (BLUE, "-"), grid, free)], unit="")
-    told = amplification.over_time(result)
     if told:
         drawn = [
             line("rolling", (BLUE, "-"), grid, told.rolling),
@@ -150,19 +153,6 @@ def _space(result: dict[str, Any], grid: int) -> Iterator[Panel]:
         ]
         # The line at 1 is what a drive without collection has.
         yield lines("write amplification", "ratio", drawn, unit="", rule=1)
-
-
-def _latencies(charts: Charts, told: dict[str, Any]) -> Iterator[Panel]:
-    """How many requests took how long: for each interval the classes of latency that occur, from fast to slow."""
-    drawn = maps.latency_counts(told)
-    if drawn is None:
-        return
-    for op, columns in drawn.columns.items():
-        yield {
-            "kind": "classes", "label": f"latency of {units.plural(op)}", "form": "latency", "name": units.plural(op),
-            "colour": BUSY, "grid": charts.regular(told["interval_s"], len(columns)), "edges": numbers(drawn.edges_us),
-            "open": [drawn.open_below, drawn.open_above], "most": drawn.most, "least": maps.LEAST, "columns": columns,
-        }  # fmt: skip
 
 
 def _causes(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:
@@ -188,30 +178,30 @@ def _causes(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:
             for cause in shown
         ]
         yield {
-            "kind": "stack", "label": f"share of {op} time", "series": series,
+            "kind": "stack", "label": f"share of {units.plural(op)}’ time", "op": op, "series": series,
             "grid": charts.regular(told["interval_s"], len(columns)),
         }  # fmt: skip
 
 
 def _heat(charts: Charts, activity: dict[str, Any], name: str, part: str, key: str, tint: str) -> Panel:
-    """A map: a row for each part, a column for each interval. Shares are told in thousandths; full colour is all."""
+    """A map: a row for each part, a column for each interval. Shares are told in thousandths."""
     rows = activity[key]
     return {
-        "kind": "heat", "label": part, "name": name, "colour": tint,
+        "kind": "heat", "label": part, "name": name, "colour": colour(tint),
         "grid": charts.regular(activity["interval_s"], len(rows[0])),
         "rows": [[round(1000 * share) for share in row] for row in rows],
     }  # fmt: skip
 
 
 def _dies(charts: Charts, activity: dict[str, Any]) -> Iterator[Panel]:
-    for name, key, tint in (("cells at work", "dies", BUSY), ("held by GC", "dies_gc", HELD)):
+    for name, key, tint in (("cells at work", "dies", BLUE), ("held by GC", "dies_gc", GC)):
         if any(any(row) for row in activity.get(key) or []):
             yield _heat(charts, activity, name, "die", key, tint)
 
 
 def _channels(charts: Charts, activity: dict[str, Any]) -> Iterator[Panel]:
     if any(any(row) for row in activity.get("channels") or []):
-        yield _heat(charts, activity, "bus in use", "channel", "channels", BUSY)
+        yield _heat(charts, activity, "bus in use", "channel", "channels", BLUE)
 
 
 def of_runs(runs: Sequence[Run], shown: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> Charts:
@@ -230,7 +220,6 @@ def of_runs(runs: Sequence[Run], shown: Sequence[tuple[str, Sequence[tuple[str, 
                     drawn.append(line(run.name, look, grid, values))
             if any(any_value(one["values"]) for one in drawn):
                 form = "latency" if latency else "rate"
-                shown, unit = (latency_label(label), "") if latency else (label, label.partition(" ")[2])
-                told.append(lines(shown, form, drawn, unit=unit))
+                told.append(lines(label, form, drawn, unit="" if latency else label.partition(" ")[2]))
         charts.add(place, told)
     return charts

@@ -307,6 +307,6 @@ def html(runs: Sequence[Run]) -> str:
         same=len({run.result["digest"] for run in runs}) == 1,
         drawings=defaultdict(lambda: None, found),
         timed=[(key, found[key]) for key in ("latency", "throughput") if key in found],
-        charts=charts.of_runs(runs, comparefigures.panels_over_time(runs)).json(),
+        charts=charts.of_runs(runs, comparefigures.panels(runs)).json(),
         provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
     )

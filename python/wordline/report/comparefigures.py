@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from wordline.report.compare import Run
 
+    Panels = Sequence[tuple[str, str]]
+
 LOOKS = tuple(zip(SERIES, ("-", "--", "-.", ":", (0, (6, 1)), (0, (1, 1))), strict=False))
 """Colour and style of each run."""
 
@@ -30,7 +32,12 @@ def all_of(runs: Sequence[Run]) -> dict[str, Drawing]:
         "distribution": distribution(runs),
         "where": where(runs),
         "latency": latency_over_time(runs),
-        "throughput": over_time(runs, "Throughput over time", "What the drives completed.", THROUGHPUT),
+        "throughput": over_time(
+            runs,
+            "Throughput over time",
+            "What the drives completed.",
+            THROUGHPUT,
+        ),
     }
     return {place: figure for place, figure in found.items() if figure is not None}
 
@@ -119,41 +126,40 @@ def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run]) -> dict[st
     return named
 
 
-def latency_panels(runs: Sequence[Run]) -> tuple[str, list[tuple[str, str]]]:
-    """What is drawn of latency over time: ``p99``, or ``mean`` where an interval has too few requests for a tail; label
-    and key of the series of each panel, by operation where all results tell it.
-    """
+def panels(runs: Sequence[Run]) -> list[tuple[str, Panels]]:
+    """What is drawn over time, by its place in the page."""
+    return [("latency", latency_panels(runs)), ("throughput", THROUGHPUT)]
+
+
+def latency_panels(runs: Sequence[Run]) -> Panels:
+    """The tail, by operation where all results tell it; the mean where an interval has too few for a tail."""
     told = [run.result.get("series") or {} for run in runs]
     for stat in ("p99", "mean"):
         by_op = [(units.plural(op), f"{op}_latency_{stat}_us") for op in distributions.OP_LOOKS]
-        known = [(label, key) for label, key in by_op if all(any_value(series.get(key)) for series in told)]
-        panels = known or [(figures.ALL_REQUESTS, f"latency_{stat}_us")]
-        if all(any_value(series.get(panels[0][1])) for series in told):
-            break
-    return stat, panels
+        for shown in (by_op, [(figures.ALL, f"latency_{stat}_us")]):
+            known = [(label, key) for label, key in shown if all(any_value(series.get(key)) for series in told)]
+            if known:
+                return known
+    return [(figures.ALL, "latency_mean_us")]
 
 
 def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
-    """The tail over time, or the mean."""
-    stat, panels = latency_panels(runs)
-    whose = "of all operations" if panels[0][0] == figures.ALL_REQUESTS else "of an operation"
-    if stat == "p99":
+    """The tail or the mean of all runs over time."""
+    shown = latency_panels(runs)
+    label, key = shown[0]
+    whose = "of all operations" if label == figures.ALL else "of an operation"
+    if key.endswith("p99_us"):
         words = f"p99 of the requests {whose} in an interval, where it has 1,000 or more."
-        return over_time(runs, "p99 over time", words, panels)
-    return over_time(runs, "Mean latency over time", f"Mean latency of the requests {whose} in an interval.", panels)
-
-
-def panels_over_time(runs: Sequence[Run]) -> list[tuple[str, Sequence[tuple[str, str]]]]:
-    """The panels of each figure over time, by its place in the page."""
-    return [("latency", latency_panels(runs)[1]), ("throughput", THROUGHPUT)]
+        return over_time(runs, "p99 over time", words, shown)
+    return over_time(runs, "Mean latency over time", f"Mean latency of the requests {whose} in an interval.", shown)
 
 
 def is_latency(key: str) -> bool:
-    """Whether a series is of latencies, which have a logarithmic axis; the others are rates."""
-    return "latency" in key
+    """True of the key of a series of latencies: of all requests, or of an operation."""
+    return "latency_" in key
 
 
-def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:
+def over_time(runs: Sequence[Run], title: str, words: str, panels: Panels) -> Drawing | None:
     """Series of all runs, a panel for each kind, over the longest of the runs."""
     drawn = [
         (label, key)

@@ -30,8 +30,8 @@ LATENCIES = (
 )
 """What is drawn of the latency in each interval: name, key, colour and style."""
 
-ALL_REQUESTS = "latency"
-"""The panel of results that do not tell operations apart."""
+ALL = "latency"
+"""The panel of all requests together, in results that do not tell operations apart."""
 
 
 def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
@@ -64,23 +64,23 @@ def end(result: dict[str, Any]) -> float:
 
 
 def latency_panels(series: dict[str, Any]) -> dict[str, list[tuple[str, str, str, str]]]:
-    """What is drawn of latency over time: a panel for each operation that occurs, with its curves.
-
-    Results that do not tell operations apart have one panel, of all requests.
-    """
-    by_op = {units.plural(op): _curves(series, f"{op}_") for op in OP_LOOKS}
-    if any(by_op.values()):
-        return {name: curves for name, curves in by_op.items() if curves}
-    curves = _curves(series, "")
-    return {ALL_REQUESTS: curves} if curves else {}
+    """The curves of latency over time that have a value, by the panel in which they are drawn."""
+    by_op = {op: _curves(series, f"{op}_") for op in OP_LOOKS}
+    panels_of = {units.plural(op): curves for op, curves in by_op.items() if curves}
+    if not panels_of and (curves := _curves(series, "")):
+        return {ALL: curves}
+    return panels_of
 
 
 def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
-    """Mean, p99 and largest latency of each interval, by operation."""
+    """Mean, p99 and largest latency of each interval: a panel for each operation that occurs.
+
+    Results that do not tell operations apart have one panel, of all requests.
+    """
     panels_of = latency_panels(series)
     if not panels_of:
         return None
-    whose = "All requests" if ALL_REQUESTS in panels_of else "Each operation by itself"
+    whose = "All requests" if ALL in panels_of else "Each operation by itself"
 
     def plot(figure: Figure) -> None:
         panels = figure.subplots(len(panels_of), 1, sharex=True, sharey=True, squeeze=False)[:, 0]

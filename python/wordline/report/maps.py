@@ -119,23 +119,22 @@ def channels_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
 
 
 @dataclass(frozen=True)
-class LatencyCounts:
-    """How many requests took how long, by operation; without the classes of latency that no request of any is in."""
+class Counts:
+    """How many requests of each interval took how long, in the classes of latency that occur."""
 
+    interval_s: float
     columns: dict[str, list[list[int]]]
-    """For each interval the requests in each class, from fast to slow; its list ends with its slowest class."""
+    """By operation and interval, the requests of each class from the fastest on; zeros at the end are left out."""
     edges_us: list[float]
     """Where the classes begin and end."""
-    open_below: bool
-    """Whether the first class has all that were faster, too."""
-    open_above: bool
-    """Whether the last class has all that were slower, too."""
+    is_open: bool
+    """True if the first class holds all that was faster; where it begins then says nothing."""
     most: int
     """The largest count."""
 
 
-def latency_counts(told: dict[str, Any]) -> LatencyCounts | None:
-    """What a map of latencies shows; None without any request.
+def counts(told: dict[str, Any]) -> Counts | None:
+    """What a map of latencies shows; None without requests.
 
     :param told: ``latency_over_time`` of a result.
     """
@@ -145,12 +144,12 @@ def latency_counts(told: dict[str, Any]) -> LatencyCounts | None:
     # Classes that no request of any operation is in would only push the others together.
     used = [row for columns in drawn.values() for column in columns for row, count in enumerate(column) if count]
     first, last = min(used), max(used)
-    return LatencyCounts(
+    return Counts(
+        told["interval_s"],
         {op: [column[first:] for column in columns] for op, columns in drawn.items()},
         _edges(told["up_to_us"])[first : last + 2],
         first == 0,
-        last == len(told["up_to_us"]) - 1,
-        max(_largest(columns) for columns in drawn.values()),
+        round(max(_largest(columns) for columns in drawn.values())),
     )
 
 
@@ -159,25 +158,25 @@ def latency_map(told: dict[str, Any], end_s: float) -> Drawing | None:
 
     :param told: ``latency_over_time`` of a result.
     """
-    found = latency_counts(told)
-    if found is None:
+    shown = counts(told)
+    if shown is None:
         return None
-    rows, most = len(found.edges_us) - 1, found.most
+    classes = len(shown.edges_us) - 1
 
     def plot(figure: Figure) -> None:
-        panels = figure.subplots(len(found.columns), 1, sharex=True, squeeze=False)[:, 0]
-        for n, (axes, (op, columns)) in enumerate(zip(panels, found.columns.items(), strict=True)):
-            whole = [[*column, *[0] * (rows - len(column))] for column in columns]
-            _latencies(axes, whole, found.edges_us, told["interval_s"], most)
+        panels = figure.subplots(len(shown.columns), 1, sharex=True, squeeze=False)[:, 0]
+        for n, (axes, (op, columns)) in enumerate(zip(panels, shown.columns.items(), strict=True)):
+            whole = [[*column, *[0] * (classes - len(column))] for column in columns]
+            _latencies(axes, whole, shown.edges_us, shown.interval_s, shown.most)
             axes.set_title(units.plural(op), loc="left", fontsize=10)
-            scale(figure, n, MAP, _decades(most), LEAST)
+            scale(figure, n, MAP, _decades(shown.most), LEAST)
         time_axes(figure, panels, end_s)
 
     words = (
         f"How many requests took how long, in intervals of {interval_words(told)}; the lowest row has all that were "
-        f"faster. The scale is logarithmic: pale is a single request, full colour {units.some(round(most), 'request')}."
+        f"faster. The scale is logarithmic: pale is a single request, full colour {units.some(shown.most, 'request')}."
     )
-    return Drawing("Latencies over time", words, plot, height=0.3 + 0.65 * len(found.columns))
+    return Drawing("Latencies over time", words, plot, height=0.3 + 0.65 * len(shown.columns))
 
 
 def _edges(up_to_us: Sequence[float]) -> list[float]:

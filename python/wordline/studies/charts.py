@@ -28,7 +28,6 @@ HATCHES = ("", "//", "..", "xx")
 STAGES = {
     "CLE": HOST[3],
     "ALE": HOST[4],
-    "wait": HOST[2],
     "WAIT": HOST[1],
     "TIR": DIE[1],
     "TOR": DIE[3],
@@ -169,7 +168,7 @@ def _timeline(axes: Axes, figure: Timeline) -> None:
     lanes = {lane: -n for n, lane in enumerate(figure.lanes)}
     shown: set[str] = set()
     for lane, stage, start, end in figure.spans:
-        colour = STAGES.get(stage, OTHER_STAGE)
+        colour = STAGES.get(stage.upper(), OTHER_STAGE)
         label = stage if stage not in shown else None
         shown.add(stage)
         axes.barh(lanes[lane], end - start, left=start, height=0.62, color=colour, linewidth=0, label=label)

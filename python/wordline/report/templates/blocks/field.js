@@ -71,7 +71,7 @@ function mixed(from, to, share) {
 // The page's colours of the field, by what they stand for.
 function looks() {
   const [paper, edge, strong] = [ink("--paper"), ink("--faint"), ink("--ink")];
-  const loud = ink("--gc") || ink("--orange");
+  const loud = ink("--gc");
   const closed = mixed(paper, ink("--blue"), 0.75);
   return { paper, edge, strong, loud, valid: ink("--blue"), worn: ink("--green"), free: paper, spare: ink("--grid"), open: strong, closed, victim: loud, bad: edge };
 }

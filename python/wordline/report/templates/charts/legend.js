@@ -1,11 +1,9 @@
-const isMap = (spec) => spec.kind === "heat" || spec.kind === "classes";
-
 // The legend of a panel: its series with their looks, and their values in the interval under the cursor.
 function swatch(spec, one) {
   if (spec.kind === "stack") return make("span", { class: "key", style: `background: ${one.css}`, "aria-hidden": "true" });
   if (isMap(spec)) {
-    const least = spec.kind === "heat" ? 0 : 100 * spec.least;
-    return make("span", { class: "ramp", style: `--full: ${spec.colour}; --least: ${least}%`, "aria-hidden": "true" });
+    const style = `--full: var(${spec.colour}); --pale: ${100 * (spec.pale ?? 0)}%`;
+    return make("span", { class: "ramp", style, "aria-hidden": "true" });
   }
   const drawn = (name, attributes, ...children) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -21,9 +19,9 @@ function swatch(spec, one) {
 // One entry: lines can be switched off and on, so theirs are buttons.
 function entry(spec, one, toggle) {
   const value = make("span", { class: "value" });
-  const scales = { heat: ", 0 to 100 %", classes: spec.most > 1 ? `, 1 to ${count(spec.most)}` : ", 1" };
-  const whole = `${one.name}${scales[spec.kind] ?? ""}`;
-  const name = make(toggle ? "button" : "span", toggle ? { type: "button", "aria-pressed": "true" } : {}, swatch(spec, one), whole);
+  const ranges = { heat: ", 0 to 100 %", counts: `, 1 to ${short(spec.most)}` };
+  const whole = one.name + (ranges[spec.kind] ?? "");
+  const name = make(toggle ? "button" : "span", toggle ? { type: "button", "aria-pressed": String(!one.hidden) } : {}, swatch(spec, one), whole);
   if (toggle) {
     name.title = "Hide or show";
     name.addEventListener("click", () => {
@@ -69,29 +67,24 @@ function intervalWords(grid, end, n) {
   return `${text(grid.starts[n])} to ${text(Math.min(grid.starts[n] + grid.step, end))} s`;
 }
 
-// What a map of parts says of an interval: the part at the height of the pointer, and all of them.
-function heatWords(spec, n, at) {
+// What a map says of an interval: the part under the pointer, and all of them.
+function heatWords(spec, n, row) {
   const shares = spec.rows.map((one) => one[n] / 1000);
-  const row = at === null ? null : Math.min(shares.length - 1, Math.max(0, Math.round(at)));
   const most = shares.indexOf(Math.max(...shares));
   const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
   const own = row === null ? "" : `${spec.label} ${row} ${percent(shares[row])}; `;
   return `${own}mean ${percent(mean)}, ${spec.label} ${most} most with ${percent(shares[most])}`;
 }
 
-// What a map of latencies says of an interval: the class at the height of the pointer, and all of them.
-function classWords(spec, n, at) {
+// What a map of latencies says of an interval: the class under the pointer, and all requests.
+function countsWords(spec, n, us) {
   const column = spec.columns[n];
-  const all = column.reduce((sum, requests) => sum + requests, 0);
-  if (!all) return `no ${spec.name}`;
-  const last = spec.edges.length - 2;
-  const between = (row) => {
-    const [from, to] = [spec.edges[row], spec.edges[row + 1]].map((edge) => scaled(edge, LATENCIES));
-    if (row === 0 && spec.open[0]) return `up to ${to}`;
-    return row === last && spec.open[1] ? `${from} or more` : `${from} to ${to}`;
-  };
-  const slowest = `${count(all)} in all, slowest ${between(column.findLastIndex((requests) => requests > 0))}`;
-  if (at === null) return slowest;
-  const row = Math.min(last, Math.max(0, spec.edges.findIndex((edge) => edge > at) - 1));
-  return `${count(column[row] ?? 0)} of ${between(row)}; ${slowest}`;
+  const requests = (many) => `${count(many)} ${many === 1 ? "request" : "requests"}`;
+  const latency = (at) => scaled(spec.edges[at], LATENCIES);
+  const whole = column.reduce((sum, many) => sum + many, 0);
+  const slowest = whole ? `, the slowest of up to ${latency(column.length)}` : "";
+  if (us === null) return requests(whole) + slowest;
+  const row = Math.min(spec.edges.length - 2, Math.max(0, spec.edges.findLastIndex((edge) => edge <= us)));
+  const place = row === 0 && spec.open ? `up to ${latency(1)}` : `${latency(row)} to ${latency(row + 1)}`;
+  return `${requests(column[row] ?? 0)} of ${place}; ${count(whole)} in all${slowest}`;
 }

@@ -5,7 +5,7 @@ function overTime(room, data) {
   const whole = [0, data.end];
   // Below an interval there is nothing more to see.
   const least = Math.min(data.end, Math.max(data.end / 10000, Math.min(...data.grids.map((grid) => grid.step))));
-  const shared = { grids: data.grids, end: data.end, from: 0, to: data.end, pointed: null, reset: () => show(...whole), chosen };
+  const shared = { grids: data.grids, end: data.end, from: 0, to: data.end, pointed: null, reset: () => show(...whole), chosen, rescale };
   const places = [...room.querySelectorAll("[data-chart]")].filter((place) => data.figures[place.dataset.chart]);
   let panels = [];
 
@@ -17,13 +17,18 @@ function overTime(room, data) {
       place.replaceChildren();
       figure.classList.add("live");
       try {
-        return specs.map((spec, n) => panelOf(spec, place, n === specs.length - 1, specs.length === 1, shared));
+        return specs.map((_, n) => panelOf(specs, n, place, shared));
       } catch (error) {
         // The static figure is better than half a chart.
         figure.classList.remove("live");
         throw error;
       }
     });
+  }
+
+  // Fits the axes anew to what is shown.
+  function rescale() {
+    for (const { plot } of panels) plot.setScale("x", { min: shared.from, max: shared.to });
   }
 
   function chosen(from, to) {

@@ -67,6 +67,12 @@ function paintStack(plot, spec, grid, end) {
   });
 }
 
+// Fills a cell as strongly as its share, 0 to 1, says: nought is the page itself.
+function fillCell(context, share, left, top, width, height) {
+  context.globalAlpha = Math.min(1, share);
+  context.fillRect(left, top, width, Math.max(1, height));
+}
+
 function paintHeat(plot, spec, grid, end) {
   inPlot(plot, (context) => {
     context.fillStyle = ink(spec.colour);
@@ -74,25 +80,21 @@ function paintHeat(plot, spec, grid, end) {
     edges.push(Math.round(plot.valToPos(spec.rows.length - 0.5, "y", true)));
     eachInterval(plot, grid, end, (n, left, width) => {
       spec.rows.forEach((shares, row) => {
-        if (!shares[n]) return;
-        context.globalAlpha = Math.min(1, shares[n] / 1000);
-        context.fillRect(left, edges[row], width, Math.max(1, edges[row + 1] - edges[row]));
+        if (shares[n]) fillCell(context, shares[n] / 1000, left, edges[row], width, edges[row + 1] - edges[row]);
       });
     });
   });
 }
 
-// Classes of latency, from pale for a single request to full for the most of any: by the logarithm of their number.
-function paintClasses(plot, spec, grid, end) {
+// Requests by class of latency, on a logarithmic scale from pale for a single one.
+function paintCounts(plot, spec, grid, end) {
   inPlot(plot, (context) => {
     context.fillStyle = ink(spec.colour);
-    const edges = spec.edges.map((edge) => Math.round(plot.valToPos(edge, "y", true)));
+    const levels = spec.edges.map((us) => Math.round(plot.valToPos(us, "y", true)));
+    const strength = (many) => spec.pale + (1 - spec.pale) * (spec.most > 1 ? Math.log(many) / Math.log(spec.most) : 1);
     eachInterval(plot, grid, end, (n, left, width) => {
-      spec.columns[n].forEach((count, row) => {
-        if (!count) return;
-        const strength = spec.most > 1 ? Math.log(count) / Math.log(spec.most) : 1;
-        context.globalAlpha = spec.least + (1 - spec.least) * strength;
-        context.fillRect(left, edges[row + 1], width, Math.max(1, edges[row] - edges[row + 1]));
+      spec.columns[n].forEach((many, row) => {
+        if (many) fillCell(context, strength(many), left, levels[row + 1], width, levels[row] - levels[row + 1]);
       });
     });
   });

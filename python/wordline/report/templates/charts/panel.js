@@ -1,6 +1,7 @@
-// One panel: uPlot with its scales, axes and cursor for lines, stacked areas or a map.
-const AXIS = { wide: 74, narrow: 58 };
-const HEIGHTS = { alone: 200, lines: 150, stack: 150, heat: 130, classes: 150 };
+// One panel: uPlot with its scales, axes and cursor for lines, stacked areas or maps.
+const AXIS = { wide: 74, narrow: 68 };
+const HEIGHTS = { alone: 200, lines: 150, stack: 150, heat: 130, counts: 150 };
+const PAINTERS = { stack: paintStack, heat: paintHeat, counts: paintCounts };
 const TIME_AXIS = 42;
 const SYNC = "wordline-over-time";
 
@@ -24,14 +25,23 @@ function columns(spec, grids, end) {
   return { data, alone };
 }
 
+const isMap = (spec) => spec.kind === "heat" || spec.kind === "counts";
+
 // From the least to the largest value in sight: what the axis spans.
 function span(spec, least, most) {
   if (spec.kind === "stack") return [0, 1];
-  if (spec.kind === "classes") return [spec.edges[0], spec.edges.at(-1)];
   if (spec.kind === "heat") return [-0.5, spec.rows.length - 0.5];
+  if (spec.kind === "counts") return [spec.edges[0], spec.edges.at(-1)];
   if (spec.form === "latency") return least > 0 ? [least / 1.2, most * 1.2] : [1, 10];
   if (spec.form === "ratio") return least === null ? [0.98, 1.1] : [Math.min(1, least) - 0.02, Math.max(1.1, most + 0.1 * (most - 1))];
   return [0, most > 0 ? most * 1.08 : 1];
+}
+
+// The least and the largest of what several panels of the same intervals show, from one of them to another.
+function spanOfAll(specs, [first, last]) {
+  const shown = specs.flatMap((spec) => spec.series.filter((one) => !one.hidden));
+  const values = shown.flatMap((one) => one.values.slice(first, last + 1)).filter((value) => value > 0);
+  return values.length ? [Math.min(...values), Math.max(...values)] : [null, null];
 }
 
 function latencyTicks(least, most) {
@@ -56,7 +66,7 @@ function valueAxis(spec, narrow, font) {
     scale: "y", label: spec.label, labelSize: 18, labelGap: 0, labelFont: font, font, gap: 4, space: 28,
     size: (narrow ? AXIS.narrow : AXIS.wide) - 18,
     stroke: () => ink("--ink"),
-    grid: { show: spec.kind === "lines" || spec.kind === "stack", stroke: () => ink("--grid"), width: 1 },
+    grid: { show: !isMap(spec), stroke: () => ink("--grid"), width: 1 },
     ticks: { stroke: () => ink("--grid"), width: 1, size: 4 },
   };
   const texts = {
@@ -86,9 +96,10 @@ function timeAxis(lowest, font) {
   };
 }
 
-// A panel at the end of `room`. `shared` is what all panels share: intervals, the end of the run, what is shown of it, and
-// what to do when a reader chooses a part or moves the cursor.
-function panelOf(spec, room, lowest, only, shared) {
+// A panel at the end of `room`, the n-th of `specs`. `shared` is what all panels share: intervals, the end of the run, what is
+// shown of it, and what to do when a reader chooses a part, hides a line or moves the cursor.
+function panelOf(specs, n, room, shared) {
+  const [spec, lowest, only] = [specs[n], n === specs.length - 1, specs.length === 1];
   const { grids, end } = shared;
   const grid = spec.kind === "lines" ? null : grids[spec.grid];
   const { data, alone } = columns(spec, grids, end);
@@ -97,8 +108,8 @@ function panelOf(spec, room, lowest, only, shared) {
   const height = (spec.kind === "lines" && only ? HEIGHTS.alone : HEIGHTS[spec.kind]) + (lowest ? TIME_AXIS : 8);
   const drawn = data.slice(1).map((_, n) => {
     if (spec.kind !== "lines") return { paths: () => null, points: { show: false } };
-    const { colour, dash } = spec.series[n];
-    const look = { stroke: () => ink(colour), width: 1.6, dash };
+    const { colour, dash, hidden } = spec.series[n];
+    const look = { stroke: () => ink(colour), width: 1.6, dash, show: !hidden };
     // Dots where a value stands alone, and everywhere once the points are far apart.
     const points = { size: 5, width: 1, fill: () => ink(colour), filter: (_, __, many) => (many ? null : alone[n]) };
     return { ...look, points: { ...points, space: 14 } };
@@ -115,7 +126,7 @@ function panelOf(spec, room, lowest, only, shared) {
         y: {
           distr: spec.form === "latency" ? 3 : 1,
           dir: spec.kind === "heat" ? -1 : 1,
-          range: (_, least, most) => span(spec, least, most),
+          range: (u, least, most) => span(spec, ...(spec.common ? spanOfAll(specs, u.series[0].idxs) : [least, most])),
         },
       },
       axes: [timeAxis(lowest, font), valueAxis(spec, width() < 500, font)],
@@ -130,9 +141,7 @@ function panelOf(spec, room, lowest, only, shared) {
       hooks: {
         drawAxes: [
           (u) => {
-            if (spec.kind === "stack") paintStack(u, spec, grid, end);
-            if (spec.kind === "heat") paintHeat(u, spec, grid, end);
-            if (spec.kind === "classes") paintClasses(u, spec, grid, end);
+            PAINTERS[spec.kind]?.(u, spec, grid, end);
             if (spec.rule !== undefined) paintRule(u, spec.rule);
           },
         ],
@@ -145,7 +154,11 @@ function panelOf(spec, room, lowest, only, shared) {
   );
 
   const toggles = spec.kind === "lines" && spec.series.length > 1
-    ? spec.series.map((_, n) => (shown) => plot.setSeries(n + 1, { show: shown }))
+    ? spec.series.map((one, n) => (shown) => {
+        one.hidden = !shown;
+        plot.setSeries(n + 1, { show: shown });
+        if (spec.common) shared.rescale();
+      })
     : null;
   const legend = legendOf(spec, toggles);
   room.append(legend.root);
@@ -156,9 +169,15 @@ function panelOf(spec, room, lowest, only, shared) {
     const n = intervalAt(own, end, time);
     if (Number.isNaN(time)) return legend.show("", []);
     const when = n < 0 ? "" : intervalWords(own, end, n);
-    const pointed = shared.pointed === u && u.cursor.top >= 0 ? u.posToVal(u.cursor.top, "y") : null;
-    if (spec.kind === "heat") return legend.show(when, [n < 0 ? NOTHING : heatWords(spec, n, pointed)]);
-    if (spec.kind === "classes") return legend.show(when, [n < 0 ? NOTHING : classWords(spec, n, pointed)]);
+    if (spec.kind === "heat") {
+      const under = shared.pointed === u && u.cursor.top >= 0;
+      const row = under ? Math.min(spec.rows.length - 1, Math.max(0, Math.round(u.posToVal(u.cursor.top, "y")))) : null;
+      return legend.show(when, [n < 0 ? NOTHING : heatWords(spec, n, row)]);
+    }
+    if (spec.kind === "counts") {
+      const under = shared.pointed === u && u.cursor.top >= 0;
+      return legend.show(when, [n < 0 ? NOTHING : countsWords(spec, n, under ? u.posToVal(u.cursor.top, "y") : null)]);
+    }
     if (spec.kind === "stack") {
       const value = (one) => (n < 0 || one.values[n] === null ? NOTHING : percent(one.values[n]));
       return legend.show(when, spec.series.map(value));
