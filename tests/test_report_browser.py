@@ -47,7 +47,7 @@ CONTRASTS = """() => {
 # chart that a script draws has pixels instead of marks.
 FIGURES = """() => [...document.querySelectorAll("figure")].map((figure) => {
   const paper = getComputedStyle(document.body).backgroundColor;
-  const every = [...figure.querySelectorAll(".wide > svg, .narrow > svg, .chart")];
+  const every = [...figure.querySelectorAll(".wide > svg, .narrow > svg, .chart, .blocks")];
   const shown = every.filter((one) => one.checkVisibility());
   if (shown.length !== 1) return [0, 0, 0];
   const box = shown[0].getBoundingClientRect();
