@@ -14,7 +14,7 @@ from conftest import PROGRAM, SMALL_DRIVE, SMALL_LOAD
 
 WIDTHS = {"desktop": 1100, "telephone": 390}
 PAGES = ("report", "comparison", "pts")
-FIGURES_OF = {"report": 11, "comparison": 4, "pts": 12}
+FIGURES_OF = {"report": 14, "comparison": 4, "pts": 12}
 
 # Luminance and contrast as WCAG 2.2 defines them, of every text on the first opaque background behind it.
 CONTRASTS = """() => {
@@ -47,7 +47,7 @@ CONTRASTS = """() => {
 # chart that a script draws has pixels instead of marks.
 FIGURES = """() => [...document.querySelectorAll("figure")].map((figure) => {
   const paper = getComputedStyle(document.body).backgroundColor;
-  const every = [...figure.querySelectorAll(".wide > svg, .narrow > svg, .chart")];
+  const every = [...figure.querySelectorAll(".wide > svg, .narrow > svg, .chart, .blocks")];
   const shown = every.filter((one) => one.checkVisibility());
   if (shown.length !== 1) return [0, 0, 0];
   const box = shown[0].getBoundingClientRect();
