@@ -163,7 +163,7 @@ def test_every_figure_is_a_file_in_each_format(wordline: Run, small: Runner, tmp
     (tmp_path / "r.json").write_text(json.dumps(small()))
     done(wordline("report", "r.json", "--figures", "all", "--format", "svg,PNG,pdf"))
     keys = {figure.key for figure in figures.all_of(small()).values()}
-    assert len(keys) == 11
+    assert len(keys) == 13
     assert {path.name for path in (tmp_path / "all").iterdir()} == {f"{k}.{f}" for k in keys for f in drawing.FORMATS}
     drawn = {figure.key: figure for figure in figures.all_of(small()).values()}
     starts = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-"}
