@@ -122,20 +122,22 @@ def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run]) -> dict[st
 
 
 def latency_over_time(runs: Sequence[Run]) -> Drawing | None:
-    """The tail over time, by operation where all results tell it; the mean where an interval has too few for a tail."""
+    """The tail over time, by operation where all results tell it; the mean where too few intervals have a tail."""
     told = [run.result.get("series") or {} for run in runs]
-    for stat, title in (("p99", "p99 over time"), ("mean", "Mean latency over time")):
-        by_op = [(units.plural(op), f"{op}_latency_{stat}_us") for op in distributions.OP_LOOKS]
-        known = [(label, key) for label, key in by_op if all(any_value(series.get(key)) for series in told)]
-        panels = known or [("latency", f"latency_{stat}_us")]
-        if stat == "mean" or all(any_value(series.get(panels[0][1])) for series in told):
-            whose = "of an operation" if known else "of all operations"
-            words = {
-                "p99": f"p99 of the requests {whose} in an interval, where it has 1,000 or more.",
-                "mean": f"Mean latency of the requests {whose} in an interval.",
-            }
-            return over_time(runs, title, words[stat], panels)
-    return None
+    by_op = [op for op in distributions.OP_LOOKS if all(any_value(one.get(f"{op}_latency_mean_us")) for one in told)]
+    panels = [(units.plural(op), f"{op}_latency") for op in by_op] or [("latency", "latency")]
+    whose = "an operation" if by_op else "all operations"
+    if all(_mostly_known(one, f"{panels[0][1]}_p99_us") for one in told):
+        words = f"p99 of the requests of {whose} in an interval, where it has 1,000 or more."
+        return over_time(runs, "p99 over time", words, [(label, f"{key}_p99_us") for label, key in panels])
+    words = f"Mean latency of the requests of {whose} in an interval."
+    return over_time(runs, "Mean latency over time", words, [(label, f"{key}_mean_us") for label, key in panels])
+
+
+def _mostly_known(series: dict[str, Any], key: str) -> bool:
+    """Whether at least half of the intervals have a value: fewer would be dots without a line."""
+    values = series.get(key) or []
+    return bool(values) and 2 * sum(value is not None for value in values) >= len(values)
 
 
 def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tuple[str, str]]) -> Drawing | None:
@@ -155,7 +157,7 @@ def over_time(runs: Sequence[Run], title: str, words: str, panels: Sequence[tupl
             for (colour, style), run in zip(LOOKS, runs, strict=False):
                 series = run.result.get("series") or {}
                 column = [value or None for value in series.get(key) or []]
-                if key.startswith("latency"):
+                if "latency" in key:
                     values += [value for value in column if value]
                 else:
                     column = [value or 0.0 for value in column]
