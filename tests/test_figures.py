@@ -147,8 +147,27 @@ def test_figures_over_time_of_a_comparison_have_that_axis_too() -> None:
             assert axes.get_yscale() == ("log" if key == "latency" else "linear")
             assert axes.get_position().x0 == pytest.approx(panels(own)[0].get_position().x0)
             assert axes.get_position().x1 == pytest.approx(panels(own)[0].get_position().x1)
-    words = comparefigures.latency_over_time(runs)
-    assert words is not None and words.title == "p99 over time" and "of an operation" in words.words
+
+
+def test_tails_over_time_are_compared_by_operation() -> None:
+    result = whole_result()
+    runs = compare.named([("a.json", result), ("b.json", whole_result())])
+    shown = comparefigures.latency_over_time(runs)
+    assert shown is not None and shown.title == "p99 over time" and "of an operation" in shown.words
+    axes_of = panels(drawn(shown))
+    assert [axes.get_ylabel() for axes in axes_of] == ["reads", "writes", "flushes"]
+    assert {axes.get_yscale() for axes in axes_of} == {"log"}
+    line = axes_of[0].get_lines()[0]
+    known = [us for us in result["series"]["read_latency_p99_us"] if us is not None]
+    assert [us for us in line.get_ydata() if not math.isnan(us)] == known, "no value is no nought"
+    # With few known, the mean.
+    tails = result["series"]["read_latency_p99_us"]
+    result["series"]["read_latency_p99_us"] = [us if n % 3 == 0 else None for n, us in enumerate(tails)]
+    shown = comparefigures.latency_over_time(runs)
+    assert shown is not None and shown.title == "Mean latency over time"
+    assert len(panels(drawn(shown))) == 3
+    old = comparefigures.latency_over_time(compare.named([("a", synthetic.result()), ("b", synthetic.result(seed=2))]))
+    assert old is not None and old.title == "p99 over time" and "of all operations" in old.words
 
 
 def test_latency_is_drawn_by_operation_where_a_result_has_that() -> None:

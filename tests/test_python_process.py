@@ -25,7 +25,7 @@ import wordline
 from conftest import LONG, PROGRAM, Run, refused
 from test_policies import Greedy
 from wordline import Drive, Workload
-from wordline.base import files
+from wordline.base import errors, files
 from wordline.policy import VictimView
 from wordline.report import compare
 from wordline.report import page as report
@@ -479,3 +479,20 @@ def test_edited_results_end_in_a_message(wordline: Run, small: Drive, tmp_path: 
         path.write_text(text)
         refused(wordline("report", path, "-o", "page.html"), "edited.json")
     assert not list(tmp_path.glob("page.html"))
+
+
+def test_an_interrupt_that_an_import_turns_into_an_error_is_one() -> None:
+    def importing() -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            message = "initialization failed"
+            raise ImportError(message) from error
+
+    def broken() -> None:
+        message = "of its own"
+        raise ImportError(message)
+
+    assert errors.status_of(importing) == errors.INTERRUPTED
+    with pytest.raises(ImportError, match="of its own"):
+        errors.status_of(broken)

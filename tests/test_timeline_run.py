@@ -20,7 +20,7 @@ from wordline.cli import policyfile
 MISSING = traceprocessor.missing()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
-REQUESTS = 2_000
+REQUESTS = 3_000
 
 # Everything that a drive can do at once: cache mode, copyback, suspension.
 ALL_OPTIONS = ("pack.policy=cache", "collect.copyback=checked", "suspend.policy=reads")

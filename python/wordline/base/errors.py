@@ -95,7 +95,21 @@ def status_of(action: Callable[[], object]) -> int:
         tell(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return FAILED
     except Exception as error:
+        if _from_interrupt(error):
+            tell("interrupted")
+            return INTERRUPTED
         return _status_of_core(error)
+
+
+def _from_interrupt(error: BaseException | None) -> bool:
+    """Whether a Ctrl-C is what made this error: a module that is being imported turns it into an error of its own."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _forget_output() -> None:

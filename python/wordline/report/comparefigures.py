@@ -132,15 +132,26 @@ def panels(runs: Sequence[Run]) -> list[tuple[str, Panels]]:
 
 
 def latency_panels(runs: Sequence[Run]) -> Panels:
-    """The tail, by operation where all results tell it; the mean where an interval has too few for a tail."""
+    """The tail, by operation where all results tell it; the mean where too few intervals have a tail."""
     told = [run.result.get("series") or {} for run in runs]
-    for stat in ("p99", "mean"):
+    for stat, known in (("p99", _mostly_known), ("mean", _known)):
         by_op = [(units.plural(op), f"{op}_latency_{stat}_us") for op in distributions.OP_LOOKS]
         for shown in (by_op, [(figures.ALL, f"latency_{stat}_us")]):
-            known = [(label, key) for label, key in shown if all(any_value(series.get(key)) for series in told)]
-            if known:
-                return known
+            found = [(label, key) for label, key in shown if all(known(series, key) for series in told)]
+            if found:
+                return found
     return [(figures.ALL, "latency_mean_us")]
+
+
+def _known(series: dict[str, Any], key: str) -> bool:
+    """Whether any interval has a value."""
+    return any_value(series.get(key))
+
+
+def _mostly_known(series: dict[str, Any], key: str) -> bool:
+    """Whether at least half of the intervals have a value: fewer would be dots without a line."""
+    values = series.get(key) or []
+    return bool(values) and 2 * sum(value is not None for value in values) >= len(values)
 
 
 def latency_over_time(runs: Sequence[Run]) -> Drawing | None:

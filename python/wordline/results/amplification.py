@@ -49,7 +49,7 @@ def over_time(result: dict[str, Any]) -> Amplification | None:
     programmed = _programmed(result, series, written)
     if programmed is None or sum(written) <= 0:
         return None
-    half = max(1, round(len(starts) / WINDOWS)) // 2
+    half = max(1, round(len(starts) / WINDOWS / 2))
     return Amplification(
         _since_start(programmed, written), _rolling(programmed, written, half), (2 * half + 1) * length
     )
