@@ -8,6 +8,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEELS := target/wheels
 REPORT := out/run.html
 
+# The tests look for overflow; the libraries of others are the same as in the program, and compiled once.
+CHECKED := --release --config crates/checked.toml
+
 # What the installed command is made from: a change in any of these builds it anew.
 SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*' \
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
@@ -44,7 +47,7 @@ run: build ## replay the bundled trace of a database and report on it
 	@echo "The full report, for a browser: $(REPORT)"
 
 test: build ## the engine's tests, then the program as a user runs it
-	$(CARGO) test --workspace
+	$(CARGO) test $(CHECKED) --workspace
 	$(BIN)/python -m pytest -n auto --dist loadfile tests
 
 test-long: export WORDLINE_LONG = 1
@@ -69,7 +72,7 @@ studies: build ## the experiments of the papers: their pages in studies/
 
 lint: $(VENV)/.tools ## form, warnings, and the rules of the house
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/python tools/house.py
