@@ -162,7 +162,8 @@ def line_up(figure: Figure) -> None:
     panels = {axes.get_gid(): axes for axes in figure.axes if (axes.get_gid() or "").startswith("time")}
     if not panels:
         return
-    figure.draw_without_rendering()
+    # The layout alone: a whole drawing that nobody sees would take as long as the one that follows.
+    figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
     left, right = NARROW_MARGINS if is_narrow(figure) else MARGINS
     inches = figure.get_figwidth()
