@@ -232,7 +232,7 @@ def test_a_comparison_tells_ratios_and_differences(wordline: Run, small: Runner,
     assert re.search(r"load: jobs\.0\.iodepth\s+8\s+64", told)
     assert "victim.policy" not in told
     page = (tmp_path / "c.html").read_text()
-    assert page.count("<svg") == 2 * 4
+    assert page.count("<svg") == 2 * 2 + 2
     assert "jobs.<wbr>0.<wbr>iodepth" in page
     assert {path.suffix for path in (tmp_path / "f").iterdir()} == {".svg"}
     assert done(wordline("compare", "one.json", "one.json", "other.json", "--quiet")) == ""

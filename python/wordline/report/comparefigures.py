@@ -134,18 +134,10 @@ def panels(runs: Sequence[Run]) -> list[tuple[str, Panels]]:
 def latency_panels(runs: Sequence[Run]) -> Panels:
     """The tail, by operation where all results tell it; the mean where too few intervals have a tail."""
     told = [run.result.get("series") or {} for run in runs]
-    for stat, known in (("p99", _mostly_known), ("mean", _known)):
-        by_op = [(units.plural(op), f"{op}_latency_{stat}_us") for op in distributions.OP_LOOKS]
-        for shown in (by_op, [(figures.ALL, f"latency_{stat}_us")]):
-            found = [(label, key) for label, key in shown if all(known(series, key) for series in told)]
-            if found:
-                return found
-    return [(figures.ALL, "latency_mean_us")]
-
-
-def _known(series: dict[str, Any], key: str) -> bool:
-    """Whether any interval has a value."""
-    return any_value(series.get(key))
+    by_op = [op for op in distributions.OP_LOOKS if all(any_value(one.get(f"{op}_latency_mean_us")) for one in told)]
+    named = [(units.plural(op), f"{op}_latency") for op in by_op] or [(figures.ALL, "latency")]
+    stat = "p99" if all(_mostly_known(one, f"{named[0][1]}_p99_us") for one in told) else "mean"
+    return [(label, f"{key}_{stat}_us") for label, key in named]
 
 
 def _mostly_known(series: dict[str, Any], key: str) -> bool:
