@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEELS := target/wheels
 REPORT := out/run.html
+RELEASE := dist
 
 # The tests look for overflow; the libraries of others are the same as in the program, and compiled once.
 CHECKED := --release --config crates/checked.toml
@@ -16,7 +17,7 @@ SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -n
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
 PYTHON_FILES := python studies tests tools benches
 
-.PHONY: build run test test-long bench docs site figures studies lint format clean
+.PHONY: build wheel run test test-long bench docs site figures studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -45,6 +46,9 @@ run: build ## replay the bundled trace of a database and report on it
 	@mkdir -p $(dir $(REPORT))
 	$(BIN)/wordline run demo traces/pgbench-ext4.csv.zst --report $(REPORT)
 	@echo "The full report, for a browser: $(REPORT)"
+
+wheel: $(VENV)/.tools ## the wheel of a release, optimised across all libraries: dist/
+	$(BIN)/maturin build --profile dist --locked --interpreter $(BIN)/python --out $(RELEASE)
 
 test: build ## the engine's tests, then the program as a user runs it
 	$(CARGO) test $(CHECKED) --workspace
@@ -84,5 +88,5 @@ format: $(VENV)/.tools ## rewrites the sources in the form that lint wants
 
 clean: ## removes all that was built
 	$(CARGO) clean
-	rm -rf $(VENV) out bench.json .pytest_cache .ruff_cache
+	rm -rf $(VENV) out $(RELEASE) bench.json .pytest_cache .ruff_cache
 	find python studies tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

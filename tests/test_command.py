@@ -412,12 +412,14 @@ def test_without_a_terminal_a_line_a_minute_tells_how_far_a_run_is(
         now = 0.0
         with progress.Progress(quiet) as told:
             for now in range(0, 200, 10):
+                if now == 120:
+                    told.of_drive(2.314, 1024)
                 told("run" if now >= 60 else "precondition", now / 200, now * 1000, now / 1000)
             told("run", None, 0, 0.0)
         lines = capsys.readouterr().err.splitlines()
         wanted = [
             "wordline: run: 30 %, 60.0 k requests, 0/s, 60.0 ms simulated",
-            "wordline: run: 60 %, 120 k requests, 1,000/s, 120 ms simulated",
+            "wordline: run: 60 %, 120 k requests, 1,000/s, 120 ms simulated, WAF 2.31, 1,024 blocks free",
             "wordline: run: 90 %, 180 k requests, 1,000/s, 180 ms simulated",
         ]
         assert lines == ([] if quiet else wanted)

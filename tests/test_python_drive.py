@@ -253,6 +253,26 @@ def test_an_interrupt_gives_what_was_done_and_a_drive_that_goes_on(small: Drive)
     assert small.state["runs"] == 2
 
 
+def test_progress_tells_write_amplification_and_free_blocks(drive: Path) -> None:
+    class Told:
+        def __init__(self) -> None:
+            self.heard: list[tuple[float | None, int]] = []
+
+        def of_drive(self, write_amplification: float | None, free_blocks: int) -> None:
+            self.heard.append((write_amplification, free_blocks))
+
+        def __call__(self, phase: str, *_: object) -> None:
+            assert phase == "run"
+
+    made, told = Drive(drive), Told()
+    new = made.state["free_blocks"]
+    measured = made.run(Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=400_000), progress=told)
+    assert len(told.heard) > 1
+    assert all(0.5 < (factor or 0) < 20 and free < new for factor, free in told.heard)
+    # The last report is shortly before the end.
+    assert told.heard[-1][0] == pytest.approx(measured["write_amplification"], rel=0.2)
+
+
 def test_an_error_of_the_progress_function_comes_back(small: Drive) -> None:
     def fail(*_: object) -> None:
         raise LookupError("of my own")

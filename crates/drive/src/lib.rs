@@ -4,7 +4,6 @@
 
 pub mod activity;
 mod block_map;
-
 pub mod config;
 mod drive;
 pub mod fio_json;
@@ -16,6 +15,7 @@ pub mod parts;
 pub mod policy;
 pub mod precondition;
 pub mod presets;
+mod progress;
 pub mod reading;
 pub mod result;
 mod rounds;
@@ -30,5 +30,6 @@ pub mod wear;
 
 pub use config::{load, Derived, DriveConfig};
 pub use drive::{Completion, Drive, SubmitError};
+pub use progress::Progress;
 pub use steady::Judged;
 pub use wordline_firmware::{ConfigError, Fault};

@@ -5,6 +5,7 @@
 
 use crate::config::PreconditionConfig;
 use crate::drive::Drive;
+use crate::progress::{amplification, Progress, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::{Op, Request, Stream};
@@ -55,7 +56,7 @@ pub fn is_steady(rounds: &[f64]) -> bool {
     most - least <= 0.2 * mean && excursion <= 0.1 * mean
 }
 
-/// Writes the drive as configured. `report` gets the share done and says whether to go on.
+/// Writes the drive as configured. `report` hears how far it has come and says whether to go on.
 ///
 /// If a policy from outside the program is interrupted while it decides, the drive stays as it is then and can do nothing more.
 ///
@@ -65,13 +66,14 @@ pub fn precondition(
     drive: &mut Drive,
     config: &PreconditionConfig,
     seed: u64,
-    report: &mut dyn FnMut(f64) -> bool,
+    report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Preconditioned, Fault> {
     let mut writer = Writer {
         random: Stream::new(seed, "precondition", 0),
         timed: config.timed,
         written: 0,
         expected: 0,
+        begun: Start::new(drive),
         report,
         stopped: false,
     };
@@ -125,19 +127,13 @@ fn write_all(
     Ok(())
 }
 
-fn amplification(drive: &Drive, before: &wordline_firmware::Counters) -> Option<f64> {
-    let now = drive.kernel().counters();
-    let units = now.host_units - before.host_units;
-    let pages = units as f64 / f64::from(drive.kernel().plan().units_per_page);
-    (units > 0).then(|| (now.programs() - before.programs()) as f64 / pages)
-}
-
 struct Writer<'a> {
     random: Stream,
     timed: bool,
     written: u64,
     expected: u64,
-    report: &'a mut dyn FnMut(f64) -> bool,
+    begun: Start,
+    report: &'a mut dyn FnMut(Progress) -> bool,
     stopped: bool,
 }
 
@@ -157,7 +153,8 @@ impl Writer<'_> {
             written?;
             done += part;
             self.written += part;
-            self.stopped = !(self.report)(self.written as f64 / self.expected as f64);
+            let share = self.written as f64 / self.expected as f64;
+            self.stopped = !(self.report)(self.begun.progress(drive, Some(share), 0));
         }
         Ok(())
     }

@@ -4,6 +4,8 @@
 //! whenever it has fewer requests in flight than its depth. Nothing is stored but the next request of each stream.
 
 use crate::drive::{Drive, SubmitError};
+pub use crate::progress::Progress;
+use crate::progress::Start;
 use crate::streams::Streams;
 use crate::timeline::Recording;
 pub use crate::watch::Watch;
@@ -50,17 +52,6 @@ fn told(fault: &Fault) -> String {
         Fault::WornOut { .. } | Fault::NoSpare { .. } | Fault::Policy { .. } => fault.to_string(),
         _ => format!("the model broke a rule, which is a defect of it: {fault}"),
     }
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Share of the load, if it is known.
-    pub fraction: Option<f64>,
-    /// Completed requests.
-    pub requests: u64,
-    /// Simulated time since the start of the run, in picoseconds.
-    pub time: Time,
 }
 
 /// One stream of a load in a run.
@@ -272,7 +263,7 @@ fn feed_all(
     streams: &mut Streams,
 ) -> Result<bool, RunError> {
     let mut watch = watch.is_needed().then_some(watch);
-    let start = drive.now();
+    let (begun, start) = (Start::new(drive), drive.now());
     let mut steps = 0;
     let mut next = None;
     // Nothing new can be submitted until a slot is free again or the next arrival has come.
@@ -320,9 +311,7 @@ fn feed_all(
         steps += 1;
         if steps == STEPS {
             steps = 0;
-            let progress =
-                Progress { fraction: fraction(feeds), requests: drive.metrics.requests(), time: drive.now() - start };
-            if !report(progress) {
+            if !report(begun.progress(drive, fraction(feeds), drive.metrics.requests())) {
                 return Ok(true);
             }
         }

@@ -141,7 +141,7 @@ impl Handle {
         let mut observation = tables.as_mut().map(|tables| tables.start(&mut state.drive));
         let mut streams = Streams::default();
         let start = ThreadTime::now();
-        let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
+        let mut report = |at: Progress| reporter.of_drive("run", at);
         let (ran, drawn) = work::feed(
             &mut state.drive,
             opened,
@@ -212,7 +212,7 @@ impl Handle {
             )));
         }
         let mut reporter = Reporter::new(progress);
-        let mut report = |share| reporter.report("precondition", Some(share), 0, 0.0);
+        let mut report = |at: Progress| reporter.of_drive("precondition", at);
         let done = match age(&mut state.drive, &wanted, seed.unwrap_or(self.seed), &mut report) {
             Ok(done) => done,
             Err(fault) => {

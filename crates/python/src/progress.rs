@@ -9,6 +9,7 @@ use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use wordline_drive::Progress;
 
 /// Does work on a thread of its own and looks for interrupts meanwhile. After one the thread ends with the next piece of a file
 /// that it reads.
@@ -43,6 +44,8 @@ const EVERY: Duration = Duration::from_millis(100);
 /// The caller's progress function.
 pub struct Reporter {
     function: Py<PyAny>,
+    /// Its method that hears how the drive does, if it has one: write amplification (or `None`) and free blocks.
+    drive: Option<Py<PyAny>>,
     last: Instant,
     /// Set once the user interrupted.
     pub interrupted: bool,
@@ -52,11 +55,23 @@ pub struct Reporter {
 
 impl Reporter {
     pub fn new(function: Py<PyAny>) -> Self {
-        Self { function, last: Instant::now(), interrupted: false, error: None }
+        let drive = Python::attach(|py| function.getattr(py, "of_drive").ok());
+        Self { function, drive, last: Instant::now(), interrupted: false, error: None }
     }
 
     /// Reports, if it is time to; says whether to go on.
     pub fn report(&mut self, phase: &str, fraction: Option<f64>, requests: u64, seconds: f64) -> bool {
+        self.tell((phase, fraction, requests, seconds), None)
+    }
+
+    /// The same of a drive, whose write amplification and free blocks go along.
+    pub fn of_drive(&mut self, phase: &str, at: Progress) -> bool {
+        // Preconditioning takes no simulated time, or time that no run counts.
+        let seconds = if phase == "run" { at.time as f64 / 1e12 } else { 0.0 };
+        self.tell((phase, at.fraction, at.requests, seconds), Some((at.write_amplification, at.free_blocks)))
+    }
+
+    fn tell(&mut self, told: (&str, Option<f64>, u64, f64), drive: Option<(Option<f64>, u32)>) -> bool {
         if self.interrupted || self.error.is_some() {
             return false;
         }
@@ -64,12 +79,15 @@ impl Reporter {
             return true;
         }
         self.last = Instant::now();
-        let told = Python::attach(|py| {
+        let outcome = Python::attach(|py| {
             py.check_signals()?;
-            self.function.call1(py, (phase, fraction, requests, seconds))?;
+            if let (Some(hears), Some(figures)) = (&self.drive, drive) {
+                hears.call1(py, figures)?;
+            }
+            self.function.call1(py, told)?;
             py.check_signals()
         });
-        if let Err(error) = told {
+        if let Err(error) = outcome {
             if Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py)) {
                 self.interrupted = true;
             } else {

@@ -149,7 +149,7 @@ pub fn run(
     drive.split_time(split);
     let mut observation = tables.as_mut().map(|tables| tables.start(&mut drive));
     let drawn = if !partial {
-        let mut report = |at: Progress| reporter.report("run", at.fraction, at.requests, at.time as f64 / 1e12);
+        let mut report = |at: Progress| reporter.of_drive("run", at);
         let (ran, drawn) = feed(&mut drive, load, opened, observation.as_mut(), title, &mut report, &mut streams);
         match ran {
             Ok(ended) => {
@@ -357,7 +357,7 @@ fn prepare(
     if !(wanted.fill || wanted.overwrites > 0.0 || wanted.steady_state) {
         return Ok((drive, None));
     }
-    let done = age(&mut drive, wanted, seed, &mut |share| reporter.report("precondition", Some(share), 0, 0.0))?;
+    let done = age(&mut drive, wanted, seed, &mut |at| reporter.of_drive("precondition", at))?;
     Ok((drive, Some(done)))
 }
 

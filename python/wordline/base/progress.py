@@ -61,6 +61,11 @@ class Progress:
         self.phase: str | None = None
         self.phase_started = self.started
         self.phase_requests = 0
+        self.state = ""
+
+    def of_drive(self, write_amplification: float | None, free_blocks: int) -> None:
+        """Hears how the drive does, before the report that it belongs to."""
+        self.state = drive_words(write_amplification, free_blocks)
 
     def __call__(self, phase: str, fraction: float | None, requests: int, simulated_s: float) -> None:
         """Reports that ``fraction`` (0 to 1, or None) of ``phase`` is done."""
@@ -86,7 +91,10 @@ class Progress:
         self.bar.update(self.task, description=phase, completed=fraction or 0.0, total=total, figures=figures)
 
     def _figures(self, now: float, requests: int, simulated_s: float) -> str:
-        return words(requests, requests - self.phase_requests, now - self.phase_started, simulated_s)
+        figures = words(requests, requests - self.phase_requests, now - self.phase_started, simulated_s)
+        # It belongs to this report only: what follows may be of no drive.
+        state, self.state = self.state, ""
+        return ", ".join(part for part in (figures, state) if part)
 
     def _show(self) -> None:
         from rich.console import Console
@@ -124,6 +132,12 @@ def words(requests: int, since: int, elapsed_s: float, simulated_s: float) -> st
     return f"{text}, {units.duration(simulated_s)} simulated" if simulated_s else text
 
 
+def drive_words(write_amplification: float | None, free_blocks: int) -> str:
+    """How the drive does while it is written: ``WAF 2.31, 1,024 blocks free``."""
+    free = f"{free_blocks:,} blocks free"
+    return free if write_amplification is None else f"WAF {write_amplification:.2f}, {free}"
+
+
 class _Notebook:
     """A bar in the output of a cell, of plain HTML: it needs no extension. It is gone when the run is done."""
 
@@ -131,6 +145,11 @@ class _Notebook:
         self.started = time.monotonic()
         self.place: Any = None
         self.phase: tuple[str, float, int] | None = None
+        self.state = ""
+
+    def of_drive(self, write_amplification: float | None, free_blocks: int) -> None:
+        """Hears how the drive does, before the report that it belongs to."""
+        self.state = drive_words(write_amplification, free_blocks)
 
     def __call__(self, phase: str, fraction: float | None, requests: int, simulated_s: float) -> None:
         """Reports that ``fraction`` (0 to 1, or None) of ``phase`` is done."""
@@ -142,6 +161,8 @@ class _Notebook:
         _, since, before = self.phase
         value = "" if fraction is None else f' value="{fraction:.3f}"'
         figures = words(requests, requests - before, now - since, simulated_s)
+        state, self.state = self.state, ""
+        figures = ", ".join(part for part in (figures, state) if part)
         self._put(f"<progress{value}></progress> {phase} {figures}")
 
     def _put(self, html: str) -> None:
