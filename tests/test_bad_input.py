@@ -533,7 +533,7 @@ def test_what_is_no_drive_file(wordline: Run, tmp_path: Path) -> None:
     refused(wordline("check", "/dev/zero"), "/dev/zero: this is a device, not a file")
     for text in ("", "# a drive\n", "[geometry]\n"):
         (tmp_path / "empty.toml").write_text(text)
-        refused(wordline("check", "empty.toml"), "empty.toml: this file says nothing", 'extends = "demo"')
+        refused(wordline("check", "empty.toml"), "empty.toml: this file has no key of a drive", 'extends = "demo"')
         refused(wordline("check", "empty.toml", "--set", "geometry.channels=4"), "says nothing")
     (tmp_path / "empty.toml").write_text('extends = "demo"\n')
     done(wordline("check", "empty.toml"))
