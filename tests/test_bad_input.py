@@ -548,8 +548,8 @@ def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: 
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        ('rw = "write"\nrwmixread = 50', ["load.toml:3:1", 'rwmixread = 50: means nothing with rw = "write"']),
-        ('rw = "read"\nrandom_distribution = "zipf:1.1"', ['means nothing with rw = "read", which is sequential']),
+        ('rw = "write"\nrwmixread = 50', ["load.toml:3:1", 'rwmixread = 50: has no effect with rw = "write"']),
+        ('rw = "read"\nrandom_distribution = "zipf:1.1"', ['has no effect with rw = "read", which is sequential']),
         ('bs = "4k"\nbssplit = "4k/50:8k/50"', ["job.job0.bs", "there is `bssplit` as well"]),
         ("ss_dur_s = 1.0", ["job.job0.ss_dur_s", "is for `steadystate`, which is not given"]),
     ],
