@@ -533,7 +533,7 @@ def test_what_is_no_drive_file(wordline: Run, tmp_path: Path) -> None:
     refused(wordline("check", "/dev/zero"), "/dev/zero: this is a device, not a file")
     for text in ("", "# a drive\n", "[geometry]\n"):
         (tmp_path / "empty.toml").write_text(text)
-        refused(wordline("check", "empty.toml"), "empty.toml: this file says nothing", 'extends = "demo"')
+        refused(wordline("check", "empty.toml"), "empty.toml: this file has no key of a drive", 'extends = "demo"')
         refused(wordline("check", "empty.toml", "--set", "geometry.channels=4"), "says nothing")
     (tmp_path / "empty.toml").write_text('extends = "demo"\n')
     done(wordline("check", "empty.toml"))
@@ -548,8 +548,8 @@ def test_an_option_without_its_value_leads_to_the_help_of_its_command(wordline: 
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        ('rw = "write"\nrwmixread = 50', ["load.toml:3:1", 'rwmixread = 50: means nothing with rw = "write"']),
-        ('rw = "read"\nrandom_distribution = "zipf:1.1"', ['means nothing with rw = "read", which is sequential']),
+        ('rw = "write"\nrwmixread = 50', ["load.toml:3:1", 'rwmixread = 50: has no effect with rw = "write"']),
+        ('rw = "read"\nrandom_distribution = "zipf:1.1"', ['has no effect with rw = "read", which is sequential']),
         ('bs = "4k"\nbssplit = "4k/50:8k/50"', ["job.job0.bs", "there is `bssplit` as well"]),
         ("ss_dur_s = 1.0", ["job.job0.ss_dur_s", "is for `steadystate`, which is not given"]),
     ],

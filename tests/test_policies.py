@@ -304,7 +304,10 @@ def test_a_rank_of_no_use_ends_the_run_with_its_story(drive: Path, writes: Path,
 
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [(None, "it answered None (NoneType); expected True or False"), (False, "it did not want to collect in domain")],
+    [
+        (None, "it answered None (NoneType); expected True or False"),
+        (False, "it did not start garbage collection in domain"),
+    ],
 )
 def test_a_drive_that_never_collects_says_why_it_stopped(drive: Path, writes: Path, answer: object, words: str) -> None:
     class Lazy(Collect):

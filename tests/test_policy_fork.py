@@ -163,7 +163,7 @@ def test_a_policy_that_cannot_be_copied_says_so_when_its_fork_is_used(
             one.run(writes)
         assert traceback.extract_tb(caught.tb)[-1].name == "lost"
         assert any(f"the policy '{policy.name}' ({policy.family}), at " in note for note in caught.value.__notes__)
-        with pytest.raises(wordline.RunError, match="came to its end before"):
+        with pytest.raises(wordline.RunError, match="failed before"):
             one.run(writes)
     # The drive itself is none the worse.
     assert not small.run(writes).partial

@@ -126,10 +126,10 @@ def test_what_was_done_until_then_is_the_result(drive: Path, writes: Path, polic
     assert made.state["ended"].startswith(story)
     assert made.state["ended"].endswith(": it was interrupted")
     for use in (made.run, made.fork().run):
-        with pytest.raises(package.RunError, match="came to its end before: the policy"):
+        with pytest.raises(package.RunError, match="failed before: the policy"):
             use(writes)
     for change in ({"victim.policy": "fifo"}, {"queue.depth": 4}):
-        with pytest.raises(package.RunError, match="came to its end before: the policy"):
+        with pytest.raises(package.RunError, match="failed before: the policy"):
             made.fork(change)
     policy.calls = 0
     assert interrupted(lambda: package.run(drive, writes, given(policy), policies=[policy])).partial

@@ -252,7 +252,7 @@ def test_a_drive_that_wears_out_ends_its_test_only(wordline: Run, drive: Path) -
     sets = ("--set", "nand.reliability.endurance=6", "--set", "nand.reliability.erase_fail=0.9")
     ran = wordline("pts", drive, "--test", "iops,wsat", "--quick", "--capacities", "0.5", *sets)
     assert ran.returncode == 1
-    assert "IOPS: the drive is at its end after" in ran.stderr
+    assert "IOPS: the drive failed after" in ran.stderr
     assert "IOPS, not carried through" in ran.stdout
     assert "4 KiB random writes: " in ran.stdout
 

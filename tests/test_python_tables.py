@@ -110,13 +110,13 @@ def test_columns_and_options_are_named_as_for_files(small: Drive, trace: Path) -
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"op": None}, "no column with the operation: it is looked for as op"),
+        ({"op": None}, "no column with the operation; usual names: op"),
         (
             {"size": None},
-            "no column with the size: it is looked for as size_bytes, size, blocks; name the right one of",
+            "no column with the size; usual names: size_bytes, size, blocks; name the right one of",
         ),
-        ({"op": [1] * 8}, "the column op holds Int64; words are wanted"),
-        ({"offset": [0.5] * 8}, "the column offset holds Float64; whole numbers are wanted"),
+        ({"op": [1] * 8}, "the column op holds Int64; expected words"),
+        ({"offset": [0.5] * 8}, "the column offset holds Float64; expected whole numbers"),
         ({"time_us": None, "time": list(range(8))}, "the column time does not say its unit; give time_unit"),
         ({"op": ["R", "Q", *"RRRRRR"]}, "table, row 1 (the first is 0): op `Q`: must be read, write"),
         ({"offset": [0, 0, -4096, *[0] * 5]}, "table, row 2 (the first is 0): offset `-4096`: is negative"),
@@ -221,7 +221,7 @@ def test_workloads_side_by_side(small: Drive, trace: Path, load: Path) -> None:
     with pytest.raises(wordline.InputError, match="both workloads have a trace"):
         both + Workload.trace(trace)
     ends = [Workload.text(f"runtime_s = {s}\n{SMALL_LOAD}") for s in (1, 2)]
-    with pytest.raises(wordline.InputError, match="end apart"):
+    with pytest.raises(wordline.InputError, match="have different time limits"):
         ends[0] + ends[1]
 
 

@@ -263,7 +263,7 @@ def test_what_a_format_cannot_say_needs_a_word(wordline: Run, trace: Path) -> No
     refused(wordline("trace", "convert", trace, "o.parquet.gz"), "compressed inside")
     refused(wordline("trace", "convert", trace, trace), "is read by the same command")
     refused(wordline("trace", "convert", trace, "o.csv", "--speed", "0"), "--speed 0")
-    refused(wordline("trace", "convert", trace, "o.csv", "--window", "1s..2s"), "no request is left")
+    refused(wordline("trace", "convert", trace, "o.csv", "--window", "1s..2s"), "no request to write")
     refused(wordline("trace", "convert", trace, "none/o.csv"), "does not exist")
     odd = trace.with_name("odd.csv")
     odd.write_text("time_us,op,offset_bytes,size_bytes\n0,R,100,1000\n")

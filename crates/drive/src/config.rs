@@ -24,9 +24,9 @@ use wordline_settings::{Loaded, Origin, SettingsError};
 pub struct DriveConfig {
     /// Short name of the drive.
     pub name: String,
-    /// What it is, in a line.
+    /// Description of the drive, in one line.
     pub title: String,
-    /// Where its figures come from.
+    /// Source of its figures.
     pub source: String,
     /// Shape of the flash.
     pub geometry: GeometryConfig,
@@ -35,15 +35,15 @@ pub struct DriveConfig {
     /// The firmware's sections.
     #[serde(flatten)]
     pub firmware: FirmwareConfig,
-    /// Host link.
+    /// Host interface.
     pub link: LinkConfig,
     /// Queues between host and drive.
     pub queue: QueueConfig,
-    /// Which queued requests may go to flash.
+    /// Order and number of requests in service.
     pub dispatch: DispatchConfig,
     /// Write buffer.
     pub buffer: BufferConfig,
-    /// What is done to the drive before a run.
+    /// Preconditioning of the drive before a run.
     pub precondition: PreconditionConfig,
     /// Checks that cost memory and time.
     pub verify: VerifyConfig,
@@ -53,9 +53,9 @@ pub struct DriveConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueueConfig {
-    /// Queues; a job or trace stream uses the queue of its number, going round. SATA has one.
+    /// Number of queues; jobs and trace streams are assigned to queues round-robin. SATA has one.
     pub queues: u32,
-    /// Commands that each queue holds. Absent: 32 for SATA, 1024 for NVMe.
+    /// Depth of each queue, in commands. Absent: 32 for SATA, 1024 for NVMe.
     pub depth: Option<u32>,
 }
 
@@ -65,20 +65,20 @@ impl Default for QueueConfig {
     }
 }
 
-/// What is done to a new drive before a run, in this order.
+/// Preconditioning of a new drive before a run, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PreconditionConfig {
     /// Write the whole capacity once, in order.
     pub fill: bool,
-    /// Then write this many times the capacity at random (SNIA PTS: 2), in whole mapping units.
+    /// Then random writes of this many times the capacity (SNIA PTS: 2), in whole logical pages (mapping units).
     pub overwrites: f64,
-    /// Then go on in rounds of a quarter of the capacity until write amplification (timed: throughput) is steady as SNIA PTS
-    /// defines it: over five rounds its range is at most 20 % of the mean and the slope of the best fit changes it by at most
-    /// 10 %. At most 100 rounds.
+    /// Then continue in rounds of a quarter of the capacity until write amplification (timed: throughput) is in steady
+    /// state by SNIA PTS: over five rounds, its range is at most 20 % of the mean and the best linear fit changes by at
+    /// most 10 % of it. At most 100 rounds.
     pub steady_state: bool,
-    /// Let all this take simulated time. Untimed preconditioning is faster and leaves the same state where no policy depends on
-    /// time.
+    /// Preconditioning takes simulated time. Without it, preconditioning is faster and leaves the same state if no
+    /// policy depends on time.
     pub timed: bool,
 }
 
@@ -86,12 +86,12 @@ pub struct PreconditionConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VerifyConfig {
-    /// Keep a shadow disk: every read and every moved page is compared with what it must hold, and all books are counted again at
-    /// the end of the run. Costs 12 bytes a unit and some time.
+    /// Keep a shadow disk: every read and every moved page is compared with the expected data, and all counters are
+    /// recounted at the end of the run. Costs 12 bytes per mapping unit and some time.
     pub shadow: bool,
 }
 
-/// Everything that is fixed once a configuration has been checked.
+/// Parts of a drive, fixed once a configuration has been checked.
 #[derive(Clone, Debug)]
 pub struct Parts {
     pub(crate) geometry: Geometry,
@@ -171,10 +171,10 @@ impl DriveConfig {
 }
 
 impl PreconditionConfig {
-    /// Checks what is asked for.
+    /// Checks the values.
     ///
     /// # Errors
-    /// Names the key that cannot be carried out.
+    /// Names the key that cannot be used.
     pub fn check(&self) -> Result<(), ConfigError> {
         if !(0.0..=1_000.0).contains(&self.overwrites) {
             let value = if self.overwrites.abs() < 1e15 {
@@ -188,63 +188,63 @@ impl PreconditionConfig {
     }
 }
 
-/// Figures that follow from a configuration, for `wordline check` and results.
+/// Figures derived from a configuration, for `wordline check` and results.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Derived {
-    /// Channels.
+    /// Number of channels.
     pub channels: u32,
-    /// Packages in all.
+    /// Total packages.
     pub packages: u32,
-    /// Dies in all.
+    /// Total dies.
     pub dies: u32,
-    /// Planes in all.
+    /// Total planes.
     pub planes: u32,
-    /// Blocks in all.
+    /// Total blocks.
     pub blocks: u32,
-    /// Bytes in a page.
+    /// Page size in bytes.
     pub page_bytes: u32,
-    /// Bytes in a mapping unit.
+    /// Size of a logical page (mapping unit) in bytes.
     pub unit_bytes: u32,
-    /// Bytes that all pages hold.
+    /// Raw capacity: bytes of all pages.
     pub raw_bytes: u64,
     /// Bytes that the host sees.
     pub logical_bytes: u64,
-    /// The difference.
+    /// Raw minus logical capacity.
     pub spare_bytes: u64,
-    /// Raw over logical, as it came out in whole units.
+    /// Raw / logical capacity, after rounding to whole mapping units.
     pub raw_over_logical: f64,
-    /// Domains in which blocks are collected: 1 for the drive, else one a plane.
+    /// GC domains: 1 for the drive, else one per plane.
     pub collection_domains: u32,
-    /// Blocks of a domain beyond what the host's data can fill.
+    /// Blocks of a domain beyond its logical capacity.
     pub spare_blocks_per_domain: u32,
-    /// Free blocks of a domain that only the collector may open.
+    /// Free blocks of a domain reserved for GC.
     pub reserve_blocks: u32,
-    /// Free blocks of a domain below which collection starts.
+    /// Free blocks of a domain below which GC starts.
     pub start_blocks: u32,
-    /// Free blocks of a domain at which it stops.
+    /// Free blocks of a domain at which GC stops.
     pub stop_blocks: u32,
-    /// Commands that all queues hold.
+    /// Total depth of all queues, in commands.
     pub queue_slots: u32,
-    /// Bytes of write buffer.
+    /// Size of the write buffer in bytes.
     pub buffer_bytes: u64,
-    /// Highest rates in MiB a second.
+    /// Peak rates in MiB per second.
     pub peak_mib_s: Peaks,
-    /// Bytes of memory that the drive's state takes.
+    /// Memory of the drive's state in bytes.
     pub state_bytes: u64,
-    /// The same for each mapping unit that the host sees.
+    /// The same per mapping unit that the host sees.
     pub state_bytes_per_unit: f64,
 }
 
-/// Highest rates of the parts of a drive, each as if the others were free, in MiB a second.
+/// Peak rates of the parts of a drive, each on its own, in MiB per second.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Peaks {
-    /// Host link, data to the drive.
+    /// Host interface, data to the drive.
     pub link_in: f64,
-    /// Host link, data to the host.
+    /// Host interface, data to the host.
     pub link_out: f64,
-    /// All channels, pages out.
+    /// All channels, data out.
     pub channels_read: f64,
-    /// All channels, pages in.
+    /// All channels, data in.
     pub channels_write: f64,
     /// All dies, all planes reading.
     pub dies_read: f64,
@@ -253,7 +253,7 @@ pub struct Peaks {
 }
 
 impl Parts {
-    /// The figures that follow.
+    /// The derived figures.
     #[must_use]
     pub fn derived(&self) -> Derived {
         let Parts { geometry, timing, plan, link, .. } = self;
@@ -311,23 +311,23 @@ pub enum LoadError {
     /// The file itself.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A policy from outside the program that cannot be taken in.
+    /// An external policy that cannot be used.
     #[error("the policy '{name}' ({family}): {problem}")]
     Guest {
         /// Its family.
         family: String,
         /// Its name.
         name: String,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what to write instead.
         problem: String,
     },
-    /// A file without a key: the defaults alone are no drive that anybody means.
-    #[error("{name}: this file says nothing of a drive; to begin with a preset, write: extends = \"demo\"")]
+    /// A file without keys: nobody means the defaults alone.
+    #[error("{name}: this file has no key of a drive; to start from a preset, write: extends = \"demo\"")]
     Empty {
         /// The file.
         name: String,
     },
-    /// What it says, with where it says it.
+    /// A wrong value, with its place.
     #[error("{origin}: {error}")]
     Config {
         /// Where the key was set, or that it is a default.
@@ -340,12 +340,12 @@ pub enum LoadError {
 /// Loads a preset by name, or a drive file, with overrides, and checks it.
 ///
 /// # Errors
-/// Names file, line, key and value of what cannot be used, and what would be right.
+/// Names file, line, key and value of what cannot be used, and what to write instead.
 pub fn load(drive: &str, sets: &[String]) -> Result<(Loaded<DriveConfig>, Parts), LoadError> {
     load_with(drive, sets, &[])
 }
 
-/// As [`load`], with policies from outside the program.
+/// As [`load`], with external policies.
 ///
 /// # Errors
 /// As [`load`].
@@ -368,7 +368,8 @@ pub fn load_with(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loade
     }
 }
 
-/// Makes the drive that a file describes: what only shows then, such as blocks that came bad, is told at its place, too.
+/// Builds the drive that a file describes. Errors that appear only now, such as too many factory bad blocks, also name
+/// their place.
 ///
 /// # Errors
 /// As [`load`].
@@ -376,10 +377,10 @@ pub fn make(loaded: &Loaded<DriveConfig>, drive: &str, seed: u64) -> Result<Driv
     Drive::new(&loaded.value, seed).map_err(|error| at_origin(loaded, drive, error))
 }
 
-/// A drive from its resolved configuration, as a snapshot or another process has it.
+/// A drive from its resolved configuration, as stored in a snapshot or held by another process.
 ///
 /// # Errors
-/// When it is none, or names the key that cannot be used.
+/// Text is not a configuration, or names the key that cannot be used.
 pub fn resolved(name: &str, config: serde_json::Value, guests: &Guests) -> Result<(DriveConfig, Parts), LoadError> {
     let wrong = |error: ConfigError| LoadError::Config { origin: name.to_owned(), error };
     let mut config: DriveConfig = serde_json::from_value(config)

@@ -682,7 +682,7 @@ impl Drive {
             return Err(fault);
         }
         Err(Fault::Books(format!(
-            "the drive has come to a stop at {} ps with {} requests in flight, {} flash operations waiting, {} free blocks",
+            "the drive is deadlocked at {} ps with {} requests in flight, {} flash operations waiting, {} free blocks",
             self.now,
             self.in_flight(),
             self.kernel.operations(),

@@ -1,4 +1,4 @@
-//! Policies from outside the program, as choices of a drive file.
+//! External policies as choices of a drive file.
 
 use crate::config::LoadError;
 use crate::policy::catalogue;

@@ -1,5 +1,5 @@
-//! The assembled drive: host link and queues, dispatch, write buffer, firmware and flash, driven by its caller's clock; and
-//! what surrounds it: configuration, run loop, preconditioning, snapshots, metrics and results.
+//! The assembled drive: host interface and queues, dispatch, write buffer, firmware and flash, driven by its caller's
+//! clock. Also configuration, run loop, preconditioning, snapshots, metrics and results.
 #![forbid(unsafe_code)]
 
 pub mod activity;

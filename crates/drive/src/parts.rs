@@ -1,91 +1,95 @@
-//! What the latency of a request is made of.
+//! Breakdown of a request's latency.
 //!
-//! It is cut along one path: slot, link, dispatch, and then the operation of the request that ended last, from when it came to wait
-//! through its command to its end, and back over the link. Everything is cut to the request's own times, one after the other, so that
-//! the parts add up to the latency; what cannot be told is [`Part::Other`]. A wait for the write buffer is cut as the units in the buffer
-//! spent that time.
+//! It follows one path: slot, host interface, dispatch, the operation of the request that ended last (from the start of
+//! its wait to the end of its command), and back over the host interface. Parts follow each other without overlap, so
+//! they add up to the latency; unexplained time is [`Part::Other`]. A wait for the write buffer is divided as the units
+//! in the buffer spent that time.
 
 use crate::policy::link::LinkCosts;
 use wordline_base::{Op, Request, Time};
 use wordline_firmware::{divide, Way, DRAINS};
 
-/// A part of a request's latency. The parts follow its way; those within the flash are of the operation that ended last.
+/// A part of a request's latency, in the order of its path. Parts within the flash are of the operation that ended
+/// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Part {
     /// Before a queue slot.
     Waiting,
-    /// For the link, in both directions.
+    /// For the host interface, in both directions.
     WaitLink,
-    /// On the link: command, data, completion.
+    /// On the host interface: command, data, completion.
     Link,
     /// In the drive, until dispatch takes it up.
     WaitDispatch,
-    /// For the write buffer (room in it; a flush, that it is in flash), whose units waited for dies that the collector held.
+    /// For the write buffer (room in it; for a flush, until it is in flash), while its units waited for dies held by
+    /// GC.
     WaitBufferGc,
-    /// For the write buffer, whose units waited for dies that reads of the host held, or for their old data.
+    /// For the write buffer, while its units waited for dies held by host reads, or for their old data.
     WaitBufferRead,
-    /// For the write buffer, while writes of the host were on the bus or waited for it.
+    /// For the write buffer, while host writes were on the bus or waited for it.
     WaitBufferBus,
-    /// For the write buffer, while writes of the host were in the dies.
+    /// For the write buffer, while host writes were programmed.
     WaitBufferProgram,
-    /// For the write buffer, whose units waited for dies that were free: for a page, company or a turn.
+    /// For the write buffer, while its units waited for allocation at idle dies: for a page, for more data, or for
+    /// their turn.
     WaitBufferSpace,
-    /// For a die that is taken by other operations of the same request.
+    /// For a die held by other operations of the same request.
     WaitDieOwn,
-    /// For a die that is taken by reads of other requests.
+    /// For a die held by reads of other requests.
     WaitDieRead,
-    /// For a die that is taken by writes of other requests.
+    /// For a die held by writes of other requests.
     WaitDieWrite,
-    /// For a die that is taken by the collector.
+    /// For a die held by GC.
     WaitDieGc,
-    /// For a die that is free: it has no page to give, the page waits for company, or a turn.
+    /// For allocation at an idle die: for a free page, for more data to fill a page, or for its turn.
     WaitSpace,
     /// The command waits for the bus of the channel.
     WaitBus,
     /// The command is on the bus.
     Bus,
-    /// The cells are read.
+    /// Array read (tR).
     ArrayRead,
-    /// The cells are programmed.
+    /// Array program (tPROG).
     ArrayProgram,
-    /// The die is at something else: registers, another plane's address, the page before in cache mode, a suspension.
+    /// The die is busy otherwise: registers, another plane's address, the previous page in cache mode, a suspension.
     DieOther,
-    /// What is left: mostly, the data had moved and were looked for anew.
+    /// The remainder: mostly, the data had moved and were looked up again.
     Other,
 }
 
-/// How many parts there are.
+/// Number of parts.
 pub const PARTS: usize = 20;
 
 impl Part {
-    /// All parts, in their order, each with the name that results and tables give it, and what it means.
+    /// All parts in order, each with its name in results and tables, and its meaning.
     pub const ALL: [(Self, &'static str, &'static str); PARTS] = [
         (Self::Waiting, "waiting", "before a queue slot"),
-        (Self::WaitLink, "wait_link", "waiting for the host's link, in both directions"),
-        (Self::Link, "link", "on the host's link: command, data, completion, and the latency of the link itself"),
-        (Self::WaitDispatch, "wait_dispatch", "in the drive, before dispatch took it up"),
+        (Self::WaitLink, "wait_link", "waiting for the host interface, in both directions"),
+        (Self::Link, "link", "on the host interface: command, data, completion, and its latency"),
+        (Self::WaitDispatch, "wait_dispatch", "in the drive, before dispatch"),
         (
             Self::WaitBufferGc,
             "wait_buffer_gc",
-            "waiting for room in the write buffer (of a flush, until the buffer was in flash), while garbage collection held the dies \
-             that its data waited for",
+            "waiting for room in the write buffer (for a flush, until the buffer was in flash) while garbage \
+             collection held the dies that the buffered data needed",
         ),
         (
             Self::WaitBufferRead,
             "wait_buffer_read",
-            "the same, while reads of the host held these dies, or old data of partial writes were read",
+            "the same, while host reads held these dies or old data of partial writes were read",
         ),
         (
             Self::WaitBufferBus,
             "wait_buffer_bus",
-            "the same, while writes of the host were on the bus of a channel or waited for it",
+            "the same, while host writes were on the bus of a channel or waited for it",
         ),
-        (Self::WaitBufferProgram, "wait_buffer_program", "the same, while the dies programmed writes of the host"),
+        (Self::WaitBufferProgram, "wait_buffer_program", "the same, while the dies programmed host writes"),
         (
             Self::WaitBufferSpace,
             "wait_buffer_space",
-            "the same, while these dies were idle: its data waited for a free page, for company to fill a page, or for their turn",
+            "the same, while these dies were idle: the buffered data waited for allocation (a free page, more data to \
+             fill a page, or their turn)",
         ),
         (Self::WaitDieOwn, "wait_die_own", "waiting for a die while other pages of the same request held it"),
         (Self::WaitDieRead, "wait_die_read", "waiting for a die while reads of other requests held it"),
@@ -94,23 +98,24 @@ impl Part {
         (
             Self::WaitSpace,
             "wait_space",
-            "waiting while the die that then took it was idle: for a free page, for company to fill a page, or for its turn",
+            "waiting for allocation while its die was idle: for a free page, for more data to fill a page, or for its \
+             turn",
         ),
         (Self::WaitBus, "wait_bus", "its command was ready and waited for the bus of the channel (contention)"),
         (Self::Bus, "bus", "its command, addresses and data on the bus of the channel"),
-        (Self::ArrayRead, "array_read", "the cells were read"),
-        (Self::ArrayProgram, "array_program", "the cells were programmed"),
+        (Self::ArrayRead, "array_read", "array busy with the read (tR)"),
+        (Self::ArrayProgram, "array_program", "array busy with the program (tPROG)"),
         (
             Self::DieOther,
             "die_other",
-            "its command was in the die, but neither on the bus nor in the cells: registers, the address of another plane, the \
-             page before in cache mode, a suspension",
+            "its command held the die, with neither bus nor array busy: registers, the address of another plane, the \
+             previous page in cache mode, a suspension",
         ),
-        (Self::Other, "other", "the rest: above all, the data had moved while it waited, and it began to wait anew"),
+        (Self::Other, "other", "the remainder: mostly, the data had moved while it waited, and the wait started again"),
     ];
 }
 
-/// The parts of a wait for the write buffer, in the order in which the firmware tells them.
+/// The parts of a wait for the write buffer, in the order in which the firmware reports them.
 const DRAINED: [Part; DRAINS] =
     [Part::WaitBufferGc, Part::WaitBufferRead, Part::WaitBufferBus, Part::WaitBufferProgram, Part::WaitBufferSpace];
 

@@ -21,7 +21,7 @@ const STEPS: u32 = 1 << 15;
 /// A run that could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The load cannot be read.
+    /// The workload cannot be read.
     #[error(transparent)]
     Load(#[from] WorkloadError),
     /// The firmware broke a rule, or the flash is worn out.
@@ -35,22 +35,23 @@ pub enum RunError {
         /// What is wrong.
         error: SubmitError,
     },
-    /// The load ended before the first of its jobs was measured.
+    /// The workload ended before any of its jobs was measured.
     #[error(
-        "ramp_time: the load ended within the first {seconds} s, before any of its jobs was measured; give them more to do, or \
+        "ramp_time: the workload ended within the first {seconds} s, before any of its jobs was measured; give them \
+         more to do, or \
          a shorter ramp_time"
     )]
     Unmeasured {
-        /// Seconds before measuring begins.
+        /// Seconds before measuring starts.
         seconds: f64,
     },
 }
 
-/// A drive that wears out is no mistake of anybody.
+/// A worn-out drive is not a defect of the model.
 fn told(fault: &Fault) -> String {
     match fault {
         Fault::WornOut { .. } | Fault::NoSpare { .. } | Fault::Policy { .. } => fault.to_string(),
-        _ => format!("the model broke a rule, which is a defect of it: {fault}"),
+        _ => format!("the model broke a rule, which is a defect of Wordline: {fault}"),
     }
 }
 
@@ -319,7 +320,7 @@ fn feed_all(
     if let Some(feed) = feeds.iter().find(|feed| feed.head.is_some()) {
         // Requests wait, yet nothing will ever happen: the drive has stalled.
         drive.check_idle()?;
-        return Err(Fault::Books(format!("stream '{}' can submit nothing more", feed.stream.name)).into());
+        return Err(Fault::Books(format!("stream '{}' cannot submit any more", feed.stream.name)).into());
     }
     if walls.measure_from < Time::MAX {
         return Err(RunError::Unmeasured { seconds: (walls.measure_from - start) as f64 / 1e12 });

@@ -174,33 +174,35 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
     }
     let format = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
     if format != FORMAT {
-        return Err(damaged(format!("snapshot format {format}, but this version reads format {FORMAT}; make it anew")));
+        return Err(damaged(format!(
+            "snapshot format {format}, but this version reads format {FORMAT}; create it again"
+        )));
     }
-    let broken = |error: std::io::Error| damaged(format!("damaged or cut short ({error}); make it anew"));
+    let broken = |error: std::io::Error| damaged(format!("damaged or cut short ({error}); create it again"));
     let misfit = |error| SnapshotError::Misfit { path: name.to_owned(), error };
     let mut stream = zstd::Decoder::with_buffer(file).map_err(broken)?;
     let mut length = [0; 8];
     stream.read_exact(&mut length).map_err(broken)?;
     let length = u64::from_le_bytes(length);
     if length > MOST_HEADER {
-        return Err(damaged("damaged: its header has no end; make it anew".into()));
+        return Err(damaged("damaged: its header has no end; create it again".into()));
     }
     let mut bytes = Vec::new();
     stream.by_ref().take(length).read_to_end(&mut bytes).map_err(broken)?;
     let header: Header =
-        serde_json::from_slice(&bytes).map_err(|e| damaged(format!("damaged: its header: {e}; make it anew")))?;
+        serde_json::from_slice(&bytes).map_err(|e| damaged(format!("damaged: its header: {e}; create it again")))?;
     // No more is read than the state of this drive can be, whatever the file makes of itself.
     let most = 2 * config.parts().map_err(misfit)?.derived().state_bytes + STATE_AROUND;
     bytes.clear();
     stream.take(most + 1).read_to_end(&mut bytes).map_err(broken)?;
     if bytes.len() as u64 > most {
-        let problem = "holds more than a drive of this size: give the drive the geometry that it was made with";
+        let problem = "holds more than a drive of this size: give the drive the geometry of the snapshot";
         return Err(damaged(problem.into()));
     }
     let (saved, rest): (Drive, &[u8]) =
-        postcard::take_from_bytes(&bytes).map_err(|e| damaged(format!("damaged: {e}; make it anew")))?;
+        postcard::take_from_bytes(&bytes).map_err(|e| damaged(format!("damaged: {e}; create it again")))?;
     if !rest.is_empty() {
-        return Err(damaged(format!("damaged: {} bytes too many; make it anew", rest.len())));
+        return Err(damaged(format!("damaged: {} bytes too many; create it again", rest.len())));
     }
     let mut resolved = serde_json::to_value(config).map_err(|e| damaged(e.to_string()))?;
     // What was done before is part of the saved state, not of the drive.
@@ -213,7 +215,7 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
     // A policy from outside the program is saved by its name: it starts anew.
     let unusable = |problem| match problem {
         Unusable::Misfit(error) => misfit(error),
-        Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; make it anew")),
+        Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; create it again")),
     };
     let mut drive = Drive::new(config, seed).map_err(misfit)?;
     if resolved != was || header.seed != seed || config.firmware.has_guests() {
@@ -224,7 +226,7 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
     // What is not taken over follows from the configuration: written again, the drive is what was read.
     let mut same = Compared { left: &bytes };
     if postcard::to_io(&drive, &mut same).is_err() || !same.left.is_empty() {
-        return Err(damaged("its state is not that of its configuration; make it anew".into()));
+        return Err(damaged("its state does not match its configuration; create it again".into()));
     }
     Ok((header, drive))
 }

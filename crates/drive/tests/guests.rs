@@ -225,7 +225,10 @@ fn what_a_guest_may_not_choose_ends_the_run_with_its_story() {
         assert!(told.contains(words), "'{words}' is not in: {told}");
     }
     let told = outcome(&["collect.policy=guest", "collect.below=0"], &[guest("collect", least)]).expect_err("it stops");
-    assert!(told.contains("the policy 'guest' (collect), at ") && told.contains("did not want to collect"), "{told}");
+    assert!(
+        told.contains("the policy 'guest' (collect), at ") && told.contains("did not start garbage collection"),
+        "{told}"
+    );
 }
 
 #[test]

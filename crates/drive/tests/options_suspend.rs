@@ -207,7 +207,7 @@ fn the_policy_decides() {
     for (options, message) in [
         ("most = 0", "suspend.most = 0: must lie between 1 and 65535"),
         ("least_left_us = -1.0", "suspend.least_left_us = -1: must lie between 0 and 1,000,000"),
-        ("programs = false, erases = false", "leaves nothing to suspend"),
+        ("programs = false, erases = false", "disables both programs and erases"),
     ] {
         let text = format!("suspend = {{ {READS}, {options} }}");
         let error = wordline_drive::config::from_text("test", &text).unwrap_err().to_string();

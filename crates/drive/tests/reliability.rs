@@ -116,7 +116,7 @@ fn without_spare_blocks_the_drive_ends_with_its_story() {
     assert!(matches!(fault, Fault::NoSpare { .. }), "{fault}");
     let story = fault.to_string();
     assert!(
-        story.starts_with("the drive is at its end after ") && story.contains("has used up its replacements"),
+        story.starts_with("the drive failed after ") && story.contains("has used up its replacement blocks"),
         "{story}"
     );
 }

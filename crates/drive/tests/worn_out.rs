@@ -54,8 +54,8 @@ fn the_story_names_block_and_key() {
         assert!(drive.kernel().blocks().records().iter().all(|block| block.erases + 1 >= endurance));
         let told = RunError::from(fault).to_string();
         let story = format!(
-            "the drive is worn out after {:.6} s: block {block} of plane 0, die 0, on channel 0, package 0 has had the \
-             {endurance} erases of nand.reliability.endurance",
+            "the drive is worn out after {:.6} s: block {block} of plane 0, die 0, on channel 0, package 0 has reached the \
+             {endurance} P/E cycles of nand.reliability.endurance",
             time as f64 / 1e12
         );
         assert_eq!(told, story);

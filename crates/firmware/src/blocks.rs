@@ -591,7 +591,7 @@ impl VictimView<'_> {
         }
         let (domain, status) = (self.blocks.domain_of(block), self.blocks.get(block).status);
         if domain != self.domain {
-            return Some(format!("lies in domain {domain}; a block of domain {} was asked for", self.domain));
+            return Some(format!("is in domain {domain}; expected a block of domain {}", self.domain));
         }
         if status != Status::Closed {
             return Some(format!("is not closed: its state is {}", format!("{status:?}").to_lowercase()));

@@ -22,9 +22,9 @@ pub struct ConfigError {
     pub key: String,
     /// The value found (or derived).
     pub value: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what to write instead.
     pub problem: String,
-    /// From what the value follows, if nobody wrote it.
+    /// Source of a derived value.
     pub derived: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl ConfigError {
         Self { key: key.into(), value: value.to_string(), problem: problem.into(), derived: None }
     }
 
-    /// The same about a value that follows from others, unless it was written.
+    /// The same about a derived value; `from` is dropped if the value was written.
     #[must_use]
     pub fn derived(mut self, written: bool, from: impl Into<String>) -> Self {
         self.derived = (!written).then(|| from.into());
@@ -42,14 +42,14 @@ impl ConfigError {
     }
 }
 
-/// How much of the flash the host sees. The one place where spare space is stated.
+/// Share of the flash that the host sees. The only place that sets over-provisioning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CapacityConfig {
     /// Raw capacity (all pages of the geometry) divided by the capacity that the host sees; above 1, at most 100.
     pub raw_over_logical: f64,
-    /// Blocks of each plane that are held back to replace those that go bad; part of the spare space. Without it: half of what the
-    /// firmware can do without where `nand.reliability` lets programs or erases fail, else none.
+    /// Blocks of each plane reserved to replace bad blocks; part of the over-provisioning. Absent: half of the blocks
+    /// that the firmware can spare if `nand.reliability` lets programs or erases fail, else none.
     pub replacement_blocks: Option<u32>,
 }
 
@@ -59,33 +59,33 @@ impl Default for CapacityConfig {
     }
 }
 
-/// All sections that the firmware owns.
+/// All sections of the firmware (FTL).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FirmwareConfig {
-    /// Spare space.
+    /// Over-provisioning.
     pub capacity: CapacityConfig,
-    /// Translation of logical units.
+    /// Address translation (FTL mapping).
     pub mapping: MappingConfig,
-    /// Where writes may go.
+    /// Page allocation for writes.
     pub placement: PlacementConfig,
-    /// Which block is collected.
+    /// Choice of the victim block for garbage collection (GC).
     pub victim: VictimConfig,
-    /// When blocks are collected.
+    /// Start and steps of garbage collection (GC).
     pub collect: CollectConfig,
-    /// Which free block is written next.
+    /// Choice of the next free block (wear levelling).
     pub free_block: FreeBlockConfig,
-    /// What shares one flash command.
+    /// Multi-plane commands and cache mode.
     pub pack: PackConfig,
-    /// Whose operation a die takes next.
+    /// Scheduling of operations at each die.
     pub arbiter: ArbiterConfig,
-    /// Whether a read may interrupt a program or an erase.
+    /// Read suspension of programs and erases.
     pub suspend: SuspendConfig,
-    /// What TRIM does.
+    /// Handling of TRIM.
     pub trim: TrimConfig,
 }
 
-/// The figures that a checked configuration comes down to.
+/// The figures derived from a checked configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// Bytes in a mapping unit.
@@ -98,19 +98,19 @@ pub struct Plan {
     pub logical_units: u32,
     /// Units that all pages hold.
     pub raw_units: u32,
-    /// Domains of collection: 1, or one a plane.
+    /// GC domains: 1, or one per plane.
     pub domains: u32,
     /// Blocks in a domain.
     pub blocks_per_domain: u32,
-    /// Blocks of a domain that are never full of valid data (spare).
+    /// Spare blocks of a domain: blocks beyond its logical capacity.
     pub spare_blocks: u32,
-    /// Free blocks of a domain that only the collector may open.
+    /// Free blocks of a domain reserved for GC.
     pub reserve_blocks: u32,
-    /// Free blocks of a domain below which collection starts.
+    /// Free blocks of a domain below which GC starts.
     pub start_blocks: u32,
-    /// Free blocks of a domain at which collection stops.
+    /// Free blocks of a domain at which GC stops.
     pub stop_blocks: u32,
-    /// Spare blocks of a domain that the firmware can do without: so many may go bad.
+    /// Spare blocks of a domain that may go bad before the firmware lacks blocks.
     pub expendable_blocks: u32,
 }
 
@@ -123,7 +123,7 @@ impl Plan {
 }
 
 impl FirmwareConfig {
-    /// Finds the policies outside the program that the sections name.
+    /// Looks up the external policies that the sections name.
     pub fn seat(&mut self, guests: &Guests) {
         let named = [
             ("victim", self.victim.guest_mut()),
@@ -137,7 +137,7 @@ impl FirmwareConfig {
         }
     }
 
-    /// Whether a policy outside the program is named.
+    /// True if an external policy is named.
     #[must_use]
     pub fn has_guests(&self) -> bool {
         matches!(self.victim, VictimConfig::Guest(_))
@@ -145,7 +145,7 @@ impl FirmwareConfig {
             || matches!(self.free_block, FreeBlockConfig::Guest(_))
     }
 
-    /// What policies may know when they are built, with units of `units_per_page`.
+    /// Data that policies get when they are built, with units of `units_per_page`.
     pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_page: u32, seed: u64) -> Build<'a> {
         let plane_local = self.collect.scope() == Scope::Plane;
         let domains = if plane_local { geometry.planes() } else { 1 };
@@ -155,7 +155,7 @@ impl FirmwareConfig {
     /// Checks the sections against a geometry and derives the plan.
     ///
     /// # Errors
-    /// Names the first key that cannot be used, its value, and what would be right.
+    /// Names the first key that cannot be used, its value, and what to write instead.
     pub fn plan(&self, geometry: &Geometry) -> Result<Plan, ConfigError> {
         let (mut plan, need) = self.draft(geometry)?;
         match plan.spare_blocks.checked_sub(need.blocks()) {
@@ -165,7 +165,7 @@ impl FirmwareConfig {
         Ok(plan)
     }
 
-    /// The plan, before it is known whether its spare space is enough, and what spare space it needs.
+    /// The plan, before its spare space is checked, and the spare space that it needs.
     fn draft(&self, geometry: &Geometry) -> Result<(Plan, Need), ConfigError> {
         let build = self.build(geometry, 1, 0);
         let unit_bytes = self.mapping.build(&build)?.unit_bytes();
@@ -220,8 +220,7 @@ impl FirmwareConfig {
         let ratio = self.capacity.raw_over_logical;
         let key = "capacity.raw_over_logical";
         if !ratio.is_finite() || ratio <= 1.0 {
-            let problem =
-                "must be above 1: the logical capacity cannot reach the raw one, or nothing could be collected";
+            let problem = "must be above 1: garbage collection needs raw capacity beyond the logical capacity";
             return Err(ConfigError::new(key, ratio, problem));
         }
         if ratio > 100.0 {
@@ -229,7 +228,7 @@ impl FirmwareConfig {
         }
         let units = (f64::from(raw_units) / ratio).floor() as u32;
         if units == 0 {
-            let problem = format!("leaves the host less than one unit of {unit_bytes} bytes");
+            let problem = format!("leaves the host less than one mapping unit of {unit_bytes} bytes");
             return Err(ConfigError::new(key, ratio, problem));
         }
         Ok(units)
@@ -241,7 +240,7 @@ impl FirmwareConfig {
         plan.spare_blocks.checked_sub(need.blocks())
     }
 
-    /// The smallest ratio with four decimals that leaves as many spare blocks beyond what the drive needs as `fits` says, if there is
+    /// The smallest ratio with four decimals whose spare blocks beyond the drive's need satisfy `fits`, if there is
     /// one.
     pub(crate) fn enough_ratio(&self, geometry: &Geometry, fits: impl Fn(u32) -> bool) -> Option<f64> {
         let ratio = |steps: u64| steps as f64 / 1e4;
@@ -254,7 +253,7 @@ impl FirmwareConfig {
         least(from, 100 * 10_000, with).map(ratio)
     }
 
-    /// The fewest blocks of a plane with which there is enough spare space, if that is possible.
+    /// The fewest blocks per plane that give enough spare space, if possible.
     fn enough_blocks(&self, geometry: &Geometry) -> Option<u64> {
         let with = |blocks: u64| {
             // Numbers of pages have 32 bits.
@@ -272,14 +271,15 @@ impl FirmwareConfig {
         let blocks = self.enough_blocks(geometry).map(|blocks| format!("geometry.blocks_per_plane = {blocks}"));
         let ways: Vec<String> = [ratio, blocks].into_iter().flatten().collect();
         let enough = match &ways[..] {
-            [] => "give fewer planes or dies".to_owned(),
-            ways => format!("at least {} would do", ways.join(", or ")),
+            [] => "use fewer planes or dies".to_owned(),
+            ways => format!("use at least {}", ways.join(", or ")),
         };
         let stop = if self.collect.says_stop() { "" } else { " (derived from the number of planes)" };
         let Need { open, free, scattered } = need;
         let problem = format!(
-            "too little spare: {where_} has {} blocks and {} spare, but {} are needed ({open} open, {free} free where collection \
-             stops{stop}, {scattered} for garbage too scattered to collect, 1 to work with); {enough}, or lower thresholds in [collect]",
+            "too little spare: {where_} has {} blocks and {} spare, but {} are needed ({open} open, {free} free when \
+             garbage collection stops{stop}, {scattered} for invalid pages too scattered to collect, 1 in use); \
+             {enough}, or lower thresholds in [collect]",
             plan.blocks_per_domain,
             plan.spare_blocks,
             need.blocks(),
@@ -288,8 +288,8 @@ impl FirmwareConfig {
     }
 }
 
-/// Spare blocks that a domain needs, or it could come to a stop: those that are open, free at the end of a collection, and the garbage
-/// too scattered to be worth collecting.
+/// Spare blocks that a domain needs to avoid deadlock: open blocks, blocks free when GC stops, and invalid pages too
+/// scattered to be worth collecting.
 struct Need {
     open: u64,
     free: u64,
@@ -307,7 +307,7 @@ impl Need {
         }
     }
 
-    /// All of them, with one to work with.
+    /// All of them, plus one in use.
     fn blocks(&self) -> u32 {
         u32::try_from(self.open + self.free + self.scattered + 1).unwrap_or(u32::MAX)
     }

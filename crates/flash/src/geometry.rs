@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_nand::{PackageGeometry, MAX_PLANES};
 
-/// Shape of the flash: what hangs on what.
+/// Shape of the flash: channels, packages, dies, planes, blocks, pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeometryConfig {
@@ -48,7 +48,7 @@ pub struct GeometryError {
     pub key: &'static str,
     /// What was given.
     pub value: u64,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
@@ -75,7 +75,7 @@ impl Geometry {
     /// Checks a section.
     ///
     /// # Errors
-    /// Names the key and value that is zero, too large, or makes the drive larger than page numbers of 32 bits reach.
+    /// Names the key and value that is zero, too large, or exceeds the range of 32-bit page numbers.
     pub fn new(config: &GeometryConfig) -> Result<Self, GeometryError> {
         let planes = MAX_PLANES as u32;
         for (key, value, most) in [
@@ -110,7 +110,7 @@ impl Geometry {
         // Each die has two lanes of events.
         let most_dies = u64::from(wordline_base::event::MAX_INDEX / 2);
         if dies > most_dies {
-            let problem = format!("channels x packages x dies makes {dies} dies; at most {most_dies} are possible");
+            let problem = format!("channels x packages x dies gives {dies} dies; at most {most_dies} are possible");
             return Err(GeometryError { key: "channels", value: u64::from(config.channels), problem });
         }
         let pages = dies as u128
@@ -119,7 +119,7 @@ impl Geometry {
             * u128::from(config.pages_per_block);
         if pages >= u128::from(u32::MAX) {
             let problem = format!(
-                "the geometry makes {pages} pages; at most {} are possible (fewer blocks or larger pages)",
+                "the geometry has {pages} pages; at most {} are possible (fewer blocks or larger pages)",
                 u32::MAX - 1
             );
             return Err(GeometryError { key: "blocks_per_plane", value: u64::from(config.blocks_per_plane), problem });

@@ -112,7 +112,7 @@ pub enum Violation {
         die: u32,
     },
     /// A resumption where nothing is suspended, or a read beside it still runs.
-    #[error("die {die} has no suspended command that could go on")]
+    #[error("die {die} has no suspended command to resume")]
     NotSuspended {
         /// Die within the package.
         die: u32,

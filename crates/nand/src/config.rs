@@ -6,7 +6,7 @@ use crate::reliability::ReliabilityConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A time for every page, or one for each page class (SLC: one; MLC: LSB, MSB; TLC: lower, middle, upper; QLC: four).
+/// One time for all pages, or one for each page class (SLC: one; MLC: LSB, MSB; TLC: lower, middle, upper; QLC: four).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ByClass {
@@ -27,24 +27,24 @@ impl ByClass {
     }
 }
 
-/// Which of the times of its class a page takes.
+/// Time of a page within its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LatencyModel {
-    /// Each page the time of its class: jung13's variation-aware model (section 2.7.2).
+    /// Each page takes the time of its class: jung13's variation-aware model (section 2.7.2).
     #[default]
     Variation,
-    /// Every page the typical time, as in models of one constant (jung13, section 2.8.1).
+    /// Every page takes the typical time, as in single-constant models (jung13, section 2.8.1).
     Typical,
-    /// Every page the time of the slowest class.
+    /// Every page takes the time of the slowest class.
     Worst,
 }
 
-/// Which page offsets of a block belong to which page class.
+/// Page class of each page offset of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageOrder {
-    /// Page n is of class n modulo the number of classes.
+    /// Page n has class n modulo the number of classes.
     #[default]
     Cyclic,
     /// The alpha set of jung13, section 2.7.2: the first and last two pages are LSB, between them single pages alternate. With
@@ -62,43 +62,43 @@ pub enum PageOrder {
 pub struct NandConfig {
     /// Data interface of the packages, by its ONFI name.
     pub interface: Interface,
-    /// Transfers a microsecond on the data bus (bytes, the bus has 8 bits); one of the interface's timing modes.
+    /// Transfers per microsecond on the data bus (bytes, the bus has 8 bits); one of the interface's timing modes.
     pub rate_mt_s: u32,
-    /// tR: cells to register, in microseconds; one value or one a page class.
+    /// tR: array read, in microseconds; one value, or one per page class.
     pub read_us: ByClass,
-    /// tPROG: register to cells, in microseconds; one value or one a page class.
+    /// tPROG: page program, in microseconds; one value, or one per page class.
     pub program_us: ByClass,
-    /// tBERS: erase of a block, in microseconds.
+    /// tBERS: block erase, in microseconds.
     pub erase_us: f64,
     /// tDBSY: busy time between the planes of a multi-plane command, in microseconds.
     pub dummy_busy_us: f64,
-    /// tRCBSY: the least busy time of a cache read, in which a page moves to the cache register, in microseconds.
+    /// tRCBSY: minimum busy time of a cache read, for the transfer of a page to the cache register, in microseconds.
     pub cache_read_busy_us: f64,
-    /// tCBSY: the least busy time of a cache program, in which a page moves to the data register, in microseconds.
+    /// tCBSY: minimum busy time of a cache program, for the transfer of a page to the data register, in microseconds.
     pub cache_program_busy_us: f64,
-    /// Time in which a program or an erase comes to rest after a suspend command, in microseconds. ONFI has no such command.
+    /// Time to suspend a program or erase after the suspend command, in microseconds. ONFI has no such command.
     pub suspend_us: f64,
-    /// Time that the array needs to take up a suspended program or erase again, in microseconds.
+    /// Time to resume a suspended program or erase, in microseconds.
     pub resume_us: f64,
-    /// Which pages of a block are of which class.
+    /// Assignment of the pages of a block to page classes.
     pub page_order: PageOrder,
-    /// Distance lambda of the alpha and beta page sets, a multiple of the number of page classes. Without it: as many pages as there
-    /// are classes (alpha), twice as many (beta), which is 2 and 4 for MLC as in jung13, section 2.7.2.
+    /// Distance lambda of the alpha and beta page sets, a multiple of the number of page classes. Absent: the number of
+    /// classes (alpha) or twice that (beta), which is 2 and 4 for MLC as in jung13, section 2.7.2.
     pub page_lambda: Option<u32>,
-    /// Which time of its class a page takes.
+    /// Latency of a page within its class.
     pub latency_model: LatencyModel,
-    /// tR of the typical latency model, in microseconds. Without it: the mean over the pages of a block.
+    /// tR of the typical latency model, in microseconds. Absent: the mean over the pages of a block.
     pub typical_read_us: Option<f64>,
-    /// tPROG of the typical latency model, in microseconds. Without it: the mean over the pages of a block.
+    /// tPROG of the typical latency model, in microseconds. Absent: the mean over the pages of a block.
     pub typical_program_us: Option<f64>,
-    /// Spread of tPROG within a page class, in percent of it: each page of the package has its own factor, even over this
-    /// range above and below, the same at every program.
+    /// Spread of tPROG within a page class, in percent: each page of the package has its own fixed factor, uniformly
+    /// distributed over plus or minus this range.
     pub spread_percent: f64,
     /// Address cycles of a page address (column and row).
     pub page_address_cycles: u32,
     /// Address cycles of a block address (row only).
     pub block_address_cycles: u32,
-    /// Wear, bit errors, their correction and bad blocks.
+    /// Wear, bit errors, ECC and bad blocks.
     pub reliability: ReliabilityConfig,
     /// Supplies and currents.
     pub energy: EnergyConfig,

@@ -19,7 +19,7 @@ use wordline_base::time::{Time, S};
 pub struct EnergyConfig {
     /// VCC: supply of the array, in volts. Nominal value of 2.7 to 3.6 V parts.
     pub vcc_v: f64,
-    /// VCCQ: supply of the I/O drivers, in volts. 1.2 is that of NV-DDR3; older interfaces have 1.8 or 3.3.
+    /// VCCQ: supply of the I/O drivers, in volts. NV-DDR3 has 1.2; older interfaces have 1.8 or 3.3.
     pub vccq_v: f64,
     /// ICC1: array read of one plane, in milliamperes from VCC. Default as in SimpleSSD 3.
     pub icc1_read_ma: f64,
@@ -69,7 +69,7 @@ pub struct EnergyError {
     pub key: &'static str,
     /// What was given.
     pub value: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
@@ -77,7 +77,7 @@ impl EnergyConfig {
     /// Checks every key.
     ///
     /// # Errors
-    /// Names the key, its value and the range it has to lie in.
+    /// Names the key, its value and its allowed range.
     pub fn check(&self) -> Result<(), EnergyError> {
         let volts = [("vcc_v", self.vcc_v), ("vccq_v", self.vccq_v)].map(|(key, v)| (key, v, 0.5, 5.5, "V"));
         let milliamperes = [
@@ -103,7 +103,7 @@ impl EnergyConfig {
     }
 }
 
-/// How long the stages of one package took, in picoseconds.
+/// Time of each stage of one package, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// Array reads, summed over planes: two planes for 50 us are 100 us.
@@ -112,7 +112,7 @@ pub struct Activity {
     pub program: Time,
     /// Array erases, summed over planes.
     pub erase: Time,
-    /// Command cycles on the bus and the waits that belong to them.
+    /// Command cycles on the bus, with their waits.
     pub command: Time,
     /// Address cycles on the bus.
     pub address: Time,
@@ -120,9 +120,9 @@ pub struct Activity {
     pub data_in: Time,
     /// Data from the package on the bus.
     pub data_out: Time,
-    /// Time that passed, summed over dies.
+    /// Elapsed time, summed over dies.
     pub die_time: Time,
-    /// Time of it in which a die was not in standby, summed over dies.
+    /// Time outside standby, summed over dies.
     pub busy: Time,
 }
 
@@ -148,7 +148,7 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// What came since `before`.
+    /// The increase since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -163,7 +163,7 @@ impl Energy {
         }
     }
 
-    /// The energy of an activity. The configuration is taken as checked.
+    /// The energy of an activity. The configuration must have been checked.
     #[must_use]
     pub fn of(activity: &Activity, config: &EnergyConfig) -> Self {
         let joules = |watts: f64, time: Time| watts * (time as f64 / S as f64);

@@ -102,11 +102,11 @@ impl Wear {
     /// Says what cannot have been.
     pub(crate) fn restore(&mut self, saved: Self, now: Time) -> Result<(), String> {
         if saved.written.len() != self.written.len() || saved.written.iter().flatten().any(|&time| time > now) {
-            return Err("the times at which blocks were written cannot be".into());
+            return Err("the times at which blocks were written are impossible".into());
         }
         let WearCounts { retries, uncorrectable, program_fails, erase_fails } = saved.counts;
         if [retries, uncorrectable, program_fails, erase_fails].into_iter().any(|count| count > MOST_COUNTED) {
-            return Err("more has failed than any drive can do".into());
+            return Err("the counts of failures are impossible".into());
         }
         (self.stream, self.written, self.counts) = (saved.stream, saved.written, saved.counts);
         Ok(())

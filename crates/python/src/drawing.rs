@@ -93,7 +93,7 @@ fn reason(cut: &Cut) -> &str {
 fn words(error: &TimelineError) -> String {
     match error {
         TimelineError::Io(error) => plain(error),
-        other => format!("the model drew what cannot be, which is a defect of it: {other}"),
+        other => format!("the timeline is inconsistent, which is a defect of Wordline: {other}"),
     }
 }
 

@@ -98,9 +98,9 @@ impl Handle {
     fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
         self.state.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
-                Failure::Run(format!("the drive {} is at work; wait until it is done, or fork it before", self.name))
+                Failure::Run(format!("the drive {} is busy; wait until it is done, or fork it before", self.name))
             }
-            TryLockError::Poisoned(_) => Failure::Run(format!("the drive {} broke in an earlier run", self.name)),
+            TryLockError::Poisoned(_) => Failure::Run(format!("the drive {} failed in an earlier run", self.name)),
         })
     }
 
@@ -113,7 +113,7 @@ impl Handle {
 
     fn alive(&self, state: &State) -> Result<(), Failure> {
         match &state.ended {
-            Some(why) => Err(Failure::Run(format!("the drive {} came to its end before: {why}", self.name))),
+            Some(why) => Err(Failure::Run(format!("the drive {} failed before: {why}", self.name))),
             None => Ok(()),
         }
     }
@@ -207,7 +207,8 @@ impl Handle {
         wanted.check().map_err(Failure::input)?;
         if !(wanted.fill || wanted.overwrites > 0.0 || wanted.steady_state) {
             return Err(Failure::Input(format!(
-                "{}: nothing is asked for, here or in [precondition] of the drive; say what to do, as in fill=True",
+                "{}: no preconditioning is set, here or in [precondition] of the drive; give an option, as in \
+                 fill=True",
                 self.name
             )));
         }
@@ -225,7 +226,8 @@ impl Handle {
             // It is neither new nor aged, and nothing that follows could tell it from a whole one.
             let (filled, random) = (done.filled_units, done.random_units);
             state.ended = Some(format!(
-                "its preconditioning was interrupted after {filled} units in order and {random} at random; make it anew"
+                "its preconditioning was interrupted after {filled} units in order and {random} at random; create it \
+                 again"
             ));
         } else {
             state.preconditioned = Some(done.clone());
@@ -250,7 +252,7 @@ impl Handle {
         let (loaded, parts) = work::read_drive(&self.name, &sets, &self.guests)?;
         let mut drive = work::make_drive(&self.name, &loaded, &parts, seed)?;
         drive.adopt(&state.drive).map_err(|error| {
-            Failure::Input(format!("the fork of {} cannot take its state over: {error}", self.name))
+            Failure::Input(format!("the fork of {} cannot take over its state: {error}", self.name))
         })?;
         sound(&drive)?;
         copy.drive = drive;

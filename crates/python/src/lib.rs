@@ -28,8 +28,8 @@ use wordline_workload::LoadFile;
 use work::Failure;
 
 // Under the name by which users know them, and by which they are found when they are unpickled.
-create_exception!(wordline, InputError, PyValueError, "What the user gave is wrong. The message is complete.");
-create_exception!(wordline, RunError, PyRuntimeError, "The run could not be carried through.");
+create_exception!(wordline, InputError, PyValueError, "Wrong input of the user. The message is complete.");
+create_exception!(wordline, RunError, PyRuntimeError, "The run failed.");
 
 /// Policies of the caller: descriptions in JSON and who makes them.
 type Policies = Vec<(String, Py<PyAny>)>;

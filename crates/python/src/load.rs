@@ -26,7 +26,7 @@ impl Spec {
     /// Reads a LOAD.
     pub fn read(load: &str, sets: &[String]) -> Result<Self, Failure> {
         if load.is_empty() {
-            return Err(Failure::Input("the name of the load is empty; give a trace or a workload file".into()));
+            return Err(Failure::Input("the name of the workload is empty; give a trace or a workload file".into()));
         }
         let kind = Kind::of(load);
         if kind == Kind::Jobs {
@@ -125,13 +125,15 @@ impl Spec {
         };
         let trace = match (placed(self), placed(other)) {
             (Some(_), Some(_)) => {
-                return Err(Failure::Input("both workloads have a trace, and one at a time is replayed".into()));
+                return Err(Failure::Input("both workloads have a trace, and only one can be replayed".into()));
             }
             (mine, theirs) => mine.or(theirs),
         };
         let runtime_s = match (self.file.runtime_s, other.file.runtime_s) {
             (Some(mine), Some(theirs)) if mine != theirs => {
-                return Err(Failure::Input(format!("the workloads end apart: runtime_s = {mine} and {theirs}")));
+                return Err(Failure::Input(format!(
+                    "the workloads have different time limits: runtime_s = {mine} and {theirs}"
+                )));
             }
             (mine, theirs) => mine.or(theirs),
         };

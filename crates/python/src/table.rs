@@ -170,7 +170,8 @@ impl Finder<'_> {
     #[cold]
     fn missing(&self, key: &str, what: &str, usual: &[&str]) -> Failure {
         Failure::Input(format!(
-            "the table has no column with {what}: it is looked for as {}; name the right one of [{}] by columns={{{key:?}: …}}",
+            "the table has no column with {what}; usual names: {}; name the right one of [{}] by \
+             columns={{{key:?}: …}}",
             usual.join(", "),
             self.names.join(", ")
         ))
@@ -329,7 +330,7 @@ impl Whole {
         if kind.is_unsigned_integer() {
             return Ok(Self::U64(cast_to(name, column, &DataType::UInt64)?.as_primitive::<UInt64Type>().clone()));
         }
-        Err(Failure::Input(format!("the column {name} holds {kind}; whole numbers are wanted")))
+        Err(Failure::Input(format!("the column {name} holds {kind}; expected whole numbers")))
     }
 
     #[inline]
@@ -353,7 +354,7 @@ fn words(name: &str, column: &ArrayRef) -> Result<DictionaryArray<Int32Type>, Fa
     let kind = column.data_type();
     let inner = if let DataType::Dictionary(_, values) = kind { values } else { kind };
     if !matches!(inner, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
-        return Err(Failure::Input(format!("the column {name} holds {kind}; words are wanted")));
+        return Err(Failure::Input(format!("the column {name} holds {kind}; expected words")));
     }
     let wanted = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     Ok(cast_to(name, column, &wanted)?.as_dictionary::<Int32Type>().clone())
@@ -362,7 +363,7 @@ fn words(name: &str, column: &ArrayRef) -> Result<DictionaryArray<Int32Type>, Fa
 fn truth(name: &str, column: &ArrayRef) -> Result<BooleanArray, Failure> {
     let kind = column.data_type();
     if !(kind.is_integer() || *kind == DataType::Boolean) {
-        return Err(Failure::Input(format!("the column {name} holds {kind}; true and false are wanted")));
+        return Err(Failure::Input(format!("the column {name} holds {kind}; expected true and false")));
     }
     Ok(cast_to(name, column, &DataType::Boolean)?.as_boolean().clone())
 }

@@ -394,7 +394,7 @@ pub fn precondition(
     }
     let done = done.ok_or_else(|| {
         Failure::Input(format!(
-            "{drive}: nothing is asked for in [precondition]; say what to do, as in --set precondition.fill=true"
+            "{drive}: no preconditioning is set in [precondition]; set an option, as in --set precondition.fill=true"
         ))
     })?;
     let header = Header {

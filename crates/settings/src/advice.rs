@@ -16,12 +16,12 @@ const UNITS: &[Unit] = units![
     "hours" "hours", "h" "hours", "days" "days", "years" "years", "cycles" "cycles",
     "bytes" "bytes", "kib" "KiB", "mib" "MiB", "gib" "GiB", "tib" "TiB", "pib" "PiB",
     "kb" "kB", "mb" "MB", "gb" "GB", "tb" "TB", "pb" "PB", "bits" "bits", "sectors" "sectors", "pages" "pages",
-    "blocks" "blocks", "units" "units", "mt_s" "MT/s", "gt_s" "GT/s", "b_s" "bytes a second", "kb_s" "kB/s",
+    "blocks" "blocks", "units" "units", "mt_s" "MT/s", "gt_s" "GT/s", "b_s" "bytes per second", "kb_s" "kB/s",
     "mb_s" "MB/s", "gb_s" "GB/s", "kib_s" "KiB/s", "mib_s" "MiB/s", "gib_s" "GiB/s", "gbit_s" "Gbit/s",
-    "mbit_s" "Mbit/s", "iops" "requests a second", "hz" "Hz", "khz" "kHz", "mhz" "MHz", "ghz" "GHz",
+    "mbit_s" "Mbit/s", "iops" "requests per second", "hz" "Hz", "khz" "kHz", "mhz" "MHz", "ghz" "GHz",
     "v" "volts", "mv" "millivolts", "a" "amperes", "ma" "milliamperes", "ua" "microamperes", "w" "watts",
     "mw" "milliwatts", "uw" "microwatts", "j" "joules", "mj" "millijoules", "uj" "microjoules", "nj" "nanojoules",
-    "pj" "picojoules", "pct" "percent", "percent" "percent", "ppm" "parts in a million", "c" "degrees Celsius",
+    "pj" "picojoules", "pct" "percent", "percent" "percent", "ppm" "parts per million", "c" "degrees Celsius",
     "ev" "electronvolts",
 ];
 

@@ -7,7 +7,7 @@ use wordline_drive::parts::Part;
 use wordline_drive::result::QUANTILES;
 use wordline_firmware::policy::arbiter::{Class, CLASSES};
 
-/// Version of the tables: it grows when a column changes its name or meaning, or goes.
+/// Version of the tables: it increases when a column is renamed, redefined or removed.
 pub const SCHEMA: u32 = 2;
 
 fn us(time: Time) -> f64 {
@@ -19,42 +19,45 @@ fn s(time: Time) -> f64 {
 }
 
 pub(crate) fn requests() -> Vec<Column<RequestRow>> {
-    let mut columns = vec![
-        Column::u64("number", "in the order of getting a slot, from 0 on", |r: &RequestRow| r.number).varied(),
-        Column::u32("stream", "which stream of the load, from 0 on", |r| u32::from(r.stream)),
+    let mut columns =
+        vec![
+        Column::u64("number", "number of the request, in the order of getting a slot, from \
+            0", |r: &RequestRow| r.number).varied(),
+        Column::u32("stream", "stream of the workload, from 0", |r| u32::from(r.stream)),
         Column::text("op", "read, write, trim or flush", |r| r.op.name()),
         Column::u64("offset_bytes", "first byte on the drive", |r: &RequestRow| r.offset).varied(),
-        Column::u32("size_bytes", "length; 0 of a flush", |r| r.bytes),
-        Column::f64("arrival_s", "when it arrived at the host's queue", |r: &RequestRow| s(r.arrival)).varied(),
-        Column::f64("submit_s", "when it got its slot in the drive's queue", |r: &RequestRow| s(r.submitted)).varied(),
+        Column::u32("size_bytes", "length; 0 for a flush", |r| r.bytes),
+        Column::f64("arrival_s", "arrival at the host queue", |r: &RequestRow| s(r.arrival)).varied(),
+        Column::f64("submit_s", "time at which it got its slot in the drive's \
+            queue", |r: &RequestRow| s(r.submitted)).varied(),
         Column::maybe(
             "flash_start_s",
-            "when a die first began a command for it; missing where it was done without one",
+            "first start of a flash command for it; missing if it needed none",
             |r: &RequestRow| r.flash_start.map(s),
         )
         .varied(),
-        Column::f64("completion_s", "when the host had its completion", |r: &RequestRow| s(r.completion)).varied(),
+        Column::f64("completion_s", "completion at the host", |r: &RequestRow| s(r.completion)).varied(),
         Column::bool(
             "gc_affected",
-            "one of its operations waited for a die while garbage collection held it, or it for the write buffer while garbage \
-             collection held a die that the data there waited for",
+            "delayed by GC: an operation waited for a die that garbage collection held, or the request waited for the \
+             write buffer while garbage collection held a die that the buffered data needed",
             |r| r.gc_affected,
         ),
         Column::f64("latency_us", "from arrival to completion; the sum of waiting and service", |r: &RequestRow| {
             us(r.completion - r.arrival)
         })
         .varied(),
-        Column::f64("waiting_us", "of the latency, before a queue slot", |r: &RequestRow| {
+        Column::f64("waiting_us", "part of the latency before a queue slot", |r: &RequestRow| {
             us(r.parts[Part::Waiting as usize])
         }),
         Column::f64(
             "service_us",
-            "of the latency, from the slot on; the sum of all columns that follow",
+            "part of the latency from the slot on; the sum of all following columns",
             |r: &RequestRow| us(r.completion - r.submitted),
         )
         .varied(),
     ];
-    // All but the waiting for a slot, which is before the service.
+    // All but the wait for a slot, which comes before the service.
     for (part, name, doc) in Part::ALL.into_iter().skip(1) {
         let time = move |r: &RequestRow| us(r.parts[part as usize]);
         columns.push(Column::f64(format!("{name}_us"), doc, time));
@@ -65,15 +68,15 @@ pub(crate) fn requests() -> Vec<Column<RequestRow>> {
 pub(crate) fn intervals() -> Vec<Column<IntervalRow>> {
     let length = |r: &IntervalRow| s(r.end - r.start).max(1e-12);
     let mut columns = vec![
-        Column::f64("start_s", "from when", |r: &IntervalRow| s(r.start)),
-        Column::f64("end_s", "until when", |r: &IntervalRow| s(r.end)),
-        Column::f64("iops", "requests completed a second", move |r: &IntervalRow| {
+        Column::f64("start_s", "start of the interval", |r: &IntervalRow| s(r.start)),
+        Column::f64("end_s", "end of the interval", |r: &IntervalRow| s(r.end)),
+        Column::f64("iops", "requests completed per second", move |r: &IntervalRow| {
             r.requests.iter().sum::<u64>() as f64 / length(r)
         }),
-        Column::f64("read_mib_s", "data read, in MiB a second", move |r: &IntervalRow| {
+        Column::f64("read_mib_s", "data read, in MiB per second", move |r: &IntervalRow| {
             r.bytes[Op::Read as usize] as f64 / 1_048_576.0 / length(r)
         }),
-        Column::f64("write_mib_s", "data written, in MiB a second", move |r: &IntervalRow| {
+        Column::f64("write_mib_s", "data written, in MiB per second", move |r: &IntervalRow| {
             r.bytes[Op::Write as usize] as f64 / 1_048_576.0 / length(r)
         }),
         Column::u64("reads", "reads completed", |r: &IntervalRow| r.requests[Op::Read as usize]),
@@ -100,47 +103,43 @@ pub(crate) fn intervals() -> Vec<Column<IntervalRow>> {
             let percent = quantile[1..].replace('_', ".");
             columns.push(Column::maybe(
                 format!("{name}_{quantile}_us"),
-                format!("latency {what} that {percent} % do not exceed; missing where the interval has too few"),
+                format!("latency {what} that {percent} % do not exceed; missing if the interval has too few requests"),
                 move |r: &IntervalRow| r.quantiles[which][at].map(us),
             ));
         }
     }
     columns.extend([
-        Column::f64("queue_mean", "requests in slots, on average over the time", |r: &IntervalRow| r.queue_mean),
-        Column::u32("queue_max", "requests in slots, at most", |r| r.queue_max),
+        Column::f64("queue_mean", "requests in slots, time average", |r: &IntervalRow| r.queue_mean),
+        Column::u32("queue_max", "requests in slots, maximum", |r| r.queue_max),
         Column::u32("free_blocks", "free blocks at the end", |r| r.free_blocks),
         Column::maybe(
             "write_amplification",
-            "pages programmed over pages that the host wrote; missing where it wrote none",
+            "pages programmed / pages written by the host; missing if it wrote none",
             |r: &IntervalRow| r.write_amplification,
         ),
     ]);
     columns.extend(operations(|r: &IntervalRow| &r.ops));
     columns.extend([
         Column::u64("moved_units", "mapping units that garbage collection moved", |r: &IntervalRow| r.moved_units),
-        Column::f64("dies_busy", "share of the time in which the dies were taken by a command", |r: &IntervalRow| {
-            r.dies_busy
+        Column::f64("dies_busy", "share of the time in which a command held the dies", |r: &IntervalRow| r.dies_busy),
+        Column::f64("channels_busy", "share of the time in which the channel buses were in use", |r: &IntervalRow| {
+            r.channels_busy
         }),
         Column::f64(
-            "channels_busy",
-            "share of the time in which the buses of the channels were in use",
-            |r: &IntervalRow| r.channels_busy,
-        ),
-        Column::f64(
             "link_in_busy",
-            "share of the time in which the link to the drive was in use",
+            "share of the time in which the host interface towards the drive was in use",
             |r: &IntervalRow| r.link_busy[0],
         ),
         Column::f64(
             "link_out_busy",
-            "share of the time in which the link to the host was in use",
+            "share of the time in which the host interface towards the host was in use",
             |r: &IntervalRow| r.link_busy[1],
         ),
     ]);
     columns
 }
 
-/// Counts of flash operations by class, from where a row has them.
+/// Counts of flash operations by class, read from the row by `of`.
 fn operations<R: 'static>(of: fn(&R) -> &[u64; CLASSES]) -> [Column<R>; CLASSES] {
     let named = [
         (Class::HostRead, "host_reads", "pages read for the host"),
@@ -154,8 +153,8 @@ fn operations<R: 'static>(of: fn(&R) -> &[u64; CLASSES]) -> [Column<R>; CLASSES]
 
 fn span<T: 'static>(what: &str, doc: &str) -> Vec<Column<UnitRow<T>>> {
     vec![
-        Column::f64("start_s", "from when", |r: &UnitRow<T>| s(r.start)),
-        Column::f64("end_s", "until when", |r: &UnitRow<T>| s(r.end)),
+        Column::f64("start_s", "start of the interval", |r: &UnitRow<T>| s(r.start)),
+        Column::f64("end_s", "end of the interval", |r: &UnitRow<T>| s(r.end)),
         Column::u32(what, doc, |r| r.unit),
     ]
 }
@@ -168,17 +167,19 @@ pub(crate) fn channels() -> Vec<Column<UnitRow<ChannelTimes>>> {
     let mut columns = span("channel", "number of the channel");
     columns.extend([
         time("busy_us", "the bus was in use; the sum of data and command", |t: &ChannelTimes| t.data + t.command),
-        time("data_us", "it carried data, with the command and address before them", |t| t.data),
-        time("command_us", "it carried commands and addresses alone", |t| t.command),
-        time("host_us", "of the busy time, for the host", |t| t.host),
-        time("gc_us", "of the busy time, for garbage collection", |t| t.gc),
+        time("data_us", "it carried data, with their command and address cycles", |t| t.data),
+        time("command_us", "it carried commands and addresses without data", |t| t.command),
+        time("host_us", "part of the busy time, for the host", |t| t.host),
+        time("gc_us", "part of the busy time, for garbage collection", |t| t.gc),
         Column::f64("idle_us", "nothing was on the bus", |r: &UnitRow<ChannelTimes>| {
             us((r.end - r.start).saturating_sub(r.times.data + r.times.command))
         }),
-        time("wait_us", "the time that commands were ready and waited for it, added up (contention)", |t| t.wait),
-        Column::u64("uses", "how often it was used, counted where the use began", |r: &UnitRow<ChannelTimes>| {
-            r.times.uses
-        }),
+        time("wait_us", "total time that ready commands waited for it (contention)", |t| t.wait),
+        Column::u64(
+            "uses",
+            "number of uses, counted in the interval in which the use started",
+            |r: &UnitRow<ChannelTimes>| r.times.uses,
+        ),
     ]);
     columns
 }
@@ -187,23 +188,21 @@ pub(crate) fn dies() -> Vec<Column<UnitRow<DieTimes>>> {
     let taken = |t: &DieTimes| t.occupied.iter().sum::<Time>();
     let mut columns = span("die", "number of the die in the drive");
     columns.extend([
-        Column::f64(
-            "busy_us",
-            "the die was taken by a command, from its start to its end",
-            move |r: &UnitRow<DieTimes>| us(taken(&r.times)),
-        ),
-        time("host_read_us", "of the busy time, by reads of the host", |t| t.occupied[Class::HostRead as usize]),
-        time("host_write_us", "of the busy time, by writes of the host", |t| t.occupied[Class::HostWrite as usize]),
-        time("gc_us", "of the busy time, by garbage collection", |t| {
+        Column::f64("busy_us", "a command held the die, from its start to its end", move |r: &UnitRow<DieTimes>| {
+            us(taken(&r.times))
+        }),
+        time("host_read_us", "part of the busy time, by host reads", |t| t.occupied[Class::HostRead as usize]),
+        time("host_write_us", "part of the busy time, by host writes", |t| t.occupied[Class::HostWrite as usize]),
+        time("gc_us", "part of the busy time, by garbage collection", |t| {
             [Class::GcRead, Class::GcWrite, Class::GcErase].iter().map(|&class| t.occupied[class as usize]).sum()
         }),
-        Column::f64("idle_us", "the die served nothing", move |r: &UnitRow<DieTimes>| {
+        Column::f64("idle_us", "no command held the die", move |r: &UnitRow<DieTimes>| {
             us((r.end - r.start).saturating_sub(taken(&r.times)))
         }),
-        time("read_us", "cells were read", |t| t.read),
-        time("program_us", "cells were programmed", |t| t.program),
-        time("erase_us", "a block was erased", |t| t.erase),
-        time("other_us", "the die was busy otherwise: registers, the address of a plane, coming to rest", |t| t.other),
+        time("read_us", "array busy with a read (tR)", |t| t.read),
+        time("program_us", "array busy with a program (tPROG)", |t| t.program),
+        time("erase_us", "array busy with an erase (tBERS)", |t| t.erase),
+        time("other_us", "the die was busy otherwise: registers, the address of a plane, suspending", |t| t.other),
         time("bus_us", "its commands, addresses and data were on the bus", |t| t.bus),
         time("wait_bus_us", "its commands were ready and waited for the bus (contention)", |t| t.wait_bus),
     ]);
@@ -214,9 +213,9 @@ pub(crate) fn dies() -> Vec<Column<UnitRow<DieTimes>>> {
 pub(crate) fn planes() -> Vec<Column<UnitRow<PlaneTimes>>> {
     let mut columns = span("plane", "number of the plane in the drive");
     columns.extend([
-        time("read_us", "its cells were read", |t: &PlaneTimes| t.read),
-        time("program_us", "its cells were programmed", |t| t.program),
-        time("erase_us", "one of its blocks was erased", |t| t.erase),
+        time("read_us", "array of the plane busy with a read (tR)", |t: &PlaneTimes| t.read),
+        time("program_us", "array of the plane busy with a program (tPROG)", |t| t.program),
+        time("erase_us", "array of the plane busy with an erase (tBERS)", |t| t.erase),
     ]);
     columns.extend(operations(|r: &UnitRow<PlaneTimes>| &r.times.ops));
     columns
@@ -234,10 +233,10 @@ pub(crate) fn blocks() -> Vec<Column<BlockRow>> {
              replace one that goes bad) or bad",
             |r| r.state,
         ),
-        Column::u32("erases", "erases so far, those before the run included", |r| r.erases),
+        Column::u32("erases", "P/E cycles so far, including those before the run", |r| r.erases),
         Column::u32("valid_units", "mapping units whose data are valid", |r| r.valid_units),
         Column::u32("reads", "page reads since the last erase", |r| r.reads),
         Column::u32("write_point", "pages programmed since the last erase", |r| r.write_point),
-        Column::bool("bad", "it came bad, or went bad", |r| r.bad),
+        Column::bool("bad", "bad from the factory, or gone bad since", |r| r.bad),
     ]
 }

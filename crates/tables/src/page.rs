@@ -14,20 +14,20 @@ pub fn page() -> String {
     section(
         &mut page,
         "requests",
-        "A row for each request that was done, in the order of completion.",
+        "A row for each completed request, in the order of completion.",
         &columns::requests(),
     );
     section(
         &mut page,
         "intervals",
-        "A row for each interval in which something happened: what the drive as a whole did in it.",
+        "A row for each interval with any activity, for the drive as a whole.",
         &columns::intervals(),
     );
-    let unit = |what: &str| format!("A row for each interval and each {what} that did something in it.");
+    let unit = |what: &str| format!("A row for each interval and each {what} that was active in it.");
     section(&mut page, "channels", &unit("channel"), &columns::channels());
     section(&mut page, "dies", &unit("die"), &columns::dies());
     section(&mut page, "planes", &unit("plane"), &columns::planes());
-    section(&mut page, "blocks", "A row for each block, as it is at the last completion.", &columns::blocks());
+    section(&mut page, "blocks", "A row for each block, with its state at the last completion.", &columns::blocks());
     page
 }
 

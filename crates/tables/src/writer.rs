@@ -63,7 +63,7 @@ pub enum TableError {
         error: ParquetError,
     },
     /// The writing thread broke down.
-    #[error("the thread that writes the tables broke down, which is a defect of the program")]
+    #[error("the thread that writes the tables failed, which is a defect of Wordline")]
     Broken,
 }
 

@@ -12,7 +12,7 @@ pub enum TimelineError {
     Io(#[from] io::Error),
 
     /// A slice begins before the one written last on its track has ended: Perfetto would draw one inside the other.
-    #[error("slice '{name}' on track '{track}' begins at {start} ps, but the one before ends at {busy_until} ps")]
+    #[error("slice '{name}' on track '{track}' starts at {start} ps, but the previous one ends at {busy_until} ps")]
     Overlap {
         /// The track.
         track: String,
@@ -25,7 +25,7 @@ pub enum TimelineError {
     },
 
     /// A slice ends before it begins.
-    #[error("slice '{name}' on track '{track}' begins at {start} ps and ends at {end} ps, before that")]
+    #[error("slice '{name}' on track '{track}' starts at {start} ps and ends earlier, at {end} ps")]
     EndsBeforeStart {
         /// The track.
         track: String,

@@ -196,7 +196,7 @@ fn an_overlap_is_refused_and_leaves_no_trace() {
     // Another track is free; a picosecond too early on this one is too early.
     timeline.slice(other, 5_500, 6_000, &named("tR")).unwrap();
     let error = timeline.slice(die, 9_000, 12_000, &named("tPROG")).unwrap_err();
-    let said = "slice 'tPROG' on track 'channel 1 / die 0' begins at 9000 ps, but the one before ends at 9001 ps";
+    let said = "slice 'tPROG' on track 'channel 1 / die 0' starts at 9000 ps, but the previous one ends at 9001 ps";
     assert_eq!(error.to_string(), said);
     assert!(matches!(error, TimelineError::Overlap { start: 9_000, busy_until: 9_001, .. }));
     timeline.slice(die, 9_001, 12_000, &named("tPROG")).unwrap();

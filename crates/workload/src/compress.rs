@@ -157,15 +157,13 @@ impl Input {
             let mut magic = Vec::with_capacity(8);
             from().take(8).read_to_end(&mut magic).map_err(io)?;
             if magic.starts_with(MAGIC) {
-                let what =
-                    "this is a Parquet table through a pipe, and its end has to be read first; write it to a file";
+                let what = "this is a Parquet table from a pipe, and its end must be read first; write it to a file";
                 return Err(io(io::Error::other(what)));
             }
             return Self::unpacked(path, from(), &magic, 0);
         }
         if is_pipe(path) {
-            let what =
-                "this is a pipe, and a trace of this kind has to be read more than once; write it to a file first";
+            let what = "this is a pipe, and a trace of this kind must be read more than once; write it to a file first";
             return Err(io(io::Error::other(what)));
         }
         let mut file = File::open(path).map_err(io)?;

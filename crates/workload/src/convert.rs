@@ -1,4 +1,4 @@
-//! From one trace to another.
+//! Conversion of a trace to another format.
 
 use crate::error::WorkloadError;
 use crate::info::Reading;
@@ -12,30 +12,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Requests from one report of progress to the next.
+/// Requests between two progress reports.
 const REPORTED: u64 = 1 << 14;
 
-/// What became of a trace.
+/// Result of a conversion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Converted {
     /// Format, compression, and how the format of the source was found.
     pub detected: Detected,
-    /// What was written.
+    /// Summary of the written trace.
     #[serde(flatten)]
     pub written: Written,
-    /// Whether the source has time stamps. Without them the times that were written are all 0, and only the order counts.
+    /// True if the source has time stamps. Without them, all written times are 0, and only the order counts.
     pub timed: bool,
-    /// Whether the file that was written says so, which is read with it; otherwise whoever replays it has to.
+    /// True if the written file records that; otherwise it must be replayed with `pace = "asap"`.
     pub says_untimed: bool,
     /// Requests of zero bytes in the source that were left out (`zero_size = "skip"`).
     pub skipped: u64,
-    /// Requests of the source whose time ran backwards and was moved (`backwards = "clamp"`).
+    /// Requests of the source whose time ran backwards and was clamped (`backwards = "clamp"`).
     pub clamped: u64,
-    /// All that of the source was left out or changed while it was read.
+    /// Requests of the source left out or changed while reading.
     pub left_out: LeftOut,
 }
 
-/// Why a trace could not be converted.
+/// Reason why a trace could not be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
     /// Of the source, or an option.
@@ -48,13 +48,14 @@ pub enum ConvertError {
 
 /// Reads the trace at `path` and writes its requests.
 ///
-/// Of the options those about reading count, and `limit` (requests written at most) and `speed` (times are divided by it).
-/// Only requests from `window.0` up to and without `window.1` are taken, in ps of the trace's own time since its first request
-/// that was kept; their times then count from `window.0`. `watch` is told how far it is and says whether to go on; nothing comes
-/// back when it said no, and then the output is to be thrown away.
+/// Uses the options about reading, `limit` (requests written at most) and `speed` (times are divided by it). Takes
+/// requests from `window.0` up to but excluding `window.1`, in ps of the trace's own time since its first kept request;
+/// their times then start at `window.0`. `watch` gets the progress and can stop the conversion; the result is then
+/// `None`, and the output must be discarded.
 ///
 /// # Errors
-/// When the source cannot be read, has no request in the window, or the result cannot be written or cannot hold it.
+/// The source cannot be read or has no request in the window, or the result cannot be written or its format cannot hold
+/// it.
 pub fn convert(
     path: &Path,
     options: &TraceOptions,
@@ -65,7 +66,7 @@ pub fn convert(
     convert_as(path, options, window, |_| Ok(writer), watch)
 }
 
-/// As [`convert`], to the writer that `make` makes for what the source turns out to be.
+/// As [`convert`], to the writer that `make` creates for the detected source.
 ///
 /// # Errors
 /// As [`convert`].
@@ -113,7 +114,7 @@ pub fn convert_as(
         writer.write(&record, reader.devices())?;
     }
     if writer.requests() == 0 {
-        let what = "no request is left to write: none lies in the window of time, or all were dropped";
+        let what = "no request to write: none is in the time window, or all were dropped";
         return Err(WriteError::Use(format!("{}: {what}", path.display())).into());
     }
     let detected = reader.detected().clone();

@@ -1,4 +1,4 @@
-//! What can be wrong with a load, as its user gets to read it.
+//! Errors of a workload, as shown to the user.
 
 use crate::fio::JobFileError;
 use std::fmt;
@@ -8,10 +8,9 @@ use std::path::PathBuf;
 /// Longest piece of an offending line that an error shows, in characters.
 const SHOWN: usize = 120;
 
-/// Why a load could not be opened or read on.
+/// Reason why a workload could not be opened or read further.
 ///
-/// The text of each error names the file, the line and the field it is about, shows the value, and says what would be
-/// right.
+/// The text of each error names the file, the line and the field, shows the value, and says what to write instead.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// The file could not be opened or read.
@@ -19,34 +18,34 @@ pub enum WorkloadError {
     Io {
         /// The file.
         file: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A line of a trace is not as it should be.
+    /// A malformed line of a trace.
     #[error("{0}")]
     Line(Box<LineError>),
-    /// A row of a table in memory is not as it should be.
+    /// A malformed row of a table in memory.
     #[error(
         "{}, row {row} (the first is 0): {field}{}: {problem}",
         table.display(),
         if value.is_empty() { String::new() } else { format!(" `{value}`") }
     )]
     Row {
-        /// What stands for the table.
+        /// Label of the table.
         table: PathBuf,
         /// The row's number, from 0.
         row: u64,
         /// The field that is wrong.
         field: &'static str,
-        /// What is in it; empty when the row as a whole is wrong.
+        /// Its value; empty when the row as a whole is wrong.
         value: String,
-        /// What is wrong and what would be right.
+        /// What is wrong, and what to write instead.
         problem: String,
     },
-    /// A compressed file ends in the middle of its data.
+    /// A compressed file is truncated.
     #[error(
         "{}: the {kind} data is cut off after {unit} {lines}: the file is incomplete (an interrupted copy or download?); \
-         fetch it again, or unpack what there is with a tool that accepts it and read that",
+         fetch it again, or unpack the available part with a tool that accepts it and read that",
         file.display()
     )]
     Truncated {
@@ -54,7 +53,7 @@ pub enum WorkloadError {
         file: PathBuf,
         /// `gzip` or `zstd`.
         kind: &'static str,
-        /// What is counted, `line` or `record`.
+        /// Unit of the count, `line` or `record`.
         unit: &'static str,
         /// Complete ones before the end.
         lines: u64,
@@ -66,22 +65,22 @@ pub enum WorkloadError {
         file: PathBuf,
         /// `gzip` or `zstd`.
         kind: &'static str,
-        /// What is counted, `line` or `record`.
+        /// Unit of the count, `line` or `record`.
         unit: &'static str,
         /// Complete ones before the damage.
         lines: u64,
-        /// What the decoder said.
+        /// Error of the decoder.
         message: String,
     },
-    /// The file holds something else than lines of text.
+    /// The file does not hold lines of text.
     #[error("{}: this is not a text trace: {what}", file.display())]
     NotText {
         /// The file.
         file: PathBuf,
-        /// What it looks like, and what to do.
+        /// Likely content, and the remedy.
         what: String,
     },
-    /// An option of a job file of fio is not as it should be.
+    /// A wrong option of a fio job file.
     #[error("{0}")]
     JobFile(Box<JobFileError>),
     /// No request in the file.
@@ -89,25 +88,25 @@ pub enum WorkloadError {
     Empty {
         /// The file.
         file: PathBuf,
-        /// What it has instead.
+        /// Its content instead.
         why: String,
     },
-    /// The format of a trace was not given and does not follow from its first lines.
+    /// The format of a trace was not given and cannot be detected from its first lines.
     #[error("{}: {message}", file.display())]
     Format {
         /// The file.
         file: PathBuf,
-        /// What was seen and what to give.
+        /// The first lines, and the option to give.
         message: String,
     },
-    /// An option has a value that makes no sense, by itself or for this drive.
+    /// An option has an invalid value, by itself or for this drive.
     #[error("{key} = {value}: {problem}")]
     Option {
         /// The option as written in a workload file, for example `job.bs`.
         key: String,
         /// Its value.
         value: String,
-        /// What is wrong and what would be right.
+        /// What is wrong, and what to write instead.
         problem: String,
     },
 }
@@ -121,18 +120,18 @@ pub struct LineError {
     pub unit: &'static str,
     /// Its number, from 1, counting comments and blank lines.
     pub line: u64,
-    /// The line, shortened, with unprintable bytes escaped; of a binary record the first bytes in hexadecimal.
+    /// The line, shortened, with unprintable bytes escaped; for a binary record, the first bytes in hexadecimal.
     pub text: String,
     /// The field that is wrong.
     pub field: &'static str,
-    /// What is in it, shortened; empty when the line as a whole is wrong.
+    /// Its value, shortened; empty when the line as a whole is wrong.
     pub value: String,
-    /// What is wrong and what would be right.
+    /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
 impl WorkloadError {
-    /// Whether a signal ended the reading of a pipe: the user wants an end.
+    /// True if a signal ended the reading of a pipe: the user interrupted the run.
     #[must_use]
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::Interrupted)
@@ -149,7 +148,7 @@ impl fmt::Display for LineError {
     }
 }
 
-/// What a line parser found wrong; the reader adds file, line and text.
+/// Error of a line parser; the reader adds file, line and text.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub field: &'static str,
@@ -164,14 +163,14 @@ impl Problem {
     }
 }
 
-/// What the operating system said, in a user's words.
+/// Error of the operating system, in plain words.
 #[must_use]
 pub fn system_words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::PermissionDenied => "no permission to read this file".to_owned(),
         _ => match error.to_string() {
-            // The number helps nobody.
+            // The number is of no use to the user.
             text if error.raw_os_error().is_some() => {
                 text.split(" (os error").next().unwrap_or_default().to_lowercase()
             }
@@ -188,7 +187,7 @@ pub(crate) fn option(key: &str, value: impl fmt::Display, problem: impl Into<Str
 
 /// `bytes` as text for an error: shortened, unprintable bytes escaped.
 pub(crate) fn shown(bytes: &[u8]) -> String {
-    // Four times as many bytes as characters are enough, and keep a line without an end from being copied whole.
+    // Four bytes per character are enough; a line without an end is not copied as a whole.
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
     let mut out = String::new();
     for (n, c) in text.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! What is in a trace: counts, sizes, order, footprint, arrivals and rewrites.
+//! Summary of a trace: counts, sizes, order, footprint, arrivals and rewrites.
 
 use crate::error::{option, WorkloadError};
 use crate::look::explained;
@@ -18,12 +18,12 @@ use wordline_base::Op;
 
 /// The K of the source's own experiments (`chang11`, IWSSPS 2009, section 5.2).
 pub const USUAL_WINDOW: u32 = 10;
-/// Largest K: each device keeps so many addresses, and each request is compared with them.
+/// Largest K: each device keeps this many addresses, and each request is compared with them.
 const LARGEST_WINDOW: u32 = 4096;
-/// Requests from one report of progress to the next.
+/// Requests between two progress reports.
 pub(crate) const REPORTED: u64 = 1 << 16;
 
-/// A summary of a trace, as it stands in the file: nothing is rounded to sectors or moved.
+/// A summary of a trace as recorded: nothing is rounded to sectors or moved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceInfo {
     /// Format, compression, and how the format was found.
@@ -52,10 +52,10 @@ pub struct TraceInfo {
     pub size_bytes: [u32; 2],
     /// Seconds from the first request to the last.
     pub duration_s: f64,
-    /// Share of requests whose first byte is not the byte after the previous request on the same device, in the order in which
-    /// they are replayed, 0 to 1. Flushes do not count.
+    /// Share of random requests, 0 to 1: requests that do not start at the end of the previous request on the same
+    /// device, in replay order. Flushes do not count.
     pub random_share: f64,
-    /// End of the highest request, in bytes: a drive has to be at least this large to hold the trace as it is.
+    /// End of the highest request, in bytes: the smallest drive that holds the trace unchanged.
     pub extent_bytes: u64,
     /// Distinct 4 KiB pages touched, over all devices; estimated where `footprint.standard_error` is not 0.
     pub distinct_4k_pages: u64,
@@ -69,7 +69,7 @@ pub struct TraceInfo {
     pub write_sizes: Option<SizeInfo>,
     /// Share of requests on multiples of powers of two. Flushes do not count.
     pub alignment: Vec<AlignmentInfo>,
-    /// Requests that go on where an earlier one ended. Flushes do not count.
+    /// Requests that continue at the end of an earlier one. Flushes do not count.
     pub sequence: Option<SequenceInfo>,
     /// Distance from one request to the next. Flushes do not count.
     pub seek: Option<SeekInfo>,
@@ -77,7 +77,7 @@ pub struct TraceInfo {
     pub footprint: FootprintInfo,
     /// Time from one request to the next; nothing below two requests.
     pub arrivals: Option<ArrivalInfo>,
-    /// How much of what is written was written before; nothing without writes.
+    /// Share of writes to data written before; nothing without writes.
     pub rewrites: Option<RewriteInfo>,
     /// Life span and life cycle of written pages; nothing without writes.
     pub life: Option<LifeInfo>,
@@ -85,16 +85,16 @@ pub struct TraceInfo {
     pub devices: Vec<DeviceInfo>,
     /// Requests of zero bytes that were left out (`zero_size = "skip"`).
     pub skipped: u64,
-    /// Requests whose time ran backwards and was moved (`backwards = "clamp"`).
+    /// Requests whose time ran backwards and was clamped (`backwards = "clamp"`).
     pub clamped: u64,
-    /// All that was left out or changed while the trace was read.
+    /// Requests left out or changed while the trace was read.
     pub left_out: LeftOut,
 }
 
 /// One device of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceInfo {
-    /// Name, as `device` takes it to keep only this one.
+    /// Name, as given to `device` to select it.
     pub name: String,
     /// Its requests.
     pub requests: u64,
@@ -106,16 +106,16 @@ pub struct DeviceInfo {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Share of its requests that do not begin at the byte after the one before, 0 to 1. Flushes do not count.
+    /// Share of its requests that do not start at the end of the previous one, 0 to 1. Flushes do not count.
     pub random_share: f64,
     /// End of its highest request, in bytes.
     pub extent_bytes: u64,
 }
 
-/// What `info` tells while it reads.
+/// Progress of `info`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// Share of the file that was read, 0 to 1.
+    /// Share of the file already read, 0 to 1.
     pub fraction: f64,
     /// Requests so far.
     pub requests: u64,
@@ -198,7 +198,7 @@ impl Measures {
         share(self.bytes[op as usize], self.count[op as usize])
     }
 
-    /// The figures that a stand-in is asked for.
+    /// The figures from which a stand-in is made.
     pub fn measured(&self) -> Measured {
         let [reads, writes, ..] = self.count;
         let arrivals = self.arrivals.info();
@@ -226,7 +226,7 @@ impl Measures {
     }
 }
 
-/// Reads the trace at `path` once and sums it up. Of the options only those about reading count: format, units, columns,
+/// Reads the trace at `path` once and summarises it. Only the options about reading are used: format, units, columns,
 /// `device`, `backwards`, `zero_size` and `limit`.
 ///
 /// # Errors
@@ -236,8 +236,8 @@ pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, WorkloadEr
     Ok(done.expect("nobody stops it"))
 }
 
-/// As [`info`], with K = `window` (1 to 4096) for sequentiality; `watch` is told how far it is and says whether to go on.
-/// Nothing when it said no.
+/// As [`info`], with K = `window` (1 to 4096) for sequentiality; `watch` gets the progress and can stop the reading;
+/// the result is then `None`.
 ///
 /// # Errors
 /// As for reading a trace, and for a window out of range.

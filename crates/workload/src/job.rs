@@ -6,8 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A number of bytes as fio writes it: `4096`, `"4k"`, `"1g"`; where it says so also a percentage, `"50%"`, or up to three for
-/// reads, writes and trims, `"4k,128k"`. k, m, g and t are powers of 1024, with or without `b` or `ib` behind them.
+/// A number of bytes as fio writes it: `4096`, `"4k"`, `"1g"`; where stated, also a percentage, `"50%"`, or up to three
+/// values for reads, writes and trims, `"4k,128k"`. k, m, g and t are powers of 1024, with or without `b` or `ib`
+/// behind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bytes(pub String);
 
@@ -98,14 +99,14 @@ pub enum Rw {
     RandTrimWrite,
 }
 
-/// What requests do between two new offsets, when `rw_modifier` gives a random job several requests an offset.
+/// Offsets of requests between two new offsets, if `rw_modifier` gives a random job several requests per offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sequencer {
-    /// They go on behind the one before.
+    /// Each continues at the end of the previous one.
     #[default]
     Sequential,
-    /// They repeat its offset.
+    /// Each repeats the previous offset.
     Identical,
 }
 
@@ -120,107 +121,109 @@ pub enum RateProcess {
     Poisson,
 }
 
-/// A synthetic load: one `[[job]]` of a workload file, in fio's words.
+/// A synthetic workload: one `[[job]]` of a workload file, in fio's words.
 ///
 /// A job ends when it has done `io_size` bytes or `number_ios` requests, or `runtime_s` is over, whichever comes first;
 /// `time_based` leaves only the last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JobOptions {
-    /// Name in results, different for each job; `job0`, `job1` and so on by default. With `numjobs` above 1, `.0`, `.1`
-    /// and so on is added.
+    /// Name in results, unique; `job0`, `job1` and so on by default. With `numjobs` above 1, `.0`, `.1` and so on is
+    /// appended.
     pub name: Option<String>,
     /// `read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`), `randrw`, `trim`, `randtrim`, `trimwrite` or
     /// `randtrimwrite`.
     pub rw: Rw,
-    /// The number behind the colon of fio's `rw=randread:8`. A random job draws an offset for every so many requests only;
-    /// a sequential one leaves so many bytes out behind each request.
+    /// The number after the colon in fio's `rw=randread:8`. A random job draws a new offset only every this many
+    /// requests; a sequential job skips this many bytes after each request.
     pub rw_modifier: Option<Bytes>,
-    /// What the requests of a random job with `rw_modifier` do between two new offsets: `sequential` or `identical`.
+    /// Offsets of a random job with `rw_modifier` between two new offsets: `sequential` or `identical`.
     pub rw_sequencer: Sequencer,
-    /// Bytes of one request, a multiple of 512 up to 1 GiB. `"4k,128k"` gives reads and writes (and trims) their own,
-    /// `"4k,8k,1m"` trims too; nothing between the commas stands for 4k.
+    /// Request size in bytes, a multiple of 512 up to 1 GiB. `"4k,128k"` sets reads and writes (with trims) separately,
+    /// `"4k,8k,1m"` also trims; an empty value means 4k.
     pub bs: Bytes,
-    /// Instead of `bs`: sizes drawn evenly among the multiples of the smallest, `"4k-64k"`; up to three as in `bs`.
+    /// Instead of `bs`: sizes drawn uniformly from the multiples of the smallest, `"4k-64k"`; up to three as in `bs`.
     pub bsrange: Option<String>,
-    /// Instead of `bs`: sizes with their percentages, `"4k/60:64k/40"`; those left blank share what is left. Up to three as
-    /// in `bs`.
+    /// Instead of `bs`: sizes with their percentages, `"4k/60:64k/40"`; blank percentages share the remainder. Up to
+    /// three as in `bs`.
     pub bssplit: Option<String>,
     /// Offsets of random requests are multiples of this many bytes, counted from `offset`; `bs` by default.
     pub blockalign: Option<Bytes>,
     /// Percentage of reads in `rw` and `randrw` (0 to 100).
     pub rwmixread: u32,
-    /// Requests in flight at most.
+    /// Queue depth: most requests in flight.
     pub iodepth: u32,
-    /// Number of equal jobs side by side, with random numbers of their own, in the same region.
+    /// Number of identical jobs side by side in the same region, each with its own random numbers.
     pub numjobs: u32,
-    /// Requests per second. Arrivals follow this schedule whatever the drive does; without it a job keeps `iodepth`
-    /// requests in flight.
+    /// Requests per second. Open loop: arrivals follow this schedule independently of the drive. Without it, a job
+    /// keeps `iodepth` requests in flight.
     pub rate_iops: Option<f64>,
-    /// Requests per second of reads, writes and trims apart, `"1000,500"`, as fio has it: one number holds for each of them, and
-    /// the rates decide the mix.
+    /// Requests per second for reads, writes and trims separately, `"1000,500"`, as in fio: a single number applies to
+    /// each of them, and the rates set the mix.
     pub rate_iops_each: Option<String>,
-    /// Bytes per second of reads, writes and trims apart, as fio has it: `"10m"`, `"10m,1m"`.
+    /// Bytes per second for reads, writes and trims separately, as in fio: `"10m"`, `"10m,1m"`.
     pub rate: Option<Bytes>,
-    /// Spacing of arrivals under a rate: `linear` or `poisson`.
+    /// Arrival process under a rate: `linear` or `poisson`.
     pub rate_process: RateProcess,
-    /// Microseconds in which the job rests after every `thinktime_blocks` requests, once all of them have completed.
+    /// Think time in microseconds after every `thinktime_blocks` requests, once all of them have completed.
     pub thinktime_us: f64,
-    /// Requests between two rests of `thinktime_us`.
+    /// Requests between two think times of `thinktime_us`.
     pub thinktime_blocks: u32,
-    /// Where random requests go: `random`, `zipf:theta` (above 0), `pareto:h` (between 0 and 1: a share of 1 - h of the
-    /// requests goes to a share of h of the blocks), `normal:dev` (standard deviation in percent of the region, above 0
-    /// to 100), `zoned:60/10:40/90` (60 % of the requests go to the first 10 % of the region, 40 % to the next 90 %) or
-    /// `zoned_abs:60/1g:40/9g` (the same in bytes). Zones may differ for reads and all else, behind a comma.
+    /// Distribution of random offsets: `random`, `zipf:theta` (above 0), `pareto:h` (between 0 and 1: a share of 1 - h
+    /// of the requests goes to a share of h of the blocks), `normal:dev` (standard deviation in percent of the region,
+    /// above 0 to 100), `zoned:60/10:40/90` (60 % of the requests go to the first 10 % of the region, 40 % to the next
+    /// 90 %) or `zoned_abs:60/1g:40/9g` (the same in bytes). Zones for other operations than reads may follow after a
+    /// comma.
     pub random_distribution: String,
-    /// Draw every random block independently. By default, as in fio, `random` visits each block of the region once before
-    /// any comes again (fio's random map); mathematical results on uniform random writes assume independent draws.
+    /// Draw every random block independently. By default, as in fio, `random` visits each block of the region once
+    /// before any repeats (fio's random map); mathematical results on uniform random writes assume independent draws.
     /// The other distributions always draw independently.
     pub norandommap: bool,
-    /// Spread the hot blocks of `zipf`, `pareto` and `normal` over the whole region, as fio does; otherwise they lie side by
-    /// side at its start (for `normal`: in its middle).
+    /// Spread the hot blocks of `zipf`, `pareto` and `normal` over the whole region, as fio does; otherwise they are
+    /// contiguous at its start (for `normal`: in its middle).
     pub scatter: bool,
     /// First byte of the region: bytes or a percentage of the drive, rounded down to 4 KiB.
     pub offset: Bytes,
     /// Added to `offset` once for each clone of `numjobs` before this one: bytes or a percentage of the drive.
     pub offset_increment: Option<Bytes>,
-    /// Size of the region: bytes or a percentage of the drive, rounded down to 4 KiB; by default all behind `offset`.
+    /// Size of the region: bytes or a percentage of the drive, rounded down to 4 KiB; by default everything after
+    /// `offset`.
     pub size: Option<Bytes>,
-    /// Bytes to do in all, at most: bytes or a percentage of the region (`"200%"` goes over it twice); by default the region's
-    /// size. `trimwrite` trims and writes as many each.
+    /// Limit of the total bytes: bytes or a percentage of the region (`"200%"` covers it twice); by default the
+    /// region's size. `trimwrite` trims and writes this many each.
     pub io_size: Option<Bytes>,
-    /// How often all of `io_size` and `number_ios` is done.
+    /// Number of repetitions of `io_size` and `number_ios`.
     pub loops: u32,
-    /// Requests to do in all, flushes not counted. Without `io_size` this alone decides.
+    /// Total requests, without flushes. Without `io_size`, this is the only limit.
     pub number_ios: Option<u64>,
-    /// Seconds after its start when the job stops at the latest.
+    /// Time limit of the job, in seconds from its start.
     pub runtime_s: Option<f64>,
-    /// Go on until `runtime_s`, however many bytes that takes.
+    /// Run until `runtime_s`, without a limit of bytes.
     pub time_based: bool,
     /// Seconds before the job starts.
     pub start_delay_s: f64,
-    /// Seconds from its start in which the job runs without being measured; they come before `runtime_s`. The run's own figures
-    /// begin when the first job's are over.
+    /// Seconds from its start in which the job runs unmeasured, before `runtime_s`. The figures of the run start when
+    /// the first job's ramp ends.
     pub ramp_time_s: f64,
-    /// Start only when all jobs before this one have ended.
+    /// Start only after all jobs before this one have ended.
     pub stonewall: bool,
-    /// Begin a new reporting group; `stonewall` does that too.
+    /// Start a new reporting group; `stonewall` does too.
     pub new_group: bool,
-    /// Report this job together with the others of its group, and judge their steady state together.
+    /// Report the jobs of a group together, and judge their steady state together.
     pub group_reporting: bool,
-    /// End the job when it is steady: `iops:2%`, `iops_slope:0.1%`, `bw:2%` or `bw_slope:0.1%`. All values of a window of
-    /// `ss_dur_s` lie within that of their mean, or the slope of the line fitted to them is below it; without `%`
-    /// the limit is absolute. A job that ends for another reason first is not steady, and the result says so.
+    /// End the job in steady state: `iops:2%`, `iops_slope:0.1%`, `bw:2%` or `bw_slope:0.1%`. All values in a window of
+    /// `ss_dur_s` must be within this limit of their mean, or the slope of their linear fit below it; without `%`, the
+    /// limit is absolute. A job that ends earlier for another reason is reported as not steady.
     pub steadystate: Option<String>,
-    /// Seconds of the window of `steadystate`.
+    /// Window of `steadystate`, in seconds.
     pub ss_dur_s: f64,
-    /// Seconds from the job's start before that window may begin.
+    /// Seconds from the job's start before that window may start.
     pub ss_ramp_s: f64,
-    /// Seconds of one value in that window.
+    /// Interval of one value in that window, in seconds.
     pub ss_interval_s: f64,
     /// Writes complete only when they are in flash (force unit access).
     pub fua: bool,
-    /// A flush after every so many writes; 0 for none.
+    /// Flush after every this many writes; 0 for none.
     pub fsync: u32,
     /// Seed of this job's random numbers instead of the run's.
     pub randseed: Option<u64>,

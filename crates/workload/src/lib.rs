@@ -1,11 +1,11 @@
-//! What turns a load into a stream of requests: trace readers and synthetic jobs.
+//! Request streams of a workload: trace readers and synthetic jobs.
 //!
-//! A [`LoadFile`] says what the load is; [`Load::open`] opens it for a drive of a given size and gives one [`LoadStream`] a
-//! trace or job, whose requests a driver sends by the stream's [`Pacing`]. [`detect`] and [`info`] look into a trace without
-//! a drive.
+//! A [`LoadFile`] describes the workload. [`Load::open`] opens it for a drive of a given size and returns one
+//! [`LoadStream`] per trace or job; a driver sends its requests by the stream's [`Pacing`]. [`detect`] and [`info`]
+//! read a trace without a drive.
 //!
-//! Nothing is guessed in silence: formats that look alike have to be named, a request beyond the drive is an error until the
-//! user says what to do with it, and every error names file, line and field.
+//! Nothing is guessed: formats that look alike must be named, a request beyond the drive is an error until the user
+//! chooses a remedy, and every error names file, line and field.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -80,7 +80,7 @@ impl Lines {
             file: self.path.clone(),
             unit: self.unit(),
             line: number,
-            text: "(it came through a pipe, and is gone)".to_owned(),
+            text: "(not available: read from a pipe)".to_owned(),
             field: problem.field,
             value: problem.value,
             problem: problem.problem,
@@ -203,8 +203,7 @@ impl Lines {
         let left = self.end - self.start;
         self.number += 1;
         self.current = (self.start, self.end);
-        let problem =
-            format!("the file ends in the middle of it, after {left} of {whole} bytes; is the file complete?");
+        let problem = format!("the file ends within it, after {left} of {whole} bytes; is the file complete?");
         self.error(*Problem::new("length", b"", problem))
     }
 

@@ -1,4 +1,4 @@
-//! A whole load: the streams of a workload file, opened for one drive.
+//! A whole workload: the streams of a workload file, opened for one drive.
 
 use crate::error::{option, WorkloadError};
 use crate::info::Reading;
@@ -24,17 +24,17 @@ pub struct LoadFile {
     pub trace: Option<TraceOptions>,
     /// Synthetic jobs, side by side.
     pub job: Vec<JobOptions>,
-    /// Seconds after which nothing is sent any more, whatever is left of trace and jobs.
+    /// Time limit of the run in seconds: no request is sent after it, even if trace or jobs are not finished.
     pub runtime_s: Option<f64>,
 }
 
-/// When the requests of a stream are to be sent.
+/// Send times of the requests of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
     /// Each at its arrival.
     Timestamps,
-    /// One after another as soon as there is room: in the drive's queue, and below `iodepth` when that is given.
+    /// One after another as soon as the drive's queue has room, and at most `iodepth` in flight if given.
     AsFast {
         /// Most requests in flight.
         iodepth: Option<u32>,
@@ -44,7 +44,7 @@ pub enum Pacing {
         /// Requests in flight.
         iodepth: u32,
     },
-    /// Each at its arrival, which follows the rate, but never more than `iodepth` in flight.
+    /// Each at its arrival by the rate, with at most `iodepth` in flight.
     Rate {
         /// Requests per second.
         iops: f64,
@@ -58,22 +58,22 @@ enum Source {
     Job(Box<JobStream>),
 }
 
-/// A stream of requests in the order in which they are to be sent.
+/// A stream of requests in send order.
 pub struct LoadStream {
     /// Name of the job or file name of the trace.
     pub name: String,
     /// When to send.
     pub pacing: Pacing,
-    /// When to begin, in ps since the start of the run.
+    /// Start, in ps since the start of the run.
     pub start: Time,
-    /// From when on nothing is sent any more. A stream that knows arrivals (`Timestamps`, `Rate`) gives none from then on; what is
-    /// sent later than it arrives is for the caller to look at.
+    /// End of sending. A stream with arrivals (`Timestamps`, `Rate`) gives no request from then on; the caller checks
+    /// requests that are sent later than they arrive.
     pub end: Option<Time>,
-    /// Whether it gave no more since that time has come.
+    /// True if it ended at that time.
     pub timed_out: bool,
-    /// Which of the load's jobs this is a clone of; `None` for a trace.
+    /// Job of the workload that this is a clone of; `None` for a trace.
     pub job: Option<usize>,
-    /// What the run loop has to know beside the requests.
+    /// Data for the run loop besides the requests.
     pub manner: Manner,
     source: Source,
 }
@@ -85,11 +85,11 @@ impl LoadStream {
     /// stream and the caller decides.
     ///
     /// # Errors
-    /// On a bad line of a trace, a request beyond the drive, or an arrival beyond the end of simulated time. The stream is
-    /// not to be used after an error.
+    /// On a bad line of a trace, a request beyond the drive, or an arrival beyond the end of simulated time. Do not use
+    /// the stream after an error.
     #[allow(
         clippy::should_implement_trait,
-        reason = "fallible; an iterator of results would invite going on after one"
+        reason = "fallible; an iterator of results would suggest continuing after an error"
     )]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
@@ -111,7 +111,7 @@ impl LoadStream {
         Ok(request)
     }
 
-    /// How many devices of a trace lie apart on the drive, one behind another; 1 of any other stream.
+    /// Number of stacked devices of a trace; 1 for any other stream.
     #[must_use]
     pub fn devices(&self) -> usize {
         match &self.source {
@@ -120,7 +120,7 @@ impl LoadStream {
         }
     }
 
-    /// The device of the last request, as an index into [`LoadStream::device_names`]; 0 of a job.
+    /// The device of the last request, as an index into [`LoadStream::device_names`]; 0 for a job.
     #[inline]
     #[must_use]
     pub fn device(&self) -> u32 {
@@ -139,7 +139,7 @@ impl LoadStream {
         }
     }
 
-    /// Share of the stream that has been handed out, 0 to 1; `None` for a stream that ends by time alone.
+    /// Share of the stream already returned, 0 to 1; `None` for a stream limited only by time.
     #[must_use]
     pub fn progress(&self) -> Option<f64> {
         match &self.source {
@@ -148,7 +148,7 @@ impl LoadStream {
         }
     }
 
-    /// What was left out of a trace or changed while it was read, in its last loop; `None` for a job.
+    /// Requests of a trace left out or changed while reading, in its last loop; `None` for a job.
     #[must_use]
     pub fn left_out(&self) -> Option<LeftOut> {
         match &self.source {
@@ -158,38 +158,38 @@ impl LoadStream {
     }
 }
 
-/// How a stream runs beside the others, and how it is measured.
+/// Start, grouping and measurement of a stream beside the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manner {
     /// It starts when all streams before it have ended.
     pub stonewall: bool,
-    /// Not measured so long after its start, in ps.
+    /// Unmeasured ramp after its start, in ps.
     pub ramp: Time,
-    /// Requests between two rests, and picoseconds of a rest, which begins when they have completed.
+    /// Requests between two think times, and picoseconds of a think time, which starts when they have completed.
     pub think: Option<(u32, Time)>,
     /// Reporting group, from 0.
     pub group: u32,
-    /// Whether it is reported and judged together with its group.
+    /// True if it is reported and judged together with its group.
     pub together: bool,
-    /// When it counts as steady and ends.
+    /// Criterion of steady state, which ends it.
     pub steady: Option<Steady>,
 }
 
 /// All streams of a workload file.
 pub struct Load {
-    /// The trace first, then the jobs in order, each as many times as it has `numjobs`. A request's `stream` is its
-    /// stream's index here.
+    /// The trace first, then the jobs in order, each repeated `numjobs` times. A request's `stream` is its stream's
+    /// index here.
     pub streams: Vec<LoadStream>,
-    /// What was opened, resolved: file name, format and why it was taken, regions and sizes in bytes. Part of a run's
-    /// results and of their digest, so it says nothing of the machine.
+    /// The opened workload, resolved: file name, format and how it was recognised, regions and sizes in bytes. Part of
+    /// a run's results and digest, so it contains nothing about the machine.
     pub description: Value,
 }
 
 impl Load {
-    /// Opens `spec` for a drive of `drive_bytes` bytes. Relative file names count from `base_dir`; `seed` is the run's.
+    /// Opens `spec` for a drive of `drive_bytes` bytes. Relative file names start at `base_dir`; `seed` is the run's.
     ///
     /// # Errors
-    /// When an option makes no sense or does not fit the drive, or a trace cannot be opened.
+    /// An option is invalid or does not fit the drive, or a trace cannot be opened.
     pub fn open(spec: &LoadFile, base_dir: &Path, drive_bytes: u64, seed: u64) -> Result<Load, WorkloadError> {
         if spec.trace.is_none() && spec.job.is_empty() {
             return Err(option("workload", "empty", "give a [trace], one or more [[job]], or both"));
@@ -211,7 +211,7 @@ impl Load {
                 return Err(option("job.name", format!("{:?}", plan.name), "two jobs have this name"));
             }
             if streams.len() + job.numjobs as usize > usize::from(u16::MAX) {
-                return Err(option("job.numjobs", job.numjobs, "there can be at most 65535 streams in all"));
+                return Err(option("job.numjobs", job.numjobs, "at most 65535 streams are possible in total"));
             }
             jobs.push(plan.describe());
             plans.push(plan.clone());
@@ -253,11 +253,11 @@ impl Load {
 }
 
 impl Load {
-    /// Reads its trace once, if it has one, and finds what a replay would refuse before anything is done for it. `false` when `watch`,
-    /// which is told how far that is, said not to go on.
+    /// Reads its trace once, if it has one, to find errors of a replay before the drive is preconditioned. `watch` gets
+    /// the progress; returns `false` if it stops the reading.
     ///
     /// # Errors
-    /// As [`LoadStream::next`]; time that runs backwards tells what would put the trace in order.
+    /// As [`LoadStream::next`]; an error of time running backwards names the option that sorts the trace.
     pub fn look(&self, watch: &mut dyn FnMut(Reading) -> bool) -> Result<bool, WorkloadError> {
         for stream in &self.streams {
             if let Source::Trace(trace) = &stream.source {
@@ -270,7 +270,7 @@ impl Load {
     }
 }
 
-/// Refuses a load that by its own rates and times ends before any of its jobs is measured.
+/// Refuses a workload whose rates and times end it before any of its jobs is measured.
 fn check_ramps(spec: &LoadFile, plans: &[JobPlan], total_end: Option<Time>) -> Result<(), WorkloadError> {
     let walls = spec.job.iter().skip(1).any(|job| job.stonewall) || spec.job.first().is_some_and(|job| job.stonewall);
     let Some(first) = plans.iter().min_by_key(|plan| plan.start + plan.ramp) else { return Ok(()) };
@@ -285,14 +285,17 @@ fn check_ramps(spec: &LoadFile, plans: &[JobPlan], total_end: Option<Time>) -> R
         Err(option(&key, seconds(first.ramp as f64), format!("{why}; give the job more to do, or a shorter ramp_time")))
     };
     if let Some(end) = total_end.filter(|&end| end <= from) {
-        return refuse(format!("the load ends after runtime_s = {}, before any job is measured", seconds(end as f64)));
+        return refuse(format!(
+            "the workload ends after runtime_s = {}, before any job is measured",
+            seconds(end as f64)
+        ));
     }
     let ends: Option<Vec<f64>> = plans.iter().map(JobPlan::last_arrival).collect();
     let Some(end) = ends.and_then(|ends| ends.into_iter().reduce(f64::max)).filter(|&end| end < from as f64) else {
         return Ok(());
     };
     refuse(format!(
-        "at its rate the load has sent its last request after {:.6} s, before any job is measured",
+        "at its rate, the workload sends its last request after {:.6} s, before any job is measured",
         seconds(end)
     ))
 }

@@ -29,7 +29,8 @@ pub(crate) fn explained(
 
 fn problem(back: u128, disorder: Disorder) -> String {
     let seconds = crate::reader::seconds(back);
-    let clamp = "`backwards = \"clamp\"` (--load-set trace.backwards=clamp) lets such requests arrive together with the one before";
+    let clamp = "`backwards = \"clamp\"` (--load-set trace.backwards=clamp) lets such requests arrive with the \
+        previous request";
     let sort = |n: u32| format!("`sort_window = {n}` (--load-set trace.sort_window={n})");
     let join = "`join = \"time\"` (--load-set trace.join=time)";
     let remedy = match disorder {
@@ -44,7 +45,7 @@ fn problem(back: u128, disorder: Disorder) -> String {
         }
         Disorder { window: Some(n), across: false } => format!("{} puts the whole trace in order", sort(n)),
     };
-    format!("runs backwards: {seconds} s before the request above; {remedy}, or {clamp}")
+    format!("runs backwards: {seconds} s before the previous request; {remedy}, or {clamp}")
 }
 
 /// Whether several files are read one behind another although they have time stamps.

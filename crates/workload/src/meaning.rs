@@ -28,8 +28,8 @@ fn idle(job: &JobOptions) -> Vec<(&'static str, String)> {
     let rated = job.rate.is_some() || job.rate_iops.is_some() || job.rate_iops_each.is_some();
     let steady = "is for `steadystate`, which is not given";
     let rules = [
-        ("rwmixread", !mixed, format!("means nothing with rw = {rw}; it is for rw and randrw")),
-        ("random_distribution", sequential, format!("means nothing with rw = {rw}, which is sequential")),
+        ("rwmixread", !mixed, format!("has no effect with rw = {rw}; it is for rw and randrw")),
+        ("random_distribution", sequential, format!("has no effect with rw = {rw}, which is sequential")),
         ("bs", job.bssplit.is_some(), "there is `bssplit` as well; give one of them".to_owned()),
         ("bs", job.bsrange.is_some(), "there is `bsrange` as well; give one of them".to_owned()),
         ("ss_dur_s", job.steadystate.is_none(), steady.to_owned()),
@@ -54,8 +54,8 @@ mod tests {
         };
         let plain = JobOptions { rw: Rw::Write, name: Some("a".to_owned()), ..JobOptions::default() };
         for (job, key, wanted) in [
-            (plain.clone(), "rwmixread", "job.a.rwmixread = 50: means nothing with rw = \"write\""),
-            (plain.clone(), "random_distribution", "means nothing with rw = \"write\", which is sequential"),
+            (plain.clone(), "rwmixread", "job.a.rwmixread = 50: has no effect with rw = \"write\""),
+            (plain.clone(), "random_distribution", "has no effect with rw = \"write\", which is sequential"),
             (JobOptions { bssplit: Some("4k/100".into()), ..plain.clone() }, "bs", "there is `bssplit` as well"),
             (JobOptions { bsrange: Some("4k-8k".into()), ..plain.clone() }, "bs", "there is `bsrange` as well"),
             (plain.clone(), "ss_dur_s", "is for `steadystate`"),

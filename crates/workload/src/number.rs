@@ -25,12 +25,12 @@ impl NotNumber {
     #[cold]
     pub fn explain(self, wanted: &str) -> String {
         match self {
-            NotNumber::Missing => format!("nothing here; {wanted} belongs here"),
-            NotNumber::Negative => format!("must not be negative; {wanted} belongs here"),
-            NotNumber::NotFinite => format!("not a finite number; {wanted} belongs here"),
-            NotNumber::Fraction => format!("has a fraction; {wanted} belongs here"),
-            NotNumber::Other => format!("not a number; {wanted} belongs here"),
-            NotNumber::TooLarge => format!("too large; {wanted} belongs here"),
+            NotNumber::Missing => format!("empty; expected {wanted}"),
+            NotNumber::Negative => format!("must not be negative; expected {wanted}"),
+            NotNumber::NotFinite => format!("not a finite number; expected {wanted}"),
+            NotNumber::Fraction => format!("has a fraction; expected {wanted}"),
+            NotNumber::Other => format!("not a number; expected {wanted}"),
+            NotNumber::TooLarge => format!("too large; expected {wanted}"),
         }
     }
 }

@@ -57,30 +57,30 @@ impl TimeUnit {
     }
 }
 
-/// What to do with the devices of a trace that has several.
+/// Handling of a trace with several devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Devices {
-    /// Their addresses mean the same bytes of the drive.
+    /// All devices share the same addresses of the drive.
     #[default]
     Merge,
-    /// They lie one behind another on the drive, in order of first appearance, each rounded up to 1 MiB. The file is
+    /// Devices follow each other on the drive, in order of first appearance, each rounded up to 1 MiB. The file is
     /// scanned once beforehand.
     Stack,
 }
 
-/// What to do with a time stamp before the one of the line above.
+/// Handling of a time stamp earlier than that of the previous line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Backwards {
     /// Stop with an error that names the line.
     #[default]
     Error,
-    /// Let the request arrive together with the one before it.
+    /// Let the request arrive with the previous request.
     Clamp,
 }
 
-/// What to do with a request of zero bytes.
+/// Handling of a request of zero bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ZeroSize {
@@ -91,7 +91,7 @@ pub enum ZeroSize {
     Skip,
 }
 
-/// What to do with a request beyond the end of the drive.
+/// Handling of a request beyond the end of the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PastEnd {
@@ -99,68 +99,69 @@ pub enum PastEnd {
     #[default]
     Error,
     /// Take the address modulo the drive's size (rounded down to a whole MiB, which keeps alignment). A request across
-    /// the end becomes two, the second at address 0.
+    /// the end is split in two, the second part at address 0.
     Wrap,
-    /// Multiply every address by drive size / trace extent, larger or smaller. Offsets keep their alignment up to 4 KiB;
-    /// a request that would cross the end moves back to end there. Sizes stay, so shrunk sequential runs overlap.
+    /// Multiply every address by drive size / trace extent, larger or smaller. Offsets keep their alignment up to 4
+    /// KiB; a request that would cross the end is moved back to end there. Sizes are unchanged, so shrunk sequential
+    /// runs overlap.
     Scale,
 }
 
-/// When a trace's requests reach the drive.
+/// Arrival times of a trace's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pace {
     /// At their time stamps.
     #[default]
     Timestamps,
-    /// As fast as the queue takes them, in the trace's order.
+    /// As fast as the queue accepts them, in the trace's order.
     Asap,
 }
 
-/// How several files make one trace.
+/// Joining several files to one trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Join {
-    /// By their time stamps; of requests at the same time the one of the earlier file comes first. All files are open at
-    /// once. Formats without time stamps go by `order`.
+    /// Merged by time stamp; at equal times, the request of the earlier file comes first. All files are open at once.
+    /// Formats without time stamps use `order`.
     #[default]
     Time,
-    /// One file behind another, in the order given.
+    /// One file after another, in the order given.
     Order,
 }
 
-/// What to do with time stamps so coarse that many requests share one.
+/// Handling of coarse time stamps that several requests share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Spread {
-    /// The n requests of one stamp follow each other at 1/n of its unit.
+    /// The n requests of one time stamp are spaced by 1/n of its unit.
     Even,
-    /// They fall at random within its unit, in the order of the file; the same at every reading.
+    /// Random times within the unit, in the order of the file; the same at every read.
     Random,
-    /// They arrive together.
+    /// All arrive at the time stamp.
     None,
 }
 
-/// What to do with lines that a pattern does not match.
+/// Handling of lines that the pattern does not match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unmatched {
-    /// They cannot be read: an error, unless `skip_bad` allows for it.
+    /// An unreadable line: an error, unless `skip_bad` allows it.
     #[default]
     Error,
-    /// They are no requests and are left out.
+    /// Not a request: the line is left out.
     Skip,
 }
 
-/// Which column of a CSV trace holds what; a column that is not named here is looked for under its usual names.
+/// Names of the columns of a CSV trace; a column not named here is searched under its usual names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Columns {
     /// Arrival time; needs `time_unit` unless the name ends in `_s`, `_ms`, `_us`, `_ns` or `_ps`. Usual names: `time_s`,
     /// `time_ms`, `time_us`, `time_ns`.
     pub time: Option<String>,
-    /// Operation: R, W, T, F or read, write, trim, discard, flush, in any case; other words by `read_is` and `write_is`.
-    /// Usual name: `op`.
+    /// Operation: R, W, T, F or read, write, trim, discard, flush, upper or lower case; other words with `read_is` and
+    /// `write_is`. Usual name: `op`.
     pub op: Option<String>,
     /// First byte. Usual name: `offset_bytes`.
     pub offset_bytes: Option<String>,
@@ -172,7 +173,7 @@ pub struct Columns {
     pub blocks: Option<String>,
     /// Device name. Usual name: `device`; may be absent.
     pub device: Option<String>,
-    /// Force unit access: 1, true or yes against 0, false, no or nothing. Usual name: `fua`; may be absent.
+    /// Force unit access: 1, true or yes; or 0, false, no or empty. Usual name: `fua`; may be absent.
     pub fua: Option<String>,
 }
 
@@ -182,72 +183,73 @@ pub struct Columns {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceOptions {
-    /// The trace: plain, gzip or zstd (told by content). A directory or a pattern such as `sda.blktrace.*` stands for all
-    /// its files. A relative path counts from the workload file.
+    /// The trace file: plain, gzip or zstd (detected from its content). A directory or a pattern such as
+    /// `sda.blktrace.*` selects all its files. A relative path starts at the workload file.
     pub file: PathBuf,
-    /// Several files that make one trace, instead of `file`; all of one format.
+    /// Several files of one trace, instead of `file`; all in one format.
     pub files: Vec<PathBuf>,
-    /// Several files: merged by `time`, or one behind another in their `order`.
+    /// Several files: merged by `time`, or one after another in their `order`.
     pub join: Join,
-    /// Layout of the file. Found out when it is unmistakable; formats that look alike, such as five columns of numbers, need
-    /// it.
+    /// Format of the file. Detected if unambiguous; required for formats that look alike, such as five columns of
+    /// numbers.
     pub format: Option<TraceFormat>,
     /// Unit of the time stamps, instead of the format's own: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
     pub time_unit: Option<TimeUnit>,
-    /// Bytes of one unit of the address column, instead of the format's own (1 to 1,048,576).
+    /// Bytes per unit of the address column, instead of the format's own (1 to 1,048,576).
     pub address_block_bytes: Option<u64>,
-    /// Bytes of one unit of the size column, instead of the format's own (1 to 1,048,576).
+    /// Bytes per unit of the size column, instead of the format's own (1 to 1,048,576).
     pub size_block_bytes: Option<u64>,
-    /// What the operation column holds for a read. Formats with a digit there: `"1"` or `"0"`. CSV and patterns: any word,
-    /// such as SCSI's `"28"`; needs `write_is` as well.
+    /// Value of the operation column for a read. Formats with a digit in it: `"1"` or `"0"`. CSV and patterns: any
+    /// word, such as SCSI's `"28"`; needs `write_is` as well.
     pub read_is: Option<String>,
-    /// What the operation column holds for a write, such as SCSI's `"2a"`.
+    /// Value of the operation column for a write, such as SCSI's `"2a"`.
     pub write_is: Option<String>,
-    /// Columns of a CSV trace under other names than the usual ones.
+    /// Names of the columns of a CSV trace, if they are not the usual ones.
     pub columns: Columns,
-    /// A regular expression with named groups that reads any text: `(?<time>…)`, `(?<op>…)`, `(?<offset>…)` in bytes or
-    /// `(?<lba>…)` in blocks, `(?<size>…)` in bytes or `(?<blocks>…)`, and perhaps `(?<device>…)` and `(?<fua>…)`. It may
-    /// match anywhere in a line; `^` makes it faster. Needs `time_unit`. Without a group `time` only the order counts.
+    /// A regular expression with named groups for any text format: `(?<time>…)`, `(?<op>…)`, `(?<offset>…)` in bytes or
+    /// `(?<lba>…)` in blocks, `(?<size>…)` in bytes or `(?<blocks>…)`, and optionally `(?<device>…)` and `(?<fua>…)`.
+    /// It may match anywhere in a line; `^` makes it faster. Needs `time_unit`. Without a group `time`, only the order
+    /// of requests is used.
     pub pattern: Option<String>,
     /// Lines that the pattern does not match: `error` or `skip`.
     pub unmatched: Unmatched,
-    /// Which event of a blktrace, blkparse or WiscSee trace counts as the request: `Q` queued, `G`, `I` inserted, `D` issued to
-    /// the drive (the default), `C` completed. Only one may, or requests count twice.
+    /// Event of a blktrace, blkparse or WiscSee trace that counts as the request: `Q` queued, `G`, `I` inserted, `D`
+    /// issued to the drive (the default), `C` completed. Only one, or requests would count twice.
     pub action: Option<String>,
-    /// Coarse time stamps: spread the requests that share one `even` or at `random` over its unit, or `none`. `even` in Tencent
-    /// traces, whose stamps are whole seconds; `none` in others.
+    /// Coarse time stamps: spread the requests that share one evenly (`even`) or at `random` over its unit, or `none`.
+    /// Default: `even` in Tencent traces, whose time stamps are whole seconds; `none` in others.
     pub spread: Option<Spread>,
-    /// Sort requests by time within a window of this many (at most 16,777,216; about 100 bytes each). 65,536 in blkparse
-    /// and blktrace files, whose processors take turns; 0 in others.
+    /// Sort requests by time within a window of this many requests (at most 16,777,216; about 100 bytes each). Default:
+    /// 65,536 in blkparse and blktrace files, whose CPUs are interleaved; 0 in others.
     pub sort_window: Option<u32>,
-    /// Share of the lines that may be unreadable and are left out and counted, 0 to 1; 0 makes the first one an error.
-    /// It is the share of the whole trace, judged at its end; before that, reading stops as soon as more are bad than it allows of
-    /// 1,000,000 lines, or of those read so far where they are more.
+    /// Allowed share of unreadable lines, 0 to 1; they are left out and counted. 0 makes the first one an error. The
+    /// share is checked over the whole trace at its end. Before that, reading stops when the unreadable lines exceed
+    /// this share of 1,000,000 lines, or of the lines read so far if these are more.
     pub skip_bad: f64,
     /// Keep only this device: `hm_0` (host and disk) in MSR traces, the device number or name in others. All by default.
     pub device: Option<String>,
-    /// Several devices: `merge` them on the same addresses, or `stack` them one behind another.
+    /// Several devices: `merge` them on the same addresses, or `stack` them one after another.
     pub devices: Devices,
-    /// Time that runs backwards: `error`, or `clamp` to the time of the line above.
+    /// Time that runs backwards: `error`, or `clamp` to the time of the previous line.
     pub backwards: Backwards,
     /// Requests of zero bytes: `error` or `skip`.
     pub zero_size: ZeroSize,
     /// Requests beyond the end of the drive: `error`, `wrap` or `scale`.
     pub past_end: PastEnd,
-    /// Size of the traced device in bytes, for `past_end = "scale"`. Without it the file is scanned once beforehand and the
-    /// highest byte found is taken.
+    /// Size of the traced device in bytes, for `past_end = "scale"`. Without it, the file is scanned once beforehand
+    /// for its highest byte.
     pub extent_bytes: Option<u64>,
-    /// `timestamps`, or `asap` for as fast as the queue takes them.
+    /// `timestamps`, or `asap` for as fast as the queue accepts them.
     pub pace: Pace,
     /// Replay this many times as fast as recorded (`pace = "timestamps"`; above 0).
     pub speed: f64,
-    /// Most requests in flight under `pace = "asap"`; without it as many as the drive's queue holds.
+    /// Queue depth under `pace = "asap"`: most requests in flight. Absent: the drive's queue depth.
     pub iodepth: Option<u32>,
-    /// How often the trace is replayed, one time behind another; between last and first request lies the trace's mean gap.
+    /// Number of replays, one after another; the trace's mean gap separates the last and the first request.
     pub loops: u32,
     /// Stop after this many requests, over all loops.
     pub limit: Option<u64>,
-    /// A table to read instead of the file, whose name then only stands for it.
+    /// A table to read instead of the file; the file name is then only its label.
     #[serde(skip)]
     #[schemars(skip)]
     pub table: Option<Table>,

@@ -1,4 +1,4 @@
-//! A job with its words turned into numbers for one drive.
+//! A job resolved to numbers for one drive.
 
 use crate::distribution::{Ranks, Zipf, Zone};
 use crate::error::{option, WorkloadError};
@@ -11,16 +11,16 @@ use crate::zones::{zones, ZoneSpec};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Time};
 
-/// Regions begin and end at multiples of this many bytes, unless the drive itself ends elsewhere.
+/// Regions start and end at multiples of this many bytes, unless the drive itself ends elsewhere.
 const REGION: u64 = 4096;
 const SECTOR: u64 = 512;
 
-/// What a job does, in numbers.
+/// A resolved job.
 #[derive(Clone, Debug)]
 pub(crate) struct JobPlan {
     pub name: String,
     pub random: bool,
-    /// The operation of all requests, or of those that the mix does not make reads.
+    /// The operation of all requests, or of the non-reads of a mix.
     pub op: Op,
     /// Percentage of reads.
     pub read_percent: u64,
@@ -29,16 +29,16 @@ pub(crate) struct JobPlan {
     /// Sizes of reads and of all others.
     pub sizes: [Sizes; 2],
     pub align: [u64; 2],
-    /// Random: requests an offset. Sequential: bytes left out behind each request.
+    /// Random: requests per offset. Sequential: bytes skipped after each request.
     pub modifier: u64,
     pub identical: bool,
     pub start_byte: u64,
     pub region: u64,
-    /// Bytes and requests to do; `u64::MAX` without a limit. A trim with its write counts once.
+    /// Limits of bytes and requests; `u64::MAX` without a limit. A trim with its write counts once.
     pub bytes: u64,
     pub requests: u64,
     pub start: Time,
-    /// How long after its start it is not measured.
+    /// Unmeasured ramp after its start.
     pub ramp: Time,
     pub end: Option<Time>,
     pub iodepth: u32,
@@ -86,7 +86,7 @@ fn bytes_of(key: &str, value: &Bytes, whole: Option<u64>) -> Result<u64, Workloa
     })
 }
 
-/// Alignments of reads, writes and trims; where nothing is said it is the smallest size.
+/// Alignments of reads, writes and trims; by default the smallest size.
 fn alignments(key: &str, value: &Bytes, sizes: &[Sizes; 3]) -> Result<[u64; 3], WorkloadError> {
     let wrong = |problem: &str| option(key, value, problem);
     let parts =
@@ -180,7 +180,7 @@ impl JobPlan {
         }
         let io_size = job.io_size.as_ref().map(|size| bytes_of(&key("io_size"), size, Some(region))).transpose()?;
         if io_size == Some(0) {
-            return Err(option(&key("io_size"), 0, "must be more than nothing; leave it out to do `size` once"));
+            return Err(option(&key("io_size"), 0, "must be above 0; leave it out to cover `size` once"));
         }
         if job.time_based && job.runtime_s.is_none() {
             return Err(option(&key("time_based"), true, "needs `runtime_s`: without it the job would never end"));
@@ -220,8 +220,8 @@ impl JobPlan {
         })
     }
 
-    /// When the last request arrives at the latest, in ps from the start of the run, if a rate says so and the job ends by its
-    /// requests. Random gaps are given six standard deviations.
+    /// Latest arrival of the last request, in ps from the start of the run, for a job with a rate that ends by its
+    /// requests. Random gaps get six standard deviations.
     pub fn last_arrival(&self) -> Option<f64> {
         let rates =
             self.rates.as_ref().filter(|rates| rates.is_by_requests() || matches!(self.sizes[0], Sizes::Fixed(_)))?;
@@ -239,7 +239,7 @@ impl JobPlan {
         Some(self.start as f64 + (requests as f64 + spread) / rates.iops() * 1e12)
     }
 
-    /// Number of places for requests of one direction (0 = reads, 1 = all else).
+    /// Number of offsets for requests of one direction (0 = reads, 1 = all other operations).
     pub fn blocks(&self, direction: usize) -> u64 {
         match self.region.checked_sub(u64::from(self.sizes[direction].least())) {
             Some(room) => room / self.align[direction] + 1,
@@ -247,7 +247,7 @@ impl JobPlan {
         }
     }
 
-    /// How blocks are drawn among `n`, for one direction.
+    /// Distribution over `n` blocks, for one direction.
     pub fn ranks(&self, direction: usize, n: u64) -> Ranks {
         match &self.distribution {
             Distribution::Random if self.norandommap => Ranks::Uniform,
@@ -259,7 +259,7 @@ impl JobPlan {
         }
     }
 
-    /// Whether both directions draw alike, so that they share one order of blocks.
+    /// True if both directions have the same distribution and share one order of blocks.
     pub fn alike(&self) -> bool {
         let zones = match &self.distribution {
             Distribution::Zoned([reads, others]) => reads == others,
@@ -268,7 +268,7 @@ impl JobPlan {
         zones && self.align[0] == self.align[1] && self.sizes[0].least() == self.sizes[1].least()
     }
 
-    /// What the plan comes to, for the description of a run.
+    /// The resolved plan, for the description of a run.
     pub fn describe(&self) -> serde_json::Value {
         let limit = |n: u64| (n < u64::MAX).then_some(n);
         serde_json::json!({
@@ -288,7 +288,7 @@ impl JobPlan {
     }
 }
 
-/// Whether a job is random, what its requests are that are no reads, and the percentage of reads.
+/// Random or sequential, the operation of non-reads, and the percentage of reads.
 fn mode(job: &JobOptions) -> (bool, Op, u64) {
     match job.rw {
         Rw::Read => (false, Op::Read, 100),
@@ -351,7 +351,8 @@ fn region(job: &JobOptions, clone: u32, drive: u64, key: &dyn Fn(&str) -> String
     Ok((start_byte, bytes))
 }
 
-/// Zones in blocks of `align` bytes, of which there are `n`. A zone smaller than a block has the block in which it begins.
+/// Zones in blocks of `align` bytes, of which there are `n`. A zone smaller than a block gets the block in which it
+/// starts.
 fn blocks_of(zones: &[ZoneSpec], align: u64, n: u64) -> Vec<Zone> {
     let mut begin = 0;
     let zones = zones.iter().filter_map(|zone| {

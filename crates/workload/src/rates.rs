@@ -92,16 +92,19 @@ pub(crate) fn rates(
                 .map(|iops| Rate { iops, by_bytes: None }),
         };
         if each[lane].is_none() {
-            let unit =
-                if *name == "rate" { "bytes a second such as \"10m\"" } else { "requests per second, above 0 to 1e12" };
+            let unit = if *name == "rate" {
+                "bytes per second such as \"10m\""
+            } else {
+                "requests per second, above 0 to 1e12"
+            };
             return Err(wrong(&format!("`{number}` must be {unit}")));
         }
     }
     match (each, used) {
         ([None, None], _) => Err(wrong("has no rate for what this job does")),
-        ([Some(_), None] | [None, Some(_)], [true, true]) => {
-            Err(wrong("limits one direction only of a mixed job; give reads and writes a rate each, or two jobs"))
-        }
+        ([Some(_), None] | [None, Some(_)], [true, true]) => Err(wrong(
+            "limits one direction only of a mixed job; give a rate for reads and writes each, or use two jobs",
+        )),
         _ => Ok(Some(Rates::Each(each))),
     }
 }

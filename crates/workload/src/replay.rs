@@ -1,4 +1,4 @@
-//! The requests of a replayed trace: paced, looped and put on the drive.
+//! The requests of a replayed trace: paced, looped and mapped to the drive.
 
 use crate::address::{AddressMap, NoPlace, Piece};
 use crate::compress::is_pipe;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
 
-/// How many times as fast as recorded a trace may be replayed.
+/// Range of the replay speed.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Replays a trace.
@@ -23,13 +23,13 @@ pub(crate) struct TraceStream {
     reader: TraceReader,
     map: AddressMap,
     stream: u16,
-    /// Whether the trace comes through a pipe.
+    /// True if the trace is a pipe.
     once: bool,
     /// Second half of a request that was split at the end of the drive.
     rest: Option<(Piece, Request)>,
     /// Finished loops.
     loops: u32,
-    /// Traced time at which this loop began, and the last request's in this loop.
+    /// Traced time at which this loop started, and of the last request in this loop.
     begin: u128,
     last: u128,
     /// Requests of this loop, and of all.
@@ -56,13 +56,13 @@ impl TraceStream {
         let stack = options.devices == Devices::Stack;
         let scale = options.past_end == PastEnd::Scale;
         if let Some(bytes) = options.extent_bytes.filter(|_| !scale) {
-            let problem = "is the size that `past_end = \"scale\"` scales from, and means nothing without it";
+            let problem = "is used only by `past_end = \"scale\"`, to scale addresses from; leave it out";
             return Err(option("trace.extent_bytes", bytes, problem));
         }
         let scan = stack || (scale && options.extent_bytes.is_none());
         let pipe = files::expand(path, options).ok().filter(|_| options.table.is_none());
         if pipe.is_some_and(|files| files.iter().any(|file| is_pipe(file))) {
-            let through = "the trace comes through a pipe, which can be read only once; write it to a file first";
+            let through = "the trace is a pipe, which can be read only once; write it to a file first";
             if options.loops > 1 {
                 return Err(option("trace.loops", options.loops, through));
             }
@@ -113,7 +113,7 @@ impl TraceStream {
         self.reader.files()
     }
 
-    /// How many devices are stacked; 0 where they share their addresses.
+    /// Number of stacked devices; 0 if they share their addresses.
     pub fn stacked(&self) -> usize {
         self.map.stacked()
     }
@@ -129,7 +129,7 @@ impl TraceStream {
         self.reader.devices()
     }
 
-    /// What was left out or changed so far, in this loop.
+    /// Requests left out or changed so far, in this loop.
     pub fn left_out(&self) -> LeftOut {
         self.reader.left_out()
     }
@@ -221,11 +221,11 @@ impl TraceStream {
         self.reader.bad("offset", problem)
     }
 
-    /// Reads the trace once as a replay from now on would, up to the request that arrives at `end`, and finds what that would refuse.
-    /// `false` when `watch` said not to go on.
+    /// Reads the trace once like a replay, up to the request that arrives at `end`, and reports its errors. Returns
+    /// `false` if `watch` stopped the reading.
     ///
     /// # Errors
-    /// As for a replay, but time that runs backwards tells what would put the trace in order.
+    /// As for a replay, but an error of time running backwards names the option that sorts the trace.
     pub fn look(&self, end: Option<Time>, watch: Watch<'_>) -> Result<bool, WorkloadError> {
         if self.reader.is_once() {
             return Ok(true);
@@ -271,7 +271,7 @@ impl TraceStream {
         Ok(true)
     }
 
-    /// Whether all loops of a trace that has been read `once` end before simulated time does.
+    /// Checks that all loops of a trace that has been read `once` end before the end of simulated time.
     fn check_loops(&self, once: &Self) -> Result<(), WorkloadError> {
         let limit = self.options.limit.map_or(u64::MAX, |limit| limit.div_ceil(once.in_loop.max(1)));
         let loops = u128::from(limit.min(self.options.loops.into()));
@@ -306,7 +306,7 @@ impl TraceStream {
         Ok(true)
     }
 
-    /// Share of the work that has been read, by bytes of the file or by `limit`, whichever is further.
+    /// Share of the trace already read, by bytes of the file or by `limit`, whichever is larger.
     pub fn progress(&self) -> Option<f64> {
         if self.finished {
             return Some(1.0);
@@ -332,7 +332,7 @@ pub(crate) fn check_speed(speed: f64) -> Result<(), WorkloadError> {
     ))
 }
 
-/// A number for a message: not with hundreds of digits.
+/// A number for a message, without hundreds of digits.
 fn short(number: f64) -> String {
     let plain = number.to_string();
     if plain.len() > 20 {
@@ -342,18 +342,19 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Checks that what is said of the pace means something at this one.
+/// Checks that the options of pacing apply to this pace.
 fn check_pace(options: &TraceOptions, timed: bool) -> Result<(), WorkloadError> {
     let stamps = options.pace == Pace::Timestamps && timed;
     if let Some(iodepth) = options.iodepth.filter(|_| stamps) {
-        let problem = "means nothing at `pace = \"timestamps\"`, where requests are sent at their times; `pace = \"asap\"` (--pace \
+        let problem = "has no effect at `pace = \"timestamps\"`, where requests are sent at their times; `pace = \
+            \"asap\"` (--pace \
                        asap) sends them by the queue";
         return Err(option("trace.iodepth", iodepth, problem));
     }
     if options.speed != 1.0 && !stamps {
         let why =
             if timed { "at `pace = \"asap\"`, where times do not count" } else { "in a trace without time stamps" };
-        return Err(option("trace.speed", options.speed, format!("means nothing {why}; leave it out")));
+        return Err(option("trace.speed", options.speed, format!("has no effect {why}; leave it out")));
     }
     Ok(())
 }

@@ -137,7 +137,9 @@ fn split(text: &str) -> Result<Sizes, String> {
     let mut sum = 0;
     for (size, percent) in shares {
         if size.is_empty() {
-            return Err("has a part without a size; write a size in front of each `/` and none behind the last, \"4k/60:64k/40\"".into());
+            return Err("has a part without a size; write a size before each `/` and none after the last, \
+                \"4k/60:64k/40\""
+                .into());
         }
         let size = bytes(size)?;
         if percent > 0 {

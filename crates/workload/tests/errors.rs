@@ -86,7 +86,7 @@ fn requests_of_nothing() {
 fn empty_files() {
     fails("", TraceOptions::default(), &["no request in this trace: it has no line with data"]);
     fails("# nothing\n\n", options(TraceFormat::Msr), &["no line with data"]);
-    fails("time_s,op,lba,blocks\n", TraceOptions::default(), &["nothing behind its header"]);
+    fails("time_s,op,lba,blocks\n", TraceOptions::default(), &["nothing after its header"]);
     fails(gz(b""), TraceOptions::default(), &["no line with data"]);
 }
 
@@ -148,7 +148,7 @@ fn five_columns_are_never_guessed() {
     let file = Scratch::new("1000000 0 8 8 1\n3000000 0 8 8 0\n");
     let error = detect(file.path()).unwrap_err().to_string();
     for part in [
-        "the format has to be given",
+        "give the format",
         "first line: 1000000 0 8 8 1",
         "\"disksim\"                     2000 s in ms         4.0 KiB in blocks of 512",
         "\"disksim-4k\"                  2000 s in ms        32.0 KiB in blocks of 4096",
@@ -200,7 +200,7 @@ fn options_that_make_no_sense() {
     fails(
         MSR,
         TraceOptions { read_is: Some("1".into()), ..d() },
-        &["trace.read_is = \"1\": means nothing to a trace of format msr; it is for parquet, disksim"],
+        &["trace.read_is = \"1\": does not apply to a trace of format msr; it is for parquet, disksim"],
     );
     let mut columns = TraceOptions::default();
     columns.columns.op = Some("opp".into());
@@ -254,15 +254,15 @@ fn options_that_mean_nothing_beside_others_are_told() {
     fails(
         MSR,
         TraceOptions { iodepth: Some(4), ..d() },
-        &["trace.iodepth = 4: means nothing at `pace = \"timestamps\"`"],
+        &["trace.iodepth = 4: has no effect at `pace = \"timestamps\"`"],
     );
     fails(
         MSR,
         TraceOptions { pace: asap, speed: 2.0, ..d() },
-        &["trace.speed = 2: means nothing at `pace = \"asap\"`"],
+        &["trace.speed = 2: has no effect at `pace = \"asap\"`"],
     );
     let extent = TraceOptions { past_end: wrap, extent_bytes: Some(1 << 30), ..d() };
-    fails(MSR, extent, &["trace.extent_bytes = 1073741824: is the size that `past_end = \"scale\"`"]);
+    fails(MSR, extent, &["trace.extent_bytes = 1073741824: is used only by `past_end = \"scale\"`"]);
     let list = "7 2 0 0\n";
     fails(
         list,

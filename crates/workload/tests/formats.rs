@@ -107,7 +107,7 @@ fn tencent_is_never_guessed_and_its_seconds_are_spread() {
     assert_eq!(rows(&read(lines, &one).unwrap()), [(0, Write, 6_338_688 * 512, 4096)]);
     let turned = TraceOptions { read_is: Some("1".into()), ..given(TraceFormat::Tencent) };
     assert_eq!(read(lines, &turned).unwrap().records[0].op, Write);
-    fails("1.5,0,8,0,1\n", &given(TraceFormat::Tencent), &["line 1: time", "no whole number of its unit"]);
+    fails("1.5,0,8,0,1\n", &given(TraceFormat::Tencent), &["line 1: time", "not a whole number of its unit"]);
 }
 
 #[test]
@@ -176,11 +176,7 @@ fn vscsi_has_two_versions() {
             assert_eq!(rows(&got), [(0, Write, 51_200, 512), (10 * US, Read, 102_400, 4096), (20 * US, Flush, 0, 0)]);
         }
         let cut = &content[..content.len() - 1];
-        fails(
-            cut,
-            &given(TraceFormat::Vscsi),
-            &["record 3: length", "the file ends in the middle of it", "record 3: "],
-        );
+        fails(cut, &given(TraceFormat::Vscsi), &["record 3: length", "the file ends within it", "record 3: "]);
         let other = [content.clone(), vscsi(3 - version, 0x28, 512, 0, 9).repeat(9)].concat();
         fails(other, &given(TraceFormat::Vscsi), &["record 4"]);
     }
@@ -354,7 +350,7 @@ fn blktrace_has_two_versions_and_two_byte_orders() {
         let micro = TraceOptions { time_unit: Some(TimeUnit::Us), ..TraceOptions::default() };
         let got = read(&content, &micro).unwrap();
         assert_eq!(got.records[1].time_ps, 1_000 * US, "old kernels count microseconds");
-        fails(&content[..content.len() - 3], &TraceOptions::default(), &["record 8: length", "in the middle of it"]);
+        fails(&content[..content.len() - 3], &TraceOptions::default(), &["record 8: length", "ends within it"]);
         let mut damaged = content.clone();
         let third = content.len() - blktrace(version, big, 0, 0, 0, 0, b"").len();
         damaged[third + 1] ^= 0xff;
@@ -502,9 +498,9 @@ fn a_pattern_reads_anything() {
     fails(lines, &with("(?<op>.)"), &["needs a group for the address: (?<offset>…) or (?<lba>…)"]);
     fails(lines, &with("(?<opp>.)"), &["no group may be called \"opp\"", "did you mean `op`?"]);
     let unitless = TraceOptions { time_unit: None, ..options.clone() };
-    fails(lines, &unitless, &["trace.time_unit = nothing", "does not say the unit"]);
+    fails(lines, &unitless, &["trace.time_unit = nothing", "does not define its time unit"]);
     let other = TraceOptions { format: Some(TraceFormat::Msr), ..options };
-    fails(lines, &other, &["means nothing to a trace of format msr"]);
+    fails(lines, &other, &["does not apply to a trace of format msr"]);
 }
 
 #[test]

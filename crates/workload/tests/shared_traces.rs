@@ -68,7 +68,7 @@ fn figures_are_the_published_ones() {
         }
         match row.format {
             TraceFormat::Msr => assert_eq!(detect(&path).unwrap().format, TraceFormat::Msr),
-            _ => assert!(detect(&path).unwrap_err().to_string().contains("the format has to be given")),
+            _ => assert!(detect(&path).unwrap_err().to_string().contains("give the format")),
         }
     }
 }

@@ -315,7 +315,7 @@ fn windows_limits_and_speed() {
     let (_, lines) = run(TraceOptions { limit: Some(2), speed: 4.0, ..TraceOptions::default() }, all);
     assert_eq!(lines, ["0,R,0,512,0", "2.5,R,512,512,0"]);
     let (done, _) = run(TraceOptions::default(), (1_000_000_000, u128::MAX));
-    assert!(done.unwrap_err().to_string().contains("no request is left"));
+    assert!(done.unwrap_err().to_string().contains("no request to write"));
     let (done, _) = run(TraceOptions { speed: 0.0, ..TraceOptions::default() }, all);
     assert!(done.unwrap_err().to_string().contains("trace.speed = 0"));
 }

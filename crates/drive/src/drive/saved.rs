@@ -27,7 +27,7 @@ impl Drive {
         let unsound = |problem: &str| Err(Unusable::Unsound(problem.into()));
         let Drive { now, wires, free_slots, kernel, .. } = saved;
         if now > END_OF_TIME || wires.iter().any(|wire| wire.free_at.max(wire.busy) > now) {
-            return unsound("the host link was in use after the drive came to rest");
+            return unsound("the host interface was in use after the drive became idle");
         }
         // Each queue has all its slots; their order tells which is taken next.
         let all = |free: &Vec<u32>| {
@@ -36,7 +36,7 @@ impl Drive {
             slots
         };
         if !free_slots.iter().map(all).eq(self.free_slots.iter().map(all)) {
-            return unsound("a queue lacks slots, or has those of another");
+            return unsound("a queue lacks slots, or has slots of another queue");
         }
         self.kernel.restore(kernel, now).map_err(Unusable::Unsound)?;
         (self.now, self.wires, self.free_slots) = (now, wires, free_slots);

@@ -1,4 +1,4 @@
-//! The families of policies that belong to the drive and not to its firmware: host link, dispatch, write buffer.
+//! The policy families of the drive outside its firmware: host interface, dispatch, write buffer.
 
 pub mod buffer;
 pub mod dispatch;
@@ -6,7 +6,7 @@ pub mod link;
 
 use wordline_firmware::policy::Member;
 
-/// The members of all families, those of the firmware included, in the order of a drive file's sections.
+/// The members of all families, including those of the firmware, in the order of a drive file's sections.
 #[must_use]
 pub fn catalogue() -> Vec<Member> {
     [

@@ -51,7 +51,7 @@ impl Kernel {
             return Err(ConfigError::new("placement.policy", "static", problem));
         }
         if self.replacements != other.replacements {
-            let problem = format!("the saved state holds back {}; give the drive the same", other.replacements);
+            let problem = format!("the saved state reserves {}; give the drive the same", other.replacements);
             return Err(ConfigError::new("capacity.replacement_blocks", self.replacements, problem));
         }
         Ok(())

@@ -68,7 +68,7 @@ pub enum Fault {
     /// The flash has had all erases that it endures.
     #[error(
         "the drive is worn out after {:.6} s: block {block} of plane {plane}, die {die}, on channel {channel}, package {package} \
-         has had the {erases} erases of nand.reliability.endurance",
+         has reached the {erases} P/E cycles of nand.reliability.endurance",
         *time as f64 / 1e12
     )]
     WornOut {
@@ -87,9 +87,10 @@ pub enum Fault {
         /// Its erases.
         erases: u32,
     },
-    /// A plane has no block left to replace one that went bad.
+    /// A plane has no replacement left for a bad block.
     #[error(
-        "the drive is at its end after {:.6} s: plane {plane} has used up its replacements ({replacements}), {bad} blocks are bad",
+        "the drive failed after {:.6} s: plane {plane} has used up its replacement blocks ({replacements}), {bad} \
+         blocks are bad",
         *time as f64 / 1e12
     )]
     NoSpare {
@@ -99,13 +100,13 @@ pub enum Fault {
         plane: u32,
         /// Bad blocks of its domain.
         bad: u32,
-        /// Replacements that each plane began with.
+        /// Initial replacement blocks of each plane.
         replacements: u32,
     },
     /// Data were lost or misplaced.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
-    /// A policy from outside the program failed, or keeps the drive from going on.
+    /// An external policy failed, or blocks the drive.
     #[error("the policy '{}' ({family}), at {:.6} s: {}", .trouble.policy, *time as f64 / 1e12, .trouble.story)]
     Policy {
         /// When, in picoseconds.
@@ -121,7 +122,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the user ended the run while a policy from outside the program was deciding: nothing has failed then.
+    /// True if the user ended the run while an external policy was deciding: nothing has failed then.
     #[must_use]
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Self::Policy { trouble, .. } if trouble.gravity == Gravity::Interrupt)

@@ -36,7 +36,7 @@ impl Kernel {
         self.replacements = replacements(expendable);
         let Some(left) = left(expendable) else {
             let problem = format!(
-                "at most {} blocks of a plane can be held back: the rest is needed to collect; for so many, {}",
+                "at most {} blocks of a plane can be reserved: garbage collection needs the rest; for this many, {}",
                 expendable / planes,
                 remedy(0)
             );
@@ -46,7 +46,8 @@ impl Kernel {
         let most = (0..self.blocks.domains()).map(|domain| self.blocks.bad(domain)).max().unwrap_or(0);
         if most > left {
             let problem = format!(
-                "{most} of {} blocks of a {} came bad, and the firmware can do without {left}; {}, or fewer bad blocks",
+                "{most} of {} blocks of a {} are bad from the factory, and the firmware can spare {left}; {}, or fewer \
+                 bad blocks",
                 self.plan.blocks_per_domain,
                 if self.plan.domains == 1 { "drive" } else { "plane" },
                 remedy(most)

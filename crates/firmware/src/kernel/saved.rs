@@ -21,7 +21,7 @@ impl Kernel {
             (units, plan.logical_units, plan.raw_units, plan.domains, plan.blocks_per_domain)
         };
         if shape(self) != shape(like) {
-            return Err("its figures are of another drive".into());
+            return Err("its figures belong to another drive".into());
         }
         self.flash.check_saved(&like.flash)?;
         self.map.check_saved(&like.map)?;
@@ -81,10 +81,10 @@ impl Kernel {
             record.is_some_and(|record| record.status != Status::Closed || record.doomed)
         };
         if saved.starved.len() != self.starved.len() || !saved.condemned.iter().all(condemned) {
-            return Err("what is to be collected does not exist".into());
+            return Err("a victim block does not exist".into());
         }
         if !saved.counters.can_go_on() {
-            return Err("the flash has done more than any drive can".into());
+            return Err("the counts of flash operations are impossible".into());
         }
         self.victim.restore(saved.victim, &saved.blocks)?;
         self.collect.restore(saved.collect)?;

@@ -1,4 +1,4 @@
-//! Guests: policies that are written outside the program and decide in it by name.
+//! Guests: external policies, selected by name.
 //!
 //! A family takes guests if its list has a `guest` line and its folder a file of that name, which turns the answers of a foreign
 //! object into those of the family and lets nothing pass that would break the kernel. The firmware knows only the traits
@@ -21,40 +21,40 @@ pub trait Maker: fmt::Debug + Send + Sync {
     fn family(&self) -> &str;
     /// The name that a drive file uses.
     fn name(&self) -> &str;
-    /// What it does, in a sentence.
+    /// Its behaviour, in a sentence.
     fn summary(&self) -> &str;
-    /// Its options by their keys, each as a JSON schema; one without a default has to be given.
+    /// Its options by their keys, each as a JSON schema; an option without a default is required.
     fn options(&self) -> &Map<String, Value>;
 
     /// Makes a victim policy from its options, all of them given.
     ///
     /// # Errors
-    /// Says why there is none.
+    /// Says why it cannot be made.
     fn victim(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
-        Err(format!("it is a policy of the family {}", self.family()))
+        Err(format!("it belongs to the family {}", self.family()))
     }
 
     /// Makes a collect policy from its options, all of them given.
     ///
     /// # Errors
-    /// Says why there is none.
+    /// Says why it cannot be made.
     fn collect(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
-        Err(format!("it is a policy of the family {}", self.family()))
+        Err(format!("it belongs to the family {}", self.family()))
     }
 
     /// Makes a free-block policy from its options, all of them given.
     ///
     /// # Errors
-    /// Says why there is none.
+    /// Says why it cannot be made.
     fn free_block(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
-        Err(format!("it is a policy of the family {}", self.family()))
+        Err(format!("it belongs to the family {}", self.family()))
     }
 }
 
 /// The guests of a run.
 pub type Guests = [Arc<dyn Maker>];
 
-/// The member of a family whose options a guest takes besides its own.
+/// Member of a family whose options a guest takes besides its own.
 #[must_use]
 pub fn built_on(family: &str) -> Option<&'static str> {
     (family == "collect").then_some("on-demand")
@@ -68,7 +68,7 @@ pub struct GuestOptions {
     /// The other keys of the section.
     #[serde(flatten)]
     pub options: Map<String, Value>,
-    /// Who makes it; absent until [`crate::FirmwareConfig::seat`] has found it.
+    /// Its maker; absent until [`crate::FirmwareConfig::seat`] has found it.
     #[serde(skip)]
     maker: Option<Arc<dyn Maker>>,
 }
@@ -85,11 +85,9 @@ impl GuestOptions {
         self.maker = guests.iter().find(|maker| maker.family() == family && maker.name() == self.policy).cloned();
     }
 
-    /// Who makes the guest.
+    /// The maker of the guest.
     pub(crate) fn maker(&self, family: &str) -> Result<&dyn Maker, ConfigError> {
-        self.maker.as_deref().ok_or_else(|| {
-            self.error(family, "this policy is written outside the program, and was not given with the drive")
-        })
+        self.maker.as_deref().ok_or_else(|| self.error(family, "this external policy was not given with the drive"))
     }
 
     /// An error about the guest.
@@ -98,7 +96,7 @@ impl GuestOptions {
     }
 }
 
-/// What lies behind a refusal. The firmware hands it on, and only who made the guest knows what it is: an exception, for example.
+/// Cause of a refusal, such as an exception. The firmware passes it on; only the maker of the guest knows its type.
 #[derive(Clone)]
 pub struct Cause(Arc<dyn Any + Send + Sync>);
 
@@ -108,7 +106,7 @@ impl Cause {
         Self(Arc::new(cause))
     }
 
-    /// What it is, if it is of this type.
+    /// The cause, if it is of this type.
     #[must_use]
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
@@ -129,14 +127,14 @@ impl fmt::Debug for Cause {
     }
 }
 
-/// Why a guest gives no answer. The run ends.
+/// Reason why a guest gives no answer. The run ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What happened.
     pub story: String,
-    /// Whether the user ended the run while the guest was deciding, so that nothing is wrong with it.
+    /// True if the user ended the run while the guest was deciding: the guest is not at fault.
     pub interrupted: bool,
-    /// What lies behind it, if anything does.
+    /// Its cause, if there is one.
     pub cause: Option<Cause>,
 }
 
@@ -146,10 +144,10 @@ impl<S: Into<String>> From<S> for Refusal {
     }
 }
 
-/// How bad the trouble with a guest is.
+/// Severity of the trouble with a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gravity {
-    /// It is why the drive has come to a stop, should it do so.
+    /// Possible reason if the drive deadlocks.
     Hindrance,
     /// The user ended the run while it was deciding.
     Interrupt,
@@ -157,27 +155,27 @@ pub enum Gravity {
     Failure,
 }
 
-/// What is wrong with the answers of a guest.
+/// Trouble with the answers of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     /// Its name.
     pub policy: String,
-    /// How bad it is.
+    /// Its severity.
     pub gravity: Gravity,
     /// What happened.
     pub story: String,
-    /// What lies behind it, if anything does.
+    /// Its cause, if there is one.
     pub cause: Option<Cause>,
 }
 
-/// Whether a policy can decide no more, so that the run must end.
+/// True if a policy can no longer decide, so the run must end.
 #[inline]
 pub(crate) fn failed(trouble: Option<&Trouble>) -> bool {
     trouble.is_some_and(|trouble| trouble.gravity > Gravity::Hindrance)
 }
 
-/// A foreign object and what is wrong with it. A saved drive keeps the name alone: it is then a record of what was, and decides
-/// nothing (see the snapshots of the drive).
+/// A foreign object and its trouble. A saved drive keeps only the name as a record, which decides nothing (see the
+/// snapshots of the drive).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Seat<O> {
@@ -193,31 +191,31 @@ impl<O> Seat<O> {
         Self { name: name.to_owned(), object: Some(object), trouble: None }
     }
 
-    /// Asks the object, unless it has failed before; a failure is kept as trouble.
+    /// Calls the object, unless it has failed before; a failure is kept as trouble.
     pub(crate) fn ask<A>(&mut self, question: impl FnOnce(&mut O) -> Result<A, Refusal>) -> Option<A> {
         if failed(self.trouble()) {
             return None;
         }
         let answer = match &mut self.object {
             Some(object) => question(object),
-            None => Err("it was saved by its name only".into()),
+            None => Err("only its name was saved".into()),
         };
         answer.map_err(|refusal| self.refuse(refusal)).ok()
     }
 
-    /// Keeps why there is no answer, or none of use.
+    /// Keeps the reason of a missing or unusable answer.
     pub(crate) fn refuse(&mut self, refusal: impl Into<Refusal>) {
         let Refusal { story, interrupted, cause } = refusal.into();
         let gravity = if interrupted { Gravity::Interrupt } else { Gravity::Failure };
         self.trouble = Some(Trouble { policy: self.name.clone(), gravity, story, cause });
     }
 
-    /// Keeps what may become the reason of a stop.
+    /// Keeps a possible reason for a deadlock.
     pub(crate) fn hinder(&mut self, story: String) {
         self.trouble = Some(Trouble { policy: self.name.clone(), gravity: Gravity::Hindrance, story, cause: None });
     }
 
-    /// Forgets what hindered, since it does no more.
+    /// Clears that reason once it no longer applies.
     #[inline]
     pub(crate) fn forgive(&mut self) {
         self.trouble = None;

@@ -1,8 +1,8 @@
-//! The policies: one small trait a family, one file a policy.
+//! The policies: one small trait per family, one file per policy.
 //!
-//! [`policies!`] makes everything that a family needs from one list: the configuration enum (tag `policy`, options beside it),
-//! the concrete enum that lives in the firmware, the dispatch, and the catalogue that `wordline policies` prints. To add a
-//! policy, write its file and add its line to the list of its family.
+//! [`policies!`] generates everything that a family needs from one list: the configuration enum (tag `policy`, options
+//! beside it), the concrete enum that lives in the firmware, the dispatch, and the catalogue that `wordline policies`
+//! prints. To add a policy, write its file and add its line to the list of its family.
 
 pub mod arbiter;
 pub mod collect;
@@ -20,14 +20,14 @@ pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Trou
 use serde::Serialize;
 use wordline_flash::Geometry;
 
-/// What a policy says of itself.
+/// Description of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct About {
-    /// What it does, in a sentence.
+    /// Its behaviour, in a sentence.
     pub summary: &'static str,
     /// Paper and section, or standard.
     pub source: &'static str,
-    /// What is faithful to the source and what is simplified.
+    /// Parts that are faithful to the source, and simplifications.
     pub note: &'static str,
 }
 
@@ -36,34 +36,34 @@ pub struct About {
 pub struct Member {
     /// Family it belongs to; also its section in a drive file.
     pub family: &'static str,
-    /// What the family decides.
+    /// Decision of the family.
     pub decides: &'static str,
     /// Its name, the value of `policy`.
     pub name: &'static str,
-    /// Whether it is the one used when a drive file names none.
+    /// True for the default of a drive file.
     pub default: bool,
-    /// What it says of itself.
+    /// Its description.
     #[serde(flatten)]
     pub about: About,
 }
 
-/// What a policy may know when it is built.
+/// Data that a policy gets when it is built.
 #[derive(Clone, Copy, Debug)]
 pub struct Build<'a> {
     /// Shape of the flash.
     pub geometry: &'a Geometry,
     /// Mapping units in a page.
     pub units_per_page: u32,
-    /// Whether blocks are collected plane by plane.
+    /// True if GC works per plane.
     pub plane_local: bool,
-    /// Domains in which blocks are collected (1, or one a plane).
+    /// GC domains (1, or one per plane).
     pub domains: u32,
     /// Seed of the run.
     pub seed: u64,
 }
 
-/// Generates a family from its list: see the head of this file. The first member is the default. A family with a `guest` line takes
-/// policies from outside the program (see [`guest`]); they are no members, since who starts a run brings them along.
+/// Generates a family from its list: see the head of this file. The first member is the default. A family with a
+/// `guest` line takes external policies (see [`guest`]). They are not members: the caller of a run provides them.
 #[macro_export]
 macro_rules! policies {
     (
@@ -82,7 +82,7 @@ macro_rules! policies {
         pub enum $Config {
             $( $(#[$doc])* #[serde(rename = $name)] $Variant($module::Options), )+
             $(
-                /// A policy outside the program, by its own name.
+                /// An external policy, by its own name.
                 #[serde(untagged)]
                 #[schemars(skip)]
                 $Guest($guests::Options),
@@ -94,14 +94,14 @@ macro_rules! policies {
         pub enum $Policy {
             $( $(#[$doc])* $Variant($module::$Variant), )+
             $(
-                /// A policy outside the program.
+                /// An external policy.
                 $Guest($guests::$Guest),
             )?
         }
 
         $(
             impl $Config {
-                /// The section of a policy outside the program, if one is named.
+                /// The section of an external policy, if one is named.
                 pub(crate) fn guest_mut(&mut self) -> Option<&mut $guests::Options> {
                     if let Self::$Guest(options) = self { Some(options) } else { None }
                 }

@@ -304,7 +304,8 @@ impl<'a> Host<'a> {
             self.stripe(self.log - 1)
         };
         if place >= self.plane_pages() {
-            let problem = "the load writes more than the package holds: take more blocks_per_plane, or fewer requests";
+            let problem = "the workload writes more than the package holds: give more blocks_per_plane, or fewer \
+                requests";
             return Err(UnitError::value("load.requests", self.started + self.to_come, problem));
         }
         if let Some(current) = self.place.get_mut(page as usize).filter(|_| fixed) {

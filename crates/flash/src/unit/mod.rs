@@ -61,7 +61,7 @@ pub enum Addressing {
     /// One page after the other, in the order of arrival, over all dies and planes.
     #[default]
     Log,
-    /// Die and plane follow from the address; the next page of that plane takes it.
+    /// The address determines die and plane; the data go to the next page of that plane.
     Static,
 }
 
@@ -71,17 +71,17 @@ pub enum Addressing {
 pub struct HostConfig {
     /// Planes that a command may use: 1, or a divisor of the planes of a die.
     pub planes_per_command: u32,
-    /// Whether commands are in cache mode where another of the kind waits.
+    /// Cache mode, if another command of the kind waits.
     pub cache: bool,
-    /// How pages are laid over dies and planes.
+    /// Striping of pages over dies and planes.
     pub scheduler: Scheduler,
     /// Where a page is written.
     pub addressing: Addressing,
-    /// In which order the bus serves the dies.
+    /// Order in which the bus serves the dies.
     pub bus: Turns,
-    /// Requests that the host keeps outstanding.
+    /// Outstanding requests of the host.
     pub queue_depth: u32,
-    /// Time between the arrivals of two requests, in microseconds; 0 for a new one as soon as one has ended.
+    /// Time between the arrivals of two requests, in microseconds; 0 for a new request at each completion.
     pub arrival_us: f64,
 }
 

@@ -156,7 +156,7 @@ pub enum Reason {
     #[error("no data are held for output")]
     NoDataOut,
     /// Data of several planes are held, and none is selected.
-    #[error("data of several planes are held, and none is selected")]
+    #[error("several planes hold data, and none is selected")]
     NoPlaneSelected,
     /// The register of the plane holds no data of a read.
     #[error("plane {plane} holds no data of a read")]
@@ -175,7 +175,7 @@ pub enum Reason {
         end: u32,
     },
     /// There is nothing at the address of an identifier, a parameter page or a feature.
-    #[error("nothing is at address {address:02X}h")]
+    #[error("no register at address {address:02X}h")]
     NothingThere {
         /// The address.
         address: u8,
@@ -253,7 +253,7 @@ impl Reason {
             | Self::NoDataIn
             | Self::NoDataOut => Right::Cycles(accepted),
             Self::TooLate => Right::Rule("a time up to 2^63 ps"),
-            Self::PackageBusy { .. } => Right::Rule("to wait until all dies are ready and have nothing under way"),
+            Self::PackageBusy { .. } => Right::Rule("to wait until all dies are ready and idle"),
             Self::WriteProtected => Right::Rule("to raise WP_n"),
             Self::NoPlaneSelected => Right::Rule("06h, an address and E0h, to select a plane"),
             Self::PlaneNotRead { .. } => Right::Rule("a plane of the last read"),

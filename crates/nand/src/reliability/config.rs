@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 /// Most page classes (bits a cell).
 pub(super) const MAX_CLASSES: usize = 4;
-/// Most programs of one page before an erase that may be allowed.
+/// Upper limit of programs of one page before an erase.
 const MAX_NOP: u32 = 16;
-/// Most read retries that may be allowed.
+/// Upper limit of read retries.
 const MAX_RETRIES: u32 = 255;
 const BITS_PER_BYTE: u32 = 8;
 /// Retention beyond a thousand years is a mistake in the unit.
 const MAX_HOURS: f64 = 1_000.0 * 365.25 * 24.0;
 
-/// How bit errors come about.
+/// Model of bit errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorModel {
-    /// They do not: what was written is read back.
+    /// No bit errors.
     #[default]
     None,
-    /// Power laws of cycles, age and reads, by Kim, Choi and Min (FAST 2019).
+    /// Power laws of P/E cycles, retention time and reads, by Kim, Choi and Min (FAST 2019).
     PowerLaw,
 }
 
@@ -38,74 +38,74 @@ pub enum Coefficients {
     /// 2y-nm MLC of the same table, as other simulators quote it.
     #[serde(rename = "mlc-2y")]
     Mlc2y,
-    /// All nine given one by one.
+    /// All nine coefficients are given by their keys.
     Custom,
 }
 
-/// Wear, bit errors, their correction and bad blocks of the packages.
+/// Wear, bit errors, ECC and bad blocks of the packages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReliabilityConfig {
-    /// How bit errors come about. The other keys that are off by default (endurance, bad blocks, failing programs and
-    /// erases) do not depend on it.
+    /// Model of bit errors. Endurance, bad blocks and failing programs and erases, also off by default, do not depend
+    /// on it.
     pub model: ErrorModel,
     /// Coefficients of the power-law model: RBER = epsilon + alpha cycles^k + beta cycles^m days^n + gamma cycles^p
     /// reads^q.
     pub coefficients: Coefficients,
-    /// Error rate of a fresh page, in place of the set's.
+    /// Error rate of a fresh page; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epsilon: Option<f64>,
-    /// Weight of wear, in place of the set's.
+    /// Weight of wear; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// Exponent of the program/erase cycles in wear, in place of the set's.
+    /// Exponent of the P/E cycles in wear; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<f64>,
-    /// Weight of retention loss, in place of the set's.
+    /// Weight of retention loss; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// Exponent of the program/erase cycles in retention loss, in place of the set's.
+    /// Exponent of the P/E cycles in retention loss; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub m: Option<f64>,
-    /// Exponent of the days since the program in retention loss, in place of the set's.
+    /// Exponent of the days since the program in retention loss; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n: Option<f64>,
-    /// Weight of read disturbance, in place of the set's.
+    /// Weight of read disturb; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
-    /// Exponent of the program/erase cycles in read disturbance, in place of the set's.
+    /// Exponent of the P/E cycles in read disturb; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// Exponent of the reads in read disturbance, in place of the set's.
+    /// Exponent of the reads in read disturb; replaces the value of the set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<f64>,
-    /// What the reads of read disturbance count, in place of the set's; 'page' for custom coefficients.
+    /// Unit of the read count in read disturb; replaces the value of the set; 'page' for custom coefficients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads_per: Option<ReadsPer>,
-    /// Factors on the error rate, one for each page class, the class of the fastest pages first; empty for 1 each.
+    /// Factors on the error rate, one for each page class, the fastest class first; empty for 1 each.
     pub page_class_factors: Vec<f64>,
-    /// Program/erase cycles a block endures, by its data sheet; 0 for no limit.
+    /// Endurance of a block in P/E cycles, by its data sheet; 0 for no limit.
     pub endurance: u32,
-    /// NOP: programs of one page before its block has to be erased, by the data sheet; 1 for MLC and denser.
+    /// NOP: programs of one page before its block must be erased, by the data sheet; 1 for MLC and denser.
     pub nop: u32,
-    /// Age of the data that are in the drive at the start, in hours.
+    /// Retention time of the data in the drive at the start, in hours.
     pub retention_hours: f64,
-    /// Wrong bits that the code corrects in a codeword. Assumed: 72 in 1,024 bytes, as is usual for TLC.
+    /// Bit errors that the ECC corrects in a codeword. Assumed: 72 in 1,024 bytes, as is usual for TLC.
     pub ecc_bits: u32,
-    /// User data in a codeword, in bytes; divides the page. The parity bits are taken not to err.
+    /// User data in a codeword, in bytes; divides the page. Parity bits are assumed free of errors.
     pub ecc_codeword_bytes: u32,
-    /// Most retries of a read with shifted reference voltages before the page counts as lost. Assumed.
+    /// Maximum read retries with shifted reference voltages before a page is uncorrectable. Assumed.
     pub read_retries: u32,
-    /// Factor on the error rate with every retry, above 0 and at most 1. Assumed.
+    /// Factor on the error rate for each retry, above 0 and at most 1. Assumed.
     pub retry_rber_factor: f64,
-    /// Blocks that are bad from the factory, in percent, spread at random; never the first block of a die, which data
-    /// sheets guarantee. Data sheets allow about 2.
+    /// Factory bad blocks, in percent, spread at random; never the first block of a die, which data sheets guarantee.
+    /// Data sheets allow about 2.
     pub factory_bad_percent: f64,
     /// Probability that a program fails at the end of `endurance`. Assumed.
     pub program_fail: f64,
     /// Probability that an erase fails at the end of `endurance`. Assumed.
     pub erase_fail: f64,
-    /// Growth of these two: probability x (cycles / endurance)^fail_exponent. Assumed.
+    /// Growth of these two probabilities: probability x (cycles / endurance)^fail_exponent. Assumed.
     pub fail_exponent: f64,
 }
 
@@ -148,7 +148,7 @@ pub struct ReliabilityError {
     pub key: &'static str,
     /// What was given.
     pub value: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
@@ -158,7 +158,7 @@ impl ReliabilityError {
     }
 }
 
-/// Refuses a number outside a range, and what is no number.
+/// Refuses a number outside a range, or NaN.
 fn within(key: &'static str, value: f64, least: f64, most: f64) -> Result<(), ReliabilityError> {
     if (least..=most).contains(&value) {
         return Ok(());
@@ -200,7 +200,7 @@ impl ReliabilityConfig {
         }))
     }
 
-    /// The code of a page, if the model makes errors at all.
+    /// The ECC of a page, if the model has errors.
     ///
     /// # Errors
     /// Names the key that does not fit the page or the codeword.
@@ -223,10 +223,10 @@ impl ReliabilityConfig {
         Ok(Some(Code { bits, correctable: self.ecc_bits, codewords: page / bytes }))
     }
 
-    /// Checks all that does not depend on the package.
+    /// Checks everything that does not depend on the package.
     ///
     /// # Errors
-    /// Names the key, its value and what would be right.
+    /// Names the key, its value and what to write instead.
     pub fn check(&self) -> Result<(), ReliabilityError> {
         self.power_law()?;
         if self.page_class_factors.len() > MAX_CLASSES {

@@ -175,7 +175,7 @@ impl<'a> Draft<'a> {
             "steadystate_check_interval" => job.ss_interval_s = seconds(text)?,
             "ioengine" => engine(word)?,
             "filename" if text.contains(':') => {
-                return Err("names several files, and the load is for one drive".to_owned());
+                return Err("names several files, and the workload is for one drive".to_owned());
             }
             "percentile_list" => self.percentiles = percentiles(word)?,
             _ => {}
@@ -240,10 +240,10 @@ impl<'a> Draft<'a> {
         }
         let problem = match self.last.get("rw").and_then(|rw| rw.value.as_deref()) {
             Some(rw) => format!(
-                "means nothing in a sequential job, and this one has rw={rw}; give rw=rand{rw}, or leave it out"
+                "has no effect in a sequential job, and this one has rw={rw}; give rw=rand{rw}, or leave it out"
             ),
             None => {
-                "means nothing in a sequential job, as all are without rw; give rw=randread, or leave it out".to_owned()
+                "has no effect in a sequential job, as all are without rw; give rw=randread, or leave it out".to_owned()
             }
         };
         Err(Wrong::of(written, problem))
@@ -261,7 +261,7 @@ impl<'a> Draft<'a> {
             None => "fio's engine unless another is named, psync,".to_owned(),
         };
         let problem = format!(
-            "{which} does one request at a time, so iodepth would mean nothing; add ioengine=libaio or io_uring"
+            "{which} does one request at a time, so iodepth would have no effect; add ioengine=libaio or io_uring"
         );
         Err(Wrong::of(written, problem))
     }
@@ -355,7 +355,7 @@ fn engine(text: &str) -> Taken<()> {
         return Ok(());
     }
     let near = nearest(text, ASYNCHRONOUS.into_iter().chain(SYNCHRONOUS));
-    Err(format!("this engine does something else than asking a drive directly; use libaio, io_uring or psync{near}"))
+    Err(format!("this engine does not send requests directly to a drive; use libaio, io_uring or psync{near}"))
 }
 
 /// Ranges with their sets apart by commas, as the jobs take them.
@@ -405,7 +405,7 @@ fn seconds(text: &str) -> Taken<f64> {
 }
 
 fn percentiles(text: &str) -> Taken<Vec<f64>> {
-    let wanted = "must be percentages above 0 up to 100 apart by colons, such as 50:99:99.9";
+    let wanted = "must be percentages above 0 up to 100, separated by colons, such as 50:99:99.9";
     let one = |text: &str| text.trim().parse().ok().filter(|q: &f64| *q > 0.0 && *q <= 100.0);
     let mut list = text.split(':').map(one).collect::<Option<Vec<f64>>>().ok_or_else(|| wanted.to_owned())?;
     if list.len() > MOST_PERCENTILES {

@@ -151,7 +151,7 @@ pub(crate) const WITHOUT_MEANING: &[&str] = &[
 
 /// Options that are taken with values under which nothing changes, and refused with any other: what they would do.
 pub(crate) const ONLY: &[(&str, &[&str], &str)] = &[
-    ("continue_on_error", &["none", "0"], "a modelled drive gives no I/O error to go on after"),
+    ("continue_on_error", &["none", "0"], "a modelled drive returns no I/O error to continue after"),
     ("do_verify", &["0"], "data are not modelled, so nothing can be verified"),
     ("end_fsync", &["0"], "a flush at the end of a job is not sent; use fsync"),
     ("exitall", &["0"], "jobs do not end each other"),
@@ -166,8 +166,8 @@ pub(crate) const ONLY: &[(&str, &[&str], &str)] = &[
     ("rate_min", &["0"], "a job does not end because it is slow"),
     ("rate_iops_min", &["0"], "a job does not end because it is slow"),
     ("serialize_overlap", &["0"], "requests that overlap are sent side by side"),
-    ("thinktime_blocks_type", &["complete"], "a rest begins when the requests before it have completed"),
-    ("unified_rw_reporting", &["none", "0"], "reads, writes and trims are reported apart"),
+    ("thinktime_blocks_type", &["complete"], "think time starts when the requests before it have completed"),
+    ("unified_rw_reporting", &["none", "0"], "reads, writes and trims are reported separately"),
     (
         "verify",
         &["0"],

@@ -57,7 +57,7 @@ pub(crate) fn sections(text: &str) -> Result<Vec<Section>, Wrong> {
         match sections.last_mut() {
             Some(section) => section.options.push(written),
             None => {
-                let problem = "stands before the first section; begin with [global], or with a [name] for a job";
+                let problem = "is before the first section; start with [global], or with a [name] for a job";
                 return Err(Wrong::new(written.place, trimmed, problem));
             }
         }

@@ -21,7 +21,7 @@ fn digits(whole: &str) -> Result<(u64, &str), String> {
     };
     let end = body.find(|c: char| !c.is_digit(radix)).unwrap_or(body.len());
     if let Some(word) = ["$pagesize", "$mb_memory", "$ncpus"].iter().find(|word| text.contains(**word)) {
-        return Err(format!("`{word}` stands for something of this machine; write the number"));
+        return Err(format!("`{word}` depends on this machine; write the number"));
     }
     if text.starts_with('(') {
         return Err("sums in parentheses are not computed; write the number".to_owned());
@@ -41,7 +41,7 @@ fn digits(whole: &str) -> Result<(u64, &str), String> {
         return Ok((number, suffix));
     }
     let without = |what: &str, instead: &str| {
-        Err(format!("{what}, and fio leaves the suffix `{suffix}` out then and takes {number}; write {instead}"))
+        Err(format!("{what}, and fio then ignores the suffix `{suffix}` and uses {number}; write {instead}"))
     };
     if rest.starts_with(char::is_whitespace) {
         return without(&format!("has a blank before `{suffix}`"), &format!("`{number}{suffix}`"));
@@ -102,7 +102,7 @@ pub(crate) fn bytes_or_percent(text: &str, base: Base) -> Result<String, String>
         None => number(text, base).map(|bytes| bytes.to_string()),
         Some(percent) if percent.trim() != percent || text.starts_with(char::is_whitespace) => {
             let percent = percent.trim();
-            Err(format!("has a blank, with which fio takes it for {percent} bytes; write `{percent}%` without one"))
+            Err(format!("has a blank, so fio reads it as {percent} bytes; write `{percent}%` without one"))
         }
         Some(percent) => match percent.trim().parse::<u32>() {
             Ok(percent @ 1..=100) => Ok(format!("{percent}%")),
@@ -169,10 +169,10 @@ mod tests {
             ("4kk", "`kk` is no suffix"),
             ("4ib", "`ib` is no suffix"),
             ("4ki", "different numbers"),
-            ("4 k", "has a blank before `k`, and fio leaves the suffix `k` out then and takes 4; write `4k`"),
+            ("4 k", "has a blank before `k`, and fio then ignores the suffix `k` and uses 4; write `4k`"),
             ("4 kiB", "has a blank before `kiB`"),
-            (" 4k", "has a blank in front, and fio leaves the suffix `k` out then and takes 4; write `4k` without it"),
-            ("0x10k", "is hexadecimal, and fio leaves the suffix `k` out then and takes 16"),
+            (" 4k", "has a blank in front, and fio then ignores the suffix `k` and uses 4; write `4k` without it"),
+            ("0x10k", "is hexadecimal, and fio then ignores the suffix `k` and uses 16"),
             ("99999999999p", "too large"),
             ("99999999999999999999", "too large"),
             ("8*$mb_memory", "this machine"),
@@ -192,7 +192,7 @@ mod tests {
         }
         assert_eq!((time_us("7", 1), time_us("7ms", 1), time_us("7usec", 1)), (Ok(7), Ok(7_000), Ok(7)));
         assert!(time_us("1.5", 1).unwrap_err().contains("fraction"));
-        assert!(time_us("1 m", 1).unwrap_err().contains("fio leaves the suffix `m` out"));
+        assert!(time_us("1 m", 1).unwrap_err().contains("fio then ignores the suffix `m`"));
         assert!(time_us("5min", 1).unwrap_err().contains("`min` is no unit"));
         assert!(time_us("999999999999999d", 1).unwrap_err().contains("too large"));
     }
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(bytes_or_percent("20%", Base::Old), Ok("20%".to_owned()));
         assert!(bytes_or_percent("110%", Base::Old).is_err() && bytes_or_percent("0%", Base::Old).is_err());
         for text in ["20 %", " 20%"] {
-            assert!(bytes_or_percent(text, Base::Old).unwrap_err().contains("fio takes it for 20 bytes"), "{text}");
+            assert!(bytes_or_percent(text, Base::Old).unwrap_err().contains("fio reads it as 20 bytes"), "{text}");
         }
         assert!(plain("4k, 8k", &[','], Base::Old).unwrap_err().contains("`8k` has a blank in front"));
     }

@@ -18,7 +18,7 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "A thousand volumes in one file: `device` keeps one, `devices = \"stack\"` lays them one behind another.",
+    notes: "A thousand volumes in one file: `device` keeps one, `devices = \"stack\"` places them one after another.",
     open: |opening: &Opening| {
         let units = Units { time: 6, address: 1, size: 1 }.with(opening.options)?;
         Ok(Opened::lines(Alibaba { units }, units.time))

@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     resembles,
     binary: false,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "Only the order counts: requests are sent as fast as the queue takes them, whatever `pace` says.",
+    notes: "Only the order counts: requests are sent as fast as the queue accepts them, for any `pace`.",
     open: |opening: &Opening| {
         let units = Units { time: 0, address: 512, size: 512 }.with(opening.options)?;
         Ok(Opened { timed: false, ..Opened::lines(Arc { units }, units.time) })

@@ -44,7 +44,8 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: true,
     takes: &["action", "address_block_bytes", "size_block_bytes"],
-    notes: "One file a processor, `sda.blktrace.0` and so on: give them together (`'sda.blktrace.*'`) to merge them by time. Actions, \
+    notes: "One file per CPU, `sda.blktrace.0` and so on: give them together (`'sda.blktrace.*'`) to merge them by \
+        time. Actions, \
             sorting and wrapped stamps as for blkparse. Files of old kernels with stamps in microseconds: `time_unit = \"us\"`.",
     open: |opening: &Opening| {
         let units = Units { time: 3, address: 512, size: 1 }.with(opening.options)?;

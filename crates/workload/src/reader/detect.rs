@@ -1,4 +1,4 @@
-//! Finding out a trace's format, where it is unmistakable.
+//! Detection of a trace's format, if unambiguous.
 //!
 //! A wrong unit of time makes a run that is wrong by a factor of a million and looks fine, so formats that look alike are
 //! never guessed: the error shows what the first lines would mean in each of them.
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Lines that are looked at.
+/// Lines examined.
 const SAMPLE: usize = 1_000;
-/// Bytes that are looked at.
+/// Bytes examined.
 const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A trace's format and how it was found.
@@ -28,11 +28,11 @@ const SAMPLE_BYTES: usize = 64 << 10;
 pub struct Detected {
     /// Layout of the file.
     pub format: TraceFormat,
-    /// How the file is compressed; of several files, the first.
+    /// Compression of the file; of several files, the first.
     pub compression: Compression,
-    /// Why this format, and how its time stamps are taken where that is not plain.
+    /// Reason for this format, and interpretation of its time stamps if not obvious.
     pub reason: String,
-    /// What tells that it is a stand-in, made from statistics; `null` of a recorded trace.
+    /// Evidence that it is a stand-in, generated from statistics; `null` for a recorded trace.
     pub stand_in: Option<String>,
 }
 
@@ -42,13 +42,13 @@ pub(crate) struct Sample {
     /// The pipe that the file is, if it is one.
     pub pipe: Option<Arc<Pipe>>,
     pub compression: Compression,
-    /// Whether it is a Parquet table, which is read as lines.
+    /// True for a Parquet table, which is read as lines.
     pub table: bool,
-    /// What the table says of itself.
+    /// Metadata of the table.
     note: Option<String>,
     /// Its first bytes.
     pub bytes: Vec<u8>,
-    /// Whether these are all.
+    /// True if these are all.
     pub whole: bool,
     /// Its first lines that are neither blank nor comments, as the reader of lines sees them; none in binary files.
     pub lines: Vec<Vec<u8>>,
@@ -57,7 +57,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Looks at a file's first bytes.
+    /// Reads a file's first bytes.
     fn of_bytes(path: &Path) -> Result<Self, WorkloadError> {
         let pipe = Pipe::at(path).map_err(|source| WorkloadError::Io { file: path.to_owned(), source })?;
         let mut input = Input::open(path, pipe.as_ref())?;
@@ -81,8 +81,8 @@ impl Sample {
         Ok(Self { path, pipe, compression, table, note, bytes, whole, lines: Vec::new(), first_number: 0 })
     }
 
-    /// Looks at its first lines, too. It is an error when none can be read, or the first cannot and none may be bad; others are
-    /// left to the reader.
+    /// Reads its first lines, too. It is an error if none can be read, or if the first cannot and none may be bad; the
+    /// reader handles the others.
     fn with_lines(mut self, may_be_bad: bool) -> Result<Self, WorkloadError> {
         let mut lines = Lines::of(&self.path, self.pipe.as_ref(), false)?;
         let mut bytes = 0;
@@ -110,12 +110,12 @@ impl Sample {
         self.lines.first().map_or(b"", Vec::as_slice)
     }
 
-    /// The first line that is as it should be, or else the first: what a parser learns from a line must not come from a bad one.
+    /// The first well-formed line, or else the first: a parser must not learn from a bad line.
     pub fn first_that(&self, fits: impl Fn(&[u8]) -> bool) -> &[u8] {
         self.lines.iter().map(Vec::as_slice).find(|line| fits(line)).unwrap_or_else(|| self.first())
     }
 
-    /// Whether the trace says of itself that its times mean nothing.
+    /// True if the trace states that its times have no meaning.
     pub fn says_untimed(&self) -> bool {
         let comments = (!self.table).then(|| standin::comments(&self.bytes));
         let told = self.note.as_deref().or(comments.as_deref());
@@ -142,18 +142,18 @@ impl Sample {
     }
 }
 
-/// Finds out the format of the trace at `path` from its first bytes; of several files, that of the first.
+/// Detects the format of the trace at `path` from its first bytes; of several files, from the first.
 ///
 /// # Errors
-/// When the file cannot be read, has no line, or its format is not unmistakable; the error then says what the first lines
-/// would mean in each format that fits.
+/// When the file cannot be read, has no line, or its format is ambiguous; the error then shows the first lines as read
+/// in each format that fits.
 pub fn detect(path: &Path) -> Result<Detected, WorkloadError> {
     let options = TraceOptions::default();
     let files = files::expand(path, &options)?;
     resolve(&files[0], &options).map(|(detected, _)| detected)
 }
 
-/// What tells that the trace at `path` is a stand-in, of several files the first; none of a recorded one.
+/// Evidence that the trace at `path` (of several files, the first) is a stand-in; none for a recorded trace.
 ///
 /// # Errors
 /// As [`detect`], with the options that are given.
@@ -162,7 +162,7 @@ pub fn stand_in(path: &Path, options: &TraceOptions) -> Result<Option<String>, W
     resolve(&files[0], options).map(|(detected, _)| detected.stand_in)
 }
 
-/// The format that the options give, or else the one that is found, and the start of the file.
+/// The format given by the options, or else the detected format, and the start of the file.
 pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, Sample), WorkloadError> {
     let sample = Sample::of_bytes(path)?;
     let may_be_bad = options.skip_bad > 0.0;
@@ -207,7 +207,7 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
     Err(WorkloadError::Format { file: path.to_owned(), message })
 }
 
-/// What a file that fits no format looks like, and what to do.
+/// Message for a file that fits no format, with a remedy.
 #[cold]
 fn unknown(first: &[u8]) -> String {
     let mut message = format!("the format is not recognised\n  first line: {}\n", shown(first));
@@ -215,8 +215,8 @@ fn unknown(first: &[u8]) -> String {
         let number = |name: &String| time_ps(name.as_bytes(), 0).is_ok();
         if names.len() > 1 && !names.iter().any(number) {
             message += &format!(
-                "  it looks like a CSV header of {} columns separated by {}, none with a name that is known;\n  say which \
-                 is which: `format = \"csv\"` and `[trace.columns]` with time, op, offset_bytes or lba, size_bytes or \
+                "  it looks like a CSV header of {} columns separated by {}, none with a known name;\n name the \
+                 columns: `format = \"csv\"` and `[trace.columns]` with time, op, offset_bytes or lba, size_bytes or \
                  blocks, and `time_unit`\n",
                 names.len(),
                 separator.name()
@@ -225,7 +225,7 @@ fn unknown(first: &[u8]) -> String {
     }
     for format in TraceFormat::ALL.into_iter().filter(|format| (format.about().resembles)(first)) {
         message += &format!(
-            "  it might be {}: {}\n  other traces look the same, so this one has to be given by --format\n",
+            "  it might be {}: {}\n  other traces look the same, so give it by --format\n",
             format.name(),
             format.title()
         );
@@ -238,15 +238,15 @@ fn unknown(first: &[u8]) -> String {
         )
 }
 
-/// What the first lines of a five-column file would mean in each format of that family.
+/// Message with the first lines of a five-column file as read in each format of that family.
 #[cold]
 fn five_columns(lines: &[Vec<u8>]) -> String {
     let mut sample = Sums::default();
     // A line of another kind further on does not matter here: the reader reports it once the format is given.
     let _ = lines.iter().all(|line| sample.add(line));
     let mut message = format!(
-        "five columns of numbers, which DiskSim, MQSim and SSDSim write alike but in different units; the format has to be \
-         given\n  first line: {}\n  read as         the first {} lines would last    mean request\n",
+        "five columns of numbers, which DiskSim, MQSim and SSDSim write alike but in different units; give the \
+         format\n first line: {}\n  read as         the first {} lines would last    mean request\n",
         shown(&lines[0]),
         sample.lines
     );
@@ -254,8 +254,9 @@ fn five_columns(lines: &[Vec<u8>]) -> String {
         message += &sample.row(format);
     }
     message
-        + "  give the right one by --format, as in --format disksim, or as `format` in [trace] of a workload file;\n  where a \
-           write is 1 and a read 0, also `read_is = \"0\"` (--load-set 'trace.read_is=\"0\"'); other units by `time_unit`,\n  \
+        + "  give the right one by --format, as in --format disksim, or as `format` in [trace] of a workload file;\n  \
+            if a write is 1 and a read 0, also `read_is = \"0\"` (--load-set 'trace.read_is=\"0\"'); other units by \
+            `time_unit`,\n  \
            `address_block_bytes`, `size_block_bytes` (--load-set trace.time_unit=us)"
 }
 

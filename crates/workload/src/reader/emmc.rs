@@ -23,8 +23,9 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes"],
-    notes: "The request's time is the first of the four. Requests were written down when they were served, so times run back a \
-            little: `backwards = \"clamp\"`. Where the clock was set, `pace = \"asap\"` besides takes the order alone.",
+    notes: "The request's time is the first of the four. Requests were logged when they were served, so times run \
+        backwards a little: `backwards = \"clamp\"`. If the clock was set during the trace, add `pace = \"asap\"` to \
+        use only the order.",
     open: |opening: &Opening| {
         let units = Units { time: 12, address: SECTOR, size: 1 }.with(opening.options)?;
         Ok(Opened::lines(Emmc { units }, units.time))

@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "The header must be there: columns are found in it, with or without the later one of the processor. DiskRead and \
+    notes: "The header is required: it names the columns, with or without the later CPU column. DiskRead and \
             DiskWrite are requests; other events, DiskFlush among them, are left out and counted. The event's own stamp counts. A \
             device is a disk number.",
     open: |opening: &Opening| {

@@ -22,7 +22,8 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &[],
-    notes: "`add`, `open` and `close` are no requests; `sync` and `datasync` are flushes. Version 2: every `wait` moves the clock, \
+    notes: "`add`, `open` and `close` are not requests; `sync` and `datasync` are flushes. Version 2: every `wait` \
+        moves the clock, \
             also one below the 100 µs under which fio itself passes it over; without any `wait` only the order counts. A device is a \
             file.",
     open: |opening: &Opening| {

@@ -18,8 +18,9 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "Every request was split into lines of 4 KiB by its recorder, so sizes are 4 KiB and much looks sequential. A device is \
-            `major,minor`. Names of processes may have blanks. The sum of the content is not read.",
+    notes: "The recorder split every request into lines of 4 KiB, so sizes are 4 KiB and much appears sequential. A \
+        device is \
+            `major,minor`. Process names may contain blanks. The MD5 sum is ignored.",
     open: |opening: &Opening| {
         let units = Units { time: 3, address: 512, size: 512 }.with(opening.options)?;
         Ok(Opened::lines(Fiu { units }, units.time))

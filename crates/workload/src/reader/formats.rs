@@ -1,4 +1,4 @@
-//! The list of all formats: names, order of detection and documentation come from here.
+//! The list of all formats, with names, order of detection and documentation.
 
 use super::detect::Sample;
 use super::{
@@ -12,15 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// What a format is, to the machinery around it.
+/// Description of a format.
 pub(crate) struct Format {
-    /// Why a file can be nothing else, or `None`. Formats that look like others have no such test.
+    /// Evidence that a file has this format only, or `None`. Formats that look like others have no such test.
     pub recognise: fn(&Sample) -> Option<String>,
-    /// Whether a first line might be of this format, for formats that are not recognised.
+    /// True if a first line might be of this format, for formats without detection.
     pub resembles: fn(&[u8]) -> bool,
-    /// Whether the file is made of binary records.
+    /// True for a file of binary records.
     pub binary: bool,
-    /// Options that only some formats have, of those that this one has.
+    /// Special options that this format supports.
     pub takes: &'static [&'static str],
     /// Its peculiarities, for the documentation; Markdown.
     pub notes: &'static str,
@@ -38,7 +38,7 @@ pub(crate) fn nothing(_: &[u8]) -> bool {
     false
 }
 
-/// Makes what a line or a record says of it.
+/// Parses a line or a record.
 pub(crate) trait Parser: Send {
     /// Reads a line, or a binary record; `None` when it is no request.
     fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>>;
@@ -59,30 +59,30 @@ pub(crate) struct Opening<'a> {
 /// A parser, and how its file is to be read.
 pub(crate) struct Opened {
     pub parser: Box<dyn Parser>,
-    /// Bytes at the start of every binary record that tell its length; 0 for lines.
+    /// Bytes at the start of every binary record that hold its length; 0 for lines.
     pub head: usize,
     /// Lines, or bytes of a binary file, before the first request.
     pub skip: usize,
-    /// Whether there are time stamps.
+    /// True if there are time stamps.
     pub timed: bool,
-    /// Requests to sort by time in, unless the options say otherwise.
+    /// Default sort window, in requests.
     pub sort_window: u32,
     /// A gap of time beyond which a request is left out, in picoseconds: its stamp is broken.
     pub wrapped: Option<u128>,
     /// Unit of time stamps, as a power of ten of picoseconds.
     pub unit: u32,
-    /// Whether equal stamps are spread unless the options say otherwise.
+    /// True if equal stamps are spread by default.
     pub spread: bool,
 }
 
 impl Opened {
-    /// A file of lines with time stamps in order; `unit` is that of its stamps.
+    /// A file of lines with time stamps in order; `unit` is the unit of its stamps.
     pub fn lines(parser: impl Parser + 'static, unit: u32) -> Self {
         let parser = Box::new(parser);
         Self { parser, head: 0, skip: 0, timed: true, sort_window: 0, wrapped: None, unit, spread: false }
     }
 
-    /// A file of binary records whose first `head` bytes tell their length.
+    /// A file of binary records whose first `head` bytes hold their length.
     pub fn records(parser: impl Parser + 'static, unit: u32, head: usize) -> Self {
         Self { head, ..Self::lines(parser, unit) }
     }
@@ -100,7 +100,7 @@ macro_rules! formats {
         }
 
         impl TraceFormat {
-            /// All formats of files, in the order in which they are looked for.
+            /// All file formats, in the order of detection.
             pub const ALL: [TraceFormat; [$($name),+].len()] = [$(TraceFormat::$id),+];
 
             /// The name written in a workload file.
@@ -109,7 +109,7 @@ macro_rules! formats {
                 match self { $(TraceFormat::$id => $name,)+ TraceFormat::Table => "table" }
             }
 
-            /// What it is, with columns and units.
+            /// Description with columns and units.
             #[must_use]
             pub fn title(self) -> &'static str {
                 match self { $(TraceFormat::$id => concat!($($doc),+).trim_ascii(),)+ TraceFormat::Table => "A table in memory." }
@@ -175,13 +175,13 @@ formats! {
     Tencent = "tencent", tencent::FORMAT;
     /// ARC lists: `start_block blocks ignored request_number`; 512-byte blocks, reads only, no time stamps.
     Arc = "arc", arc::FORMAT;
-    /// Columns named in a header line, separated by commas, tabs or semicolons.
+    /// CSV: columns named in a header line, separated by commas, tabs or semicolons.
     Csv = "csv", csv::FORMAT;
     /// Any text, read by the regular expression in `pattern`.
     Pattern = "pattern", pattern::FORMAT;
 }
 
-/// The options that only some formats have, and whether they are given.
+/// Special options of some formats, with a flag for those given.
 fn special(options: &TraceOptions) -> [(&'static str, bool); 8] {
     [
         ("read_is", options.read_is.is_some()),
@@ -195,14 +195,14 @@ fn special(options: &TraceOptions) -> [(&'static str, bool); 8] {
     ]
 }
 
-/// Refuses options that mean nothing to a format: they would be passed over in silence.
+/// Refuses options that a format would ignore.
 pub(crate) fn check_options(format: TraceFormat, options: &TraceOptions) -> Result<(), WorkloadError> {
     for (key, given) in special(options) {
         if given && !format.about().takes.contains(&key) {
             let takers = TraceFormat::ALL.iter().filter(|other| other.about().takes.contains(&key));
             let names: Vec<_> = takers.map(|other| other.name()).collect();
             let problem =
-                format!("means nothing to a trace of format {}; it is for {}", format.name(), names.join(", "));
+                format!("does not apply to a trace of format {}; it is for {}", format.name(), names.join(", "));
             let value = serde_json::to_value(options).unwrap_or_default()[key].to_string();
             return Err(option(&format!("trace.{key}"), value, problem));
         }
@@ -213,8 +213,7 @@ pub(crate) fn check_options(format: TraceFormat, options: &TraceOptions) -> Resu
 /// All formats as a table in Markdown.
 #[must_use]
 pub fn format_table() -> String {
-    let mut table =
-        String::from("| format | columns and units | found by itself | peculiarities |\n|---|---|---|---|\n");
+    let mut table = String::from("| format | columns and units | detected | peculiarities |\n|---|---|---|---|\n");
     let bar = |text: &str| text.replace('|', "\\|");
     for format in TraceFormat::ALL {
         let about = format.about();

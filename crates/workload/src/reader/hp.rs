@@ -16,7 +16,7 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "The text form of `hp-srt`. Start and end of the service, in µs, are not read.",
+    notes: "The text form of `hp-srt`. Start and end of service, in µs, are ignored.",
     open: |opening: &Opening| {
         let units = Units { time: 12, address: 1, size: 1 }.with(opening.options)?;
         Ok(Opened::lines(Hp { units }, units.time))

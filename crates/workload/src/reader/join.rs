@@ -33,7 +33,8 @@ impl Joined {
     pub fn open(paths: Vec<PathBuf>, options: &TraceOptions) -> Result<(Self, Detected), WorkloadError> {
         if let Some(pipe) = paths.iter().find(|path| is_pipe(path)).filter(|_| one_behind_another(paths.len(), options))
         {
-            let what = "this is a pipe, and files that are read one behind another are looked at before; write it to a file first";
+            let what = "this is a pipe, and files read one after another are checked beforehand; write it to a file \
+                first";
             return Err(WorkloadError::Io { file: pipe.clone(), source: io::Error::other(what) });
         }
         let (first, mut detected) = Source::open(&paths[0], options)?;
@@ -49,7 +50,7 @@ impl Joined {
             }
         }
         if paths.len() > 1 {
-            let how = if by_time { "merged by time" } else { "one behind another" };
+            let how = if by_time { "merged by time" } else { "one after another" };
             detected.reason += &format!("; {} files, {how}", paths.len());
         }
         let joined = Self {

@@ -258,11 +258,11 @@ impl TraceReader {
         self.back = Some(back);
         let sort = match &self.feed {
             Feed::Table(_) => "sort the table by its time",
-            Feed::Files(_) => "`sort_window` (--load-set trace.sort_window=N) sorts within so many requests",
+            Feed::Files(_) => "`sort_window` (--load-set trace.sort_window=N) sorts within this many requests",
         };
         let problem = format!(
-            "runs backwards: {} s before the request above; {sort}, or `backwards = \"clamp\"` (--load-set \
-             trace.backwards=clamp) lets such requests arrive together with the one before",
+            "runs backwards: {} s before the previous request; {sort}, or `backwards = \"clamp\"` (--load-set \
+             trace.backwards=clamp) lets such requests arrive with the previous request",
             seconds(back)
         );
         self.bad("time", problem)
@@ -291,7 +291,7 @@ impl TraceReader {
         }
         let why = match (self.shared.requests, self.shared.ignored, self.skipped) {
             (0, 0, _) if matches!(self.feed, Feed::Table(_)) => "it has no row".to_owned(),
-            (0, 0, _) => "it has nothing behind its header".to_owned(),
+            (0, 0, _) => "it has nothing after its header".to_owned(),
             (0, ignored, _) => format!("all its {ignored} lines are other events, or messages{}", self.other_action()),
             (_, _, skipped) => format!("all its {skipped} requests have zero bytes and were left out"),
         };

@@ -20,8 +20,8 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: false,
     takes: &["pattern", "unmatched", "read_is", "write_is", "address_block_bytes", "size_block_bytes"],
-    notes: "Groups `time`, `op`, `offset` or `lba`, `size` or `blocks`, `device`, `fua`; `time_unit` has to be given. \
-            `unmatched = \"skip\"` leaves out lines that do not match. An expression that begins with `^` is faster.",
+    notes: "Groups `time`, `op`, `offset` or `lba`, `size` or `blocks`, `device`, `fua`; `time_unit` is required. \
+            `unmatched = \"skip\"` leaves out lines that do not match. An expression that starts with `^` is faster.",
     open: |opening: &Opening| {
         let parser = Pattern::new(opening.options)?;
         let (unit, timed) = (parser.units.time, parser.time.is_some());
@@ -76,7 +76,7 @@ impl Pattern {
         let op = group("op").ok_or_else(|| wrong(text, "needs a group for the operation: (?<op>…)"))?;
         let time = group("time");
         if time.is_some() && options.time_unit.is_none() {
-            let problem = "is not given; a pattern does not say the unit of its times: s, ms, us, 100ns, ns or ps";
+            let problem = "is not given; a pattern does not define its time unit: s, ms, us, 100ns, ns or ps";
             return Err(option("trace.time_unit", "nothing", problem));
         }
         Ok(Self {

@@ -262,9 +262,10 @@ impl Source {
             let next = if self.sorter.is_some() { self.sorted(shared)? } else { self.raw(shared)? };
             let Some(item) = next else { break };
             let problem = if !spreader.is_whole(&item) {
-                "is no whole number of its unit, so there is nothing to spread; `spread = \"none\"` takes it as it is"
+                "is not a whole number of its unit and cannot be spread; `spread = \"none\"` uses it as it is"
             } else if spreader.len() == MOST_SHARED {
-                "is shared by more than 4,194,304 requests, the most that are spread; `spread = \"none\"` lets them arrive \
+                "is shared by more than 4,194,304 requests, the maximum that can be spread; `spread = \"none\"` lets \
+                 them arrive \
                  together"
             } else {
                 if spreader.add(item) {

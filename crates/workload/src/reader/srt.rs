@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     resembles: nothing,
     binary: true,
     takes: &["address_block_bytes", "size_block_bytes"],
-    notes: "Two disks in the workstation's trace. Records of another size than 56 bytes are left out and counted.",
+    notes: "Two disks in the workstation's trace. Records of other sizes than 56 bytes are left out and counted.",
     open: |opening: &Opening| {
         let units = Units { time: 6, address: 256, size: 1 }.with(opening.options)?;
         let bytes = &opening.sample.bytes;

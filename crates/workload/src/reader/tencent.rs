@@ -18,8 +18,9 @@ pub(crate) const FORMAT: Format = Format {
     resembles,
     binary: false,
     takes: &["read_is", "write_is", "address_block_bytes", "size_block_bytes"],
-    notes: "Requests of one second are spread evenly over it; `spread = \"random\"` spreads them at random, `\"none\"` lets them \
-            arrive together. A second may hold 4,194,304 requests, which are kept in memory.",
+    notes:
+        "Requests of one second are spread evenly over it; `spread = \"random\"` spreads them at random, `\"none\"` \
+        lets them arrive together. A second may hold 4,194,304 requests; they are kept in memory.",
     open: |opening: &Opening| {
         let units = Units { time: 12, address: 512, size: 512 }.with(opening.options)?;
         let read = words::read_digit(opening.options, b'0')?;

@@ -156,7 +156,8 @@ impl GapLaw {
                 format!("log-normal gaps with a median of {} µs and sigma {sigma:.6}", us(median))
             }
             Self::Bursts { short, long_gap, long } => format!(
-                "bursts of {:.3} requests in the mean; exponential gaps with means of {} µs inside a burst and {} µs between two",
+                "bursts of {:.3} requests on average; exponential gaps with means of {} µs inside a burst and {} µs \
+                 between two",
                 1.0 / long,
                 us(short),
                 us(long_gap)

@@ -1,4 +1,4 @@
-//! Making the requests of a stand-in.
+//! Generating the requests of a stand-in.
 
 use super::Model;
 use crate::convert::ConvertError;
@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::{Op, Stream};
 
-/// Requests from one report of progress to the next.
+/// Requests between two progress reports.
 const REPORTED: u64 = 1 << 14;
 
-/// Statistics of what was made, in the words of what was asked for.
+/// Statistics of the generated trace, in the terms of the request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Requests.
@@ -25,7 +25,7 @@ pub struct Measured {
     pub read_size_bytes: Option<f64>,
     /// Mean size of a write in bytes; nothing without writes.
     pub write_size_bytes: Option<f64>,
-    /// Percentage of requests that do not begin where the one before ended.
+    /// Percentage of requests that do not start at the end of the previous one.
     pub random_percent: f64,
     /// Bytes of the distinct 4 KiB pages that are touched.
     pub footprint_bytes: u64,
@@ -35,14 +35,14 @@ pub struct Measured {
     pub gap_median_us: Option<f64>,
 }
 
-/// A stand-in that was made.
+/// A generated stand-in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Synthesised {
-    /// Bytes of the region that the requests are spread over.
+    /// Bytes of the region over which the requests are spread.
     pub region_bytes: u64,
-    /// The law of arrivals.
+    /// The arrival process.
     pub arrivals: String,
-    /// The factor by which what gaps exceed the median was multiplied to make the mean of this trace exact.
+    /// Factor on the excess of gaps over the median that makes the mean of this trace exact.
     pub stretch: f64,
     /// What came out.
     pub measured: Measured,

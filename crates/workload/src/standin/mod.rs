@@ -1,16 +1,16 @@
-//! Stand-ins: traces made from published statistics, where the trace itself is not at hand.
+//! Stand-ins: traces generated from published statistics, if the trace itself is not available.
 //!
-//! What is modelled, each part independent of the others:
+//! Modelled, each part independent of the others:
 //! - reads and writes are mixed at random;
-//! - sizes follow a list of shares, or the distribution of multiples of `align` that says nothing beyond its mean;
-//! - a request goes on where the one before ended, or (`random_percent`) begins at a uniformly random place;
-//! - places lie in a region that is just so large that random runs cover `footprint` of it: a share of 1 - exp(-T / R) of a region
+//! - sizes follow a list of shares, or the maximum-entropy distribution of multiples of `align` with the given mean;
+//! - a request continues at the end of the previous one, or (`random_percent`) starts at a uniformly random offset;
+//! - offsets are in a region sized such that random runs cover `footprint` of it: a share of 1 - exp(-T / R) of a region
 //!   of R bytes after T bytes of runs;
-//! - gaps follow a log-normal law, bursts, or an exponential law, depending on what is known of them. Gaps above the median are
-//!   stretched or shrunk by one factor, so that the mean of just this trace is exact.
+//! - gaps follow a log-normal law, bursts, or an exponential law, depending on the given statistics. Gaps above the median are
+//! scaled by one factor, so that the mean of this trace is exact.
 //!
-//! What is not: hot and cold places, correlation of sizes, places and times, trends over the day. A result from a stand-in says
-//! so wherever it is shown.
+//! Not modelled: hot and cold data, correlation of sizes, offsets and times, trends over the day. Every display of a
+//! result from a stand-in says so.
 
 mod laws;
 mod make;
@@ -30,20 +30,20 @@ const PAGE: f64 = 4096.0;
 const SECTOR: u32 = 512;
 /// Largest request of a stand-in.
 const LARGEST: u64 = 16 << 20;
-/// Most requests: the time to make them is then counted in hours.
+/// Most requests: generating them takes hours.
 const MOST_REQUESTS: u64 = 10_000_000_000;
-/// The region is at most so many times as large as the bytes that go there.
+/// The region is at most this many times as large as the bytes of its requests.
 const SPARSE: f64 = 64.0;
 
-/// What is known of a trace: the keys of a file for `wordline trace synth`.
+/// Statistics of a trace: the keys of a file for `wordline trace synth`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StandIn {
-    /// Where the figures come from; kept with the trace.
+    /// Source of the figures; kept with the trace.
     pub source: Option<String>,
-    /// Requests to make; or give `duration_s`.
+    /// Number of requests; or give `duration_s`.
     pub requests: Option<u64>,
-    /// Seconds to fill, at the mean gap.
+    /// Duration in seconds, at the mean gap.
     pub duration_s: Option<f64>,
     /// Percentage of writes among the requests (0 to 100).
     pub write_percent: Option<f64>,
@@ -51,22 +51,22 @@ pub struct StandIn {
     pub read_size: Option<Bytes>,
     /// Sizes of writes, in the same way.
     pub write_size: Option<Bytes>,
-    /// Multiple of bytes at which random requests begin, and of which sizes known by their mean are made (512 to 1 MiB).
+    /// Alignment in bytes of random offsets, and of sizes given by their mean (512 to 1 MiB).
     pub align: Bytes,
-    /// Largest size where only the mean is known (up to 16 MiB).
+    /// Largest size if only the mean is given (up to 16 MiB).
     pub largest: Bytes,
-    /// Percentage of requests that do not begin where the one before ended (0 to 100).
+    /// Percentage of requests that do not start at the end of the previous one (0 to 100).
     pub random_percent: Option<f64>,
     /// Bytes of the distinct 4 KiB pages that are touched; or give `extent`.
     pub footprint: Option<Bytes>,
-    /// Size of the region that the requests are spread over, whatever part of it they touch.
+    /// Size of the region over which requests are spread, touched or not.
     pub extent: Option<Bytes>,
     /// Mean time between two requests in µs (above 0).
     pub gap_mean_us: Option<f64>,
-    /// Median time between two requests in µs. With it gaps are log-normal, without it exponential.
+    /// Median time between two requests in µs. With it, gaps are log-normal; without it, exponential.
     pub gap_median_us: Option<f64>,
-    /// Requests of a burst in the mean (above 2): gaps then have two exponential parts, inside bursts and between them,
-    /// fitted to mean and median.
+    /// Mean requests per burst (above 2): gaps then have two exponential parts, inside bursts and between them, fitted
+    /// to mean and median.
     pub burst_requests: Option<f64>,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -190,7 +190,7 @@ impl StandIn {
         };
         let sizes =
             [law("read_size", &self.read_size, writes < 1.0)?, law("write_size", &self.write_size, writes > 0.0)?];
-        let random = percent("random_percent", self.random_percent, "the percentage of requests to random places")?;
+        let random = percent("random_percent", self.random_percent, "the percentage of requests to random offsets")?;
         let (gaps, mean_gap, median_gap) = self.gaps()?;
         let requests = self.count(mean_gap)?;
         let mut model =
@@ -236,7 +236,7 @@ impl StandIn {
     fn count(&self, mean_gap: f64) -> Result<u64, WorkloadError> {
         let within = |key: &str, value: f64, requests: f64| match requests {
             requests if (1.0..=MOST_REQUESTS as f64).contains(&requests) => Ok(requests as u64),
-            _ => Err(option(key, value, format!("must come to 1 to {MOST_REQUESTS} requests"))),
+            _ => Err(option(key, value, format!("must give 1 to {MOST_REQUESTS} requests"))),
         };
         match (self.requests, self.duration_s) {
             (Some(requests), None) => within("requests", requests as f64, requests as f64),
@@ -262,7 +262,7 @@ impl StandIn {
                 let reach = model.reach();
                 if footprint > 0.99 * reach {
                     let problem = format!(
-                        "the {} requests reach {:.0} bytes at the most; ask for more requests, or for a smaller footprint",
+                        "the {} requests reach at most {:.0} bytes; give more requests, or a smaller footprint",
                         model.requests, reach
                     );
                     return Err(option("footprint", text, problem));
@@ -285,7 +285,7 @@ impl StandIn {
 }
 
 impl Model {
-    /// Bytes of pages that the requests would touch if no two runs of them met.
+    /// Bytes of pages that the requests would touch if no two runs overlapped.
     fn reach(&self) -> f64 {
         let mean = self.writes * self.sizes[1].mean() + (1.0 - self.writes) * self.sizes[0].mean();
         let requests = self.requests as f64;
@@ -295,7 +295,7 @@ impl Model {
         requests * mean + (requests * self.random).max(1.0) * edges
     }
 
-    /// The law of arrivals in words.
+    /// Description of the arrival process.
     #[must_use]
     pub fn arrivals(&self) -> String {
         self.gaps.describe()

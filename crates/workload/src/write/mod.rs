@@ -135,7 +135,10 @@ impl OutputFormat {
             Some("iolog" | "fio") => Ok(Self::Fio),
             Some("disksim" | "dis") => Ok(Self::Disksim),
             Some(ending) if by_name(ending).is_some() => Ok(by_name(ending).expect("just found")),
-            _ => refuse(format!("{file}: the name does not say the format; give it by --to: {}", names().join(", "))),
+            _ => refuse(format!(
+                "{file}: the name does not determine the format; give it by --to: {}",
+                names().join(", ")
+            )),
         }
     }
 }
@@ -294,7 +297,7 @@ impl TraceWriter {
         if !format.says(record.op) {
             if !self.options.drop {
                 let kind = if record.op == Op::Trim { "trim" } else { "flush" };
-                let what = format!("is a {kind}, and the format {} has no word for it", format.name());
+                let what = format!("is a {kind}, which the format {} cannot express", format.name());
                 return Err(
                     self.cannot(format!("{what}; --drop leaves such requests out, and csv, parquet and fio keep them"))
                 );
@@ -305,7 +308,7 @@ impl TraceWriter {
         if record.fua && !format.says_fua() {
             if !self.options.drop {
                 let what =
-                    format!("is marked for force unit access, and the format {} has no place for that", format.name());
+                    format!("is marked for force unit access, which the format {} cannot express", format.name());
                 return Err(self.cannot(format!("{what}; --drop leaves the mark out, and csv and parquet keep it")));
             }
             record.fua = false;

@@ -1,10 +1,10 @@
 //! A write-back buffer, first in, first out.
 //!
-//! Source: dirik09 (section 4, the drive's write buffer); kim18 (4.2), where small writes are gathered until they fill a page.
-//! Faithful: a write is acknowledged once its data are in the buffer; reads of buffered units are served from it; flush drains
-//! it and a FUA write waits for flash. Units leave in the order of arrival at their die; a page that is not full waits until its
-//! oldest unit is among the oldest quarter of the buffer; a unit written again before it leaves takes the place of the older
-//! version. Simplified: the DRAM itself takes no time.
+//! Source: dirik09 (section 4, the drive's write buffer); kim18 (4.2), where small writes are combined until they fill
+//! a page. Faithful: a write is acknowledged once its data are in the buffer; reads of buffered units are served from
+//! it; flush drains it and a FUA write waits for flash. Units leave in the order of arrival at their die; a page that
+//! is not full waits until its oldest unit is in the oldest quarter of the buffer; a unit written again before it
+//! leaves replaces the older version. Simplified: DRAM access takes no time.
 
 use super::Buffer;
 use schemars::JsonSchema;
@@ -13,9 +13,10 @@ use wordline_firmware::policy::{About, Build};
 use wordline_firmware::ConfigError;
 
 pub(crate) const ABOUT: About = About {
-    summary: "a write is acknowledged once it is in the buffer; units are gathered into full pages and leave in order",
+    summary: "write-back: a write is acknowledged once it is in the buffer; logical pages are combined into full flash \
+        pages and leave in FIFO order",
     source: "dirik09 4; kim18 4.2",
-    note: "a rewrite of a buffered unit replaces it; DRAM takes no time",
+    note: "a rewrite of a buffered logical page replaces it; DRAM access takes no time",
 };
 
 /// Options of the buffer.

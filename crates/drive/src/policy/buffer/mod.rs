@@ -1,4 +1,4 @@
-//! Family `buffer`: DRAM in the drive that takes writes before the flash does.
+//! Family `buffer`: the write buffer in the drive's DRAM.
 
 /// Decides how much is buffered.
 pub trait Buffer {
@@ -7,7 +7,7 @@ pub trait Buffer {
 }
 
 wordline_firmware::policies! {
-    family "buffer" decides "DRAM in the drive that takes writes before the flash does";
+    family "buffer" decides "how writes are buffered in DRAM";
     trait Buffer, config BufferConfig, policy BufferPolicy;
     members {
         /// Writes are acknowledged when they are in flash.

@@ -1,8 +1,7 @@
 //! No write buffer: a write is acknowledged when it is in flash.
 //!
-//! Source: the write-through drives of choi18 and jung13 (6.5), which model no buffer.
-//! Faithful: flush and FUA have nothing left to do. Units smaller than a page share a page only with writes that happen to
-//! wait for the same die.
+//! Source: the write-through drives of choi18 and jung13 (6.5), which model no buffer. Faithful: flush and FUA are
+//! immediate. Units smaller than a page share a page only with writes that wait for the same die.
 
 use super::Buffer;
 use schemars::JsonSchema;
@@ -11,9 +10,9 @@ use wordline_firmware::policy::{About, Build};
 use wordline_firmware::ConfigError;
 
 pub(crate) const ABOUT: About = About {
-    summary: "a write is acknowledged when it is in flash",
+    summary: "write-through: a write is acknowledged when it is in flash",
     source: "choi18 5; jung13 6.5 (no buffer modelled)",
-    note: "units smaller than a page share one only with writes that wait for the same die",
+    note: "logical pages smaller than a flash page share it only with writes that wait for the same die",
 };
 
 /// No options.

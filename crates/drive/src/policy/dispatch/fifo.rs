@@ -1,8 +1,7 @@
-//! First in, first out: requests are taken up in the order of arrival.
+//! FCFS: requests are dispatched in the order of arrival.
 //!
-//! Source: jung13 (6.5.2), the virtually addressed queue (VAQ).
-//! Faithful: strict order of arrival, addresses play no part. Their flash operations then wait in the queues of the dies, and
-//! requests complete in any order.
+//! Source: jung13 (6.5.2), the virtually addressed queue (VAQ). Faithful: strict order of arrival, independent of
+//! addresses. Flash operations then wait in the queues of the dies, and requests complete in any order.
 
 use super::Dispatch;
 use schemars::JsonSchema;
@@ -11,16 +10,16 @@ use wordline_firmware::policy::{About, Build};
 use wordline_firmware::ConfigError;
 
 pub(crate) const ABOUT: About = About {
-    summary: "requests are taken up in the order of arrival, at most `window` at a time",
+    summary: "FCFS: requests are dispatched in the order of arrival, at most `window` at a time",
     source: "jung13 6.5.2 (VAQ)",
-    note: "operations of requests in service wait at their dies; completion is in any order",
+    note: "operations of dispatched requests wait at their dies; completion is in any order",
 };
 
 /// Options of first in, first out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Requests in service at a time. Absent: all that the queues hold; 1: one after the other.
+    /// Maximum requests in service. Absent: all that the queues hold; 1: one after the other.
     pub window: Option<u32>,
 }
 

@@ -1,13 +1,13 @@
-//! Family `dispatch`: which queued requests' operations may go to flash now.
+//! Family `dispatch`: order and number of queued requests sent to flash.
 
-/// Decides when a queued request is taken up.
+/// Decides when a queued request is dispatched.
 pub trait Dispatch {
-    /// Whether the oldest queued request may be taken up while `in_service` others are.
+    /// True if the oldest queued request may be dispatched while `in_service` others are in service.
     fn admits(&self, in_service: u32) -> bool;
 }
 
 wordline_firmware::policies! {
-    family "dispatch" decides "which queued requests' operations may go to flash now";
+    family "dispatch" decides "when queued requests are dispatched to flash";
     trait Dispatch, config DispatchConfig, policy DispatchPolicy;
     members {
         /// In the order of arrival.

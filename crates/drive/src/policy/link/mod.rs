@@ -1,9 +1,10 @@
-//! Family `link`: how long command and data take to and from the host.
+//! Family `link`: the host interface and its transfer times.
 
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
-/// Time on the link for a number of bytes: a fixed part, a part for each packet, and the bytes at the link's rate.
+/// Time on the host interface for a number of bytes: a fixed part, a part for each packet, and the bytes at the line
+/// rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
     /// Fixed time, in picoseconds.
@@ -28,7 +29,7 @@ impl Transfer {
         self.fixed + (on_wire * self.picoseconds).div_ceil(self.per)
     }
 
-    /// The rate that payload comes to with packets of full size, in bytes a second.
+    /// Payload rate with packets of full size, in bytes per second.
     #[must_use]
     pub fn bandwidth(&self) -> f64 {
         let packet = f64::from(self.packet_bytes);
@@ -37,37 +38,37 @@ impl Transfer {
     }
 }
 
-/// What a link costs.
+/// Transfer times of a host interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCosts {
-    /// Time that a command takes on the link.
+    /// Time of a command on the interface.
     pub command: Time,
-    /// From the command on the link to its being fetched, in which the link is free for others.
+    /// Time from the command on the interface until it is fetched; the interface is free meanwhile.
     pub latency: Time,
-    /// Time that a completion takes on the link.
+    /// Time of a completion on the interface.
     pub completion: Time,
     /// Data from the host.
     pub data_in: Transfer,
     /// Data to the host.
     pub data_out: Transfer,
-    /// Whether only one direction can be used at a time.
+    /// True for half duplex: one direction at a time.
     pub half_duplex: bool,
-    /// Commands that the protocol lets a queue hold.
+    /// Maximum queue depth of the protocol.
     pub most_depth: u32,
-    /// Queues that the protocol allows.
+    /// Maximum queues of the protocol.
     pub most_queues: u32,
-    /// Depth of a queue where the drive file gives none.
+    /// Queue depth if the drive file gives none.
     pub usual_depth: u32,
 }
 
-/// Decides how long command and data take.
+/// Decides the transfer times of commands and data.
 pub trait Link {
-    /// The costs, fixed for a drive.
+    /// The transfer times, fixed for a drive.
     fn costs(&self) -> LinkCosts;
 }
 
 wordline_firmware::policies! {
-    family "link" decides "how long command and data take to and from the host";
+    family "link" decides "the transfer times of commands and data between host and drive";
     trait Link, config LinkConfig, policy LinkPolicy;
     members {
         /// PCI Express with NVMe queues.

@@ -1,9 +1,9 @@
 //! PCI Express with NVMe queues.
 //!
-//! Source: PCI Express Base Specification 6.0 (rates and codings of generations 1 to 6), NVM Express Base Specification 2.0
-//! (64-byte submission entries, 16-byte completion entries, up to 65,535 queues of 65,536 entries).
-//! Faithful: rates after coding, both directions at once, a header of 24 bytes on every packet (framing, sequence number,
-//! 16-byte header, LCRC). Simplified: read requests and doorbells take no link time of their own but are part of latency_us;
+//! Source: PCI Express Base Specification 6.0 (rates and codings of generations 1 to 6), NVM Express Base Specification
+//! 2.0 (64-byte submission entries, 16-byte completion entries, up to 65,535 queues of 65,536 entries). Faithful: rates
+//! after coding, both directions at once, a header of 24 bytes on every packet (framing, sequence number, 16-byte
+//! header, LCRC). Simplified: read requests and doorbells take no separate interface time but are part of latency_us;
 //! flow control never stalls; generation 6 is taken as its FLIT rate (236 of 256 bytes) with the same header.
 
 use super::{Link, LinkCosts, Transfer};
@@ -16,20 +16,20 @@ use wordline_firmware::ConfigError;
 pub(crate) const ABOUT: About = About {
     summary: "PCI Express generation x lanes, full duplex, with NVMe queues",
     source: "PCI Express Base Specification 6.0; NVM Express Base Specification 2.0",
-    note: "24 bytes of header a packet; doorbells and read requests are part of latency_us",
+    note: "24 header bytes per packet; doorbells and read requests are part of latency_us",
 };
 
 /// Options of a PCI Express link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Generation, 1 to 6: 2.5, 5, 8, 16, 32 or 64 GT/s a lane.
+    /// Generation, 1 to 6: 2.5, 5, 8, 16, 32 or 64 GT/s per lane.
     pub pcie_generation: u32,
     /// Lanes: 1, 2, 4, 8 or 16.
     pub pcie_lanes: u32,
-    /// Most payload bytes of a packet: 128, 256, 512, 1024, 2048 or 4096.
+    /// Maximum payload bytes of a packet: 128, 256, 512, 1024, 2048 or 4096.
     pub max_payload_bytes: u32,
-    /// From ringing the doorbell to the fetched command, without the transfer of the command itself, in microseconds.
+    /// Time from the doorbell to the fetched command, without the transfer of the command itself, in microseconds.
     pub latency_us: f64,
 }
 

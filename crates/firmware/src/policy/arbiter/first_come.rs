@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the operation that has waited longest, whatever its task",
+    summary: "FCFS: the operation that has waited longest, of any task",
     source: "kim18 5.2 (Vanilla)",
     note: "strict order of arrival at each die",
 };

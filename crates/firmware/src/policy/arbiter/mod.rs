@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 /// Number of operation classes.
 pub const CLASSES: usize = 5;
 
-/// A task and what it wants from a die.
+/// A task and its kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Class {
-    /// A page that the host reads.
+    /// A page read for the host.
     HostRead,
-    /// A page that the host writes.
+    /// A page written for the host.
     HostWrite,
-    /// A page that the collector reads.
+    /// A page read for GC.
     GcRead,
-    /// A page that the collector writes.
+    /// A page written for GC.
     GcWrite,
-    /// A block that the collector erases.
+    /// A block erase for GC.
     GcErase,
 }
 
@@ -29,14 +29,14 @@ impl Class {
     pub const ALL: [Class; CLASSES] =
         [Class::HostRead, Class::HostWrite, Class::GcRead, Class::GcWrite, Class::GcErase];
 
-    /// Whether the class belongs to the host's task.
+    /// True if the class belongs to the host's task.
     #[inline]
     #[must_use]
     pub fn is_host(self) -> bool {
         matches!(self, Class::HostRead | Class::HostWrite)
     }
 
-    /// Whether the class programs pages.
+    /// True if the class programs pages.
     #[inline]
     #[must_use]
     pub fn is_write(self) -> bool {
@@ -44,7 +44,7 @@ impl Class {
     }
 }
 
-/// What waits for a die: for each class the sequence number of its oldest operation, or [`Waiting::NONE`].
+/// Operations waiting for a die: for each class the sequence number of the oldest, or [`Waiting::NONE`].
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting(pub [u64; CLASSES]);
 
@@ -53,14 +53,14 @@ impl Waiting {
     pub const NONE: u64 = u64::MAX;
 }
 
-/// Decides whose operation a die takes.
+/// Schedules the operations of a die.
 pub trait Arbiter {
     /// The class to serve; at least one waits.
     fn choose(&mut self, waiting: &Waiting) -> Class;
 }
 
 policies! {
-    family "arbiter" decides "whose operation a die takes next";
+    family "arbiter" decides "which operation a die serves next";
     trait Arbiter, config ArbiterConfig, policy ArbiterPolicy;
     members {
         /// The operation that has waited longest.

@@ -11,16 +11,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "a fixed order of tasks and operations; first come within each",
+    summary: "fixed priorities of tasks and operations; FCFS within each",
     source: "choi18 Table 1; kim18 5.2",
-    note: "an operation that runs is not interrupted",
+    note: "a running operation is not interrupted",
 };
 
 /// Options of fixed priorities.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// All classes (gc-erase, gc-write, gc-read, host-read, host-write), the most urgent first.
+    /// All classes (gc-erase, gc-write, gc-read, host-read, host-write), highest priority first.
     pub order: Vec<Class>,
 }
 

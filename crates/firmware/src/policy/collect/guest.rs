@@ -1,8 +1,7 @@
-//! Guest: a collect policy that is written outside the program.
+//! Guest: an external collect policy.
 //!
-//! Source: whoever wrote it.
-//! Faithful: it decides when another block is collected; in what steps is said by the options of collection on demand, which it
-//! takes besides its own.
+//! Source: whoever wrote it. Faithful: it decides when GC starts another victim block. The steps follow the options of
+//! garbage collection on demand, which it takes besides its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
 use super::{Collect, Copyback, Scope, SpaceView};
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The section of a guest.
 pub type Options = GuestOptions;
 
-/// A collect policy outside the program.
+/// An external collect policy.
 pub trait GuestCollect: std::fmt::Debug + Send {
     /// As [`Collect::wants`].
     ///
@@ -21,7 +20,7 @@ pub trait GuestCollect: std::fmt::Debug + Send {
     /// Says what went wrong; the run ends.
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal>;
 
-    /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestCollect>;
 }
 
@@ -31,14 +30,14 @@ impl Clone for Box<dyn GuestCollect> {
     }
 }
 
-/// A collect policy outside the program, and what is wrong with it.
+/// An external collect policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Guest {
     seat: Seat<Box<dyn GuestCollect>>,
     steps: OnDemand,
 }
 
-/// Those options of the section that are options of collection on demand.
+/// The options of the section that belong to garbage collection on demand.
 fn steps(options: &Options) -> Result<Steps, ConfigError> {
     let json = |error: serde_json::Error| options.error("collect", error.to_string());
     let known = serde_json::to_value(Steps::default()).map_err(json)?;
@@ -47,7 +46,7 @@ fn steps(options: &Options) -> Result<Steps, ConfigError> {
     serde_json::from_value(own.into()).map_err(json)
 }
 
-/// The scope that the section says.
+/// The scope set in the section.
 pub(super) fn scope(options: &Options) -> Scope {
     steps(options).map(|steps| steps.scope).unwrap_or_default()
 }
@@ -68,7 +67,8 @@ impl Collect for Guest {
             self.seat.forgive();
         } else if view.free < self.steps.start() {
             let SpaceView { domain, free, running } = view;
-            let story = format!("it did not want to collect in domain {domain} with {free} blocks free, {running} running");
+            let story = format!("it did not start garbage collection in domain {domain} with {free} blocks free, \
+                {running} in progress");
             self.seat.hinder(story);
         }
         wanted

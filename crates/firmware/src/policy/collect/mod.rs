@@ -5,65 +5,65 @@ use crate::policy::Trouble;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Over which blocks space is counted and victims are chosen.
+/// Blocks over which space is counted and victims are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// All blocks of the drive; moved units go wherever a die is ready.
+    /// All blocks of the drive; moved data go to any idle die.
     Drive,
-    /// Each plane for itself; moved units stay in their plane.
+    /// Each plane on its own; moved data stay in their plane.
     #[default]
     Plane,
 }
 
-/// Whether pages of a victim move inside their plane, by the copyback commands of the NAND, instead of over the bus.
+/// Use of NAND copyback commands to move pages of a victim within their plane instead of over the bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copyback {
     /// Each page is read out and written back in.
     #[default]
     Off,
-    /// The page stays in the register of its plane: bit errors move along.
+    /// The page stays in the plane's register: bit errors are copied with it.
     Internal,
-    /// The page comes out to be checked, but does not go back in.
+    /// The page is read out for ECC, but not transferred back in.
     Checked,
 }
 
-/// What the collector knows of a domain (the drive or a plane) when it decides.
+/// State of a GC domain (the drive or a plane) that the policy sees.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceView {
     /// The domain.
     pub domain: u32,
     /// Its free blocks.
     pub free: u32,
-    /// Blocks being collected in it now; each becomes free. Those whose last units wait for company in a page do not count.
+    /// Victim blocks in progress; each becomes free. Blocks whose last units wait to fill a page do not count.
     pub running: u32,
 }
 
-/// Decides when to collect.
+/// Decides when garbage collection runs.
 pub trait Collect {
-    /// Whether another block should be collected now.
+    /// True if GC should start another victim block now.
     fn wants(&mut self, view: &SpaceView) -> bool;
-    /// Free blocks that only the collector may open, in each domain.
+    /// Free blocks reserved for GC, in each domain.
     fn reserve(&self) -> u32;
-    /// Free blocks below which collection starts, in each domain.
+    /// Free blocks below which GC starts, in each domain.
     fn start(&self) -> u32;
-    /// Free blocks at which collection stops, in each domain.
+    /// Free blocks at which GC stops, in each domain.
     fn stop(&self) -> u32;
-    /// Pages that one collection may have on their way at a time.
+    /// Outstanding page moves per victim block.
     fn window(&self) -> u32;
-    /// Blocks that may be collected at a time in each domain.
+    /// Victim blocks in progress at a time in each domain.
     fn most(&self) -> u32;
-    /// How pages move whose units are all valid.
+    /// Method of moving fully valid pages.
     fn copyback(&self) -> Copyback;
-    /// What is wrong with its answers, if it comes from outside the program.
+    /// Trouble with its answers, if it is an external policy.
     fn trouble(&self) -> Option<&Trouble> {
         None
     }
 }
 
 policies! {
-    family "collect" decides "when blocks are collected, and in what steps";
+    family "collect" decides "when garbage collection (GC) starts and stops, and its steps";
     trait Collect, config CollectConfig, policy CollectPolicy;
     members {
         /// When free blocks run low.
@@ -83,7 +83,7 @@ policies! {
 }
 
 impl CollectConfig {
-    /// Whether somebody wrote how many free blocks end collection.
+    /// True if the drive file sets the number of free blocks at which GC stops.
     pub(crate) fn says_stop(&self) -> bool {
         match self {
             Self::OnDemand(options) => options.stop_blocks.is_some(),
@@ -102,7 +102,7 @@ impl CollectConfig {
 }
 
 impl CollectPolicy {
-    /// Goes on where the same policy was saved. Those from outside the program start anew.
+    /// Continues from the saved state of the same policy. External policies start fresh.
     ///
     /// # Errors
     /// Says what it cannot have remembered.

@@ -1,9 +1,9 @@
-//! Collection on demand: start below one number of free blocks, stop at another.
+//! Garbage collection on demand: start below one number of free blocks, stop at another.
 //!
-//! Source: kim18 (4.2): "active when the number of free blocks drops below a threshold, and stops once it exceeds another", after
-//! the cleaning of Rosenblum and Ousterhout (SOSP 1991). The reserve follows Agrawal et al. (USENIX ATC 2008).
-//! Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM).
-//! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's own computing time is
+//! Source: kim18 (4.2): "active when the number of free blocks drops below a threshold, and stops once it exceeds
+//! another", after the cleaning of Rosenblum and Ousterhout (SOSP 1991). The reserve follows Agrawal et al. (USENIX ATC
+//! 2008). Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM). Faithful:
+//! both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's computing time is
 //! zero (kim18 has 1 to 3 us).
 
 use super::{Collect, Copyback, Scope, SpaceView};
@@ -18,31 +18,31 @@ pub(crate) const ABOUT: About = About {
     note: "whole blocks; the firmware's computing time is zero",
 };
 
-/// Options of collection on demand.
+/// Options of garbage collection on demand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Whether free blocks are counted and victims are chosen over the whole drive or for each plane.
+    /// Domain of garbage collection (GC): free blocks are counted and victims chosen over the whole drive or in each
+    /// plane.
     pub scope: Scope,
-    /// Collection starts when a domain (the drive or a plane) has fewer free blocks. Absent: reserve_blocks + 1 in a plane,
+    /// GC starts when a domain (the drive or a plane) has fewer free blocks. Absent: reserve_blocks + 1 in a plane,
     /// reserve_blocks + one for every two planes in a drive.
     pub start_blocks: Option<u32>,
-    /// Collection stops when a domain has as many free blocks. Absent: start_blocks.
+    /// GC stops when a domain has this many free blocks. Absent: start_blocks.
     pub stop_blocks: Option<u32>,
-    /// Free blocks of a domain that only the collector may open. Absent: 1 in a plane; 2 or one for every four planes in
-    /// a drive.
+    /// Free blocks of a domain reserved for GC. Absent: 1 in a plane; 2 or one for every four planes in a drive.
     pub reserve_blocks: Option<u32>,
-    /// Pages that the collection of one block may have on their way at a time, 1 to 65,535. Absent: 8.
+    /// Outstanding page moves per victim block, 1 to 65,535. Absent: 8.
     pub window_pages: Option<u32>,
-    /// Blocks that may be collected at a time in a domain. Absent: 1 in a plane, one for each die in a drive.
+    /// Victim blocks in progress at a time in a domain. Absent: 1 in a plane, one for each die in a drive.
     pub blocks_at_a_time: Option<u32>,
-    /// How a page moves whose units are all valid and whose plane has room: read out and written back in ("off"), inside its
-    /// plane by a copyback command ("internal"), or so with its data coming out to be checked ("checked"). Other pages are read
-    /// and written. To the arbiter a copyback is a read of the collector.
+    /// Method of moving a fully valid page whose plane has room: read and program over the bus ("off"), copyback within
+    /// its plane ("internal"), or copyback with data out for ECC ("checked"). Other pages are read and programmed. The
+    /// arbiter treats a copyback as a GC read.
     pub copyback: Copyback,
 }
 
-/// Collection on demand.
+/// Garbage collection on demand.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OnDemand {
     reserve: u32,
@@ -65,12 +65,13 @@ impl OnDemand {
         let window = options.window_pages.unwrap_or(8);
         let most = options.blocks_at_a_time.unwrap_or(most);
         if reserve == 0 {
-            let problem = "must be at least 1, or collection could find no block to move pages to";
+            let problem = "must be at least 1, or garbage collection could find no block to move pages to";
             return Err(ConfigError::new("collect.reserve_blocks", reserve, problem));
         }
         if start <= reserve {
             let derived = if options.reserve_blocks.is_some() { "" } else { " (derived from the number of planes)" };
-            let problem = format!("must be more than reserve_blocks = {reserve}{derived}, or the host would stop before collection starts");
+            let problem = format!("must be more than reserve_blocks = {reserve}{derived}, or host writes would stall \
+                before garbage collection starts");
             let from = format!("reserve_blocks + {ahead}");
             return Err(ConfigError::new("collect.start_blocks", start, problem).derived(options.start_blocks.is_some(), from));
         }
@@ -89,10 +90,10 @@ impl OnDemand {
         Ok(Self { reserve, start, stop, window, most, copyback: options.copyback, active })
     }
 
-    /// Goes on in the domains in which it collected.
+    /// Resumes in the domains in which GC was active.
     pub(super) fn restore(&mut self, saved: Self) -> Result<(), String> {
         if saved.active.len() != self.active.len() {
-            return Err("collection is under way in domains that do not exist".into());
+            return Err("garbage collection is active in domains that do not exist".into());
         }
         self.active = saved.active;
         Ok(())

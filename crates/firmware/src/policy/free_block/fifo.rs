@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the block that has been free longest, whatever its wear",
+    summary: "the block that has been free longest, without wear levelling",
     source: "Agrawal et al., USENIX ATC 2008 (baseline)",
-    note: "strict order of erasing in each plane",
+    note: "strict order of erases in each plane",
 };
 
 /// FIFO has no options.

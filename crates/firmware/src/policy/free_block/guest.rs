@@ -1,4 +1,4 @@
-//! Guest: a free-block policy that is written outside the program.
+//! Guest: an external free-block policy.
 //!
 //! Source: whoever wrote it.
 //! Faithful: the blocks of a plane are opened by the ranks that it gave them; of equal ones, the block with the lowest number.
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The section of a guest.
 pub type Options = GuestOptions;
 
-/// A free-block policy outside the program.
+/// An external free-block policy.
 pub trait GuestFreeBlock: std::fmt::Debug + Send {
     /// As [`FreeBlock::rank`].
     ///
@@ -19,7 +19,7 @@ pub trait GuestFreeBlock: std::fmt::Debug + Send {
     /// Says what went wrong; the run ends.
     fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal>;
 
-    /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestFreeBlock>;
 }
 
@@ -29,7 +29,7 @@ impl Clone for Box<dyn GuestFreeBlock> {
     }
 }
 
-/// A free-block policy outside the program, and what is wrong with it.
+/// An external free-block policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Guest(Seat<Box<dyn GuestFreeBlock>>);

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the free block with the fewest erases; of equals, the one free longest",
+    summary: "dynamic wear levelling: the free block with the fewest P/E cycles; among equals, the one free longest",
     source: "Agrawal et al., USENIX ATC 2008, 3.5; choi18 Table 1",
-    note: "evens the wear of blocks that come free; cold data stay where they are",
+    note: "levels the wear of freed blocks only; cold data are not moved",
 };
 
 /// Least-erased has no options.

@@ -7,7 +7,7 @@ use crate::policy::Trouble;
 pub trait FreeBlock {
     /// The rank of a block when it becomes free, after `erases` erases, as the `order`-th block freed in its plane.
     fn rank(&mut self, erases: u32, order: u32) -> u64;
-    /// What is wrong with its answers, if it comes from outside the program.
+    /// Trouble with its answers, if it is an external policy.
     fn trouble(&self) -> Option<&Trouble> {
         None
     }

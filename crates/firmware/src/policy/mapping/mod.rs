@@ -2,17 +2,17 @@
 
 use crate::policies;
 
-/// What a mapping scheme fixes for the drive.
+/// Properties of the drive that a mapping scheme fixes.
 pub trait Mapping {
-    /// Bytes in a mapping unit, the atom of state.
+    /// Bytes in a mapping unit, the smallest unit of state.
     fn unit_bytes(&self) -> u32;
 }
 
 policies! {
-    family "mapping" decides "how logical units find their pages";
+    family "mapping" decides "how logical pages (mapping units) map to flash pages";
     trait Mapping, config MappingConfig, policy MappingPolicy;
     members {
-        /// Every unit has an entry of its own, all in memory.
+        /// Every mapping unit has its own entry, all in memory.
         "page" => page::Page,
     }
     methods {

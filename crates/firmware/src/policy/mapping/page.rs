@@ -11,17 +11,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "one map entry for every unit of unit_kib, all in memory",
+    summary: "page mapping: one entry for every logical page (mapping unit) of unit_kib, all in memory",
     source: "Ban, US 5,404,485 (1995); kim18 4.2; jung13 3.4",
-    note: "the map is always in memory: a look-up takes no time and no flash reads",
+    note: "the map is always in memory: a lookup takes no time and no flash reads",
 };
 
 /// Options of page mapping.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Size of a mapping unit in KiB: the page size or a power-of-two fraction of it. Absent: the page size. A write of less
-    /// than a unit reads the rest of the unit first.
+    /// Size of a logical page (mapping unit) in KiB: the page size or a power-of-two fraction of it. Absent: the page
+    /// size. A smaller write reads the rest of the mapping unit first.
     pub unit_kib: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Page {
             return Err(ConfigError::new(
                 "mapping.unit_kib",
                 unit_kib,
-                format!("with pages of {page_kib} KiB a unit has one of {} KiB", choices.join(", ")),
+                format!("pages of {page_kib} KiB need a mapping unit of {} KiB", choices.join(", ")),
             ));
         }
         Ok(Self { unit_bytes: unit_kib * 1024 })

@@ -1,9 +1,9 @@
-//! Cache mode: while the cells work on a page, the bus carries the next one of the same plane.
+//! Cache mode: while the array is busy with a page, the bus carries the next page of the same plane.
 //!
-//! Source: the cache mode commands of jung13 (2.3) and ONFI 4.2 (READ PAGE CACHE, PROGRAM PAGE CACHE).
-//! Faithful: a second register overlaps bus and cells; a follower is of the same kind and plane; the last program of a
-//! sequence is a plain one. Simplified: only operations of one task follow each other, and single-plane commands only; the
-//! member `planes` has an option for both together.
+//! Source: the cache mode commands of jung13 (2.3) and ONFI 4.2 (READ PAGE CACHE, PROGRAM PAGE CACHE). Faithful: a
+//! second register overlaps bus and array; a follower has the same kind and plane; the last program of a sequence is a
+//! plain one. Simplified: only operations of one task follow each other, and single-plane commands only; the member
+//! `planes` has an option for both together.
 
 use super::{checked_passes, CacheMode, Pack};
 use crate::policy::{About, Build};
@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "reads follow reads and programs programs of the same plane in cache mode; single-plane commands only",
+    summary: "reads follow reads, and programs follow programs, of the same plane in cache mode; single-plane commands \
+        only",
     source: "jung13 2.3; ONFI 4.2 section 5",
     note: "only operations of one task follow each other",
 };
@@ -21,8 +22,8 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Operations in a row that may follow before an older one of the same task and kind that waits for another plane of the
-    /// die, 0 to 65,535.
+    /// Followers in a row before an older operation of the same task and kind that waits for another plane of the die,
+    /// 0 to 65,535.
     pub passes: u32,
 }
 

@@ -1,25 +1,25 @@
-//! Family `pack`: what shares one flash command, and what follows another in cache mode.
+//! Family `pack`: multi-plane commands and cache mode.
 
 use crate::policies;
 use serde::{Deserialize, Serialize};
 
-/// How a die goes on in cache mode.
+/// Limits of cache mode on a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheMode {
-    /// Followers in a row that may go before an older operation of their class that waits for other planes of the die.
+    /// Followers in a row before an older operation of their class that waits for other planes of the die.
     pub passes: u32,
 }
 
-/// Decides what may join a command for a die, and what may follow it.
+/// Decides which operations join a command of a die, and which may follow it.
 pub trait Pack {
-    /// How many operations of each other plane's queue are looked at for one that can join; 0 packs nothing.
+    /// Operations of each other plane's queue searched for one that can join; 0 packs nothing.
     fn window(&self) -> u32;
-    /// Whether, and how, reads follow reads and programs follow programs in cache mode.
+    /// Cache mode for reads that follow reads and programs that follow programs, if used.
     fn cache(&self) -> Option<CacheMode>;
 }
 
 policies! {
-    family "pack" decides "what shares one flash command, and what follows another in cache mode";
+    family "pack" decides "which operations share a multi-plane command, and which follow each other in cache mode";
     trait Pack, config PackConfig, policy PackPolicy;
     members {
         /// Operations of one kind and page offset in different planes of a die.

@@ -13,19 +13,19 @@ use serde::{Deserialize, Serialize};
 pub(crate) const ABOUT: About = About {
     summary: "operations of one task and kind at one page offset in different planes of a die share a multi-plane command",
     source: "jung13 2.3.3 and 2.8.8; ONFI 4.2 section 5",
-    note: "host and collector operations are never joined",
+    note: "host and GC operations never share a command",
 };
 
 /// Options of multi-plane packing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Operations of each other plane's queue that are looked at for a partner, 1 to 64.
+    /// Operations of each other plane's queue searched for a partner, 1 to 64.
     pub window: u32,
-    /// Whether such commands follow each other in cache mode: the bus carries the next one while the cells work.
+    /// Such commands follow each other in cache mode: the bus carries the next one while the array is busy.
     pub cache: bool,
-    /// Cache mode: commands in a row that may follow before an older operation of the same task and kind that waits for other
-    /// planes of the die, 0 to 65,535.
+    /// Cache mode: followers in a row before an older operation of the same task and kind that waits for other planes
+    /// of the die, 0 to 65,535.
     pub passes: u32,
 }
 

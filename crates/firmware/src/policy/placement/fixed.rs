@@ -13,7 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use wordline_flash::Geometry;
 
 pub(crate) const ABOUT: About = About {
-    summary: "a fixed plane for every logical page, striped in one of 24 orders of Channel, Way, Die, Plane",
+    summary: "static allocation: a fixed plane for every logical page, striped in one of 24 orders of Channel, Way, \
+        Die, Plane",
     source: "jung13 chapter 3, figure 3.3",
     note: "all 24 orders, as published",
 };
@@ -22,8 +23,8 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The order in which consecutive logical pages go over the drive: the letters C (channel), W (way, a package on its
-    /// channel), D (die) and P (plane), each once, the fastest first.
+    /// Striping order of consecutive logical pages: the letters C (channel), W (way, a package on its channel), D (die)
+    /// and P (plane), each once, the fastest-changing first.
     pub order: String,
 }
 
@@ -87,7 +88,7 @@ impl Fixed {
             return Err(ConfigError::new(
                 "placement.policy",
                 "static",
-                "a fixed plane for every page needs collection plane by plane: write collect.scope = \"plane\", or \
+                "a fixed plane for every page needs garbage collection per plane: write collect.scope = \"plane\", or \
                  placement.policy = \"least-busy\"",
             ));
         }

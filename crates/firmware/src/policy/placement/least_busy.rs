@@ -12,9 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the first die that is ready takes the write; among idle dies the one whose bus is free first",
+    summary: "dynamic allocation: the first idle die takes the write; among idle dies, the one whose bus is free first",
     source: "jung13 chapter 3 (dynamic allocation)",
-    note: "a write is bound to its page only when a die takes it",
+    note: "a write gets its page only when it is issued to a die",
 };
 
 /// Least-busy placement has no options.

@@ -2,7 +2,7 @@
 
 use crate::policies;
 
-/// Where a queued write may get its page; it gets it only when it is issued to a die.
+/// Constraint on page allocation for a queued write; the page is allocated when the write is issued to a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constraint {
     /// Any die: the first that is ready.
@@ -15,11 +15,11 @@ pub enum Constraint {
     Plane(u32),
 }
 
-/// Decides where a write may go.
+/// Decides page allocation for writes.
 pub trait Placement {
     /// The constraint for the logical page `page` (mapping units of one page belong together).
     fn place(&self, page: u32) -> Constraint;
-    /// Whether a logical page always goes to the same plane.
+    /// True if a logical page always goes to the same plane.
     fn fixed(&self) -> bool;
 }
 

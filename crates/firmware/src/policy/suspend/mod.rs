@@ -3,30 +3,30 @@
 use crate::policies;
 use wordline_base::Time;
 
-/// A program or erase at work in the cells of a die for which a host read waits.
+/// A running program or erase of a die for which a host read waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Running {
-    /// Whether it is an erase.
+    /// True for an erase.
     pub erase: bool,
-    /// How long it would still run, in picoseconds.
+    /// Remaining time, in picoseconds.
     pub left: Time,
-    /// How often it was suspended before.
+    /// Number of earlier suspensions.
     pub suspensions: u32,
 }
 
-/// Decides whether a read may interrupt a program or an erase.
+/// Decides on read suspension of programs and erases.
 pub trait Suspend {
-    /// Whether anything is ever interrupted.
+    /// True if any command may be suspended.
     fn interrupts(&self) -> bool;
-    /// Whether the command is suspended for the reads that wait.
+    /// True if the command is suspended for the waiting reads.
     fn suspends(&self, running: &Running) -> bool;
 }
 
 policies! {
-    family "suspend" decides "whether a read may interrupt a program or an erase";
+    family "suspend" decides "when a host read suspends a program or an erase";
     trait Suspend, config SuspendConfig, policy SuspendPolicy;
     members {
-        /// What runs ends.
+        /// No suspension.
         "none" => none::None,
         /// Host reads interrupt programs and erases.
         "reads" => reads::Reads,

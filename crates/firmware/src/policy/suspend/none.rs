@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "a program or an erase that runs is never interrupted",
+    summary: "a running program or erase is never suspended",
     source: "ONFI 4.2, which has no suspend command",
-    note: "reads wait for the end of what runs",
+    note: "reads wait for the end of the running command",
 };
 
 /// No suspension has no options.

@@ -14,22 +14,23 @@ use serde::{Deserialize, Serialize};
 use wordline_base::{ps_from_us, Time};
 
 pub(crate) const ABOUT: About = About {
-    summary: "a host read that waits suspends the program or erase at its die; all host reads that can go do, then it goes on",
+    summary: "a waiting host read suspends the program or erase at its die; it resumes after all host reads that are \
+        ready",
     source: "Wu and He, FAST 2012; suspend commands of Micron's data sheets",
-    note: "commands in cache mode and copybacks are not suspended; the array loses time but no work",
+    note: "commands in cache mode and copybacks are not suspended; suspension costs array time but repeats no work",
 };
 
-/// Options of suspension for reads.
+/// Options of read suspension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Whether programs are suspended.
+    /// Suspend programs.
     pub programs: bool,
-    /// Whether erases are suspended.
+    /// Suspend erases.
     pub erases: bool,
-    /// Most suspensions of one command, 1 to 65,535.
+    /// Maximum suspensions of one command, 1 to 65,535.
     pub most: u32,
-    /// A command that would end sooner is left alone, in microseconds, 0 to 1,000,000.
+    /// Minimum remaining time of a command to suspend it, in microseconds, 0 to 1,000,000.
     pub least_left_us: f64,
 }
 
@@ -39,7 +40,7 @@ impl Default for Options {
     }
 }
 
-/// Suspension for reads.
+/// Read suspension.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reads {
     programs: bool,
@@ -51,7 +52,7 @@ pub struct Reads {
 impl Reads {
     pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
         if !options.programs && !options.erases {
-            let problem = "leaves nothing to suspend: allow programs or erases, or write suspend.policy = \"none\"";
+            let problem = "disables both programs and erases: allow one of them, or write suspend.policy = \"none\"";
             return Err(ConfigError::new("suspend.programs", false, problem));
         }
         if !(1..=65_535).contains(&options.most) {

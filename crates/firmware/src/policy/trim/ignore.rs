@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the command is answered and all data stay",
+    summary: "the command completes and all data stay mapped",
     source: "jung13 5.6",
-    note: "nothing is given back",
+    note: "no logical page is unmapped",
 };
 
 /// Ignore has no options.

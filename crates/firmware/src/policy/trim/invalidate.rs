@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the units of the range lose their pages at once",
+    summary: "the logical pages of the range are unmapped at once",
     source: "jung13 5.6; NVMe Dataset Management",
-    note: "units covered in part keep their data; no flash work",
+    note: "logical pages covered in part keep their data; no flash operations",
 };
 
 /// Invalidate has no options.

@@ -2,17 +2,17 @@
 
 use crate::policies;
 
-/// Decides what the drive does with units that the host gives back.
+/// Decides the handling of trimmed logical pages.
 pub trait Trim {
-    /// Whether the units lose their pages at once.
+    /// True if the logical pages are unmapped at once.
     fn invalidates(&self) -> bool;
 }
 
 policies! {
-    family "trim" decides "what a deallocation does";
+    family "trim" decides "how a deallocation (TRIM) is handled";
     trait Trim, config TrimConfig, policy TrimPolicy;
     members {
-        /// The units lose their pages, which the collector then need not move.
+        /// The logical pages are unmapped; GC need not move them.
         "invalidate" => invalidate::Invalidate,
         /// Nothing.
         "ignore" => ignore::Ignore,

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use wordline_base::Stream;
 
 pub(crate) const ABOUT: About = About {
-    summary: "the block with the fewest valid units among d drawn at random",
+    summary: "the block with the fewest valid mapping units among d drawn at random",
     source: "Van Houdt, SIGMETRICS 2013; Li, Lee and Lui, SIGMETRICS 2013",
-    note: "draws with replacement; of equals the one drawn first",
+    note: "draws with replacement; among equals, the one drawn first",
 };
 
 /// Options of best-of-d.
@@ -48,10 +48,10 @@ impl BestOf {
         Ok(Self { d: options.d, streams })
     }
 
-    /// Goes on with the random numbers that follow those that were drawn.
+    /// Continues the saved sequence of random numbers.
     pub(super) fn restore(&mut self, saved: Self) -> Result<(), String> {
         if saved.streams.len() != self.streams.len() {
-            return Err("the random numbers are of another drive".into());
+            return Err("the random numbers belong to another drive".into());
         }
         self.streams = saved.streams;
         Ok(())

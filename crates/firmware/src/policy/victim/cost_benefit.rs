@@ -13,7 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the largest (1 - u) x age / 2u; u = share of valid units, age = pages programmed since the last invalidation",
+    summary: "the largest (1 - u) x age / 2u; u = share of valid mapping units, age = pages programmed since the last \
+        invalidation",
     source: "Rosenblum and Ousterhout, SOSP 1991, 3.6; Kawaguchi et al., USENIX 1995; kim18 4.2",
     note: "age in programmed pages, not in seconds",
 };

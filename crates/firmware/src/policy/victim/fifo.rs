@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 pub(crate) const ABOUT: About = About {
     summary: "the block that was closed first",
     source: "Menon, VLDB 1995; Desnoyers, ACM TOS 10:2 (2014)",
-    note: "a block without a page to gain goes to the end of the order uncopied",
+    note: "a block without an invalid page moves to the end of the order without being copied",
 };
 
 /// FIFO has no options.
@@ -35,26 +35,27 @@ impl Fifo {
         Ok(Self { order: vec![VecDeque::new(); build.domains as usize] })
     }
 
-    /// Goes on where it was saved: every closed block of a domain stands in its order once, besides blocks that have been erased
-    /// since they came there.
+    /// Continues from the saved state: every closed block of a domain is in its order once, next to blocks erased since
+    /// they were added.
     pub(super) fn restore<'a>(
         &mut self,
         saved: Self,
         view_of: impl Fn(u32) -> VictimView<'a>,
     ) -> Result<(), String> {
         if saved.order.len() != self.order.len() {
-            return Err("the order of collection is of another drive".into());
+            return Err("the order of victim blocks belongs to another drive".into());
         }
         for (domain, order) in (0..).zip(&saved.order) {
             let view = view_of(domain);
             let (mut found, mut listed) = (0, vec![false; view.blocks() as usize]);
             for &(block, erases) in order {
                 if block >= view.blocks() {
-                    return Err(format!("block {block}, which is to be collected, does not exist"));
+                    return Err(format!("block {block}, in the order of victim blocks, does not exist"));
                 }
                 if view.is_closed(block) && view.erases(block) == erases {
                     if view.is_elsewhere(block) || std::mem::replace(&mut listed[block as usize], true) {
-                        return Err(format!("block {block} is to be collected twice, or in another domain"));
+                        return Err(format!("block {block} is twice in the order of victim blocks, or in another \
+                            domain"));
                     }
                     found += 1;
                 }

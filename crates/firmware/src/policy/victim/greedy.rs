@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the block with the fewest valid units; of equals, the one that has had that count longest",
+    summary: "the block with the fewest valid mapping units; among equals, the one that has had that count longest",
     source: "Rosenblum and Ousterhout, SOSP 1991, 3.5; choi18 Table 1",
     note: "the exact minimum of the drive or plane",
 };

@@ -1,4 +1,4 @@
-//! Guest: a victim policy that is written outside the program.
+//! Guest: an external victim policy.
 //!
 //! Source: whoever wrote it.
 //! Faithful: what it answers is done, or the run ends with the reason: the block must be closed, lie in the domain and gain a page.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The section of a guest.
 pub type Options = GuestOptions;
 
-/// A victim policy outside the program.
+/// An external victim policy.
 pub trait GuestVictim: std::fmt::Debug + Send {
     /// As [`Victim::choose`]; the view is ranked.
     ///
@@ -26,7 +26,7 @@ pub trait GuestVictim: std::fmt::Debug + Send {
     /// Says what went wrong; the run ends.
     fn closed(&mut self, view: &VictimView<'_>, block: u32) -> Result<(), Refusal>;
 
-    /// A second object that decides as this one would, and on its own from now on. One that cannot be made refuses its first question.
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestVictim>;
 }
 
@@ -36,7 +36,7 @@ impl Clone for Box<dyn GuestVictim> {
     }
 }
 
-/// A victim policy outside the program, and what is wrong with it.
+/// An external victim policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Guest(Seat<Box<dyn GuestVictim>>);

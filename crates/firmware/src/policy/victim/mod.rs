@@ -4,22 +4,22 @@ use crate::blocks::{Blocks, VictimView};
 use crate::policies;
 use crate::policy::Trouble;
 
-/// Decides which closed block is collected next.
+/// Chooses the next victim block.
 pub trait Victim {
-    /// The block to collect, or none to collect nothing now.
+    /// The victim block, or none for no GC now.
     fn choose(&mut self, view: &VictimView<'_>) -> Option<u32>;
-    /// A block was closed: all its pages are programmed, and it may be collected from now on.
+    /// A block was closed: all its pages are programmed, and it may become a victim from now on.
     fn closed(&mut self, view: &VictimView<'_>, block: u32);
-    /// Whether the policy asks for the ranking by valid units, which costs some time on every overwrite.
+    /// True if the policy needs the ranking by valid units, which costs some time on every overwrite.
     fn ranked(&self) -> bool;
-    /// What is wrong with its answers, if it comes from outside the program.
+    /// Trouble with its answers, if it is an external policy.
     fn trouble(&self) -> Option<&Trouble> {
         None
     }
 }
 
 policies! {
-    family "victim" decides "which block to collect";
+    family "victim" decides "which victim block garbage collection (GC) takes next";
     trait Victim, config VictimConfig, policy VictimPolicy;
     members {
         /// The block with the fewest valid units.
@@ -43,11 +43,11 @@ policies! {
 }
 
 impl VictimPolicy {
-    /// Goes on where the same policy was saved, with `blocks`, which were checked. Policies that remember nothing, and those from
-    /// outside the program, start anew.
+    /// Continues from the saved state of the same policy, with `blocks`, which were checked. Policies without state and
+    /// external policies start fresh.
     ///
     /// # Errors
-    /// Says what it cannot have remembered.
+    /// Names the saved state that is impossible.
     pub(crate) fn restore(&mut self, saved: Self, blocks: &Blocks) -> Result<(), String> {
         match (self, saved) {
             (Self::Fifo(own), Self::Fifo(saved)) => own.restore(saved, |domain| blocks.view(domain)),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use wordline_base::Stream;
 
 pub(crate) const ABOUT: About = About {
-    summary: "any closed block, each with the same chance",
+    summary: "a closed block drawn at random, with equal probability",
     source: "Van Houdt, SIGMETRICS 2013 (d = 1)",
     note: "blocks without an invalid page are drawn again",
 };
@@ -35,10 +35,10 @@ impl Random {
         Ok(Self { streams: (0..u64::from(build.domains)).map(|i| Stream::new(build.seed, "victim", i)).collect() })
     }
 
-    /// Goes on with the random numbers that follow those that were drawn.
+    /// Continues the saved sequence of random numbers.
     pub(super) fn restore(&mut self, saved: Self) -> Result<(), String> {
         if saved.streams.len() != self.streams.len() {
-            return Err("the random numbers are of another drive".into());
+            return Err("the random numbers belong to another drive".into());
         }
         self.streams = saved.streams;
         Ok(())
