@@ -171,7 +171,7 @@ fn shaped(mapping_kib: u32, blocks_per_plane: u32, (channels, packages): (u32, u
         "#,
         if mapping_kib == 16 { "none" } else { "fifo" },
     );
-    wordline_drive::config::from_text("bench", &text).expect("the drive of the benchmark is sound")
+    wordline_drive::load::from_text("bench", &text).expect("the drive of the benchmark is sound")
 }
 
 /// 128 GiB logical need 328 blocks of 4 MiB in each of 128 planes at 1.28; the small drive has 32 in each of 16.

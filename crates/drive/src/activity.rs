@@ -2,7 +2,7 @@
 //!
 //! Nothing is counted as it happens. The flash keeps sums anyway, and at the end of each interval their growth is taken.
 
-use crate::drive::{Drive, Wire};
+use crate::wire::Wire;
 use serde_json::{json, Value};
 use std::ops::Range;
 use wordline_base::time::MS;
@@ -226,15 +226,14 @@ impl Activity {
 
     /// As the result has it, up to `now`.
     #[must_use]
-    pub fn document(&self, drive: &Drive, now: Time) -> Value {
-        let (kernel, wires) = (drive.kernel(), drive.wires());
+    pub fn document(&self, kernel: &Kernel, wires: &[Wire; 2], half_duplex: bool, now: Time) -> Value {
         let mut whole = self.clone();
-        whole.look(kernel, &wires, now);
+        whole.look(kernel, wires, now);
         let done = whole.dies.cells.len() / whole.dies.seen.len();
         let mut lengths = vec![whole.intervals.length; done];
         let rest = now - (whole.intervals.start + done as u64 * whole.intervals.length);
         if rest > 0 {
-            whole.close(kernel, &wires, now, rest);
+            whole.close(kernel, wires, now, rest);
             lengths.push(rest);
         }
         json!({
@@ -243,7 +242,7 @@ impl Activity {
             "channels": whole.channels.shares(&lengths),
             "dies": whole.dies.shares(&lengths),
             "dies_gc": whole.collector.shares(&lengths),
-            "saturated": whole.saturated(&lengths, drive.is_half_duplex()),
+            "saturated": whole.saturated(&lengths, half_duplex),
         })
     }
 

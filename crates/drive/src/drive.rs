@@ -5,7 +5,10 @@
 //! `settle` gathers what the firmware has done and carries a read's data back over the link; `finish` completes.
 
 mod measuring;
+mod reading;
 mod saved;
+
+pub use reading::Reading;
 
 pub(crate) use saved::Unusable;
 
@@ -15,10 +18,9 @@ use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::link::LinkCosts;
-use crate::reading::Reading;
 use crate::rounds::Rounds;
 use crate::split::Split;
-use crate::watch::Watch;
+use crate::wire::Wire;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
@@ -104,30 +106,6 @@ struct Slot {
     /// Since when it waits for the write buffer.
     #[serde(skip)]
     blocked: Time,
-}
-
-/// A direction of the host link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wire {
-    free_at: Time,
-    /// Time in which it was used.
-    pub busy: Time,
-}
-
-impl Wire {
-    /// How long it was used up to `at`, which is not before the last transfer was asked for: what is asked for waits in a row.
-    #[must_use]
-    pub fn used(&self, at: Time) -> Time {
-        self.busy.saturating_sub(self.free_at.saturating_sub(at))
-    }
-
-    #[inline]
-    fn carry(&mut self, now: Time, time: Time) -> Time {
-        let end = self.free_at.max(now) + time;
-        self.free_at = end;
-        self.busy += time;
-        end
-    }
 }
 
 /// A drive from a snapshot measures nothing until it is told to.
@@ -640,31 +618,17 @@ impl Drive {
         while self.step()? {}
         self.push_out()?;
         while self.step()? {}
-        self.kernel.reopen();
-        self.check_idle()
+        self.reopen()
     }
 
-    /// As [`Drive::drain`], while others look on.
-    pub(crate) fn drain_watched(&mut self, watch: &mut Watch<'_>) -> Result<(), Fault> {
-        self.step_all(watch)?;
-        self.push_out()?;
-        watch.after(self);
-        self.step_all(watch)?;
+    /// After the last step: the firmware may begin new work, and nothing may be left of the old.
+    pub(crate) fn reopen(&mut self) -> Result<(), Fault> {
         self.kernel.reopen();
         self.check_idle()
-    }
-
-    fn step_all(&mut self, watch: &mut Watch<'_>) -> Result<(), Fault> {
-        while let Some(next) = self.next_event() {
-            watch.before(self, next);
-            self.step()?;
-            watch.after(self);
-        }
-        Ok(())
     }
 
     /// Has all buffered writes go to flash, and all blocks that are being collected end.
-    fn push_out(&mut self) -> Result<(), Fault> {
+    pub(crate) fn push_out(&mut self) -> Result<(), Fault> {
         self.kernel.flush(self.now);
         self.kernel.close();
         self.kernel.pump(&mut self.queue)

@@ -4,6 +4,21 @@
 use wordline_base::time::MS;
 use wordline_base::{Histogram, Op, Time};
 
+/// The shares at which latencies are told, up to the ninth nine. A sample allows those that leave ten requests beyond
+/// ([`Histogram::allows`]).
+pub const QUANTILES: [(&str, f64); 10] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+    ("p99_999", 0.999_99),
+    ("p99_9999", 0.999_999),
+    ("p99_99999", 0.999_999_9),
+    ("p99_999999", 0.999_999_99),
+    ("p99_9999999", 0.999_999_999),
+];
+
 const MOST_INTERVALS: usize = 600;
 /// Quarter octaves from a microsecond on; the last bucket takes all that is slower.
 pub(crate) const LATENCY_BUCKETS: usize = 96;

@@ -6,13 +6,12 @@
 use crate::config::PreconditionConfig;
 use crate::drive::Drive;
 use crate::progress::{amplification, Progress, Start};
+pub use crate::rounds::is_steady;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::{Op, Request, Stream};
 use wordline_firmware::Fault;
 
-/// Rounds over which the tracked value has to be steady.
-const WINDOW: usize = 5;
 /// Rounds after which it is given up.
 const MOST_ROUNDS: usize = 100;
 /// Share of the capacity that a round writes.
@@ -41,19 +40,6 @@ pub struct Preconditioned {
     pub write_amplification: Option<f64>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-}
-
-/// Whether the last five rounds are steady: range at most 20 % of the mean, slope excursion at most 10 %.
-#[must_use]
-pub fn is_steady(rounds: &[f64]) -> bool {
-    let Some(window) = rounds.len().checked_sub(WINDOW).map(|from| &rounds[from..]) else { return false };
-    let mean = window.iter().sum::<f64>() / WINDOW as f64;
-    let (least, most) = window.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
-    let middle = (WINDOW - 1) as f64 / 2.0;
-    let covariance: f64 = window.iter().enumerate().map(|(i, &v)| (i as f64 - middle) * (v - mean)).sum();
-    let variance: f64 = (0..WINDOW).map(|i| (i as f64 - middle).powi(2)).sum();
-    let excursion = (covariance / variance * (WINDOW - 1) as f64).abs();
-    most - least <= 0.2 * mean && excursion <= 0.1 * mean
 }
 
 /// Writes the drive as configured. `report` hears how far it has come and says whether to go on.

@@ -5,29 +5,15 @@ mod series;
 
 use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
+use crate::drive::Reading;
+use crate::metrics::QUANTILES;
 use crate::precondition::Preconditioned;
-use crate::reading::Reading;
 use crate::split::Split;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op};
 
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
-
-/// The shares at which latencies are told, up to the ninth nine. A sample allows those that leave ten requests beyond
-/// ([`Histogram::allows`]).
-pub const QUANTILES: [(&str, f64); 10] = [
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p99", 0.99),
-    ("p99_9", 0.999),
-    ("p99_99", 0.9999),
-    ("p99_999", 0.999_99),
-    ("p99_9999", 0.999_999),
-    ("p99_99999", 0.999_999_9),
-    ("p99_999999", 0.999_999_99),
-    ("p99_9999999", 0.999_999_999),
-];
 
 /// What the result says beside what the drive measured.
 #[derive(Debug)]

@@ -4,10 +4,25 @@
 //! preconditioning ([`is_steady`]), and blocks were erased in each of them: a drive that is still being filled programs one page for
 //! one, evenly, and is in no steady state.
 
-use crate::precondition::is_steady;
 use serde_json::{json, Value};
 use wordline_firmware::blocks::Blocks;
 use wordline_firmware::{Counters, Plan};
+
+/// Rounds over which the tracked value has to be steady.
+const WINDOW: usize = 5;
+
+/// Whether the last five rounds are steady: range at most 20 % of the mean, slope excursion at most 10 %.
+#[must_use]
+pub fn is_steady(rounds: &[f64]) -> bool {
+    let Some(window) = rounds.len().checked_sub(WINDOW).map(|from| &rounds[from..]) else { return false };
+    let mean = window.iter().sum::<f64>() / WINDOW as f64;
+    let (least, most) = window.iter().fold((f64::MAX, f64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+    let middle = (WINDOW - 1) as f64 / 2.0;
+    let covariance: f64 = window.iter().enumerate().map(|(i, &v)| (i as f64 - middle) * (v - mean)).sum();
+    let variance: f64 = (0..WINDOW).map(|i| (i as f64 - middle).powi(2)).sum();
+    let excursion = (covariance / variance * (WINDOW - 1) as f64).abs();
+    most - least <= 0.2 * mean && excursion <= 0.1 * mean
+}
 
 /// Rounds that make one capacity, and that are looked at.
 const ROUNDS: usize = 5;

@@ -331,7 +331,7 @@ fn feed_all(
         None => drive.drain()?,
         Some(watch) => {
             watch.measured(drive);
-            drive.drain_watched(watch)?;
+            watch.drain(drive)?;
         }
     }
     Ok(false)

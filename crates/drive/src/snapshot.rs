@@ -256,8 +256,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_as_such_wherever_it_is_met() {
-        let config =
-            crate::config::from_text("small", "title = \"small\"\n[geometry]\nblocks_per_plane = 64\n").unwrap();
+        let config = crate::load::from_text("small", "title = \"small\"\n[geometry]\nblocks_per_plane = 64\n").unwrap();
         let mut drive = Drive::new(&config, 1).unwrap();
         let all = crate::config::PreconditionConfig { overwrites: 1.0, ..config.precondition.clone() };
         crate::precondition::precondition(&mut drive, &all, 1, &mut |_| true).unwrap();

@@ -9,9 +9,9 @@ mod by_latency;
 
 use self::by_latency::ByLatency;
 use crate::activity::Intervals;
-use crate::observe::RequestRow;
 use crate::parts::{Moments, Part, Phase, PARTS, PHASES};
 use crate::policy::link::LinkCosts;
+use crate::rows::RequestRow;
 use serde_json::{json, Map, Value};
 use wordline_base::{Op, Request, Time};
 use wordline_firmware::Way;

@@ -4,6 +4,7 @@ use crate::drive::Drive;
 use crate::observe::Observation;
 use crate::timeline::Recording;
 use wordline_base::{Request, Time};
+use wordline_firmware::Fault;
 
 /// Those who look on.
 #[derive(Debug, Default)]
@@ -67,6 +68,24 @@ impl Watch<'_> {
     #[inline]
     fn sees_steps(&self) -> bool {
         self.recording.is_some() || self.observation.as_ref().is_some_and(|observation| observation.sees_steps())
+    }
+
+    /// As [`Drive::drain`].
+    pub(crate) fn drain(&mut self, drive: &mut Drive) -> Result<(), Fault> {
+        self.step_all(drive)?;
+        drive.push_out()?;
+        self.after(drive);
+        self.step_all(drive)?;
+        drive.reopen()
+    }
+
+    fn step_all(&mut self, drive: &mut Drive) -> Result<(), Fault> {
+        while let Some(next) = drive.next_event() {
+            self.before(drive, next);
+            drive.step()?;
+            self.after(drive);
+        }
+        Ok(())
     }
 
     #[inline(never)]

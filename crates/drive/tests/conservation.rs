@@ -6,7 +6,7 @@ mod common;
 use common::{between, chance, config, for_seeds, long, one, pick, request, shuffled, NS, US};
 use std::collections::HashMap;
 use wordline_base::{Op, Request, Stream, Time};
-use wordline_drive::config::from_text;
+use wordline_drive::load::from_text;
 use wordline_drive::{Completion, Drive, DriveConfig};
 use wordline_firmware::blocks::Status;
 use wordline_flash::Segment;

@@ -6,10 +6,10 @@ use common::{closed_loop, request};
 use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
-use wordline_drive::config::load_with;
 use wordline_drive::guests::{
     Build, Cause, GuestCollect, GuestFreeBlock, GuestVictim, Maker, Refusal, SpaceView, VictimView,
 };
+use wordline_drive::load::load_with;
 use wordline_drive::precondition::precondition;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::{Drive, DriveConfig, Fault};

@@ -201,7 +201,7 @@ fn writes_without_a_plane_follow_each_other() {
 
 #[test]
 fn nonsense_is_refused() {
-    let error = wordline_drive::config::from_text("test", "pack = { policy = \"cache\", passes = 65536 }").unwrap_err();
+    let error = wordline_drive::load::from_text("test", "pack = { policy = \"cache\", passes = 65536 }").unwrap_err();
     assert!(error.to_string().ends_with("pack.passes = 65536: must lie between 0 and 65535"), "{error}");
     assert_eq!(config("pack = { policy = \"cache\" }").firmware.pack.name(), "cache");
 }

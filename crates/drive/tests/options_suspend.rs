@@ -210,7 +210,7 @@ fn the_policy_decides() {
         ("programs = false, erases = false", "disables both programs and erases"),
     ] {
         let text = format!("suspend = {{ {READS}, {options} }}");
-        let error = wordline_drive::config::from_text("test", &text).unwrap_err().to_string();
+        let error = wordline_drive::load::from_text("test", &text).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
     assert_eq!(config("").firmware.suspend.name(), "none");

@@ -302,7 +302,7 @@ impl Handle {
         let (named, (config, resolved, origins), snapshot): Packed =
             serde_json::from_str(about).map_err(Failure::input)?;
         let (name, sets, seed, preconditioned, runs) = named;
-        let (value, parts) = config::resolved(&name, config, &guests.makers).map_err(Failure::input)?;
+        let (value, parts) = load::resolved(&name, config, &guests.makers).map_err(Failure::input)?;
         work::fits_memory(&parts)?;
         let (_, drive) =
             snapshot::from_bytes(&format!("the drive {name}"), bytes, &value, seed).map_err(Failure::input)?;

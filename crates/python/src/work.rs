@@ -68,13 +68,13 @@ pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Load
     if drive.is_empty() {
         return Err(Failure::Input("the name of the drive is empty; give a preset or a TOML file".into()));
     }
-    wordline_drive::config::load_with(drive, sets, &guests.makers).map_err(Failure::input)
+    wordline_drive::load::load_with(drive, sets, &guests.makers).map_err(Failure::input)
 }
 
 /// Makes a drive that was read and checked, if this machine can hold it.
 pub fn make_drive(drive: &str, loaded: &Loaded<DriveConfig>, parts: &Parts, seed: u64) -> Result<Drive, Failure> {
     fits_memory(parts)?;
-    let made = wordline_drive::config::make(loaded, drive, seed).map_err(Failure::input)?;
+    let made = wordline_drive::load::make(loaded, drive, seed).map_err(Failure::input)?;
     // Better told now than by its first load. An interrupt ends that load instead, which then tells what was done.
     let complaint = made.kernel().complaint().filter(|fault| !fault.is_interrupt());
     complaint.map_or(Ok(()), |fault| Err(Failure::from(fault)))?;

@@ -2,9 +2,9 @@
 
 use crate::column::Column;
 use wordline_base::{Op, Time};
+use wordline_drive::metrics::QUANTILES;
 use wordline_drive::observe::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, UnitRow};
 use wordline_drive::parts::Part;
-use wordline_drive::result::QUANTILES;
 use wordline_firmware::policy::arbiter::{Class, CLASSES};
 
 /// Version of the tables: it increases when a column is renamed, redefined or removed.

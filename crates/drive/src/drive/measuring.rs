@@ -1,10 +1,9 @@
 //! What a drive measures of itself: from when on, how busy it was, and where the time of requests went.
 
-use super::Drive;
+use super::{Drive, Reading};
 use crate::activity::{channels, dies, Activity};
 use crate::block_map::BlockMap;
 use crate::metrics::Metrics;
-use crate::reading::Reading;
 use crate::rounds::Rounds;
 use crate::split::Split;
 use std::borrow::Cow;

@@ -4,10 +4,9 @@
 //! but for what is under way. A run that nobody looks at pays nothing for it.
 
 mod periods;
-mod rows;
 mod units;
 
-pub use rows::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow};
+pub use crate::rows::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow};
 
 use crate::drive::Drive;
 use periods::Periods;

@@ -1,8 +1,8 @@
 //! The drive as a whole in each interval.
 
-use super::rows::{IntervalRow, Sink};
 use crate::drive::{Completion, Drive};
-use crate::result::QUANTILES;
+use crate::metrics::QUANTILES;
+use crate::rows::{IntervalRow, Sink};
 use wordline_base::{Histogram, Op, Time};
 use wordline_firmware::Counters;
 

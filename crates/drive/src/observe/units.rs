@@ -2,9 +2,9 @@
 //!
 //! The flash tells a use of bus or cells when it is over, so an interval stays open until no command is left that began in it.
 
-use super::rows::{ChannelTimes, DieTimes, PlaneTimes, Sink, UnitRow};
 use super::Wanted;
 use crate::drive::Drive;
+use crate::rows::{ChannelTimes, DieTimes, PlaneTimes, Sink, UnitRow};
 use std::collections::VecDeque;
 use wordline_base::Time;
 use wordline_firmware::policy::arbiter::{Class, CLASSES};

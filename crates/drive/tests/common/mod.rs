@@ -3,7 +3,7 @@
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use wordline_base::{Op, Request, Stream, Time};
-use wordline_drive::config::from_text;
+use wordline_drive::load::from_text;
 use wordline_drive::{Completion, Drive, DriveConfig};
 
 /// Picoseconds in a nanosecond, a microsecond.

@@ -1,7 +1,7 @@
 //! What a result tells of the flash at one instant: taken when the figures of a run end, while the drive works on until it is idle.
 
+use super::Drive;
 use crate::activity::{channels, dies};
-use crate::drive::Drive;
 use crate::wear;
 use serde_json::{json, Value};
 use wordline_base::Time;
@@ -58,7 +58,12 @@ impl Reading {
             channels: channels(kernel, at).zip(channels_before).map(since).collect(),
             dies: dies(kernel, at).zip(dies_before).map(since).collect(),
             link: [to_drive, if drive.is_half_duplex() { to_drive } else { to_host }],
-            activity: json!(drive.activity().map(|activity| activity.document(drive, at))),
+            activity: json!(drive.activity().map(|activity| activity.document(
+                kernel,
+                &drive.wires(),
+                drive.is_half_duplex(),
+                at
+            ))),
             map: json!(drive.block_map().map(|map| map.document(kernel, at))),
         }
     }

@@ -1,7 +1,7 @@
 //! The rows of the tables, as plain data. Times are in picoseconds, points in time since the start of the run.
 
+use crate::metrics::QUANTILES;
 use crate::parts::PARTS;
-use crate::result::QUANTILES;
 use wordline_base::{Op, Time};
 use wordline_firmware::policy::arbiter::CLASSES;
 
