@@ -297,7 +297,7 @@ def test_a_policy_that_fails_takes_no_finished_test_along(
     assert str(policy) in lines[1]
     words = "no idea" if only == "choose" else "no second drive"
     assert f"LookupError: {words}" in lines
-    assert lines[-1] == f"wordline: {policy}: the run ended with an exception of this file"
+    assert lines[-1] == f"wordline: {policy}: the run ended with an exception in this file"
     result = parsed((tmp_path / "pts.json").read_text())
     assert result["partial"] is True
     stopped = [None, "LookupError: no idea"] if only == "choose" else [None]
@@ -337,7 +337,7 @@ def test_a_policy_that_answers_wrongly_ends_its_test_only(wordline: Run, drive: 
 
 def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -> None:
     refused(wordline("pts", drive, "--test", "iop"), "no test 'iop'", "did you mean 'iops'")
-    refused(wordline("pts", drive, "--round", "fast"), "--round", "'fast' is no time")
+    refused(wordline("pts", drive, "--round", "fast"), "--round", "'fast' is not a time")
     refused(wordline("pts", drive, "--round", "0s"), "no time at all")
     refused(wordline("pts", drive, "--round", "1500min"), "longer than a day")
     refused(wordline("pts", drive, "--full", "--quick"), "give one of them")

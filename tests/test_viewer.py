@@ -159,7 +159,7 @@ def test_a_port_that_is_taken_is_told(trace: Path, wordline: Run) -> None:
         (b'{"schema": 1}', ["no timeline", "does not begin as one"]),
         (b"\x0a", ["does not begin as one"]),
         (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", ["does not begin as one"]),
-        (packets(b"whole") + b"text", ["what is at byte 7 is no packet of one"]),
+        (packets(b"whole") + b"text", ["byte 7 does not begin a packet"]),
         (packets(b"whole", b"cut off")[:-1], ["ends in the middle of a packet"]),
     ],
 )
@@ -196,7 +196,7 @@ def test_without_a_browser_it_says_so_and_serves(trace: Path) -> None:
     with serving(trace, "--open", **nothing) as (process, link):
         assert link.startswith(viewer.VIEWER)
         lines = [process.stdout.readline() for _ in range(3)]
-        assert any("There is no browser" in line for line in lines)
+        assert any("No browser found" in line for line in lines)
         asked("GET", "/run.pftrace")
         assert process.wait(timeout=10) == 0
 

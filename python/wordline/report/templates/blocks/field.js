@@ -5,7 +5,7 @@ async function unpacked(text, moments, cells) {
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (data.length !== moments * cells) throw new Error("the map of the blocks does not hold together");
+  if (data.length !== moments * cells) throw new Error("the map of the blocks is inconsistent");
   for (let at = cells; at < data.length; at += 1) data[at] += data[at - cells];
   return data;
 }

@@ -58,7 +58,7 @@ function overTime(room, data) {
     start.value = text(shared.from);
     stop.value = text(shared.to);
     bar.querySelector("output").textContent = isWhole
-      ? "The whole run. Drag across a figure to look closer; all of them follow. A double click shows the whole run again."
+      ? "Whole run. Drag across a figure to zoom all figures. Double-click to show the whole run again."
       : `From ${text(shared.from)} s to ${text(shared.to)} s, of ${Number(data.end.toPrecision(4))} s.`;
   }
 
