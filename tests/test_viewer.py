@@ -146,7 +146,7 @@ def test_ctrl_c_ends_it(trace: Path) -> None:
 
 def test_a_port_that_is_taken_is_told(trace: Path, wordline: Run) -> None:
     with serving(trace) as (process, _):
-        refused(wordline("timeline", "run.pftrace"), "127.0.0.1:9001", "is taken", "wordline timeline", status=1)
+        refused(wordline("timeline", "run.pftrace"), "127.0.0.1:9001", "is in use", "wordline timeline", status=1)
         assert asked("GET", "/run.pftrace")[0] == 200
         assert process.wait(timeout=10) == 0
 
@@ -155,8 +155,8 @@ def test_a_port_that_is_taken_is_told(trace: Path, wordline: Run) -> None:
     ("content", "words"),
     [
         (None, ["No such file"]),
-        (b"", ["no timeline", "it is empty"]),
-        (b'{"schema": 1}', ["no timeline", "does not begin as one"]),
+        (b"", ["not a timeline", "it is empty"]),
+        (b'{"schema": 1}', ["not a timeline", "does not begin as one"]),
         (b"\x0a", ["does not begin as one"]),
         (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", ["does not begin as one"]),
         (packets(b"whole") + b"text", ["byte 7 does not begin a packet"]),
@@ -172,7 +172,7 @@ def test_what_is_no_timeline_is_refused(wordline: Run, tmp_path: Path, content: 
 def test_directories_and_pipes_are_refused(wordline: Run, tmp_path: Path) -> None:
     refused(wordline("timeline", "."), "this is a directory", "wordline run --timeline")
     os.mkfifo(tmp_path / "pipe")
-    refused(wordline("timeline", "pipe"), "no file that could be served")
+    refused(wordline("timeline", "pipe"), "not a regular file")
     refused(wordline("timeline"), "FILE")
 
 
