@@ -338,7 +338,7 @@ def test_a_policy_that_answers_wrongly_ends_its_test_only(wordline: Run, drive: 
 def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -> None:
     refused(wordline("pts", drive, "--test", "iop"), "no test 'iop'", "did you mean 'iops'")
     refused(wordline("pts", drive, "--round", "fast"), "--round", "'fast' is not a time")
-    refused(wordline("pts", drive, "--round", "0s"), "no time at all")
+    refused(wordline("pts", drive, "--round", "0s"), "is zero")
     refused(wordline("pts", drive, "--round", "1500min"), "longer than a day")
     refused(wordline("pts", drive, "--full", "--quick"), "give one of them")
     refused(wordline("pts", "demoo"), "did you mean 'demo'")
