@@ -127,7 +127,9 @@ def test_the_picture_shows_the_last_moment() -> None:
     edge = pixels[0, 3].tolist()
     assert edge == [*blockfigure.EDGE, 255], "one of its blocks is open"
     drawn = figures.all_of(result)["blocks"]
-    assert drawn.words.startswith("Share of valid data in the blocks of the drive at the end of the run, 2.50 s after its start")
+    assert drawn.words.startswith(
+        "Share of valid data in the blocks of the drive at the end of the run, 2.50 s after its start"
+    )
     assert "A cell is 2 neighbouring blocks of a plane" in drawn.words
     for text in (drawn.wide, drawn.narrow):
         assert ElementTree.fromstring(text).tag.endswith("svg")
