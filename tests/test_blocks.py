@@ -130,7 +130,7 @@ def test_the_picture_shows_the_last_moment() -> None:
     assert drawn.words.startswith(
         "Share of valid data in the blocks of the drive at the end of the run, 2.50 s after its start"
     )
-    assert "A cell is 2 neighbouring blocks of a plane" in drawn.words
+    assert "A cell is the mean of 2 neighbouring blocks of a plane" in drawn.words
     for text in (drawn.wide, drawn.narrow):
         assert ElementTree.fromstring(text).tag.endswith("svg")
         assert len(text) < 60_000

@@ -44,7 +44,7 @@ def shown(progress: Told | bool | None) -> Iterator[Told]:
 
 
 def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this program."""
+    """True inside a notebook's kernel."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 

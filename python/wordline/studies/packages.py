@@ -147,7 +147,7 @@ def random_mix(
 
 
 def above(base: float, percent: float) -> float:
-    """What lies so many percent above ``base``."""
+    """The value so many percent above ``base``."""
     return base * (1 + percent / 100)
 
 
