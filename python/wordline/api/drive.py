@@ -31,7 +31,7 @@ class Drive:
 
         drive = wordline.Drive("tlc-nvme", {"capacity.raw_over_logical": 1.28}, seed=7)
         drive.precondition(fill=True, overwrites=2)
-        aged = drive.fork({"victim.policy": "fifo"})
+        other = drive.fork({"victim.policy": "fifo"})
         run = drive.run(wordline.Workload.job(rw="randwrite", bs="4k", iodepth=32, number_ios=100_000))
     """
 

@@ -140,7 +140,7 @@ def enough(n: object) -> int:
 
 
 def read_again(loads: Sequence[str]) -> None:
-    """Each run reads the load anew.
+    """Checks that each run can read the workload again.
 
     :raises wordline.InputError: if one of its files can be read only once.
     """
@@ -149,7 +149,7 @@ def read_again(loads: Sequence[str]) -> None:
     for load in loads:
         path = Path(load)
         if load == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
-            raise InputError(f"{load}: this can be read once, and --repeat reads the load for every seed; give a file")
+            raise InputError(f"{load}: this can be read only once, but --repeat reads it for every seed; give a file")
 
 
 def at_once(n: int, state_bytes: int | None) -> int:

@@ -40,7 +40,7 @@ class Sensitivity:
     """True if an interrupt left alternatives out."""
 
     def movers(self) -> list[Left]:
-        """The parameters of which an alternative changes a verdict."""
+        """The parameters with an alternative that changes a verdict."""
         moved = {trial.left.key: trial.left for trial in self.trials if trial.changed(self.base)}
         return list(moved.values())
 
