@@ -74,16 +74,16 @@ def test_a_result_without_a_map_has_no_section_of_it() -> None:
         ({"valid": base64.b64encode(b"no zlib").decode()}, "'map.valid' cannot be unpacked"),
         ({"valid": blockmaps.packed([[1, 2, 3]])}, "'map.valid' does not hold 2 moments of 3 cells"),
         ({"valid": base64.b64encode(zlib.compress(bytes(10**6))).decode()}, "does not hold 2 moments"),
-        ({"blocks_per_cell": 0}, "no whole numbers above 0"),
-        ({"at_s": [0.1 * n for n in range(65)]}, "65 moments of 3 cells; at most 64 of 4096"),
-        ({"channels": 5000}, "at most 64 of 4096"),
+        ({"blocks_per_cell": 0}, "must be whole numbers above 0"),
+        ({"at_s": [0.1 * n for n in range(65)]}, "65 moments of 3 cells; the most is 64 of 4096"),
+        ({"channels": 5000}, "the most is 64 of 4096"),
     ],
 )
 def test_a_map_that_does_not_hold_together_is_told(
     wordline: Run, tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
     (tmp_path / "r.json").write_text(json.dumps(synthetic.result() | {"map": tiny() | changes}))
-    refused(wordline("report", "r.json", "-o", "r.html"), "r.json", "does not hold together", words)
+    refused(wordline("report", "r.json", "-o", "r.html"), "r.json", "this result is inconsistent", words)
     assert not (tmp_path / "r.html").exists()
 
 
@@ -127,8 +127,10 @@ def test_the_picture_shows_the_last_moment() -> None:
     edge = pixels[0, 3].tolist()
     assert edge == [*blockfigure.EDGE, 255], "one of its blocks is open"
     drawn = figures.all_of(result)["blocks"]
-    assert drawn.words.startswith("The blocks of the drive at the end of the run, 2.50 s after its start")
-    assert "A cell is 2 neighbouring blocks of a plane" in drawn.words
+    assert drawn.words.startswith(
+        "Share of valid data in the blocks of the drive at the end of the run, 2.50 s after its start"
+    )
+    assert "A cell is the mean of 2 neighbouring blocks of a plane" in drawn.words
     for text in (drawn.wide, drawn.narrow):
         assert ElementTree.fromstring(text).tag.endswith("svg")
         assert len(text) < 60_000

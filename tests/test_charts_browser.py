@@ -238,7 +238,7 @@ def test_causes_and_maps_tell_their_values_too(opened: Any, files: dict[str, Pat
 @pytest.mark.parametrize(("name", "width"), [("report", 1100), ("report", 390), ("comparison", 1100)])
 def test_dragging_in_one_chart_zooms_all(opened: Any, name: str, width: int) -> None:  # noqa: ANN401
     page = opened(name, width)
-    assert output(page).startswith("The whole run")
+    assert output(page).startswith("Whole run")
     whole = page.evaluate(SPANS)
     assert whole == [whole[0]] * len(whole)
     drag(page, "throughput", 0.4, 0.6)
@@ -259,7 +259,7 @@ def test_dragging_in_one_chart_zooms_all(opened: Any, name: str, width: int) -> 
     box = over(page, "latency")
     page.mouse.dblclick(box["x"] + 60, box["y"] + 60)
     settle(page)
-    assert output(page).startswith("The whole run")
+    assert output(page).startswith("Whole run")
     assert page.evaluate(SPANS) == whole
 
 
@@ -308,7 +308,7 @@ def test_the_keyboard_zooms_and_resets(opened: Any) -> None:  # noqa: ANN401
     button.focus()
     page.keyboard.press("Enter")
     settle(page)
-    assert output(page).startswith("The whole run")
+    assert output(page).startswith("Whole run")
     assert page.evaluate(SPANS) == whole
     # Nobody looks closer than an interval.
     for _ in range(30):

@@ -70,7 +70,7 @@ def test_a_slip_finds_the_option(wordline: Run) -> None:
 
 
 def test_a_missing_argument_is_named(wordline: Run) -> None:
-    refused(wordline("run", "demo"), "LOAD", "wordline run --help")
+    refused(wordline("run", "demo"), "WORKLOAD", "wordline run --help")
 
 
 def test_drives_lists_every_preset(wordline: Run) -> None:
@@ -303,7 +303,7 @@ def test_a_comparison_can_be_written(wordline: Run, drive: Path, load: Path, tmp
         assert figures[key]["ratios"] == [1, pytest.approx(values[1] / values[0])]
         assert figures[key]["ci95"] == figures[key]["beyond_chance"] == [None, None]
     assert told["differences"] == [{"key": "victim.policy", "values": ['"greedy"', '"fifo"']}]
-    assert "noise cannot be told from effect" in told["chance"][0]
+    assert "noise cannot be separated from effect" in told["chance"][0]
     for arguments in (("-o", "c.json"), ("-o", "c.json", "-q"), ("-o", "c.json", "--report", "c.html")):
         assert done(wordline("compare", "a.json", "b.json", "--json", *arguments)) == ""
         assert parsed((tmp_path / "c.json").read_text()) == told
@@ -311,7 +311,7 @@ def test_a_comparison_can_be_written(wordline: Run, drive: Path, load: Path, tmp
     printed = done(wordline("compare", "a.json", "b.json", env={"COLUMNS": "120"}))
     assert (tmp_path / "c.txt").read_text().split() == printed.split()
     outcome = wordline("compare", "a.json", "b.json", "--report", "-")
-    assert done(outcome).endswith("</html>\n") and "What differs" in outcome.stderr
+    assert done(outcome).endswith("</html>\n") and "Differences" in outcome.stderr
     refused(wordline("compare", "a.json", "b.json", "--report", "-", "--json"), "--report and --json cannot both go")
     refused(wordline("compare", "a.json", "b.json", "--report", "x", "-o", "x"), "the same file, x")
     refused(wordline("compare", "a.json", "b.json", "-o", "b.json"), "read by the same command")

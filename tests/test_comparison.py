@@ -72,8 +72,8 @@ def test_small_ratios_are_told_by_their_inverse() -> None:
 
 def test_nought_has_a_mark_but_no_inverse() -> None:
     first, none = synthetic.result(), changed(gc_affected_requests=0)
-    assert rows(first, none)["held up by GC"].told(1) == "× 0 better"
-    assert rows(none, first)["held up by GC"].told(1) == "worse"
+    assert rows(first, none)["delayed by GC"].told(1) == "× 0 better"
+    assert rows(none, first)["delayed by GC"].told(1) == "worse"
 
 
 def test_totals_are_marked_only_for_as_much_work() -> None:
@@ -82,7 +82,7 @@ def test_totals_are_marked_only_for_as_much_work() -> None:
     assert rows(first, changed(**less))["blocks erased"].marks == ["", "better"]
     other = rows(first, changed(**less, requests=first["requests"] // 2))
     assert other["blocks erased"].marks == ["", ""]
-    assert other["held up by GC"].marks == ["", ""]
+    assert other["delayed by GC"].marks == ["", ""]
 
 
 def test_another_load_is_neither_better_nor_worse() -> None:
@@ -90,7 +90,7 @@ def test_another_load_is_neither_better_nor_worse() -> None:
     other = changed(iops=3 * first["iops"], workload={"jobs": [{"name": "oltp"}]})
     assert not any(any(row.marks) for row in rows(first, other).values())
     runs = [compare.Run("a", first), compare.Run("b", other)]
-    assert compare.other_loads(runs) == "Nothing of b is marked better or worse: the load is another one."
+    assert compare.other_loads(runs) == "b: not marked better or worse, because the workload differs."
     assert compare.marked(runs) in compare.html(runs)
     assert not compare.other_loads([runs[0], runs[0]])
 

@@ -76,9 +76,9 @@ def test_one_large_read_at_a_time_waits_for_its_own_pages(wordline: Run, tmp_pat
     assert spent["wait_die_read"] == spent["wait_die_write"] == spent["wait_die_gc"] == 0
     assert tables["requests"]["wait_die_own_us"].sum() / 1e6 == pytest.approx(spent["wait_die_own"])
     assert "waiting for dies that held other pages of the same request" in text
-    for wrong in ("other requests", "uneven", "queues of dies", "saturated in"):
+    for wrong in ("other requests", "uneven", "die queues", "saturated in"):
         assert wrong not in text
-    assert "the latency of each set the pace" in text
+    assert "so latency limited throughput" in text
 
 
 def test_an_even_load_is_not_called_uneven(wordline: Run, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_requests_for_one_die_say_so(wordline: Run, tmp_path: Path) -> None:
     shares = result["utilisation"]["dies"]
     assert result["activity"]["saturated"]["dies_by"] == by_table(result, tables["dies"])
     assert sum(shares) == shares[6] > 0
-    uneven = f"the dies were unevenly loaded: die 6 was at work for {story.units.percent(shares[6])} of the time"
+    uneven = f"load across dies was uneven: die 6 was busy {story.units.percent(shares[6])} of the time"
     assert uneven in text or "die 6 was saturated in" in text
     assert "no part" not in text
     assert "waiting for dies that other requests' reads held" in text

@@ -261,7 +261,7 @@ def strengths(axes: Axes) -> Any:  # noqa: ANN401
 def test_maps_have_a_true_scale() -> None:
     rows = [[0.0, 0.031], [0.01, 0.0]]
     shown = maps.channels_map({"interval_s": 0.5, "channels": rows}, 1.0)
-    assert shown is not None and "The largest: 3.1 %." in shown.words
+    assert shown is not None and "Largest: 3.1 %." in shown.words
     made = drawn(shown)
     numpy.testing.assert_allclose(strengths(panels(made)[0]), rows, atol=0.002)
     (scale,) = panels(made, "scale")

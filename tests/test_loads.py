@@ -69,7 +69,7 @@ def test_a_slip_in_a_load_is_told_at_its_place(
 def test_files_of_a_load_that_are_none_of_a_trace(wordline: Run, drive: Path, trace: Path, tmp_path: Path) -> None:
     (tmp_path / "a").write_text(SMALL_LOAD)
     (tmp_path / "b").write_text(FIO)
-    refused(wordline("run", drive, trace, "a"), "a: a workload file stands alone")
+    refused(wordline("run", drive, trace, "a"), "a: give one workload file alone")
     refused(wordline("run", drive, "b", trace), "b: job files cannot be joined")
 
 

@@ -324,8 +324,8 @@ def test_a_drive_that_never_collects_says_why_it_stopped(drive: Path, writes: Pa
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        (Greedy(), "is no class of a policy"),
-        (type("A", (), {}), "is no class of a policy"),
+        (Greedy(), "is not a policy class"),
+        (type("A", (), {}), "is not a policy class"),
         (type("B", (Victim,), {"choose": Greedy.choose}), 'has no name; write, for example: name = "b"'),
         (type("C", (Victim,), {"name": "c"}), "write its method 'choose'"),
         (type("D", (Greedy,), {"__annotations__": {"x": list}}), "options are of type bool, int, float, str"),
@@ -381,7 +381,7 @@ def test_the_command_shows_the_traceback_of_the_file(wordline: Run, drive: Path,
     assert 'mine.py", line 7, in choose' in lines[start + 1]
     assert "ZeroDivisionError: integer division or modulo by zero" in outcome.stderr
     assert "the policy 'mine' (victim), at 0." in outcome.stderr
-    assert lines[-1] == f"wordline: {path}: the run ended with an exception of this file"
+    assert lines[-1] == f"wordline: {path}: the run ended with an exception in this file"
     assert "cli.py" not in outcome.stderr
     assert "panicked" not in outcome.stderr
 
@@ -390,9 +390,9 @@ def test_the_command_shows_the_traceback_of_the_file(wordline: Run, drive: Path,
     ("text", "status", "words"),
     [
         (None, 2, "no such file"),
-        ("x = 1\n", 2, "this file holds no policy"),
-        ("from wordline.policy import Victim\n", 2, "this file holds no policy"),
-        ("def (:\n", 2, "this is no Python (see above)"),
+        ("x = 1\n", 2, "this file has no policy"),
+        ("from wordline.policy import Victim\n", 2, "this file has no policy"),
+        ("def (:\n", 2, "this is not valid Python (see above)"),
         ("raise OSError('gone')\n", 1, "OSError: gone"),
         ("import nowhere_at_all\n", 1, "No module named 'nowhere_at_all'"),
         ("from wordline.policy import Victim\nclass A(Victim):\n    name = 'a'\n", 2, "write its method 'choose'"),

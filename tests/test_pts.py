@@ -243,7 +243,7 @@ def test_an_interrupt_gives_the_tables_so_far(drive: Path) -> None:
     out, _ = process.communicate(timeout=60)
     os.close(terminal)
     assert process.returncode == 130
-    assert "Write saturation, not carried through" in out
+    assert "Write saturation, incomplete" in out
     assert "Stopped: interrupted." in out
     assert "4 KiB random writes" in out
 
@@ -253,7 +253,7 @@ def test_a_drive_that_wears_out_ends_its_test_only(wordline: Run, drive: Path) -
     ran = wordline("pts", drive, "--test", "iops,wsat", "--quick", "--capacities", "0.5", *sets)
     assert ran.returncode == 1
     assert "IOPS: the drive failed after" in ran.stderr
-    assert "IOPS, not carried through" in ran.stdout
+    assert "IOPS, incomplete" in ran.stdout
     assert "4 KiB random writes: " in ran.stdout
 
 
@@ -297,7 +297,7 @@ def test_a_policy_that_fails_takes_no_finished_test_along(
     assert str(policy) in lines[1]
     words = "no idea" if only == "choose" else "no second drive"
     assert f"LookupError: {words}" in lines
-    assert lines[-1] == f"wordline: {policy}: the run ended with an exception of this file"
+    assert lines[-1] == f"wordline: {policy}: the run ended with an exception in this file"
     result = parsed((tmp_path / "pts.json").read_text())
     assert result["partial"] is True
     stopped = [None, "LookupError: no idea"] if only == "choose" else [None]
@@ -337,8 +337,8 @@ def test_a_policy_that_answers_wrongly_ends_its_test_only(wordline: Run, drive: 
 
 def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -> None:
     refused(wordline("pts", drive, "--test", "iop"), "no test 'iop'", "did you mean 'iops'")
-    refused(wordline("pts", drive, "--round", "fast"), "--round", "'fast' is no time")
-    refused(wordline("pts", drive, "--round", "0s"), "no time at all")
+    refused(wordline("pts", drive, "--round", "fast"), "--round", "'fast' is not a time")
+    refused(wordline("pts", drive, "--round", "0s"), "is zero")
     refused(wordline("pts", drive, "--round", "1500min"), "longer than a day")
     refused(wordline("pts", drive, "--full", "--quick"), "give one of them")
     refused(wordline("pts", "demoo"), "did you mean 'demo'")
@@ -365,7 +365,5 @@ def test_options_that_no_test_would_heed_are_refused(wordline: Run, drive: Path)
 def test_every_test_warns_where_little_was_written(wordline: Run, drive: Path, kind: str, remedy: str) -> None:
     length = ("--round", "5ms") if remedy == "--round" else ("--capacities", "0.5")
     text = " ".join(done(wordline("pts", drive, "--test", kind, *length)).split())
-    assert text.count("times the capacity: too little to say that the drive stays like this. Give") == (
-        2 if kind == "tp" else 1
-    )
+    assert text.count("times the capacity: too little for a steady state. Give") == (2 if kind == "tp" else 1)
     assert remedy in text

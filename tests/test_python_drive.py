@@ -312,7 +312,7 @@ def test_numbers_of_numpy_are_numbers(drive: Path) -> None:
     assert made.seed == 3
     job = Workload.job(bs=numpy.int64(4096), number_ios=numpy.int32(5))
     assert job.options["job"][0]["number_ios"] == 5
-    with pytest.raises(wordline.InputError, match="a set, is no value"):
+    with pytest.raises(wordline.InputError, match="a set, is not a value"):
         Drive(drive, {"geometry.channels": {4}})
 
 
@@ -326,7 +326,7 @@ def test_what_is_no_seed_is_refused_everywhere(small: Drive, drive: Path, seed: 
         lambda: small.precondition(fill=True, seed=seed),
     ]
     for call in calls:
-        with pytest.raises(wordline.InputError, match=f"^seed: '{seed}' is no seed; .* from 0 to {2**64 - 1}$"):
+        with pytest.raises(wordline.InputError, match=f"^seed: '{seed}' is not a seed; .* from 0 to {2**64 - 1}$"):
             call()
 
 
@@ -335,11 +335,11 @@ def test_what_contradicts_itself_is_refused(small: Drive, drive: Path, tmp_path:
     with pytest.raises(wordline.InputError, match=r"precondition.fill=true.*d.snap"):
         wordline.run(drive, READS, {"precondition.fill": True}, snapshot=tmp_path / "d.snap")
     out = {"tables": ["requests"], "out": tmp_path / "out"}
-    with pytest.raises(wordline.InputError, match="sample: '100' is no sample; give one such as 1/100"):
+    with pytest.raises(wordline.InputError, match="sample: '100' is not a sample; give one such as 1/100"):
         small.run(READS, **out, sample=100)
     with pytest.raises(wordline.InputError, match=r"interval: .* only for the tables intervals"):
         small.run(READS, **out, interval="1ms")
-    with pytest.raises(wordline.InputError, match="window: '5' is no window"):
+    with pytest.raises(wordline.InputError, match="window: '5' is not a window"):
         small.run(READS, timeline=tmp_path / "t.pftrace", window=5)
 
 
@@ -352,7 +352,7 @@ def test_a_snapshot_that_cannot_be_written_is_named(small: Drive, tmp_path: Path
 
 
 def test_what_is_no_saved_result_is_named(trace: Path, tmp_path: Path) -> None:
-    with pytest.raises(wordline.InputError, match=r"small\.csv:1:1: this is no JSON"):
+    with pytest.raises(wordline.InputError, match=r"small\.csv:1:1: this is not JSON"):
         wordline.Run.load(trace)
     with pytest.raises(wordline.InputError, match=r"nothing.json: No such file"):
         wordline.Run.load(tmp_path / "nothing.json")

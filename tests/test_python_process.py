@@ -77,7 +77,7 @@ def test_ctrl_c_ends_a_run_as_ctrl_c(small: Drive) -> None:
 
 def test_a_half_aged_drive_refuses_to_go_on(drive: Path, tmp_path: Path) -> None:
     made = Drive("demo")
-    with pytest.raises(wordline.Interrupted, match="half aged") as raised:
+    with pytest.raises(wordline.Interrupted, match="partly preconditioned") as raised:
         made.precondition(fill=True, overwrites=100, progress=interrupt)
     assert raised.value.result["interrupted"]
     assert made.state["precondition"] is None

@@ -83,11 +83,11 @@ def test_repeats_are_the_runs_of_their_seeds(wordline: Run, drive: Path) -> None
         assert (figure["min"], figure["max"]) == (min(values), max(values))
         assert figure["ci95"] == pytest.approx(TABLE[2] * statistics.stdev(values) / 3**0.5, rel=1e-3)
     assert "Over 3 seeds" in text
-    assert "Each run aged a drive of its own." in text
+    assert "Each run preconditioned its own drive." in text
     assert max(map(len, text.splitlines())) <= 80
     page = (drive.parent / "run.html").read_text()
     assert 'id="repeats"' in page
-    assert "of seed 7, the first of 3 seeds" in page
+    assert "from seed 7, the first of 3 seeds" in page
 
 
 def test_python_gives_what_the_command_gives(wordline: Run, drive: Path) -> None:
@@ -127,7 +127,7 @@ def test_from_a_snapshot_only_the_load_varies(wordline: Run, drive: Path) -> Non
     assert wordline("precondition", drive, "-o", "aged.snap").returncode == 0
     result, text = command(wordline, drive, "--from", "aged.snap", "--repeat", "2")
     assert result["repeats"]["distinct"] == 2
-    assert "Each run began with the same aged drive." in text
+    assert "Each run started from the same preconditioned drive." in text
 
 
 def test_wrong_repeats_are_refused(wordline: Run, drive: Path) -> None:
@@ -238,16 +238,16 @@ def test_compare_says_what_is_more_than_chance() -> None:
     assert [told["requests/s"].ratio_text(n) for n in range(3)] == ["", "(× 1.09)", "× 1.91"]
     assert told["requests"].apart == [None, None, None], "the same in all"
     text = shown(plain, near, far)
-    assert "b beside a: no difference lies outside the 95 % intervals." in text
-    assert "c beside a: outside the 95 % intervals: requests/s." in text
+    assert "b against a: no difference is outside the 95 % intervals." in text
+    assert "c against a: outside the 95 % intervals: requests/s." in text
     page = compare.html([plain, far])
     assert "outside the 95" in page
 
 
 def test_compare_says_what_single_seeds_cannot_tell() -> None:
     single, other = (compare.Run(name, json.loads(made_up(seed))) for name, seed in (("x", 1), ("y", 2)))
-    assert "noise cannot be told from effect: run each with --repeat 10" in shown(single, other)
-    assert "behind x: noise cannot be told" in shown(repeated("a", [10, 11, 12]), single)
+    assert "noise cannot be separated from effect: run each with --repeat 10" in shown(single, other)
+    assert "x: only one seed, so noise cannot be separated" in shown(repeated("a", [10, 11, 12]), single)
     assert "noise" not in shown(single, single), "the same run twice"
 
 

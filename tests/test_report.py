@@ -188,11 +188,11 @@ def test_the_summary_alone_asks_for_no_accounts(wordline: Run, drive: Path, load
     ("text", "words"),
     [
         (None, ["r.json", "No such file"]),
-        ("{", ["r.json:1:2", "no JSON"]),
-        ("[]", ["no result", "schema"]),
-        ("{}", ["no result", "wordline run --json"]),
+        ("{", ["r.json:1:2", "not JSON"]),
+        ("[]", ["not a result", "schema"]),
+        ("{}", ["not a result", "wordline run --json"]),
         ('{"schema": 2, "version": "9.9"}', ["schema 2", "9.9", "reads schema 1"]),
-        ('{"schema": 1, "version": "0.2.0"}', ["no whole result", "'digest'"]),
+        ('{"schema": 1, "version": "0.2.0"}', ["this result is incomplete", "'digest'"]),
         ('{"schema": NaN}', ["NaN"]),
     ],
 )
@@ -206,14 +206,14 @@ def test_what_is_no_result_is_refused(wordline: Run, tmp_path: Path, text: str |
 
 def test_wrong_use_is_told(wordline: Run, tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps(synthetic.result()))
-    refused(wordline("report", "r.json"), "nothing is asked for", "--figures")
+    refused(wordline("report", "r.json"), "no output requested", "--figures")
     refused(wordline("report", "r.json", "--figures", "f", "--format", "svg,pgn"), "'pgn'", "did you mean 'png'")
     refused(wordline("report", "r.json", "-o", "x.html", "--format", "png"), "--figures")
     refused(wordline("report", "r.json", "--figures", "r.json"), "r.json", "this is a file")
     refused(wordline("report", "r.json", "-o", "r.json"), "read by the same command")
     refused(wordline("report", ".", "-o", "x.html"), "directory")
-    refused(wordline("compare", "r.json"), "nothing to compare")
-    refused(wordline("compare", *["r.json"] * 7), "6 at most")
+    refused(wordline("compare", "r.json"), "only one result")
+    refused(wordline("compare", *["r.json"] * 7), "at most 6")
 
 
 def test_a_comparison_tells_ratios_and_differences(wordline: Run, small: Runner, tmp_path: Path) -> None:
@@ -263,19 +263,19 @@ def told(**changes: Any) -> str:  # noqa: ANN401
 
 def test_limits_are_those_of_the_figures() -> None:
     busy = {"channels": [0.97] * 8, "dies": [0.3] * 64, "link_in": 0.1, "link_out": 0.1}
-    assert "The channels set the pace." in told(utilisation=busy)
+    assert "The channels limited throughput." in told(utilisation=busy)
     trace = {"trace": {"file": "t.csv"}, "options": {"trace": {"pace": "timestamps"}}}
-    assert "the load set the pace, by the times" in told(workload=trace)
+    assert "the arrival times of the workload limited throughput" in told(workload=trace)
     untimed = {**trace, "trace": {"file": "t.csv", "timed": False}}
-    assert "the load sent the next request when one was done" in told(workload=untimed)
+    assert "the workload sends a request only when another completes" in told(workload=untimed)
     spent = {"read": {"waiting": 5.0, "array_read": 5.0}, "write": {}}
-    assert "they came in bursts" in told(workload=trace, time_of=spent)
+    assert "they arrived in bursts" in told(workload=trace, time_of=spent)
     jobs = {"jobs": [{"name": "j", "rate_iops": None, "iodepth": 4}]}
-    assert "the latency of each set the pace" in told(workload=jobs)
+    assert "so latency limited throughput" in told(workload=jobs)
     queues = {"read": {"wait_die_read": 4.0, "wait_die_gc": 2.0, "array_read": 1.0}, "write": {"link": 2.0}}
     assert limits.queued({"time_of": queues}) == pytest.approx(6 / 9)
     text = told(workload=jobs, time_of=queues)
-    assert "no part was saturated; yet requests spent 67 % of their time in the queues of dies" in text
+    assert "no part was saturated; yet requests spent 67 % of their time in die queues" in text
     own = {"read": {"wait_die_own": 6.0, "array_read": 1.0}, "write": {}}
     text = told(workload=jobs, time_of=own)
     assert "queues" not in text
@@ -292,11 +292,11 @@ def test_uneven_load_is_told_only_where_it_was_measured() -> None:
     even = {"channels": [0.2] * 8, "dies": [0.40, 0.44] * 32, "link_in": 0.1, "link_out": 0.1}
     assert "uneven" not in told(workload=jobs, time_of=queues, utilisation=even)
     odd = even | {"dies": [0.2] * 63 + [0.6]}
-    measured = "the dies were unevenly loaded: die 63 was at work for 60 % of the time, the mean of all 21 %"
+    measured = "load across dies was uneven: die 63 was busy 60 % of the time, the mean was 21 %"
     assert measured in told(workload=jobs, time_of=queues, utilisation=odd)
     one = even | {"dies": [0.1] * 3 + [0.97] + [0.1] * 4}
     text = told(workload=jobs, time_of=queues, utilisation=one)
-    assert "Die 3 set the pace; the dies were unevenly loaded: die 3 was at work for 97 % of the time" in text
+    assert "Die 3 limited throughput; load across dies was uneven: die 3 was busy 97 % of the time" in text
 
 
 def saturated(dies: dict[str, list[int]], **more: Any) -> str:  # noqa: ANN401
@@ -321,7 +321,7 @@ def test_saturation_is_told_by_interval() -> None:
     assert many == "5 of 6 dies were saturated at times, die 4 most: in 5 of 60 intervals of 1.05 s, by reads"
     assert saturated({"read": [60, 60]}).startswith("all 2 dies were saturated at times, die 0 most: in 60 of 60")
     assert saturated({"gc": [5]}) == "the die was saturated in 5 of 60 intervals of 1.05 s, by garbage collection"
-    assert "the outbound link was saturated in 3 of 60" in saturated({"gc": [0]}, link_out=3)
+    assert "the outbound host interface was saturated in 3 of 60" in saturated({"gc": [0]}, link_out=3)
     assert saturated({"gc": [0, 1]}, intervals=1) == "die 1 was saturated all of the time, by garbage collection"
 
 
@@ -404,7 +404,7 @@ def test_a_trace_beside_a_job_is_said_in_a_line(wordline: Run, trace: Path, tmp_
     for load, name in (("load.toml", "job.json"), (trace, "trace.json")):
         done(wordline("run", "small.toml", load, "--json", name, "-q"))
     text = done(wordline("compare", "job.json", "trace.json", "--report", "c.html"))
-    differing = text.partition("What differs\n")[2].splitlines()
+    differing = text.partition("Differences\n")[2].splitlines()
     assert [" ".join(line.split()) for line in differing] == ["load runs the job mixed replays the trace small.csv"]
     # Two of a kind are compared key by key.
     done(wordline("run", "small.toml", trace, "--limit", "3", "--json", "limited.json", "-q"))

@@ -261,7 +261,7 @@ def test_a_key_that_every_result_has_is_missed(runs: dict[str, dict[str, Any]]) 
         for part in path:
             below = below[part]
         kept = {other: value for other, value in below.items() if other != last}
-        assert resultshape.problem(changed(run, tuple(path), kept)) == f"this is no whole result: it has no '{key}'"
+        assert resultshape.problem(changed(run, tuple(path), kept)) == f"this result is incomplete: it has no '{key}'"
     # Others joined the layout later, or are not of every run.
     del run["reliability"], run["activity"]
     assert resultshape.problem(run) is None

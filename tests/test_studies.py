@@ -395,7 +395,7 @@ def test_an_experiment_that_was_carried_out_is_not_again(made_up: Path, monkeypa
 def test_a_damaged_file_of_other_choices_is_named(made_up: Path) -> None:
     (made_up / "sensitivity.json").write_text('{"schema": 1')
     report = runner.run(catalogue.read(made_up), lambda *_: None, "made-up")
-    with pytest.raises(Trouble, match=r"sensitivity\.json: this is no JSON.*--sensitivity"):
+    with pytest.raises(Trouble, match=r"sensitivity\.json: this is not JSON.*--sensitivity"):
         page.text_of(report)
     (made_up / "sensitivity.json").write_text('{"schema": 0}')
     assert sensitivity.kept(report) is None

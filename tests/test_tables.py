@@ -230,11 +230,13 @@ def test_wrong_wishes_are_refused_before_the_run(wordline: Run, tmp_path: Path, 
     refused(run("--tables", "dies"), "--tables needs a directory", "--out")
     refused(run("--out", "o"), "--out is for tables")
     refused(run("--sample", "1/10"), "--sample is for tables")
-    refused(run("--tables", "all", "--out", "o", "--sample", "10"), "--sample: '10' is no sample", "1/100")
-    refused(run("--tables", "all", "--out", "o", "--sample", "1/0"), "--sample: '1/0' is no sample")
-    refused(run("--tables", "all", "--out", "o", "--interval", "soon"), "--interval: 'soon' is no time")
+    refused(run("--tables", "all", "--out", "o", "--sample", "10"), "--sample: '10' is not a sample", "1/100")
+    refused(run("--tables", "all", "--out", "o", "--sample", "1/0"), "--sample: '1/0' is not a sample")
+    refused(run("--tables", "all", "--out", "o", "--interval", "soon"), "--interval: 'soon' is not a time")
     refused(run("--tables", "all", "--out", "o", "--interval", "9us"), "--interval", "at least 10us")
-    refused(run("--tables", "all", "--out", "o", "--interval", "3"), "--interval: '3' is no time without a unit", "3ms")
+    refused(
+        run("--tables", "all", "--out", "o", "--interval", "3"), "--interval: '3' is not a time without a unit", "3ms"
+    )
     refused(
         run("--tables", "intervals,dies", "--out", "o", "--sample", "1/3"), "--sample", "requests", "intervals, dies"
     )
@@ -261,7 +263,7 @@ def test_from_python(tmp_path: Path, drive: Path, mixed: Path) -> None:
         assert os.path.getsize(file["path"]) == file["bytes"]  # noqa: PTH202
     with pytest.raises(package.InputError, match="did you mean 'blocks'"):
         package.run(drive, mixed, tables=["block"], out=out)
-    with pytest.raises(package.InputError, match="say by out"):
+    with pytest.raises(package.InputError, match="give it with out"):
         package.run(drive, mixed, tables="blocks")
     with pytest.raises(package.InputError, match="sample is for tables"):
         package.run(drive, mixed, sample="1/3")

@@ -334,12 +334,12 @@ def test_what_cannot_be_written_is_told(wordline: Run, drive: Path, load: Path, 
     refused(wordline(*run, trace), "this file is read by the same command")
     refused(wordline("run", drive, trace, "--window", "1s..2s"), "--window is for a timeline")
     for window, words in (
-        ("1s", "'1s' is no window"),
-        ("2s..1s", "ends before it has begun"),
-        ("x..1s", "'x' is no time"),
-        ("1s..2h", "'2h' is no time"),
-        ("1..2s", "'1' is no time without a unit; write 1s, 1ms or 1us"),
-        ("-1s..1s", "'-1s' is no time"),
+        ("1s", "'1s' is not a window"),
+        ("2s..1s", "ends before it begins"),
+        ("x..1s", "'x' is not a time"),
+        ("1s..2h", "'2h' is not a time"),
+        ("1..2s", "'1' is not a time without a unit; write 1s, 1ms or 1us"),
+        ("-1s..1s", "'-1s' is not a time"),
     ):
         refused(wordline(*run, "t.pftrace", "--window", window), words)
     assert not list(tmp_path.glob("*t.pftrace*"))

@@ -69,7 +69,7 @@ def test_bad_lines_are_left_out_and_counted(wordline: Run, tmp_path: Path) -> No
 def test_workload_files_stand_alone(wordline: Run, parts: list[Path]) -> None:
     done = wordline("run", "demo", str(parts[0]), "load.toml")
     assert done.returncode == 2
-    assert "a workload file stands alone" in done.stderr
+    assert "give one workload file alone" in done.stderr
 
 
 def test_a_trace_without_stamps_is_paced_by_the_queue(wordline: Run, tmp_path: Path) -> None:

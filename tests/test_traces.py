@@ -423,7 +423,7 @@ def test_a_copy_without_times_is_warned_of(wordline: Run, tmp_path: Path) -> Non
     (tmp_path / "t.lis").write_text("7 2 0 0\n9 1 0 1\n")
     arc = ("trace", "convert", "t.lis", "--format", "arc")
     assert "replay it with --pace asap" in " ".join(done(wordline(*arc, "o.msr")).split())
-    assert "reads in it that only the order counts" in " ".join(done(wordline(*arc, "o.csv")).split())
+    assert "reads it as an order only" in " ".join(done(wordline(*arc, "o.csv")).split())
     told = parsed(done(wordline(*arc, "o.parquet", "--json")))
     assert (told["timed"], told["says_untimed"]) == (False, True)
     for name in ("o.csv", "o.parquet"):

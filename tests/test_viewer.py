@@ -146,7 +146,7 @@ def test_ctrl_c_ends_it(trace: Path) -> None:
 
 def test_a_port_that_is_taken_is_told(trace: Path, wordline: Run) -> None:
     with serving(trace) as (process, _):
-        refused(wordline("timeline", "run.pftrace"), "127.0.0.1:9001", "is taken", "wordline timeline", status=1)
+        refused(wordline("timeline", "run.pftrace"), "127.0.0.1:9001", "is in use", "wordline timeline", status=1)
         assert asked("GET", "/run.pftrace")[0] == 200
         assert process.wait(timeout=10) == 0
 
@@ -155,11 +155,11 @@ def test_a_port_that_is_taken_is_told(trace: Path, wordline: Run) -> None:
     ("content", "words"),
     [
         (None, ["No such file"]),
-        (b"", ["no timeline", "it is empty"]),
-        (b'{"schema": 1}', ["no timeline", "does not begin as one"]),
+        (b"", ["not a timeline", "it is empty"]),
+        (b'{"schema": 1}', ["not a timeline", "does not begin as one"]),
         (b"\x0a", ["does not begin as one"]),
         (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", ["does not begin as one"]),
-        (packets(b"whole") + b"text", ["what is at byte 7 is no packet of one"]),
+        (packets(b"whole") + b"text", ["byte 7 does not begin a packet"]),
         (packets(b"whole", b"cut off")[:-1], ["ends in the middle of a packet"]),
     ],
 )
@@ -172,7 +172,7 @@ def test_what_is_no_timeline_is_refused(wordline: Run, tmp_path: Path, content: 
 def test_directories_and_pipes_are_refused(wordline: Run, tmp_path: Path) -> None:
     refused(wordline("timeline", "."), "this is a directory", "wordline run --timeline")
     os.mkfifo(tmp_path / "pipe")
-    refused(wordline("timeline", "pipe"), "no file that could be served")
+    refused(wordline("timeline", "pipe"), "not a regular file")
     refused(wordline("timeline"), "FILE")
 
 
@@ -196,7 +196,7 @@ def test_without_a_browser_it_says_so_and_serves(trace: Path) -> None:
     with serving(trace, "--open", **nothing) as (process, link):
         assert link.startswith(viewer.VIEWER)
         lines = [process.stdout.readline() for _ in range(3)]
-        assert any("There is no browser" in line for line in lines)
+        assert any("No browser found" in line for line in lines)
         asked("GET", "/run.pftrace")
         assert process.wait(timeout=10) == 0
 

@@ -112,11 +112,11 @@ def test_the_summary_of_a_partial_run() -> None:
 def test_the_verdict() -> None:
     result = synthetic.result()
     result["utilisation"]["dies"] = [0.97] * 64
-    assert story.verdict(result) == "the dies set the pace"
+    assert story.verdict(result) == "the dies limited throughput"
     result["utilisation"]["dies"] = [0.89, 0.91] * 32
-    assert story.verdict(result) == "the dies set the pace"
+    assert story.verdict(result) == "the dies limited throughput"
     result["utilisation"]["dies"] = [0.97] + [0.1] * 63
-    assert story.verdict(result).startswith("die 0 set the pace; the dies were unevenly loaded")
+    assert story.verdict(result).startswith("die 0 limited throughput; load across dies was uneven")
 
 
 def nothing_happened() -> dict[str, Any]:

@@ -71,8 +71,8 @@ def test_every_word_leads_to_keys_that_there_are() -> None:
         ("capacity.overprovisioning=7", "; the key is capacity.raw_over_logical"),
         ("nand.tR=50", "; the key is nand.read_us"),
         ("tprog_us=50", "; the key is nand.program_us"),
-        ("qd=4", "; the key is queue.depth; of the load, the keys are job.iodepth and trace.iodepth"),
-        ("zipf=1.1", "; of the load, the key is job.random_distribution"),
+        ("qd=4", "; the key is queue.depth; of the workload, the keys are job.iodepth and trace.iodepth"),
+        ("zipf=1.1", "; of the workload, the key is job.random_distribution"),
         ("waf=2", "; this is a figure of results, write_amplification, and cannot be set"),
         ("collect=greedy", "expected a table; the key is collect.policy"),
         # What the engine knows better.

@@ -16,5 +16,5 @@ class Eager(Collect):
             raise ValueError(f"ahead must be at least 1, not {self.ahead}")
 
     def wants(self, view: SpaceView) -> bool:
-        """Below ``ahead``, counting those that are on their way."""
+        """Below ``ahead``, counting blocks being collected."""
         return view.free + view.running < self.ahead

@@ -1,16 +1,16 @@
-"""Two victim policies that come with Wordline, written once more in Python: they choose the very same blocks."""
+"""Two victim policies that come with Wordline, rewritten in Python: they choose exactly the same blocks."""
 
 import numpy as np
 from wordline.policy import Victim, VictimView
 
 
 class Greedy(Victim):
-    """The block with the fewest valid units; of equals, the one that has had that count longest."""
+    """The block with the fewest valid logical pages; among equals, the one that has had that count longest."""
 
     name = "python-greedy"
 
     def choose(self, view: VictimView) -> int | None:
-        """The first of the view, unless it gains nothing."""
+        """The first of the view, unless it frees no page."""
         if not len(view.blocks):
             return None
         # argmin takes the first of equals, which the order of the view makes the right one.

@@ -1,10 +1,10 @@
-"""Two free-block policies that come with Wordline, written once more in Python: they open the very same blocks."""
+"""Two free-block policies that come with Wordline, rewritten in Python: they open exactly the same blocks."""
 
 from wordline.policy import FreeBlock
 
 
 class LeastErased(FreeBlock):
-    """The block with the fewest erases; of equals, the one free longest."""
+    """The block with the fewest P/E cycles; among equals, the one free longest."""
 
     name = "python-least-erased"
 

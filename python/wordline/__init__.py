@@ -54,11 +54,11 @@ LATER = {
     "check": "wordline.api.functions",
     "run": "wordline.api.functions",
 }
-"""Where the names are that come only when asked for, so that help, messages and Ctrl-C work at once."""
+"""Names that are imported on first use, so that help, messages and Ctrl-C work at once."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """Loads what is asked for."""
+    """Imports a name on first use."""
     if name == "__version__":
         return import_module("wordline._core").version()
     if name == "policy":
@@ -69,6 +69,6 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
 
 
 def __dir__() -> list[str]:
-    """What there is, for ``dir`` and the completion of names: also what is not loaded yet."""
+    """All names for ``dir`` and completion, including those not imported yet."""
     own = {name for name in globals() if name.startswith("__")}
     return sorted(own.union(__all__))

@@ -1,21 +1,21 @@
-"""The engine. All results are JSON text; the modules around it give them parsed."""
+"""The engine. All results are JSON text; the Python modules parse them."""
 
 from collections.abc import Callable
 from typing import Any, final
 
 _Policies = list[tuple[str, Callable[[str, str], object]]]
-"""Of each policy in Python its description as JSON, and what makes it from options and the drive's shape, both JSON."""
+"""For each policy in Python: its description as JSON, and a function of options and drive shape, both JSON."""
 
 _Progress = Callable[[str, float | None, int, float], object]
 
 SEED: int
-"""Seed of a run that names none."""
+"""Default seed."""
 
 class InputError(ValueError):
-    """What the user gave is wrong: a key, a value, a file, a trace. The message is complete."""
+    """Wrong input: a key, a value, a file, a trace. The message is complete."""
 
 class RunError(RuntimeError):
-    """The run could not be carried through."""
+    """The run failed."""
 
 @final
 class Frame:
@@ -32,7 +32,7 @@ class Frame:
 
 @final
 class Load:
-    """A load: read and checked, to be run on any number of drives."""
+    """A workload: read and checked, to be run on any number of drives."""
 
     @staticmethod
     def read(path: str, sets: list[str]) -> Load: ...
@@ -50,7 +50,7 @@ class Load:
 
 @final
 class Drive:
-    """A drive whose state lasts from one load to the next."""
+    """A drive whose state lasts from one workload to the next."""
 
     def __new__(
         cls,

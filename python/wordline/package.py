@@ -17,7 +17,7 @@ def run(
     timeline: str | os.PathLike[str] | None = None,
     window: str | None = None,
 ) -> dict[str, Any]:
-    """Runs one load on one package.
+    """Runs one workload on one package.
 
     :param experiment: what to run, a dictionary with
 
@@ -31,9 +31,9 @@ def run(
           ``footprint_pages``: at random page addresses) or ``migrate`` (``mode``, ``blocks``: read, program elsewhere,
           erase);
         - ``seed`` of all random numbers, ``stage_log`` and ``latencies`` to have those lists in the result.
-    :param progress: told how far the run is.
+    :param progress: receives the progress of the run.
     :param timeline: a file to write a timeline to, for ui.perfetto.dev.
-    :param window: what part of simulated time it shows, such as ``"0.5ms..2ms"``; all of it if absent.
+    :param window: the part of simulated time in it, such as ``"0.5ms..2ms"``; all of it if absent.
     :return: ``requests``, ``pages``, ``commands``, ``simulated_s``, ``bandwidth_mib_s``, ``iops``, ``latency_us``,
         ``stages_us`` (time in each stage, summed over dies), ``contention_us``, ``bus_busy_us``, ``idle_us``,
         ``energy_j``, ``multi_plane_pages``, and if asked for ``log`` (``die``, ``plane``, ``operation``, ``stage``,

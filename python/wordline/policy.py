@@ -5,7 +5,7 @@ A policy derives from the class of its family and decides in one method::
     import wordline
 
     class Youngest(wordline.policy.Victim):
-        "Of the blocks that gain space, the one invalidated last."
+        "Among blocks that free space, the one invalidated last."
 
         name = "youngest"
         at_most: float = 0.9
@@ -17,13 +17,13 @@ A policy derives from the class of its family and decides in one method::
     wordline.run("demo", "load.toml", {"victim.policy": "youngest"}, policies=[Youngest])
 
 Annotated attributes are its options, keys of its family's section in a drive file (``victim.at_most = 0.8``). Their
-types are bool, int, float, str or a ``Literal`` of strings; what stands in ``Annotated[float, "..."]`` explains one;
-one without a value has to be given. They are set before ``__init__``, which takes no arguments and may refuse them.
-Also set are ``self.drive``, a :class:`Shape`, and ``self.random``, a generator that the run's seed fixes: with another
-source of chance, a run could not be repeated.
+types are bool, int, float, str or a ``Literal`` of strings; the text in ``Annotated[float, "..."]`` documents one; an
+option without a default is required. They are set before ``__init__``, which takes no arguments and may reject them.
+Also set are ``self.drive``, a :class:`Shape`, and ``self.random``, a generator seeded by the run: other sources of
+randomness would make runs irreproducible.
 
-What a policy raises ends the run and comes back as it was raised; but after ``KeyboardInterrupt`` there is a result, of
-what was done until then, as after any Ctrl-C.
+An exception of a policy ends the run and is passed on unchanged; after ``KeyboardInterrupt`` there is a partial result,
+as after any Ctrl-C.
 """
 
 from __future__ import annotations
@@ -41,74 +41,74 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KINDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
-"""The types of options, and what JSON calls them."""
+"""Types of options by their names in JSON."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The drive, as far as a policy may know it."""
+    """Properties of the drive that a policy may use."""
 
     seed: int
     """Seed of the run."""
     domains: int
-    """Domains in which blocks are collected: 1, or one a plane."""
+    """Domains of garbage collection: 1, or one a plane."""
     planes: int
     """Planes in the drive."""
     blocks_per_plane: int
-    """Blocks in a plane; block ``b`` lies in plane ``b // blocks_per_plane``."""
+    """Blocks in a plane; block ``b`` is in plane ``b // blocks_per_plane``."""
     pages_per_block: int
     """Pages in a block."""
     units_per_page: int
-    """Mapping units in a page."""
+    """Logical pages (mapping units) in a page."""
 
 
 class Policy:
-    """What policies of all families have; derive from one of the families."""
+    """Common base of policies; derive from one of the families."""
 
     family: ClassVar[str]
     """The family; also its section in a drive file."""
     name: ClassVar[str]
-    """The value of ``policy`` that names it."""
+    """Its name, the value of ``policy``."""
     drive: Shape
-    """The drive that it decides in."""
+    """The drive."""
     random: random.Random
-    """Its source of chance, the same in every run with the same seed."""
+    """Its random generator, the same in every run with the same seed."""
 
 
 class VictimView(NamedTuple):
     """The closed blocks of a domain (the drive or a plane): those that may be collected.
 
-    The arrays have an entry for each block, ordered by valid units, fewest first; of equals, the one that has had that
-    many longest comes first. They are read-only, and never change afterwards.
+    The arrays have an entry for each block, ordered by valid logical pages, fewest first; among equals, the block that
+    has had that count longest comes first. They are read-only, and never change afterwards.
     """
 
     domain: int
     """The domain, from 0 on."""
     units_per_block: int
-    """Mapping units in a block."""
+    """Logical pages (mapping units) in a block."""
     units_per_page: int
-    """Mapping units in a page: a block with fewer invalid ones gains nothing and must not be chosen."""
+    """Logical pages in a page: a block with fewer invalid ones frees no page and must not be chosen."""
     blocks: NDArray[numpy.int64]
     """Their numbers."""
     valid: NDArray[numpy.int64]
-    """Their valid units."""
+    """Their valid logical pages."""
     erases: NDArray[numpy.int64]
-    """How often each was erased."""
+    """P/E cycles of each."""
     age: NDArray[numpy.int64]
-    """Pages programmed in the domain since a unit of the block was last invalidated, or the block was closed."""
+    """Pages programmed in the domain since a logical page of the block was last invalidated, or it was closed."""
 
 
 class Victim(Policy):
-    """Decides which block is collected next."""
+    """Selects the victim block of garbage collection."""
 
     family = "victim"
 
     def choose(self, view: VictimView) -> int | None:
-        """The number of the block to collect, one of ``view.blocks`` that gains a page; None to collect nothing now."""
+        """The number of the block to collect, one of ``view.blocks`` that frees a page; None for none now."""
         raise NotImplementedError
 
     def closed(self, block: int) -> None:
-        """A block was closed: it may be collected from now on. Costs nothing unless it is overridden."""
+        """Called when a block is closed: it may be collected from now on. No cost unless overridden."""
 
 
 class SpaceView(NamedTuple):
@@ -119,39 +119,39 @@ class SpaceView(NamedTuple):
     free: int
     """Its free blocks."""
     running: int
-    """Blocks that are being collected in it; each becomes free."""
+    """Its blocks being collected; each becomes free."""
 
 
 class Collect(Policy):
-    """Decides when blocks are collected. Takes the options of ``on-demand`` besides its own: they say in what steps."""
+    """Decides when to collect blocks. Besides its own options it has those of ``on-demand``, for pacing."""
 
     family = "collect"
 
     def wants(self, view: SpaceView) -> bool:
-        """Whether another block should be collected now. Asked again with each page that is begun, and each erase."""
+        """True to collect another block now. Called with each page that is begun, and each erase."""
         raise NotImplementedError
 
 
 class FreeBlock(Policy):
-    """Decides which erased block of a plane is written next: the one of lowest rank; of equals, the lowest number."""
+    """Selects the erased block of a plane to write next: the lowest rank; among equals, the lowest number."""
 
     family = "free_block"
 
     def rank(self, erases: int, order: int) -> int:
-        """The rank of a block that becomes free, from 0 to 2**64 - 1; it keeps it until it is written.
+        """The rank of a block that becomes free, from 0 to 2**64 - 1, valid until the block is written.
 
-        Asked once for each block that becomes free, and for all blocks, plane by plane, when the drive is made. A drive
-        that takes over the state of another, from a snapshot or by a fork with overrides, asks again for those that are
-        free.
+        Called once for each block that becomes free, and for all blocks, plane by plane, when the drive is made. A
+        drive that takes over the state of another, from a snapshot or by a fork with overrides, calls it again for free
+        blocks.
 
-        :param erases: how often the block was erased, this time included.
-        :param order: how many blocks became free in its plane before; at first, the block's place in the plane.
+        :param erases: P/E cycles of the block, this erase included.
+        :param order: number of blocks that became free in its plane before; at first, the block's index in the plane.
         """
         raise NotImplementedError
 
 
 class _VictimSeat:
-    """What the engine asks of a victim policy."""
+    """The engine's interface to a victim policy."""
 
     def __init__(self, policy: Victim) -> None:
         import numpy
@@ -168,12 +168,12 @@ class _VictimSeat:
         self.decide = decide
 
     def fork(self) -> _VictimSeat:
-        """One with a policy of its own, in the same state."""
+        """A copy with its own policy, in the same state."""
         return _VictimSeat(copy.deepcopy(self.policy))
 
 
 class _CollectSeat:
-    """What the engine asks of a collect policy."""
+    """The engine's interface to a collect policy."""
 
     closed = None
 
@@ -182,12 +182,12 @@ class _CollectSeat:
         self.decide = lambda domain, free, running: policy.wants(SpaceView(domain, free, running))
 
     def fork(self) -> _CollectSeat:
-        """One with a policy of its own, in the same state."""
+        """A copy with its own policy, in the same state."""
         return _CollectSeat(copy.deepcopy(self.policy))
 
 
 class _FreeBlockSeat:
-    """What the engine asks of a free-block policy."""
+    """The engine's interface to a free-block policy."""
 
     closed = None
 
@@ -196,12 +196,12 @@ class _FreeBlockSeat:
         self.decide = policy.rank
 
     def fork(self) -> _FreeBlockSeat:
-        """One with a policy of its own, in the same state."""
+        """A copy with its own policy, in the same state."""
         return _FreeBlockSeat(copy.deepcopy(self.policy))
 
 
 class _Family(NamedTuple):
-    """What there is to know of a family."""
+    """Description of a family."""
 
     base: type[Policy]
     method: str
@@ -225,33 +225,33 @@ def bases() -> str:
 
 
 def described(policy: type[Policy]) -> dict[str, Any]:
-    """What the engine has to know of a policy: ``family``, ``name``, ``summary``, and ``options`` as JSON schemas.
+    """The description of a policy for the engine: ``family``, ``name``, ``summary``, and ``options`` as JSON schemas.
 
-    :raises TypeError: if it is no policy that could be used; the message says why.
+    :raises TypeError: if the policy is unusable; the message says why.
     """
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
-        raise TypeError(f"{policy!r} is no class of a policy; one is derived from {bases()}")
+        raise TypeError(f"{policy!r} is not a policy class; derive it from {bases()}")
     title = f"the policy class {policy.__qualname__}"
     family = FAMILIES.get(getattr(policy, "family", ""))
     if family is None or not issubclass(policy, family.base):
-        raise TypeError(f"{title} is of no family; derive it from {bases()}")
+        raise TypeError(f"{title} has no family; derive it from {bases()}")
     name = getattr(policy, "name", None)
     if not isinstance(name, str) or not name:
         raise TypeError(f'{title} has no name; write, for example: name = "{policy.__name__.lower()}"')
     if getattr(policy, family.method) is getattr(family.base, family.method):
-        raise TypeError(f"{title} does not say what it decides; write its method '{family.method}'")
+        raise TypeError(f"{title} has no decision; write its method '{family.method}'")
     taken = {"policy", *_options_of(policy.family, family.built_on)}
     options = {}
     for key, hint in _options(policy).items():
         if key in taken or hasattr(family.base, key):
-            raise TypeError(f"{title}: an option cannot be called '{key}', which has a meaning already")
+            raise TypeError(f"{title}: an option cannot be called '{key}', which is already in use")
         options[key] = _schema(f"{title}: the option '{key}'", hint, getattr(policy, key, ...))
     doc = (policy.__doc__ or "").strip().split("\n\n", 1)[0]
     return {"family": policy.family, "name": name, "summary": " ".join(doc.split()).rstrip("."), "options": options}
 
 
 def given(policies: Iterable[type[Policy]]) -> list[tuple[str, Callable[[str, str], object]]]:
-    """Policies as the engine takes them: a description, and what makes one from options and shape of the drive."""
+    """Policies for the engine: a description, and a function that makes one from options and drive shape."""
     if isinstance(policies, type):
         raise TypeError(f"policies is a list of classes; write policies=[{policies.__name__}]")
     return [(json.dumps(described(policy)), _maker(policy)) for policy in policies]
@@ -263,7 +263,7 @@ def _maker(policy: type[Policy]) -> Callable[[str, str], object]:
     def make(options: str, shape: str) -> object:
         made = policy.__new__(policy)
         for key, value in json.loads(options).items():
-            # A whole number is written without a point, and is meant as what the option is.
+            # A float option may be given as a whole number.
             setattr(made, key, float(value) if _plain(hints.get(key)) is float else value)
         made.drive = Shape(**json.loads(shape))
         made.random = random.Random(f"{made.drive.seed} {policy.family} {policy.name}")
@@ -274,7 +274,7 @@ def _maker(policy: type[Policy]) -> Callable[[str, str], object]:
 
 
 def _options(policy: type[Policy]) -> dict[str, Any]:
-    """The annotated attributes of a class and of those between it and the program's, with their types."""
+    """The annotated attributes of a class and its bases outside this module, with their types."""
     own: list[str] = []
     for base in reversed(policy.__mro__):
         if base.__module__ != __name__:
@@ -284,12 +284,12 @@ def _options(policy: type[Policy]) -> dict[str, Any]:
 
 
 def _plain(hint: object) -> object:
-    """A type without what ``Annotated`` says of it."""
+    """A type without its ``Annotated`` notes."""
     return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
 
 
 def _schema(title: str, hint: object, default: object) -> dict[str, Any]:
-    """The JSON schema of an option. ``...`` is no default."""
+    """The JSON schema of an option. ``...`` means no default."""
     plain, notes = _plain(hint), [note for note in typing.get_args(hint)[1:] if isinstance(note, str)]
     words = typing.get_args(plain)
     if typing.get_origin(plain) is Literal and all(isinstance(word, str) for word in words):

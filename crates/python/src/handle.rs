@@ -14,7 +14,7 @@ use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use wordline_drive::config::{self, Parts};
+use wordline_drive::config::Parts;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
 use wordline_drive::run::{Progress, RunError};
@@ -302,7 +302,7 @@ impl Handle {
         let (named, (config, resolved, origins), snapshot): Packed =
             serde_json::from_str(about).map_err(Failure::input)?;
         let (name, sets, seed, preconditioned, runs) = named;
-        let (value, parts) = load::resolved(&name, config, &guests.makers).map_err(Failure::input)?;
+        let (value, parts) = wordline_drive::load::resolved(&name, config, &guests.makers).map_err(Failure::input)?;
         work::fits_memory(&parts)?;
         let (_, drive) =
             snapshot::from_bytes(&format!("the drive {name}"), bytes, &value, seed).map_err(Failure::input)?;

@@ -1,4 +1,4 @@
-"""A drive that keeps its state from one load to the next."""
+"""A drive that keeps its state from one workload to the next."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 class Drive:
     """A simulated drive.
 
-    It is made empty, or from a snapshot, and each :meth:`run` goes on from where the last one ended. Its configuration
-    never changes; :meth:`fork` makes another drive in the same state, with other policies if wanted. One thread at a
-    time can work with a drive; several drives run in parallel in several threads, as the interpreter's lock is free
-    meanwhile::
+    It starts empty or from a snapshot, and each :meth:`run` continues from the state that the last one left. Its
+    configuration never changes; :meth:`fork` makes another drive in the same state, with other policies if wanted. Only
+    one thread at a time can use a drive. Several drives run in parallel in several threads: runs release the
+    interpreter's lock::
 
         drive = wordline.Drive("tlc-nvme", {"capacity.raw_over_logical": 1.28}, seed=7)
         drive.precondition(fill=True, overwrites=2)
-        aged = drive.fork({"victim.policy": "fifo"})
+        other = drive.fork({"victim.policy": "fifo"})
         run = drive.run(wordline.Workload.job(rw="randwrite", bs="4k", iodepth=32, number_ios=100_000))
     """
 
@@ -44,12 +44,12 @@ class Drive:
         snapshot: str | os.PathLike[str] | None = None,
         policies: Iterable[type[Policy]] = (),
     ) -> None:
-        """Makes a drive. What ``[precondition]`` says is done by :meth:`precondition`, and not before.
+        """Makes a drive. ``[precondition]`` is carried out only by :meth:`precondition`.
 
         :param drive: a preset's name or a TOML file.
         :param sets: overrides of its keys.
         :param seed: of all its random streams; the engine's own if absent.
-        :param snapshot: an aged drive whose state this one takes over.
+        :param snapshot: a preconditioned drive whose state this one takes over.
         :param policies: classes of policies in Python that it may name (see :mod:`wordline.policy`).
         :raises wordline.InputError: if configuration or snapshot are wrong.
         """
@@ -58,7 +58,7 @@ class Drive:
 
         path = None if snapshot is None else os.fspath(snapshot)
         texts, own_seed = api.set_texts(sets), api.seed_of(seed)
-        # A class alone is refused with a better message than that it cannot be walked.
+        # A class instead of a list gets a better message than "not iterable".
         self._policies: Iterable[type[Policy]] = policies if isinstance(policies, type) else tuple(policies)
         with speaking():
             self._engine: Engine = _core.Drive(os.fspath(drive), texts, own_seed, path, policies=given(self._policies))
@@ -74,15 +74,15 @@ class Drive:
         return self.fork()
 
     def __deepcopy__(self, memo: dict[int, object]) -> Drive:
-        """The same: nothing is shared with a copy that could change."""
+        """The same: a copy shares nothing that can change."""
         return self.fork()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """For another process: configuration and state go along, and classes of policies by their names.
+        """Pickles configuration and state, and classes of policies by their names.
 
-        A policy in Python starts anew there, as from a snapshot.
+        A policy in Python starts afresh in the other process, as from a snapshot.
 
-        :raises wordline.RunError: of a drive that is at work, or has come to its end.
+        :raises wordline.RunError: if the drive is running or worn out.
         """
         return _unpacked, (*self._engine.pack(), self._policies)
 
@@ -107,17 +107,17 @@ class Drive:
 
     @property
     def origins(self) -> dict[str, str]:
-        """Where each key that is no default was set."""
+        """Where each key that differs from its default was set."""
         return self._described["origins"]
 
     @property
     def derived(self) -> dict[str, Any]:
-        """What follows from the configuration: counts of parts, capacities in bytes, peak bandwidths in MiB/s."""
+        """Derived figures: counts of parts, capacities in bytes, peak bandwidths in MiB/s."""
         return self._described["derived"]
 
     @property
     def capacity(self) -> int:
-        """Bytes that the host sees."""
+        """Logical capacity in bytes."""
         return self.derived["logical_bytes"]
 
     @property
@@ -127,10 +127,10 @@ class Drive:
 
     @property
     def state(self) -> dict[str, Any]:
-        """How it stands now.
+        """Its current state.
 
-        ``simulated_s`` it has lived, ``runs`` it has done, ``free_blocks``, ``erases`` of all blocks, ``most_erases``
-        of one, what ``precondition`` last did, and why it ``ended`` if it is worn out.
+        ``simulated_s`` and ``runs`` so far, ``free_blocks``, ``erases`` of all blocks, ``most_erases`` of one, the last
+        ``precondition``, and why it ``ended`` if it is worn out.
         """
         return json.loads(self._engine.state_json())
 
@@ -148,25 +148,26 @@ class Drive:
         sample: str | None = None,
         interval: str | None = None,
     ) -> Run:
-        """Runs a load on the drive as it is. All of the result is of this run alone, but ``wear`` and ``free_blocks``.
+        """Runs a workload on the drive in its current state.
+
+        The result covers this run alone, except ``wear`` and ``free_blocks``.
 
         :param load: a workload, or the name of a trace or workload file.
         :param load_sets: overrides of the file's keys.
-        :param seed: of the load's random streams; the drive's if absent.
-        :param progress: a function that is told how far the run is; ``True`` for a progress bar, ``False`` for none.
+        :param seed: of the workload's random streams; the drive's if absent.
+        :param progress: a function that receives the run's progress; ``True`` for a progress bar, ``False`` for none.
             Without it there is a bar in notebooks only.
         :param timeline: a file to write a timeline to.
-        :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``.
+        :param window: the part of simulated time in it, such as ``"0.5s..600ms"``.
         :param tables: tables to write as Parquet files, such as ``["requests"]`` or ``"all"``.
         :param out: the directory for them.
-        :param sample: of the requests, write such a share: ``"1/100"``.
-        :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
+        :param sample: the share of requests to write, such as ``"1/100"``.
+        :param interval: the length of intervals in the tables, such as ``"10ms"``; 100 ms if absent.
         :return: the result.
-        :raises wordline.InputError: if the load is wrong, or does not fit the drive.
-        :raises wordline.RunError: if the run could not be carried through, or another thread uses the drive.
-        :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` holds what was done until
-            then, with ``partial`` true. The drive can be used on, unless a policy in Python was interrupted while
-            it decided.
+        :raises wordline.InputError: if the workload is wrong, or does not fit the drive.
+        :raises wordline.RunError: if the run fails, or another thread uses the drive.
+        :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` is partial (``partial`` is
+            true). The drive remains usable, unless a policy in Python was interrupted while it decided.
         """
         from wordline.api import interrupts
         from wordline.api import tables as tables_of
@@ -192,20 +193,20 @@ class Drive:
         seed: int | None = None,
         progress: Told | bool | None = None,
     ) -> dict[str, Any]:
-        """Writes the drive full and over, so that it is measured as it will be used.
+        """Preconditions the drive: fills and overwrites it, to measure it in the state of real use.
 
-        What is not given is as ``[precondition]`` of its configuration says.
+        Arguments that are not given come from ``[precondition]`` of its configuration.
 
         :param fill: write the whole capacity once, in order.
         :param overwrites: then write this many times the capacity at random.
         :param steady_state: then go on until write amplification is steady.
         :param timed: let this take simulated time.
         :param seed: of the random addresses; the drive's if absent.
-        :return: what was done, as under ``precondition`` in results.
-        :raises wordline.InputError: if nothing is asked for.
-        :raises wordline.RunError: if the drive wears out over it, or another thread uses it.
-        :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` tells what was done. The
-            drive is then half aged and refuses to go on: make another. So it is if ``progress`` raises something.
+        :return: the outcome, as under ``precondition`` in results.
+        :raises wordline.InputError: if there is nothing to do.
+        :raises wordline.RunError: if the drive wears out, or another thread uses it.
+        :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` is the partial outcome. The
+            drive is then partly preconditioned and unusable: make another. The same holds if ``progress`` raises.
         """
         from wordline.api.interrupts import Interrupted
         from wordline.base.progress import shown
@@ -214,14 +215,16 @@ class Drive:
         with speaking(), shown(progress) as told:
             done = json.loads(self._engine.precondition(told, fill, overwrites, steady_state, timed, own_seed))
         if done["interrupted"]:
-            raise Interrupted("the preconditioning was interrupted; the drive is half aged: make another", done)
+            raise Interrupted(
+                "the preconditioning was interrupted; the drive is only partly preconditioned: make another", done
+            )
         return done
 
     def fork(self, sets: api.Sets = None, *, seed: int | None = None) -> Drive:
         """Another drive in the same state.
 
-        Without ``sets`` and ``seed`` it does exactly what this one would have done. With them it has other policies,
-        and takes over data, maps and wear; a drive file is then read again.
+        Without ``sets`` and ``seed`` it behaves exactly like this one. With them it has other policies, and takes over
+        data, maps and wear; a drive file is then read again.
 
         :raises wordline.InputError: if the overrides are wrong, or make a drive of another shape.
         """
@@ -229,7 +232,7 @@ class Drive:
             return Drive._of(self._engine.fork(api.set_texts(sets), api.seed_of(seed)), self._policies)
 
     def save(self, path: str | os.PathLike[str]) -> int:
-        """Writes a snapshot, from which ``Drive(…, snapshot=path)`` goes on; gives its size in bytes.
+        """Writes a snapshot, from which ``Drive(…, snapshot=path)`` continues; returns its size in bytes.
 
         :raises wordline.RunError: if it cannot be written.
         """
@@ -256,7 +259,7 @@ class Drive:
 
 
 def _unpacked(about: str, state: bytes, policies: Iterable[type[Policy]]) -> Drive:
-    """The drive that another process packed."""
+    """The drive from a pickle."""
     from wordline import _core
     from wordline.policy import given
 

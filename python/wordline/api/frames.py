@@ -1,4 +1,4 @@
-"""Tables for pandas, Polars and all others that speak the Arrow C interface: their columns are shared, not copied."""
+"""Tables for pandas, Polars and others with the Arrow C interface. Columns are shared, not copied."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Column = tuple[str, str, Sequence[Any]]
 
 
 ENDS = 5
-"""Rows at either end of a table that it shows of itself."""
+"""Rows shown at either end of a table."""
 
 MOST_WIDE = 24
-"""Characters of a cell that it shows."""
+"""Characters shown of a cell."""
 
 
 class Frame:
-    """A table, which ``polars.DataFrame``, ``pyarrow.table`` and ``pandas.DataFrame.from_arrow`` take as it is."""
+    """A table that ``polars.DataFrame``, ``pyarrow.table`` and ``pandas.DataFrame.from_arrow`` accept directly."""
 
     def __init__(self, engine: Engine) -> None:
         """Takes a table of the engine; :meth:`of` makes one of columns."""
@@ -123,14 +123,14 @@ def needed(package: str) -> Any:  # noqa: ANN401
 def arrow_of(data: object) -> object:
     """Data as something with the Arrow C interface; columns in a mapping become a table of pyarrow.
 
-    :raises TypeError: if it is nothing of the kind.
+    :raises TypeError: if it is neither.
     """
     if hasattr(data, "__arrow_c_stream__"):
         return data
     if isinstance(data, Mapping):
         return needed("pyarrow").table(dict(data))
     kind = type(data).__name__
-    raise TypeError(f"a table of pandas, Polars or pyarrow, or a mapping of columns is wanted, not {kind}")
+    raise TypeError(f"a table of pandas, Polars or pyarrow, or a mapping of columns is needed, not {kind}")
 
 
 def intervals(result: Mapping[str, Any]) -> Frame:
@@ -143,7 +143,7 @@ def intervals(result: Mapping[str, Any]) -> Frame:
 
 
 def cdf(result: Mapping[str, Any]) -> Frame:
-    """Latency distributions: a row a point, with its operation and the share of its requests up to there."""
+    """Latency distributions: one row per point, with operation and cumulative share of requests."""
     rows = [(op, us, share) for op, points in result["cdf"].items() for us, share in points]
     ops, latencies, shares = zip(*rows, strict=True) if rows else ((), (), ())
     return Frame.of([("op", "text", ops), ("latency_us", "float", latencies), ("share", "float", shares)])
@@ -179,7 +179,7 @@ def jobs(result: Mapping[str, Any]) -> Frame:
 
 
 def utilisation(result: Mapping[str, Any]) -> Frame:
-    """How busy each part was: a row a part, with its kind, its number and the share of time, 0 to 1."""
+    """Utilisation: one row per part, with its kind, its number and the busy share of time, 0 to 1."""
     busy = result["utilisation"]
     rows = []
     for kind, shares in (("channel", busy["channels"]), ("die", busy["dies"])):

@@ -1,4 +1,4 @@
-"""The Python interface: what the commands do, as functions."""
+"""The Python interface: the commands as functions."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def check(
     seed: int | None = None,
     policies: Iterable[type[Policy]] = (),
 ) -> dict[str, Any]:
-    """Resolves a drive's configuration, and refuses what cannot be run.
+    """Resolves and checks a drive's configuration.
 
     :param drive: a preset's name or a TOML file.
     :param sets: overrides of the drive's keys.
-    :param seed: that of the run, from which follows which blocks come bad; the engine's own if absent.
+    :param seed: the seed of the run, which selects factory-bad blocks; the engine's own if absent.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
-    :return: ``config`` (every key), ``origins`` (where each key that is no default was set) and ``derived`` (capacities
-        in bytes, block counts, peak bandwidths in MiB/s).
-    :raises wordline.InputError: if anything is wrong with it; the message says what, where, and what would be right.
+    :return: ``config`` (every key), ``origins`` (where each key that differs from its default was set) and ``derived``
+        (capacities in bytes, block counts, peak bandwidths in MiB/s).
+    :raises wordline.InputError: if it is wrong; the message says what, where, and the remedy.
     """
     from wordline import _core
     from wordline.api.spoken import speaking
@@ -62,33 +62,33 @@ def run(
     repeat: int | None = None,
     policies: Iterable[type[Policy]] = (),
 ) -> Run:
-    """Runs a load on a drive.
+    """Runs a workload on a drive.
 
-    :param drive: a preset's name or a TOML file: a new drive, which is first preconditioned as its configuration says.
-        Or a ``Drive``, which goes on from its state, like ``drive.run(load)``.
+    :param drive: a preset's name or a TOML file: a new drive, first preconditioned by its configuration.
+        Or a ``Drive``, which continues from its state, like ``drive.run(load)``.
     :param load: a workload, or the name of a trace or workload file.
     :param sets: overrides of the drive's keys.
-    :param load_sets: overrides of the keys of the load's file.
+    :param load_sets: overrides of the keys of the workload file.
     :param seed: of all random streams; the engine's own if absent.
     :param snapshot: a preconditioned drive to start from.
-    :param progress: a function that is told how far the run is; ``True`` for a progress bar, ``False`` for none.
+    :param progress: a function that receives the progress of the run; ``True`` for a progress bar, ``False`` for none.
         Without it there is a bar in notebooks only.
-    :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result then tells of it under ``timeline``.
-    :param window: what part of simulated time it shows, such as ``"0.5s..600ms"``; all that it has room for if absent.
-    :param tables: tables to write as Parquet files, such as ``["requests", "intervals"]`` or ``"all"``; the result then
-        tells of them under ``tables``, and ``run.table(name)`` opens one.
+    :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result describes it under ``timeline``.
+    :param window: the part of simulated time in it, such as ``"0.5s..600ms"``; as much as it can hold if absent.
+    :param tables: tables to write as Parquet files, such as ``["requests", "intervals"]`` or ``"all"``; the result
+        describes them under ``tables``, and ``run.table(name)`` opens one.
     :param out: the directory for them.
-    :param sample: of the requests, write such a share: ``"1/100"``.
-    :param interval: how long the intervals of the tables are, such as ``"10ms"``; 100 ms if absent.
+    :param sample: the share of requests to write, such as ``"1/100"``.
+    :param interval: the length of intervals in the tables, such as ``"10ms"``; 100 ms if absent.
     :param repeat: run under so many seeds, ``seed`` and those that follow; the result is then that of the first, with
         mean and 95 % confidence interval of each figure under ``repeats``. Timeline and tables are of the first.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: the result, as ``wordline run --json`` writes it.
-    :raises wordline.InputError: if drive, load or snapshot are wrong.
-    :raises wordline.RunError: if the run could not be carried through, or timeline or tables not be written. What a
-        policy in Python raises comes back as it was raised.
+    :raises wordline.InputError: if drive, workload or snapshot are wrong.
+    :raises wordline.RunError: if the run fails, or timeline or tables cannot be written. An exception of a policy in
+        Python is passed on unchanged.
     :raises wordline.Interrupted: after Ctrl-C, or a notebook's stop button; a ``KeyboardInterrupt`` whose ``result``
-        holds what was done until then, with ``partial`` true.
+        is partial (``partial`` is true).
     """
     from wordline import _core
     from wordline.api import interrupts
@@ -106,7 +106,9 @@ def run(
         if sets is not None or snapshot is not None or policies:
             raise TypeError("overrides, snapshot and policies go with the name of a drive; fork a Drive to change it")
         if repeat is not None:
-            raise TypeError("repeat goes with the name of a drive, which is aged for each seed; fork a Drive instead")
+            raise TypeError(
+                "repeat goes with the name of a drive, which is preconditioned for each seed; fork a Drive instead"
+            )
         return drive.run(
             load,
             load_sets,
@@ -164,7 +166,7 @@ def set_texts(sets: Sets) -> list[str]:
 
 
 def toml_value(value: object) -> str:
-    """A value as TOML writes it. Lists, texts, numbers and truth values look the same in JSON."""
+    """A value in TOML. Lists, strings, numbers and booleans look the same in JSON."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, Mapping):
@@ -176,7 +178,7 @@ def toml_value(value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """The number or truth value that a scalar of numpy or the like stands for.
+    """The number or boolean of a scalar of numpy or the like.
 
     :raises wordline.InputError: if it is none.
     """
@@ -187,7 +189,7 @@ def _plain(value: object) -> object:
     from wordline import _core
 
     raise _core.InputError(
-        f"{value!r}, a {type(value).__name__}, is no value of a key; give a number, a text, a truth value or a list"
+        f"{value!r}, a {type(value).__name__}, is not a value of a key; give a number, a string, a boolean or a list"
     )
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in Python: it ends the work and comes on as what it is, so that no program goes on with half a result."""
+"""Ctrl-C in Python: it stops the work and is raised again, so that no program continues with a partial result."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, or a notebook's stop button, ended a run or a preconditioning.
 
-    Like any ``KeyboardInterrupt`` it passes through ``except Exception``. What was done until then goes with it.
+    Like any ``KeyboardInterrupt`` it passes through ``except Exception``. It carries the partial result.
     """
 
     # A traceback names it as a program does.
     __module__ = "wordline"
 
     def __init__(self, message: str, result: Run | dict[str, Any] | None = None) -> None:
-        """Takes what was interrupted, in words, and what it had come to."""
+        """Takes a message and the partial result."""
         super().__init__(message, result)
         self.message = message
         self.result = result
-        """Of a run its result, with ``partial`` true; of a preconditioning what was done."""
+        """The result of a run, with ``partial`` true, or the outcome of a preconditioning."""
 
     def __str__(self) -> str:
         """What was interrupted."""
@@ -30,10 +30,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 def whole(run: Run) -> Run:
-    """The result of a run that came to its end.
+    """The result of a complete run.
 
     :raises Interrupted: if it did not.
     """
     if run.partial:
-        raise Interrupted("the run was interrupted; the exception's 'result' holds what was done until then", run)
+        raise Interrupted("the run was interrupted; the exception's 'result' is the partial result", run)
     return run

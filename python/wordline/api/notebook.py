@@ -1,4 +1,4 @@
-"""How drives and runs show themselves in a notebook."""
+"""Drives and runs in a notebook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLOURS = {
     "--paper": "none",
     "--letters": "sans-serif",
 }
-"""The report's colours where a notebook's are not known: they are legible on light and on dark."""
+"""The report's colours for notebooks: legible on light and on dark."""
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
@@ -37,12 +37,12 @@ def table(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def drive(shown: Drive) -> str:
-    """A drive: its title and what follows from its configuration."""
+    """A drive: its title and derived figures."""
     return f"<p><b>{escape(shown.title or shown.name)}</b></p>{table(checking.figures(shown.derived))}"
 
 
 def run(shown: Run) -> str:
-    """A run: what it was, its key figures, latency by operation, and its latency distribution."""
+    """A run: headline, key figures, latency by operation, and latency distribution."""
     parts = [f"<p>{escape(text)}</p>" for text in (story.fresh(shown),) if text]
     parts.append(f"<p><b>{escape(story.headline(shown))}</b></p>")
     if shown.partial:

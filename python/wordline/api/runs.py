@@ -1,4 +1,4 @@
-"""What a run came to."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Run(dict[str, Any]):
     """The result of a run: the dictionary that ``wordline run --json`` writes, with the main figures as attributes.
 
     Its tables are made by :meth:`intervals`, :meth:`cdf`, :meth:`latency`, :meth:`jobs` and :meth:`utilisation`; those
-    that the run wrote to files are opened by :meth:`table`. In a notebook it shows itself.
+    that the run wrote to files are opened by :meth:`table`. A notebook displays it.
     """
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
-        """A result that was written to a file.
+        """Reads a result from a file.
 
         :raises wordline.InputError: if the file cannot be read, or holds no result of this layout.
         """
@@ -29,18 +29,18 @@ class Run(dict[str, Any]):
         return cls(results.read(os.fspath(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the result to a file, as ``wordline run --json`` does. One of that name is replaced once it is whole.
+        """Writes the result to a file, like ``wordline run --json``. An older file is replaced only by a complete one.
 
-        :raises OSError: if it cannot be written; what was there before is as it was.
+        :raises OSError: if it cannot be written; an older file is unchanged.
         """
         from wordline.base import files, jsontext
 
         files.write_text(path, jsontext.dumps(self) + "\n")
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report of the run: one HTML file, for a browser. One of that name is replaced once it is whole.
+        """Writes the report of the run: one HTML file, for a browser. An older file is replaced only by a complete one.
 
-        :raises OSError: if it cannot be written; what was there before is as it was.
+        :raises OSError: if it cannot be written; an older file is unchanged.
         """
         from wordline.base import files
         from wordline.report import page as report
@@ -64,12 +64,12 @@ class Run(dict[str, Any]):
 
     @property
     def cpu_s(self) -> float:
-        """Seconds of CPU time that it took."""
+        """CPU time in seconds."""
         return self["cpu_s"]
 
     @property
     def mean_us(self) -> float | None:
-        """Mean latency of all requests in µs; nothing without requests."""
+        """Mean latency of all requests in µs; None without requests."""
         return self["latency_us"]["all"]["mean"]
 
     @property
@@ -94,7 +94,7 @@ class Run(dict[str, Any]):
 
     @property
     def write_amplification(self) -> float | None:
-        """Bytes programmed for each byte that the host wrote; nothing without writes."""
+        """Bytes programmed per byte written by the host; None without writes."""
         return self["write_amplification"]
 
     @property
@@ -104,7 +104,7 @@ class Run(dict[str, Any]):
 
     @property
     def partial(self) -> bool:
-        """Whether the run was interrupted; the figures then cover what was done until then."""
+        """True if the run was interrupted; the figures then cover the part before that."""
         return self["partial"]
 
     @property
@@ -119,7 +119,7 @@ class Run(dict[str, Any]):
         return frames.intervals(self)
 
     def cdf(self) -> Frame:
-        """Latency distributions of reads and writes: ``op``, ``latency_us``, and the ``share`` up to there."""
+        """Latency distributions of reads and writes: ``op``, ``latency_us``, and the cumulative ``share``."""
         from wordline.api import frames
 
         return frames.cdf(self)
@@ -133,14 +133,14 @@ class Run(dict[str, Any]):
     def jobs(self) -> Frame:
         """Each job or stream by itself: a row a job and operation, with its latency in µs, and the job's rates.
 
-        It has no rows if the load was of one stream; ``run["jobs"]`` is absent then.
+        It has no rows if the workload was one stream; ``run["jobs"]`` is absent then.
         """
         from wordline.api import frames
 
         return frames.jobs(self)
 
     def utilisation(self) -> Frame:
-        """How busy each channel, die and direction of the link was, as shares of simulated time."""
+        """Utilisation of each channel, die and direction of the host interface, as shares of simulated time."""
         from wordline.api import frames
 
         return frames.utilisation(self)

@@ -1,4 +1,4 @@
-"""The engine's messages in the words of Python: where the command has an option, a function has an argument."""
+"""The engine's messages for Python: options of the command become arguments of functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = (
     (r"--([a-z]+)-([a-z]+)", r"\1_\2"),
     (r"--([a-z]+)", r"\1"),
 )
-"""What a command's user types, and what stands for it in a program."""
+"""Options of the command, and their form in Python."""
 
 
 def in_python(message: str) -> str:
@@ -31,7 +31,7 @@ def in_python(message: str) -> str:
 
 @contextmanager
 def speaking() -> Iterator[None]:
-    """What the engine refuses meanwhile is told in the words of Python."""
+    """Rewrites errors of the engine in the terms of Python."""
     from wordline import _core
 
     try:

@@ -1,4 +1,4 @@
-"""Tables of a run: what a user says of them, what is told of them, how they are opened; ``docs/tables.md`` has more."""
+"""Tables of a run: their options, errors and files; see ``docs/tables.md``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sample(text: object) -> int:
     """
     found = A_SAMPLE.fullmatch(str(text).strip())
     if not found:
-        raise ValueError(f"'{text}' is no sample; give one such as 1/100, for one request in a hundred")
+        raise ValueError(f"'{text}' is not a sample; give one such as 1/100, for one request in a hundred")
     return int(found[1])
 
 
@@ -73,7 +73,7 @@ def asked(
     length: str | None,
     dashes: str = "",
 ) -> Asked | None:
-    """What the engine is to write, if anything; ``tables``, ``out``, ``sample`` and ``interval`` as a user gives them.
+    """The tables for the engine, if any; ``tables``, ``out``, ``sample`` and ``interval`` as the user gave them.
 
     :param dashes: before the names of options in messages, for the command.
     :raises wordline.InputError: if one of them is wrong, without what it belongs to, or would have no effect.
@@ -83,10 +83,10 @@ def asked(
     if tables is None:
         for option, value in (("out", out), ("sample", share), ("interval", length)):
             if value is not None:
-                raise _core.InputError(f"{dashes}{option} is for tables; say by {dashes}tables which ones to write")
+                raise _core.InputError(f"{dashes}{option} is for tables; name them with {dashes}tables")
         return None
     if out is None:
-        raise _core.InputError(f"{dashes}tables needs a directory; say by {dashes}out where they are to go")
+        raise _core.InputError(f"{dashes}tables needs a directory; give it with {dashes}out")
     if os.fspath(out) == "-":
         raise _core.InputError(f"{dashes}out -: tables are files in a directory; give its name")
     option = "tables"
@@ -135,7 +135,7 @@ def paths(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def opened(result: Mapping[str, Any], name: str) -> pyarrow.dataset.Dataset:
-    """A table as a dataset of pyarrow: nothing of it is read before columns or rows are asked for.
+    """A table as a pyarrow dataset, which is read only on access.
 
     :raises KeyError: if the run wrote no such table.
     """
@@ -144,7 +144,7 @@ def opened(result: Mapping[str, Any], name: str) -> pyarrow.dataset.Dataset:
     files = paths(result)
     if name not in files:
         has = f"it wrote {', '.join(files)}" if files else "it wrote none"
-        raise KeyError(f"this run has no table '{name}' ({has}); tables are written while it goes on, if asked for")
+        raise KeyError(f"this run has no table '{name}' ({has}); tables are written during the run, on request")
     needed("pyarrow")
     import pyarrow.dataset
 

@@ -1,4 +1,4 @@
-"""Timelines: what a user says of one, and what is told of it."""
+"""Timelines: their options, errors and warnings."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def failure(result: dict[str, Any]) -> str | None:
 
 
 def warning(told: dict[str, Any]) -> str | None:
-    """What a user should know of a timeline that is not what was asked for."""
+    """A warning about a timeline that is cut or empty."""
     if told["cut"] == "full":
         where = f"{told['cut_s']:.6f} s"
         return (
-            f"cut at {where}, where it holds {units.count(told['slices'])} slices; choose a part by --window, "
-            "or allow for more by --timeline-limit"
+            f"cut at {where}, where it holds {units.count(told['slices'])} slices; select a part with --window, "
+            "or raise --timeline-limit"
         )
     if told["slices"] == 0 and told["cut"] is None:
         return "it is empty: the run has nothing in this window"

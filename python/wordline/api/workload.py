@@ -1,4 +1,4 @@
-"""Workloads: what a drive is asked to do."""
+"""Workloads: traces and synthetic jobs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from wordline.api.frames import Frame
 
 HERE = "the workload"
-"""What stands for a workload without a file in messages."""
+"""Name of a workload without a file in messages."""
 
 
 class Workload:
-    """A load, read and checked; any number of drives can run it.
+    """A workload, read and checked; any number of drives can run it.
 
     Made by :meth:`read`, :meth:`trace`, :meth:`table`, :meth:`job` or :meth:`text`; ``+`` puts workloads side by side::
 
@@ -86,7 +86,7 @@ class Workload:
         return cls(_core.Load.unpack(packed))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """For another process: what a workload file says goes along, and a table in memory. A trace is named."""
+        """Pickles the workload file's content, and a table in memory; a trace goes by its file name."""
         return self._made_of or (Workload._unpacked, (self.engine.pack(),))
 
     @classmethod
@@ -114,7 +114,7 @@ class Workload:
         if not isinstance(load, Workload):
             return cls.read(load, sets)
         if sets is not None:
-            raise TypeError("overrides of a load go with the name of a file; a Workload has its options already")
+            raise TypeError("overrides of a workload go with the name of a file; a Workload has its options already")
         return load
 
     @classmethod
@@ -127,7 +127,7 @@ class Workload:
         return json.loads(self.engine.describe())
 
     def info(self) -> dict[str, Any]:
-        """What its trace holds: counts, sizes, footprint, randomness, and why its format was taken.
+        """A description of its trace: counts, sizes, footprint, randomness, and the reason for its format.
 
         :raises wordline.InputError: if it has no trace, or the trace cannot be read.
         """
@@ -138,7 +138,7 @@ class Workload:
         """The requests of its trace.
 
         Columns: ``time_ps`` since the first, ``op``, ``offset_bytes``, ``size_bytes``, ``fua`` and, if any, ``device``.
-        They are as they stand in the trace, before they are put on a drive; :meth:`table` takes them back.
+        They are as in the trace, not mapped to a drive; :meth:`table` accepts them again.
 
         :param limit: the most requests to read.
         :raises wordline.InputError: if it has no trace, or the trace cannot be read.
@@ -170,7 +170,7 @@ class Workload:
 
 
 def toml_text(document: Mapping[str, Any]) -> str:
-    """The text of a workload file, a key a line, so that a message names the line of what is wrong."""
+    """The text of a workload file, one key per line, so that messages name the line."""
     lines = []
     for key, value in document.items():
         if isinstance(value, Mapping):

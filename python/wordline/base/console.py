@@ -1,4 +1,4 @@
-"""The terminal: plain words in, no surprises out."""
+"""The terminal: output without colours or markup in numbers and names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shown(show: Callable[[Console], None]) -> str:
 
 @cache
 def _kind() -> type[Console]:
-    """A console that shows control characters, as names of files may hold, and never obeys them."""
+    """A console that escapes control characters, which file names may hold."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -40,14 +40,14 @@ def _kind() -> type[Console]:
                 yield segment if segment.control else segment._replace(text=units.visible(segment.text))
 
         def on_broken_pipe(self) -> None:
-            # What it does else is to end the program with a status of its own.
+            # Otherwise Rich ends the program with its own status.
             raise
 
     return Harmless
 
 
 def facts(console: Console, rows: Iterable[tuple[str, str]], width: int = 12) -> None:
-    """Prints names and what is to be said of them; a long text goes on below its beginning."""
+    """Prints names with their texts; long texts are wrapped and indented."""
     from rich.text import Text
 
     for name, text in rows:
@@ -66,7 +66,7 @@ def hanging(console: Console, text: Text, indent: int, hang: int) -> None:
 
 
 def grid(*widths: int | None) -> Table:
-    """A table without lines, to set things side by side; each column as wide as given, or as its content asks."""
+    """A table without lines; each column as wide as given, or as its content."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))

@@ -57,20 +57,20 @@ WIDE, NARROW = (9.0, 3.2), (4.2, 3.2)
 """Inches, for a desktop and for a telephone: the same text size on both."""
 
 MARGINS, NARROW_MARGINS = (0.95, 0.8), (0.85, 0.6)
-"""Inches left and right of all axes of time, for what is written beside them."""
+"""Inches left and right of all time axes, for labels."""
 
 FORMATS = ("svg", "png", "pdf")
-"""What figures can be written as."""
+"""File formats of figures."""
 
 DPI = 200
-"""Of PNG files."""
+"""Resolution of PNG files."""
 
 NO_DATE = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""The same figure is the same file whenever it is written."""
+"""Metadata without dates: the same figure gives the same file."""
 
 Plot = Callable[["Figure"], None]
 
@@ -83,11 +83,11 @@ class Drawing:
     words: str
     plot: Plot
     height: float = 1.0
-    """Relative to the usual."""
+    """Height relative to the usual."""
     tall: float = 1.0
-    """How many times as high it is on a telephone, where panels stand below each other and legends take more rows."""
+    """Height factor on a phone, where panels are stacked and legends take more rows."""
     what: str = ""
-    """Figures to be read: what a reader who cannot see it should know."""
+    """Description for screen readers, with figures."""
 
     @property
     def key(self) -> str:
@@ -101,7 +101,7 @@ class Drawing:
 
     @property
     def narrow(self) -> str:
-        """The SVG element for a telephone."""
+        """The SVG element for a phone."""
         return self._svg(NARROW, self.height * self.tall)
 
     def _svg(self, inches: tuple[float, float], times: float) -> str:
@@ -128,7 +128,7 @@ class Drawing:
 
 @contextmanager
 def colours(values: dict[str, str]) -> Iterator[None]:
-    """Gives the names of colours their values while something is drawn."""
+    """Defines the names of colours while something is drawn."""
     from matplotlib.colors import get_named_colors_mapping
 
     known = get_named_colors_mapping()
@@ -141,7 +141,7 @@ def colours(values: dict[str, str]) -> Iterator[None]:
 
 
 def svg(plot: Plot, inches: tuple[float, float], salt: str) -> str:
-    """The SVG element that ``plot`` draws. ``salt`` keeps its identifiers apart from other figures' in the page."""
+    """The SVG element that ``plot`` draws. ``salt`` makes its identifiers unique in the page."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -155,14 +155,14 @@ def svg(plot: Plot, inches: tuple[float, float], salt: str) -> str:
 
 
 def line_up(figure: Figure) -> None:
-    """Gives all axes of time the same place from left to right, so that a moment is at the same place in every figure.
+    """Aligns all time axes horizontally, so that a moment is at the same place in every figure.
 
     Where they lie from top to bottom is left to the layout. Scales beside them go along.
     """
     panels = {axes.get_gid(): axes for axes in figure.axes if (axes.get_gid() or "").startswith("time")}
     if not panels:
         return
-    # The layout alone: a whole drawing that nobody sees would take as long as the one that follows.
+    # The layout alone: a complete drawing would double the time.
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
     left, right = NARROW_MARGINS if is_narrow(figure) else MARGINS
@@ -194,7 +194,7 @@ def for_page(text: str) -> str:
 
 
 def is_narrow(figure: Figure) -> bool:
-    """True for the telephone's width."""
+    """True for the width of a phone."""
     return figure.get_figwidth() < 6
 
 
@@ -249,7 +249,7 @@ def legend(axes: Axes, entries: int, **of: Any) -> None:  # noqa: ANN401
 
 
 def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) -> None:  # noqa: ANN401
-    """A line with gaps where there is no value, and dots where a value stands alone."""
+    """A line with gaps for missing values, and dots for isolated points."""
     values = [math.nan if v is None else v for v in y]
     known = [False, *(not math.isnan(v) for v in values), False]
     alone = [at for at in range(len(values)) if known[at : at + 3] == [False, True, False]]
@@ -257,12 +257,12 @@ def line(axes: Axes, x: Sequence[float], y: Sequence[float | None], **how: Any) 
 
 
 def apart(places: Sequence[float], least: float) -> list[float]:
-    """Places that are ``least`` apart at any rate, in the same order and as near to the given ones as can be.
+    """Places at least ``least`` apart, in the same order and as near as possible to the given ones.
 
     Labels at them do not overlap. Neighbours that are too close make room on both sides of their mean.
     """
     order = sorted(range(len(places)), key=places.__getitem__)
-    # Of each run of neighbours, their number, and the mean of where the first of them would have to be.
+    # For each run of neighbours: their number, and the mean place of the first.
     runs: list[tuple[int, float]] = []
     for at, n in enumerate(order):
         run = (1, places[n] - at * least)
@@ -279,5 +279,5 @@ def apart(places: Sequence[float], least: float) -> list[float]:
 
 
 def any_value(values: Sequence[float | None] | None) -> bool:
-    """True if there is something to draw that is not nought throughout."""
+    """True if there is a value other than 0."""
     return any(values or [])

@@ -1,4 +1,4 @@
-"""Exit statuses, and how anything that goes wrong is told to the user."""
+"""Exit statuses and error messages."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 from wordline.base import units
 
 DONE, FAILED, WRONG_USE, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
-"""Exit statuses: done; the run failed; wrong use or input; interrupted from the keyboard; nobody reads the output any
-more, as of a program that SIGPIPE ends."""
+"""Exit statuses: done; the run failed; wrong use or input; interrupted from the keyboard; output pipe closed, as
+after SIGPIPE."""
 
 
 class Trouble(click.ClickException):
@@ -26,7 +26,7 @@ class Trouble(click.ClickException):
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
-    """The choice most like ``word``, if any is like it."""
+    """The choice most similar to ``word``, if any is similar."""
     plain = {choice.lower().replace("_", "-"): choice for choice in choices}
     wanted = word.lower().replace("_", "-")
     if wanted in plain:
@@ -85,13 +85,13 @@ def status_of(action: Callable[[], object]) -> int:
         tell("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as 'head' does when it has enough, and there is nobody to tell.
+        # The reader has closed the pipe, as 'head' does: no message.
         _forget_output()
         return UNREAD
     except OSError as error:
         if error.filename is None:
             _forget_output()
-        # Without a name it is what was printed that found no place.
+        # Without a name, printing failed.
         tell(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return FAILED
     except Exception as error:
@@ -102,7 +102,7 @@ def status_of(action: Callable[[], object]) -> int:
 
 
 def _from_interrupt(error: BaseException | None) -> bool:
-    """Whether a Ctrl-C is what made this error: a module that is being imported turns it into an error of its own."""
+    """True if Ctrl-C caused this error: a module being imported may turn it into another error."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, KeyboardInterrupt):
@@ -113,7 +113,7 @@ def _from_interrupt(error: BaseException | None) -> bool:
 
 
 def _forget_output() -> None:
-    """What is still buffered for standard output must not raise again at exit."""
+    """Drops buffered standard output, so that it does not raise again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

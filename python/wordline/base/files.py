@@ -1,4 +1,4 @@
-"""Files for results: checked before the work starts, and complete or not there at all."""
+"""Files for results: checked before the work starts, and either complete or absent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from wordline.base.errors import Trouble
 
 
 def is_regular(name: str) -> bool:
-    """Whether a name is that of a plain file, or of a link to one."""
+    """True for the name of a regular file, or of a link to one."""
     return stat.S_ISREG(Path(name).stat().st_mode)
 
 
 def same_file(one: str, other: str) -> bool:
-    """Whether two names mean one regular file, now or once it is written. Devices may be read and written at will."""
+    """True if two names mean one regular file, now or once written. Devices may be both read and written."""
     if Path(one).exists() and not is_regular(one):
         return False
     return os.path.realpath(one) == os.path.realpath(other)
@@ -121,7 +121,7 @@ def aside(name: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(name: str | os.PathLike[str], text: str) -> None:
-    """Writes a file whole or not at all.
+    """Writes a complete file or none.
 
     :raises OSError: if it cannot be written.
     """
@@ -137,7 +137,7 @@ class OutputFile:
     """
 
     def __init__(self, name: str, inputs: Sequence[str] = ()) -> None:
-        """:param inputs: what the work reads, and must not be written over.
+        """:param inputs: files that the work reads, which must not be overwritten.
 
         :raises Trouble: if the directory is missing or refuses a new file, or the name is that of a directory.
         """
@@ -160,7 +160,7 @@ class OutputFile:
         if self.target.is_dir():
             raise Trouble(f"{self.name}: this is a directory; give the name of a file in it")
         if not directory.is_dir():
-            what = "is no directory" if directory.exists() else "does not exist; create it first"
+            what = "is not a directory" if directory.exists() else "does not exist; create it first"
             shown = directory if self.target.name != Path(self.name).name else Path(self.name).parent
             raise Trouble(f"{self.name}: cannot write there: the directory '{shown}' {what}")
         if self.target.exists() and not os.access(self.target, os.W_OK):

@@ -1,4 +1,4 @@
-"""JSON for people and programs alike: indented, with every list of numbers on one line."""
+"""Readable JSON: indented, with every list of numbers on one line."""
 
 from __future__ import annotations
 

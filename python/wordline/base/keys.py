@@ -1,4 +1,4 @@
-"""What the engine's lists of keys say in passing: the unit of a key, what holds without it, how many one pattern is."""
+"""Properties derived from lists of keys: units, meaning of an absent key, expansion of patterns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNITS = {
     "ua": "µA",
     "v": "V",
 }
-"""Units as they end the names of keys."""
+"""Units by the endings of key names."""
 
 UNITS_OF = {
     "queue.depth": "commands",
@@ -44,11 +44,11 @@ UNITS_OF = {
     "trace.limit": "requests",
     "trace.sort_window": "requests",
 }
-"""Units of keys that do not name them: the names are fio's, or older than the rule."""
+"""Units of keys whose names lack them: names of fio, or older than the rule."""
 
 
 def unit(key: str) -> str | None:
-    """The unit of a key, which its name ends with as a rule; None where it has none."""
+    """The unit of a key, usually the ending of its name; None without one."""
     if key in UNITS_OF:
         return UNITS_OF[key]
     name = key.rsplit(".", 1)[-1]
@@ -60,7 +60,7 @@ def unit(key: str) -> str | None:
 
 
 def when_absent(doc: str) -> str | None:
-    """What a key's documentation says that holds without the key; None where it says nothing."""
+    """The documented meaning of an absent key; None if there is none."""
     found = re.search(r"(?:Absent|Without it): (.+?)(?=\. |\.?$)", doc.replace("\n", " "))
     return found[1] if found else None
 

@@ -72,12 +72,12 @@ DARK = {
 
 
 def called(variable: str) -> str:
-    """What figures call a colour of the page, whatever its value there."""
+    """The name of a page colour in figures."""
     return f"wordline {variable[2:]}"
 
 
 def of_page(colour: str) -> str:
-    """The same colour as a page's style has it."""
+    """The same colour in a page's style."""
     return f"var(--{colour.removeprefix('wordline ')})"
 
 
@@ -90,11 +90,11 @@ HOST, BUFFER, DIE, FLASH = (
 """The steps of each family of causes, from strong to weak."""
 
 SERIES = (BLUE, INK, TEAL, PLUM, GREEN, LILAC, FAINT)
-"""Colours of lines and bars that stand for equals: operations, runs, mixes. Any two can be told apart."""
+"""Colours of lines and bars of equal rank: operations, runs, mixes. Any two are distinguishable."""
 
 
 def css(medium: str = "") -> str:
-    """The rules that give a page or a picture its colours, dark ones for readers who ask for them.
+    """The CSS rules for the colours of a page or picture, with dark ones for dark mode.
 
     :param medium: what has the dark ones, with "and" behind it: ``screen and `` keeps paper white.
     """

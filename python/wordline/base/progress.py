@@ -1,5 +1,5 @@
-"""How far a run is, if it takes long enough to wonder: a bar on standard error in a terminal, a bar below its cell in a
-notebook, and elsewhere a plain line a minute on standard error."""
+"""Progress of a long run: a bar on standard error in a terminal, a bar below its cell in a notebook, and elsewhere a
+plain line a minute on standard error."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ PATIENCE_S = 1.0
 """A run shorter than this shows no bar."""
 
 LINE_S = 60.0
-"""Where there is no terminal, as in a batch system, so often a line tells how far a run is."""
+"""Seconds between progress lines where there is no terminal, as in a batch system."""
 
 
 @contextmanager
 def shown(progress: Told | bool | None) -> Iterator[Told]:
-    """What the engine tells its progress to: a caller's function, or a bar while the context lasts."""
+    """The receiver of the engine's progress: a caller's function, or a bar while the context lasts."""
     if callable(progress):
         yield progress
     elif progress is not False and in_notebook():
@@ -44,7 +44,7 @@ def shown(progress: Told | bool | None) -> Iterator[Told]:
 
 
 def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this program."""
+    """True inside a notebook's kernel."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
@@ -120,13 +120,13 @@ class Progress:
 
 
 def line(phase: str, fraction: float | None, figures: str) -> str:
-    """How far a run is, as a line: ``run: 42 %, 1.2 M requests, 350 k/s, 12 s simulated``."""
+    """Progress as a line: ``run: 42 %, 1.2 M requests, 350 k/s, 12 s simulated``."""
     share = [] if fraction is None else [f"{math.floor(100 * fraction)} %"]
-    return f"{phase}: {', '.join([*share, *([figures] if figures else [])]) or 'begun'}"
+    return f"{phase}: {', '.join([*share, *([figures] if figures else [])]) or 'started'}"
 
 
 def words(requests: int, since: int, elapsed_s: float, simulated_s: float) -> str:
-    """How far a run is: its requests, their rate from those ``since`` ``elapsed_s`` ago, and the simulated time."""
+    """Progress in words: requests, their rate over the last ``elapsed_s``, and the simulated time."""
     rate = since / elapsed_s if elapsed_s > 0.2 else 0.0
     text = f"{units.short(requests)} requests, {units.short(round(rate))}/s" if requests else ""
     return f"{text}, {units.duration(simulated_s)} simulated" if simulated_s else text

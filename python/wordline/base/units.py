@@ -31,7 +31,7 @@ def scaled(x: float, steps: list[tuple[float, str]]) -> str:
 
 
 def count(n: float) -> str:
-    """A whole number with its thousands apart: ``178,331``."""
+    """A whole number with thousands separators: ``178,331``."""
     return f"{n:,.0f}"
 
 
@@ -102,7 +102,7 @@ def plural(one: str) -> str:
 
 
 def percentile(key: str) -> str:
-    """The one name of a percentile, from its key in results: ``p99.9``. What is none stays as it is."""
+    """The name of a percentile, from its key in results: ``p99.9``. Other keys are unchanged."""
     return key.replace("_", ".")
 
 
@@ -115,55 +115,55 @@ A_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)")
 
 
 def picoseconds(text: str) -> int:
-    """``0.5s`` or ``600 ms`` as whole picoseconds; what is finer is cut off. Only nothing, ``0``, needs no unit.
+    """``0.5s`` or ``600 ms`` as whole picoseconds; finer parts are cut off. Only ``0`` needs no unit.
 
-    :raises ValueError: if it is no time; the message says what is wrong.
+    :raises ValueError: if it is not a time; the message says why.
     """
     found = A_TIME.fullmatch(text.strip().replace("μ", "µ"))
     if found and not found[2]:
         if not Decimal(found[1]):
             return 0
-        raise ValueError(f"'{text}' is no time without a unit; write {found[1]}s, {found[1]}ms or {found[1]}us")
+        raise ValueError(f"'{text}' is not a time without a unit; write {found[1]}s, {found[1]}ms or {found[1]}us")
     if not found or found[2] not in PICOSECONDS:
-        raise ValueError(f"'{text}' is no time; give one such as 0.5s, 600ms or 20us")
+        raise ValueError(f"'{text}' is not a time; give one such as 0.5s, 600ms or 20us")
     return min(int(Decimal(found[1]) * PICOSECONDS[found[2]]), END_OF_TIME)
 
 
 SEEDS = 2**64
-"""There are so many, from 0 on."""
+"""Number of seeds, from 0 on."""
 
 
 def seed(value: object) -> int:
     """A seed, from a whole number or its digits.
 
-    :raises ValueError: if it is none; the message says what is wrong.
+    :raises ValueError: if it is not a seed; the message says why.
     """
     try:
         whole = int(value) if isinstance(value, str) else operator.index(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         whole = -1
     if isinstance(value, bool) or not 0 <= whole < SEEDS:
-        raise ValueError(f"'{value}' is no seed; a seed is a whole number from 0 to {SEEDS - 1}")
+        raise ValueError(f"'{value}' is not a seed; a seed is a whole number from 0 to {SEEDS - 1}")
     return whole
 
 
 def window(text: str) -> tuple[int, int]:
     """``0.5s..600ms`` in picoseconds, from and to; either may be missing.
 
-    :raises ValueError: if it is no span of time; the message says what is wrong.
+    :raises ValueError: if it is not a span of time; the message says why.
     """
     start, dots, end = text.partition("..")
     if not dots:
-        raise ValueError(f"'{text}' is no window; give one such as 0.5s..600ms, 0.5s.. or ..600ms")
+        raise ValueError(f"'{text}' is not a window; give one such as 0.5s..600ms, 0.5s.. or ..600ms")
     first = picoseconds(start) if start.strip() else 0
     last = picoseconds(end) if end.strip() else END_OF_TIME
     if first >= last:
-        raise ValueError(f"the window '{text}' ends before it has begun")
+        raise ValueError(f"the window '{text}' ends before it begins")
     return first, last
 
 
 def visible(text: str) -> str:
-    """A text with control characters written out, but for ends of lines and tabs: a name must not steer a terminal."""
+    """A text with control characters escaped, except newlines and tabs: a name must not control a terminal."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 

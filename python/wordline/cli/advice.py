@@ -1,4 +1,4 @@
-"""A setting under a name that others use: the refusal says which key is meant."""
+"""A setting under a common synonym: the error names the right key."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Iterable
 from wordline.base.errors import WRONG_USE, Trouble
 
 UNKNOWN = re.compile(r"(?P<head>.*?unknown key '(?P<key>[^']+)' \((?P<value>.*?)\)); (?!write ).*", re.DOTALL)
-"""The engine's refusal of a key: before the semicolon what is wrong, behind it its advice. Where it says what to write,
-since only the unit is wrong, it knows better."""
+"""The engine's error for an unknown key: the problem before the semicolon, its advice after it. Where the advice says
+what to write, because only the unit is wrong, it is kept."""
 
 NO_TABLE = re.compile(r"(?P<head>.*?'(?P<key>\w+)' is [^;]*; expected a table)", re.DOTALL)
-"""Its refusal of a value for a whole section."""
+"""Its error for a value given to a whole section."""
 
 SETTING = re.compile(r"--(?P<load>load-)?set (?P<key>[^=\s]+)=")
-"""The option that a message begins with, if it is of one."""
+"""The option at the start of a message, if any."""
 
 
 def advised(error: Exception, kinds: Iterable[str]) -> Exception:
-    """The refusal of a setting with the key that was meant, if that is known; any other error as it is.
+    """The error of a setting with the right key, if known; any other error unchanged.
 
-    :param kinds: what the command takes settings of, ``drive`` and ``workload``.
+    :param kinds: the kinds of settings that the command takes, ``drive`` and ``workload``.
     """
     from wordline import _core
 
@@ -51,15 +51,15 @@ def every_key() -> dict[str, list[str]]:
 
 
 def policy_of(section: str) -> str | None:
-    """What to write instead of a value for a whole section, if it is one of a policy."""
+    """Advice for a value given to a whole section, if the section has a policy."""
     return f"the key is {section}.policy" if f"{section}.policy" in every_key()["drive"] else None
 
 
 def advice_on(typed: str, kind: str | None, kinds: set[str]) -> str | None:
-    """What to write instead of the key that was typed, as an end of a message; None if that is not known.
+    """The end of a message with the right key; None if unknown.
 
     :param kind: ``drive`` or ``workload``, or None of a line in a file, which may be of either.
-    :param kinds: what the command takes settings of.
+    :param kinds: the kinds of settings that the command takes.
     """
     from wordline.reference.synonyms import RESULTS, meant
 
@@ -82,7 +82,7 @@ def advice_on(typed: str, kind: str | None, kinds: set[str]) -> str | None:
     other = {"drive": "workload", "workload": "drive"}.get(kind or "")
     if other and of[other]:
         option = {"drive": "--set", "workload": "--load-set"}[other]
-        told[other] = f"of the {'drive' if other == 'drive' else 'load'}, {told[other]}"
+        told[other] = f"of the {other}, {told[other]}"
         told[other] += f", for {option}" if other in kinds else ""
     parts = [told[name] for name in ((kind, other) if kind and other else told) if of[name]]
     figures = " and ".join(key.removeprefix(RESULTS) for key in wanted if key.startswith(RESULTS))

@@ -1,4 +1,4 @@
-"""The commands that show what there is: drives, policies, keys."""
+"""The commands that list drives, policies and keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wordline.cli.options import (
 @set_option
 @policy_option
 @seed_option
-@click.option("--changed", "only_changed", is_flag=True, help="Of the settings, only those that are not the defaults.")
+@click.option("--changed", "only_changed", is_flag=True, help="Show only settings that differ from the defaults.")
 @json_flag
 @output_option
 def check(
@@ -38,9 +38,9 @@ def check(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Check DRIVE: its figures and all its settings, or what is wrong with it.
+    """Check DRIVE: show its figures and all its settings, or the error in it.
 
-    What 'wordline run' would refuse, this refuses. Which blocks come bad follows from the seed: give that of the run.
+    It rejects whatever 'wordline run' rejects. Factory-bad blocks depend on the seed: give the seed of the run.
     """
     from wordline import _core
     from wordline.cli import policyfile
@@ -61,8 +61,8 @@ def check(
 @json_flag
 @output_option
 def drives(name: str | None, as_json: bool, output: str | None) -> None:
-    """List the drives that come with Wordline, with their sizes; with NAME, print that one as a TOML file to start a
-    drive from."""
+    """List the drives that come with Wordline, with their sizes; with NAME, print that drive as a TOML file to start
+    from."""
     from wordline import _core
     from wordline.reference import listing
 
@@ -73,7 +73,7 @@ def drives(name: str | None, as_json: bool, output: str | None) -> None:
     one = listing.preset(listed, name)
     if as_json:
         return emit(one, lambda _: None, as_json=True, output=output)
-    # The text as it is: no line of a file is to be broken.
+    # The text unchanged: lines of a file must not be wrapped.
     if output is None or output == "-":
         return click.echo(one["toml"], nl=False)
     with OutputFile(output) as file:
@@ -81,16 +81,16 @@ def drives(name: str | None, as_json: bool, output: str | None) -> None:
     return None
 
 
-@click.command(cls=Command, short_help="List the policies, or tell of one its source and options.")
+@click.command(cls=Command, short_help="List the policies, or show one with source and options.")
 @click.argument("name", required=False)
 @click.option("--verbose", "-v", is_flag=True, help="All policies with their sources, options and defaults.")
 @policy_option
 @json_flag
 @output_option
 def policies(name: str | None, verbose: bool, policy_files: tuple[str, ...], as_json: bool, output: str | None) -> None:
-    """List the policies of firmware and host, a line each.
+    """List the policies of firmware and host, one line each.
 
-    NAME is a family or a policy: it is shown with sources, options and defaults. JSON always has all of that.
+    NAME, a family or a policy, is shown with sources, options and defaults. JSON always has all of these.
     """
     from wordline import _core
     from wordline.cli import policyfile
@@ -101,14 +101,14 @@ def policies(name: str | None, verbose: bool, policy_files: tuple[str, ...], as_
     emit(listed, show, as_json=as_json, output=output, inputs=policy_files)
 
 
-@click.command(cls=Command, short_help="Explain a key of a drive, a load or a result.")
+@click.command(cls=Command, short_help="Explain a key of a drive, a workload or a result.")
 @click.argument("key", nargs=-1)
 @json_flag
 @output_option
 def explain(key: tuple[str, ...], as_json: bool, output: str | None) -> None:
     """Explain KEY of a drive file, a workload file or a result; a section is explained with its keys.
 
-    KEY may also be what others call it, such as gc, queue depth, tPROG or WAF. 'results.KEY' is a key of results,
+    KEY may also be a common term, such as gc, queue depth, tPROG or WAF. 'results.KEY' is a key of results,
     'results' lists them.
     """
     from wordline import _core
@@ -130,7 +130,7 @@ def explain(key: tuple[str, ...], as_json: bool, output: str | None) -> None:
     if not answer.found:
         # A key may be of several words, so a file behind --json is taken for the last of them.
         if as_json and len(key) > 1 and asking.answer(" ".join(key[:-1]), known).found:
-            raise Trouble(f"'{key[-1]}' is no key{file_of_json(('--json', key[-1]))}")
+            raise Trouble(f"'{key[-1]}' is not a key{file_of_json(('--json', key[-1]))}")
         raise asking.unknown(word, known, json.loads(_core.policies()))
     show = partial(asking.show, told=answer, known=known)
     return emit(asking.documents(answer, known), show, as_json=as_json, output=output)

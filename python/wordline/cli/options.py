@@ -1,4 +1,4 @@
-"""What several commands share: their options, and how these reach the engine."""
+"""Options shared by several commands, and their form for the engine."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Setting(click.Option):
     """An option that overrides keys."""
 
     def __init__(self, *args: Any, of: str = "drive", **attributes: Any) -> None:  # noqa: ANN401
-        """:param of: what its keys are of, ``drive`` or ``workload``."""
+        """:param of: the kind of its keys, ``drive`` or ``workload``."""
         super().__init__(*args, **attributes)
         self.of = of
 
 
 class Command(click.Command):
-    """A command whose own help is named when its options are wrong, whatever is wrong with them."""
+    """A command that names its own help whenever its options are wrong."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """:raises click.UsageError: if there is something wrong with them."""
@@ -72,7 +72,7 @@ class Command(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> object:
-        """Does the command; a setting that is refused under another's name for it is told its own."""
+        """Runs the command; a setting refused under a common synonym gets the right key in the message."""
         kinds = [param.of for param in self.params if isinstance(param, Setting)]
         if not kinds:
             return super().invoke(ctx)
@@ -88,7 +88,7 @@ class Command(click.Command):
 
 
 def file_of_json(typed: Sequence[str]) -> str:
-    """What to type instead of ``--json FILE``, as an end of a message, where that is what was typed."""
+    """The end of a message: the correct form, if ``--json FILE`` was typed."""
     for option, word in pairwise(typed):
         if option == "--json" and not word.startswith("-"):
             return f"; --json takes no file in this command: to write JSON to '{word}', give --json -o {word}"
@@ -96,7 +96,7 @@ def file_of_json(typed: Sequence[str]) -> str:
 
 
 class Commands(click.Group):
-    """A group that answers a mistyped command with the one that was meant."""
+    """A group that suggests the right command for a mistyped one."""
 
     command_class = Command
 
@@ -119,15 +119,15 @@ def set_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def load_set_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--load-set``, for the load."""
-    text = "Override a key of the load, such as trace.time_unit=ns. May be repeated."
+    """``--load-set``, for the workload."""
+    text = "Override a key of the workload, such as trace.time_unit=ns. May be repeated."
     how: dict[str, Any] = {"cls": Setting, "of": "workload", "multiple": True, "metavar": "KEY=VALUE"}
     return click.option("--load-set", "load_sets", help=text, **how)(function)
 
 
 def policy_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--policy``."""
-    text = "Take in the policies of a Python file, for use by their names. May be repeated."
+    text = "Load the policies of a Python file, for use by name. May be repeated."
     return click.option("--policy", "policy_files", multiple=True, metavar="FILE", help=text)(function)
 
 
@@ -138,7 +138,7 @@ def seed_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def format_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--format``, of a trace."""
-    text = "The trace's format, such as msr, spc or blkparse. Found out if unmistakable."
+    text = "The trace's format, such as msr, spc or blkparse. Detected if unambiguous."
     return click.option("--format", "format_name", metavar="NAME", help=text)(function)
 
 
@@ -149,7 +149,7 @@ def to_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--tables`` and what belongs to it."""
+    """``--tables`` and its companions."""
     which = "Write tables as Parquet files: requests,intervals,channels,dies,planes,blocks or all."
     options = (
         ("--tables", "tables", "WHICH", which),
@@ -163,7 +163,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Aliased(click.Option):
-    """An option that older spellings mean, too; help does not show them."""
+    """An option with older spellings, which help does not show."""
 
     def __init__(self, *args: Any, aliases: Sequence[str] = (), **attributes: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **attributes)
@@ -171,7 +171,7 @@ class Aliased(click.Option):
         self.opts += self.aliases
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """What help says of it."""
+        """Its entry in the help."""
         whole, self.opts = self.opts, [name for name in self.opts if name not in self.aliases]
         try:
             return super().get_help_record(ctx)
@@ -192,7 +192,7 @@ def quiet_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def quiet_progress_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--quiet`` of a command that has nothing but what it prints."""
+    """``--quiet`` of a command that only prints."""
     return click.option("--quiet", "-q", is_flag=True, help="No progress.")(function)
 
 
@@ -210,10 +210,10 @@ def output_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def printing(output: str | None, inputs: Sequence[str] = (), *, taken: bool = False) -> Iterator[Callable[..., None]]:
-    """What prints, or writes to ``output``, what a command finds out: ``put(value, show, as_json=...)``.
+    """Yields ``put(value, show, as_json=...)``, which prints a command's output or writes it to ``output``.
 
     :param taken: whether standard output belongs to a file, so that a text for people goes to standard error.
-    :raises Trouble: if that file cannot be written; so the work need not have begun.
+    :raises Trouble: if that file cannot be written, before the work begins.
     """
     from wordline.base import jsontext
     from wordline.base.console import console, shown
@@ -235,7 +235,7 @@ def printing(output: str | None, inputs: Sequence[str] = (), *, taken: bool = Fa
 def emit(
     value: object, show: Callable[[Console], None], *, as_json: bool, output: str | None, inputs: Sequence[str] = ()
 ) -> None:
-    """Prints what a command found, or writes it to ``output``: as JSON, or as ``show`` shows it."""
+    """Prints a command's output, or writes it to ``output``: as JSON, or as ``show`` shows it."""
     with printing(output, inputs) as put:
         put(value, show, as_json=as_json)
 
@@ -267,14 +267,14 @@ def several(first: str, more: tuple[str, ...]) -> list[str]:
     for name in (first, *more):
         kind = _core.load_kind(name)
         if kind == "workload":
-            raise Trouble(f"{name}: a workload file stands alone; only the files of a trace can be several")
+            raise Trouble(f"{name}: give one workload file alone; only a trace may consist of several files")
         if kind == "jobs":
             raise Trouble(f"{name}: job files cannot be joined; give one, with all jobs in it")
     return ['trace.file=""', f"trace.files={json.dumps([first, *more], ensure_ascii=False)}"]
 
 
 def all_apart(names: dict[str, str]) -> None:
-    """Outputs go to different places.
+    """Checks that outputs go to different places.
 
     :raises Trouble: if two of them do not.
     """
@@ -287,12 +287,12 @@ def all_apart(names: dict[str, str]) -> None:
 
 
 def trace_sets(shortcuts: dict[str, object]) -> list[str]:
-    """The options for traces as settings of the load."""
+    """The options for traces as settings of the workload."""
     return [f"trace.{key}={written(key, value)}" for key, value in shortcuts.items() if value is not None]
 
 
 def written(key: str, value: object) -> str:
-    """The value of an option as a workload file has it. A device is called by its name, even if that is a number."""
+    """The value of an option as in a workload file. A device is a name, even if it is a number."""
     return json.dumps(value, ensure_ascii=False) if key == "device" else plain(value)
 
 
@@ -317,7 +317,7 @@ def as_typed(shortcuts: dict[str, object]) -> Iterator[None]:
 
 
 def by_key(shortcuts: dict[str, object]) -> dict[str, object]:
-    """Options by the keys of a trace that they stand for."""
+    """Options by the trace keys that they set."""
     return {key.removesuffix("_name"): value for key, value in shortcuts.items()}
 
 

@@ -1,4 +1,4 @@
-"""Files with policies in Python: reading them, listing what they hold, showing what they raise."""
+"""Files with policies in Python: reading them, listing their policies, showing their exceptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wordline.policy import Policy, bases, described, given
 def read(files: Iterable[str]) -> list[type[Policy]]:
     """The policies of files: all classes with a name that they define.
 
-    :raises Trouble: if a file cannot be read or holds none, or a class is none that could be used.
+    :raises Trouble: if a file cannot be read or has no policy, or a class is unusable.
     """
     return [policy for number, file in enumerate(files) for policy in _read(file, number)]
 
@@ -28,7 +28,7 @@ def _read(file: str, number: int) -> list[type[Policy]]:
     if not path.is_file():
         raise Trouble(f"{file}: {'this is a directory, not a file' if path.is_dir() else 'no such file'}")
     if path.suffix != ".py":
-        raise Trouble(f"{file}: policies are in a Python file, whose name ends in .py")
+        raise Trouble(f"{file}: policies must be in a Python file, with a name that ends in .py")
     name = f"wordline_policy_file_{number}"
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
@@ -39,7 +39,7 @@ def _read(file: str, number: int) -> list[type[Policy]]:
     classes = [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == name]
     found = [value for value in dict.fromkeys(classes) if issubclass(value, Policy) and hasattr(value, "name")]
     if not found:
-        raise Trouble(f"{file}: this file holds no policy; one is a class derived from {bases()}, with a 'name'")
+        raise Trouble(f"{file}: this file has no policy; a policy is a class derived from {bases()}, with a 'name'")
     for policy in found:
         try:
             described(policy)
@@ -55,7 +55,7 @@ def taken_in(files: Iterable[str]) -> list[tuple[str, Callable[[str, str], objec
 
 @contextmanager
 def shown(files: Iterable[str]) -> Iterator[None]:
-    """What the code of a file raises is shown from that file on: what called it is none of the user's.
+    """Shows an exception of a policy file from that file on, without the frames that called it.
 
     :raises Trouble: once it is shown.
     """
@@ -66,14 +66,14 @@ def shown(files: Iterable[str]) -> Iterator[None]:
         if error.filename is None or str(Path(error.filename).resolve()) not in paths:
             raise
         _show(error, None)
-        raise Trouble(f"{error.filename}: this is no Python (see above)") from None
+        raise Trouble(f"{error.filename}: this is not valid Python (see above)") from None
     except Exception as error:
         at = _first(error.__traceback__, paths)
         if at is None:
             raise
         _show(error, at)
         raise Trouble(
-            f"{at.tb_frame.f_code.co_filename}: the run ended with an exception of this file", FAILED
+            f"{at.tb_frame.f_code.co_filename}: the run ended with an exception in this file", FAILED
         ) from None
 
 

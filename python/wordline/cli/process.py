@@ -37,7 +37,7 @@ def typed(arguments: Sequence[str]) -> list[str]:
         except UnicodeEncodeError:
             shown = os.fsencode(argument).decode("utf-8", "backslashreplace")
             raise Trouble(
-                f"{shown}: this is not UTF-8, which all names in a result are; rename the file, or give a link to it"
+                f"{shown}: this name is not UTF-8, as results require; rename the file, or give a link to it"
             ) from None
     return list(arguments)
 
@@ -53,7 +53,7 @@ class Signals:
                 signal.signal(number, self._interrupt)
 
     def _interrupt(self, number: int, _: FrameType | None) -> None:
-        # They come in pairs, from system and shell: the second must not stop what the first made the command write.
+        # They come in pairs, from system and shell: the second must not interrupt the writing of partial results.
         if self.taken is None:
             self.taken = number
             raise KeyboardInterrupt

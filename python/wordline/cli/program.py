@@ -1,4 +1,4 @@
-"""The command ``wordline``: its group, and the process that carries it out. The commands lie in the modules beside."""
+"""The command ``wordline``: its group and its process. The commands are in the modules beside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORKFLOW: dict[str, tuple[click.Command, ...]] = {
     "Traces": (trace,),
     "Papers": (study,),
 }
-"""The commands by what one is about to do, in the order of help."""
+"""The commands by task, in the order of help."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -57,7 +57,7 @@ def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="The version.")
 @click.pass_context
 def wordline(ctx: click.Context) -> None:
-    """Wordline, an SSD laboratory: simulates a solid-state drive from its NAND pins to its host's queue."""
+    """Wordline, an SSD laboratory: simulates a solid-state drive from NAND pins to host queue."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -67,7 +67,7 @@ for command in chain.from_iterable(WORKFLOW.values()):
 
 
 def carry_out(arguments: list[str]) -> None:
-    """Does what was typed. Click's own ``main`` has another status for output that nobody reads."""
+    """Runs the command line. Click's own ``main`` has another exit status for a closed pipe."""
     try:
         with wordline.make_context("wordline", arguments) as context:
             wordline.invoke(context)

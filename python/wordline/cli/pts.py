@@ -29,10 +29,10 @@ USUAL, QUICK, STANDARD = "5s", "100ms", "60s"
 """How long a cell of a round lasts."""
 
 CAPACITIES = 4.0
-"""What each load of the tests over time writes, as in the standard."""
+"""Capacities written by each workload of the tests over time, as in the standard."""
 
 
-@click.command(cls=Command, short_help="Test a drive as the SNIA PTS says.")
+@click.command(cls=Command, short_help="Test a drive by the SNIA PTS.")
 @click.argument("drive")
 @click.option("--test", "tests", default="all", metavar="WHICH", help="Of iops,tp,lat,wsat,xsr.  [default: all]")
 @set_option
@@ -47,7 +47,7 @@ CAPACITIES = 4.0
     "--capacities",
     type=click.FloatRange(min=0.5, max=1000),
     metavar="X",
-    help=f"wsat, xsr: each load writes X times the capacity.  [default: {CAPACITIES:g}]",
+    help=f"wsat, xsr: each workload writes X times the capacity.  [default: {CAPACITIES:g}]",
 )
 @json_file_option
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
@@ -71,7 +71,7 @@ def pts(
     output: str | None,
     quiet: bool,
 ) -> None:
-    """Test DRIVE as the SNIA Performance Test Specification 2.0 says, in simulated time.
+    """Test DRIVE by the SNIA Performance Test Specification 2.0, in simulated time.
 
     The tests are IOPS, throughput, latency, write saturation and cross-stimulus recovery. Each has a new drive.
     """
@@ -95,7 +95,7 @@ def pts(
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, [drive])) for kind, name in wanted.items()}
         if folder is not None:
-            # Makes the directory: that it cannot be made is told before the tests.
+            # Makes the directory, so that a failure shows before the tests.
             save_figures([], folder, forms)
         device = Device(drive, sets, seed, policyfile.read(policy_files))
         times = CAPACITIES if capacities is None else capacities
@@ -132,7 +132,7 @@ def pts(
 
 
 def failure_of(write: Callable[[], object]) -> str | None:
-    """Writes something; what went wrong must not keep the tables of a long test from the user."""
+    """Writes something and returns the error: it must not suppress the tables of a long test."""
     try:
         write()
     except Trouble as trouble:
@@ -143,18 +143,18 @@ def failure_of(write: Callable[[], object]) -> str | None:
 def round_seconds(length: str | None, full: bool, quick: bool) -> float:
     """How long a cell lasts, from what was typed.
 
-    :raises Trouble: if that is no time, or was said twice.
+    :raises Trouble: if it is not a time, or given twice.
     """
     from wordline.base import units
 
     if (length is not None) + full + quick > 1:
-        raise Trouble("--round, --full and --quick all say how long a cell lasts; give one of them")
+        raise Trouble("--round, --full and --quick all set the length of a cell; give one of them")
     text = length if length is not None else STANDARD if full else QUICK if quick else USUAL
     try:
         seconds = units.picoseconds(text) / 1e12
     except ValueError as error:
         raise Trouble(f"--round: {error}") from None
     if not 0 < seconds <= 86_400:
-        problem = "is no time at all" if seconds <= 0 else "is longer than a day"
+        problem = "is zero" if seconds <= 0 else "is longer than a day"
         raise Trouble(f"--round: '{text}' {problem}; give a time such as {USUAL}")
     return seconds

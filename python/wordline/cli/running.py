@@ -1,4 +1,4 @@
-"""The commands that run a drive, and age one."""
+"""The commands that run a drive and precondition one."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ MOST_SLICES = 2**63 - 1
 """More slices than this no timeline can hold."""
 
 
-@click.command(cls=Command, short_help="Run a load on a drive.")
+@click.command(cls=Command, short_help="Run a workload on a drive.")
 @click.argument("drive")
-@click.argument("load")
+@click.argument("load", metavar="WORKLOAD")
 @click.argument("more", nargs=-1)
 @set_option
 @load_set_option
 @policy_option
-@click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a drive that 'wordline precondition' aged.")
+@click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a snapshot of 'wordline precondition'.")
 @seed_option
 @click.option(
     "--repeat",
@@ -57,7 +57,7 @@ MOST_SLICES = 2**63 - 1
     help="Run under N seeds, --seed and those that follow; give means with 95 % intervals.",
 )
 @json_file_option
-@click.option("--fio-json", "fio_name", metavar="FILE", help="Write results job by job in fio's JSON layout.")
+@click.option("--fio-json", "fio_name", metavar="FILE", help="Write results per job in fio's JSON layout.")
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @click.option("--timeline", "timeline_name", metavar="FILE", help="Write a timeline for ui.perfetto.dev.")
 @click.option(
@@ -70,16 +70,18 @@ MOST_SLICES = 2**63 - 1
     "--timeline-limit",
     type=click.IntRange(min=1, max=MOST_SLICES),
     metavar="N",
-    help="Timeline: cut it where it holds N slices.  [default: 2000000]",
+    help="Timeline: stop recording after N slices.  [default: 2000000]",
 )
 @table_options
 @output_option
 @quiet_option
 @format_option
 @device_option
-@click.option("--pace", metavar="WHEN", help="Trace: by its 'timestamps', or 'asap', as fast as the queue takes it.")
+@click.option(
+    "--pace", metavar="WHEN", help="Trace: by its 'timestamps', or 'asap', as fast as the queue accepts requests."
+)
 @click.option("--speed", type=float, metavar="X", help="Trace: X times as fast as recorded.")
-@click.option("--loops", type=click.IntRange(min=1), metavar="N", help="Trace: N times, one behind another.")
+@click.option("--loops", type=click.IntRange(min=1), metavar="N", help="Trace: replay it N times in a row.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Trace: stop after N requests.")
 @click.option(
     "--iodepth", type=click.IntRange(min=1), metavar="N", help="Trace: at most N in flight, with --pace asap."
@@ -110,11 +112,11 @@ def run(
     format_name: str | None,
     **shortcuts: object,
 ) -> None:
-    """Run LOAD on DRIVE.
+    """Run WORKLOAD on DRIVE.
 
-    DRIVE is a preset ('wordline drives') or a TOML file, LOAD a trace (plain, gz or zst), a workload TOML file or a
-    job file of fio: its content tells which. A trace may be several files, a directory or a
-    quoted pattern such as 'sda.blktrace.*'.
+    DRIVE is a preset ('wordline drives') or a TOML file. WORKLOAD is a trace (plain, gz or zst), a workload TOML file
+    or a fio job file, detected by content. A trace may be several files, a directory or a quoted pattern such as
+    'sda.blktrace.*'.
     """
     from wordline import _core
     from wordline.api import tables as tables_of
@@ -132,7 +134,7 @@ def run(
     if timeline_name is None:
         for option, value in (("--window", window), ("--timeline-limit", timeline_limit)):
             if value is not None:
-                raise Trouble(f"{option} is for a timeline; say by --timeline where it is to go")
+                raise Trouble(f"{option} is for a timeline; give its file with --timeline")
     inputs = [drive, load, *more, *([snapshot] if snapshot else [])]
     wanted_tables = tables_of.asked(tables, out, sample, interval, dashes="--")
     with ExitStack() as open_files:
@@ -150,13 +152,13 @@ def run(
                 seed,
                 snapshot,
                 told,
-                # Of several seeds, the first has all that was asked for beside the figures.
+                # With several seeds, only the first writes timeline and tables.
                 path if first else None,
                 window if first else None,
                 timeline_limit if first else None,
                 tables=wanted_tables if first else None,
                 job_by_job=first and fio_name is not None,
-                # The summary says nothing of where the time went.
+                # The summary does not show causes of latency.
                 split=first and ("json" in outputs or "report" in outputs),
                 policies=taken_in,
             )
@@ -174,7 +176,7 @@ def run(
 
 
 def state_bytes(drive: str, sets: tuple[str, ...]) -> int:
-    """What the state of a drive takes in memory."""
+    """Bytes of memory for the state of a drive."""
     from wordline import _core
 
     return json.loads(_core.check(drive, list(sets)))["derived"]["state_bytes"]
@@ -182,7 +184,7 @@ def state_bytes(drive: str, sets: tuple[str, ...]) -> int:
 
 @contextmanager
 def kept(timeline: OutputFile | None) -> Iterator[None]:
-    """Of a run that fails half-way, the timeline remains: it shows how that came. It is empty before the run begins."""
+    """Keeps the timeline of a run that fails half-way: it shows why. It is empty before the run begins."""
     try:
         yield
     except BaseException:
@@ -214,7 +216,7 @@ def finish(
         "fio-json": lambda: jsontext.dumps(fio) + "\n",
         "report": report_text,
     }
-    # A drive that was not even aged has no result that would be worth an older one.
+    # Without complete preconditioning there is no result worth replacing an older one.
     unmeasured = result["partial"] and (result["precondition"] or {}).get("interrupted", False)
     told = result.pop("timeline", None)
     if unmeasured:
@@ -223,9 +225,9 @@ def finish(
         outputs = {kind: output for kind, output in outputs.items() if not output.replaces}
         timeline = None if timeline is None or timeline.replaces else timeline
         if old:
-            tell(f"{', '.join(old)}: left as {'it was' if len(old) == 1 else 'they were'}, since nothing was measured")
+            tell(f"{', '.join(old)}: not overwritten, because nothing was measured")
     failures = [] if timeline is None else finish_timeline(told, timeline)
-    # Where the tables went is no part of the result: the same run gives the same one.
+    # The location of tables is not part of the result: the same run gives the same result.
     failures += [Trouble(problem, FAILED) for problem in result.pop("tables", {}).get("errors", [])]
     for kind, output in outputs.items():
         try:
@@ -233,7 +235,7 @@ def finish(
         except Trouble as trouble:
             failures.append(trouble)
     if not quiet and "output" not in outputs:
-        # Standard output belongs to the file that was sent there.
+        # Standard output carries a file.
         taken = any(output.standard for output in outputs.values())
         summary.show(console(stderr=taken), result)
     if failures:
@@ -241,7 +243,7 @@ def finish(
 
 
 def finish_timeline(told: dict[str, Any], file: OutputFile) -> list[Trouble]:
-    """Puts a timeline in its place, warns if it is not what was asked for, and gives what went wrong."""
+    """Puts a timeline in its place, warns if it was cut, and returns errors."""
     from wordline.api import timeline
 
     if told["error"]:
@@ -256,7 +258,7 @@ def finish_timeline(told: dict[str, Any], file: OutputFile) -> list[Trouble]:
     return []
 
 
-@click.command(cls=Command, short_help="Age a drive and keep its state.")
+@click.command(cls=Command, short_help="Precondition a drive and save its state.")
 @click.argument("drive")
 @click.option("-o", "--output", required=True, metavar="SNAPSHOT", help="The file to write.")
 @set_option
@@ -273,7 +275,7 @@ def precondition(
     json_name: str | None,
     quiet: bool,
 ) -> None:
-    """Age DRIVE as its [precondition] section says, and keep its state for 'wordline run --from'."""
+    """Precondition DRIVE by its [precondition] section, and save its state for 'wordline run --from'."""
     from wordline import _core
     from wordline.base.progress import Progress
     from wordline.cli import policyfile

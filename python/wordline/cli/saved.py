@@ -1,4 +1,4 @@
-"""The commands that show saved results again."""
+"""The commands for saved results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class Formats(click.ParamType):
         wanted = tuple(dict.fromkeys(part.strip().lower() for part in str(value).split(",")))
         for word in wanted:
             if word not in FORMATS:
-                self.fail(f"'{word}' is no format of figures; {or_nearest(word, list(FORMATS), 'formats')}", param, ctx)
+                self.fail(
+                    f"'{word}' is not a format of figures; {or_nearest(word, list(FORMATS), 'formats')}", param, ctx
+                )
         return wanted
 
 
@@ -63,7 +65,7 @@ def asked(formats: tuple[str, ...] | None, folder: str | None) -> tuple[str, ...
     :raises Trouble: if formats were given for no figures.
     """
     if folder is None and formats:
-        raise Trouble("--format is for figures; say by --figures where they are to go")
+        raise Trouble("--format is for figures; give their directory with --figures")
     if folder == "":
         raise Trouble("the name of the directory for the figures is empty")
     return formats or ("svg",)
@@ -85,7 +87,7 @@ def report(result: str, name: str | None, folder: str | None, formats: tuple[str
     """Make a report of RESULT, a file of 'wordline run --json' or 'wordline pts --json': a page for a browser, figures,
     or both."""
     if name is None and folder is None:
-        raise Trouble("nothing is asked for: give -o FILE for a page, --figures DIR for figures, or both")
+        raise Trouble("no output requested: give -o FILE for a page, --figures DIR for figures, or both")
     forms = asked(formats, folder)
     from wordline.results.reading import shown
 
@@ -100,7 +102,7 @@ def report(result: str, name: str | None, folder: str | None, formats: tuple[str
 
 
 def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]:
-    """What makes the page of a saved result, and what makes its figures.
+    """Functions that make the page of a saved result and its figures.
 
     :raises wordline.InputError: if the file cannot be read or holds something else.
     """
@@ -141,9 +143,9 @@ def compare(
     from wordline.results.reading import read, shown
 
     if len(results) < 2:
-        raise Trouble(f"there is nothing to compare {results[0]} with; give two results or more")
+        raise Trouble(f"only one result, {results[0]}; give two or more to compare")
     if len(results) > comparison.MOST:
-        raise Trouble(f"{len(results)} results are more than a figure can tell apart; give {comparison.MOST} at most")
+        raise Trouble(f"{len(results)} results are too many for one figure; give at most {comparison.MOST}")
     forms = asked(formats, folder)
     output = None if output == "-" else output
     wanted = {"report": name, "output": output, "json": "-" if as_json and output is None else None}

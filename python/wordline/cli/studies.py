@@ -23,9 +23,9 @@ from wordline.cli.options import (
 @click.command(cls=Command, short_help="Rerun the experiments of the source papers.")
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Run all studies.")
-@click.option("--scorecard", is_flag=True, help="Run all studies and print how each claim fared; writes no pages.")
+@click.option("--scorecard", is_flag=True, help="Run all studies and print the verdict on each claim; writes no pages.")
 @click.option(
-    "--sensitivity", is_flag=True, help="Also try the alternatives of what the paper leaves open, one at a time."
+    "--sensitivity", is_flag=True, help="Also try alternatives where the paper leaves a choice open, one at a time."
 )
 @click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
 @click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")
@@ -43,7 +43,7 @@ def study(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Rerun the experiment NAME of a paper: published values beside measured ones; without NAME, list what there is."""
+    """Rerun the experiment NAME of a paper: published values beside measured ones; without NAME, list all studies."""
     from wordline import _core
     from wordline.studies import catalogue, command, show
 
@@ -56,9 +56,9 @@ def study(
         shown = partial(show.listing, studies=listed)
         return emit(command.list_json(listed), shown, as_json=as_json, output=output)
     if scorecard and out is not None:
-        raise click.UsageError("--scorecard writes no pages, so that --out has no use with it; did you mean --all?")
+        raise click.UsageError("--scorecard writes no pages, so --out does not apply; did you mean --all?")
     if scorecard and sensitivity:
-        raise click.UsageError("--scorecard runs nothing but what was chosen; give --all with --sensitivity")
+        raise click.UsageError("--scorecard does not try alternatives; give --all with --sensitivity")
     version, folder = _core.version(), command.OUT if out is None else Path(out)
     how: dict[str, Any] = {"full": full, "version": version, "quiet": quiet}
     cut = False

@@ -29,7 +29,7 @@ from wordline.cli.options import (
 
 @click.group(cls=Commands)
 def trace() -> None:
-    """Look into traces, convert them, and make them."""
+    """Inspect, convert and generate traces."""
 
 
 @trace.command()
@@ -45,7 +45,7 @@ def trace() -> None:
     default=10,
     show_default=True,
     metavar="K",
-    help="A request is sequential if it goes on where one of the K before it ended.",
+    help="A request is sequential if it starts where one of the previous K ended.",
 )
 @quiet_progress_option
 @json_flag
@@ -60,7 +60,7 @@ def info(
     output: str | None,
     **shortcuts: object,
 ) -> None:
-    """Show what is in the trace FILE, or in several as one: counts, sizes, order, arrivals, footprint, rewrites."""
+    """Describe the trace FILE, or several as one: counts, sizes, order, arrivals, footprint, rewrites."""
     from wordline import _core
     from wordline.base.progress import Progress
 
@@ -78,7 +78,7 @@ def info(
 @click.argument("file", metavar="IN")
 @click.argument("output", metavar="OUT")
 @to_option
-@click.option("--drop", is_flag=True, help="Leave out what the new format has no word for, such as trims.")
+@click.option("--drop", is_flag=True, help="Leave out requests that the new format cannot express, such as trims.")
 @click.option("--round", "round_out", is_flag=True, help="Round outwards to 512 bytes where the new format needs it.")
 @click.option("--window", type=Window(), metavar="A..B", help="Only this part of the trace's time, such as 10s..20s.")
 @device_option
@@ -102,7 +102,7 @@ def convert(
 ) -> None:
     """Write the trace IN to OUT in another format.
 
-    The ending of OUT tells the format, unless --to does; .gz or .zst at its end compresses. - is standard output.
+    The extension of OUT selects the format, unless --to does; .gz or .zst compresses. - is standard output.
     """
     from wordline.traces import writing as traces
 
@@ -113,20 +113,20 @@ def convert(
     traces.report(told, output, traces.conversion, quiet=quiet, as_json=as_json)
 
 
-@trace.command(short_help="Make a trace from published statistics.")
+@trace.command(short_help="Generate a trace from published statistics.")
 @click.argument("spec", required=False)
 @click.option("-o", "--output", required=True, metavar="OUT", help="The file to write; - for standard output.")
 @to_option
 @click.option("--requests", metavar="N", help="Requests to make.")
-@click.option("--duration", "duration_s", metavar="S", help="Or seconds to fill.")
+@click.option("--duration", "duration_s", metavar="S", help="Duration in seconds, instead of --requests.")
 @click.option("--writes", "write_percent", metavar="PERCENT", help="Percentage of writes.")
 @click.option("--read-size", metavar="SIZE", help="Sizes of reads: the mean, 7.4k, or shares, 4k:60,64k:40.")
-@click.option("--write-size", metavar="SIZE", help="Sizes of writes, in the same way.")
-@click.option("--random", "random_percent", metavar="PERCENT", help="Percentage of requests to random places.")
-@click.option("--footprint", metavar="SIZE", help="Bytes of all pages that are touched, such as 2g.")
-@click.option("--mean-gap", "gap_mean_us", metavar="US", help="Mean time between two requests in microseconds.")
-@click.option("--median-gap", "gap_median_us", metavar="US", help="Median of the same.")
-@click.option("--burst", "burst_requests", metavar="N", help="Requests of a burst in the mean.")
+@click.option("--write-size", metavar="SIZE", help="Sizes of writes, in the same form.")
+@click.option("--random", "random_percent", metavar="PERCENT", help="Percentage of requests to random addresses.")
+@click.option("--footprint", metavar="SIZE", help="Bytes of all pages accessed, such as 2g.")
+@click.option("--mean-gap", "gap_mean_us", metavar="US", help="Mean interarrival time in microseconds.")
+@click.option("--median-gap", "gap_median_us", metavar="US", help="Median interarrival time in microseconds.")
+@click.option("--burst", "burst_requests", metavar="N", help="Mean number of requests in a burst.")
 @seed_option
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set any key of SPEC. May be repeated.")
 @quiet_option
@@ -140,7 +140,7 @@ def synth(
     as_json: bool,
     **shortcuts: object,
 ) -> None:
-    """Make a stand-in for a trace of which only statistics are known.
+    """Generate a stand-in for a trace that is known only by its statistics.
 
     The statistics come from the TOML file SPEC, from the options, or both; an option wins. See docs/trace-tools.md.
     """

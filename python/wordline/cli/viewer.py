@@ -23,16 +23,16 @@ from wordline.base.errors import FAILED, Trouble
 VIEWER = "https://ui.perfetto.dev"
 
 HOST, PORT = "127.0.0.1", 9001
-"""The only place on a reader's own machine that the viewer may fetch from: its content security policy says so."""
+"""The only local address that the viewer's content security policy allows."""
 
 UNFOLD = [{"id": "dev.perfetto.ExpandTracksByRegex", "args": [".*"]}]
-"""What the viewer does once the timeline is loaded, of the commands that it keeps stable: it unfolds all tracks."""
+"""Start-up command for the viewer, one of its stable ones: unfold all tracks."""
 
 PACKET = 0x0A
-"""What each packet of a trace begins with: field 1, with a length."""
+"""First byte of each packet of a trace: field 1, with a length."""
 
 LOOKED_AT = 64
-"""Packets that are looked at to tell a timeline."""
+"""Packets read to recognise a timeline."""
 
 MOST_PACKET = 1 << 30
 """No packet is as long."""
@@ -44,8 +44,7 @@ WAIT_S = 0.2
 def address(name: str) -> str:
     """The link that opens the file of this name, served from here, in the viewer.
 
-    The viewer takes its parameters apart as those of any address, so that what is quoted in the address of the file is
-    quoted again in the link.
+    The viewer parses its parameters as a query, so the quoted address of the file is quoted again in the link.
     """
     url = quote(f"http://{HOST}:{PORT}/{quote(name)}", safe=":/")
     return f"{VIEWER}/#!/?url={url}&startupCommands={quote(json.dumps(UNFOLD, separators=(',', ':')))}"
@@ -62,19 +61,19 @@ def checked(name: str) -> Path:
         if stat.S_ISDIR(mode):
             raise Trouble(f"{name}: this is a directory; give a timeline, a file of 'wordline run --timeline'")
         if not stat.S_ISREG(mode):
-            raise Trouble(f"{name}: this is no file that could be served; give a file of 'wordline run --timeline'")
+            raise Trouble(f"{name}: this is not a regular file; give a file of 'wordline run --timeline'")
         problem = _problem(path)
     except OSError as error:
         raise Trouble(f"{name}: {error.strerror}") from None
     except ValueError as error:
         raise Trouble(f"{name!r}: {error}") from None
     if problem:
-        raise Trouble(f"{name}: this is no timeline: {problem}; give a file of 'wordline run --timeline'")
+        raise Trouble(f"{name}: this is not a timeline: {problem}; give a file of 'wordline run --timeline'")
     return path
 
 
 def _problem(path: Path) -> str | None:
-    """Why a file is no trace of Perfetto, from its first packets: each a tag, a length, and as many bytes."""
+    """Why a file is not a Perfetto trace, from its first packets: each a tag, a length, and as many bytes."""
     size = path.stat().st_size
     if not size:
         return "it is empty"
@@ -87,7 +86,7 @@ def _problem(path: Path) -> str | None:
                 break
             length, used = _varint(head[1:])
             if head[0] != PACKET or not used or length > MOST_PACKET:
-                return "it does not begin as one" if n == 0 else f"what is at byte {at:,} is no packet of one"
+                return "it does not begin as one" if n == 0 else f"byte {at:,} does not begin a packet"
             at += 1 + used + length
             if at > size:
                 return "it ends in the middle of a packet"
@@ -127,8 +126,8 @@ class Server(ThreadingHTTPServer):
             if error.errno != errno.EADDRINUSE:
                 raise Trouble(f"{HOST}:{PORT}: cannot serve there: {error.strerror}", FAILED) from None
             raise Trouble(
-                f"{HOST}:{PORT}: this port is taken, and the viewer fetches from no other; end what uses it, such as "
-                "another 'wordline timeline' or a trace_processor",
+                f"{HOST}:{PORT}: this port is in use, and the viewer fetches from no other; end the program "
+                "that uses it, such as another 'wordline timeline' or a trace_processor",
                 FAILED,
             ) from None
         self.timeout = WAIT_S
@@ -142,7 +141,7 @@ class Server(ThreadingHTTPServer):
             self.handle_request()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
-        """A connection that breaks is no error of ours: the reader closed the page, and may open it again."""
+        """A broken connection is no error: the reader closed the page, and may open it again."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -162,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
             self._end()
 
     def do_HEAD(self) -> None:
-        """Tells the size."""
+        """Sends the size."""
         if self._is_wanted():
             self._head(self.server.path.stat().st_size)
 
@@ -181,12 +180,12 @@ class Handler(BaseHTTPRequestHandler):
             self.server.fetched.set()
 
     def do_POST(self) -> None:
-        """Is no trace processor, which the viewer looks for at the same address."""
+        """Refuses: the viewer looks for a trace processor at the same address."""
         self._refuse()
 
     def _is_wanted(self) -> bool:
-        """Whether the file is asked for, at the address that was given out; if not, says so."""
-        # A page elsewhere could name this machine by a host of its own and read the file as from there.
+        """True if the request is for the file at its address; otherwise refuses it."""
+        # Against DNS rebinding: another site could resolve its own host to this machine and read the file.
         there = self.headers.get("Host") == f"{HOST}:{PORT}"
         if there and unquote(self.path) == f"/{self.server.path.name}":
             return True
@@ -212,7 +211,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: ANN401
-        """Requests are no news."""
+        """Requests are not logged."""
 
 
 def show(name: str, browser: bool, say: Callable[[str], None]) -> None:
@@ -227,16 +226,16 @@ def show(name: str, browser: bool, say: Callable[[str], None]) -> None:
         link = address(path.name)
         say(link)
         if browser:
-            say("Opening it in your browser; if it asks whether the page may reach this machine, allow it.")
+            say("Opening it in your browser. If the browser asks to access this machine, allow it.")
             # Beside the server: a browser in the terminal would keep this command waiting for its end.
             threading.Thread(target=_open, args=(link, say), daemon=True).start()
         else:
-            say("Open this address in a browser here; --open does it for you.")
-        say("Waiting until the viewer has fetched the file; Ctrl-C ends it.")
+            say("Open this address in a browser on this machine, or use --open.")
+        say("Waiting for the viewer to fetch the file; Ctrl-C stops.")
         server.until_fetched()
         say(f"{path.name}: fetched.")
 
 
 def _open(link: str, say: Callable[[str], None]) -> None:
     if not webbrowser.open_new_tab(link):
-        say("There is no browser that could be opened; open the address above yourself.")
+        say("No browser found; open the address above yourself.")

@@ -1,4 +1,4 @@
-"""A drive under test: it is given one measurement after another, each with random numbers of its own."""
+"""A drive under test: a sequence of measurements, each with its own random numbers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from wordline.policy import Policy
 
 INTERRUPTED = "interrupted"
-"""Why a test stopped, if not for a message of the engine."""
+"""Reason of a stop by Ctrl-C."""
 
 ENDLESS = 10**15
-"""Requests that no measurement comes to."""
+"""More requests than any measurement."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """What is tested: a preset's name or a file, with overrides, seed, and the classes of policies in Python."""
+    """The tested drive: a preset's name or a file, with overrides, seed, and policy classes."""
 
     name: str
     sets: Sequence[str]
@@ -35,7 +35,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Load:
-    """What a measurement asks of the drive: a cell, whether at random places, and requests in flight."""
+    """The workload of a measurement: a cell, random or sequential, and requests in flight."""
 
     cell: Cell
     random: bool
@@ -58,10 +58,10 @@ class Bench:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """What ends a test early does not take what was measured with it.
+        """Keeps earlier measurements when a test ends early.
 
-        ``stopped`` then says what it was: Ctrl-C, or a message of the engine, such as of a worn-out drive. An exception
-        of anybody else, such as a policy's, is kept as ``failure``, to be raised when all is written.
+        ``stopped`` is then the reason: Ctrl-C, or a message of the engine, such as a worn-out drive. Any other
+        exception, such as a policy's, is kept as ``failure``, to be raised after the output.
         """
         try:
             yield
@@ -73,22 +73,22 @@ class Bench:
             self.stopped, self.failure = f"{type(error).__name__}: {error}", error
 
     def stage(self, name: str, parts: int) -> None:
-        """What the next ``parts`` measurements are together, for the progress bar."""
+        """Names the next ``parts`` measurements for the progress bar."""
         self.name, self.parts, self.done, self.requests, self.simulated_s = name, parts, 0, 0, 0.0
 
     def fill(self) -> None:
-        """Workload-independent preconditioning: twice the capacity in order, in requests of 128 KiB."""
+        """Workload-independent preconditioning: twice the capacity, sequentially, in requests of 128 KiB."""
         self.stage("preconditioning", 1)
         self._run({"job": [{"rw": "write", "bs": 128 * KIB, "iodepth": 32, "io_size": "200%"}]})
 
     def measure(self, load: Load, *, seconds: float | None = None, requests: int | None = None) -> dict[str, Any]:
-        """One measurement, ``seconds`` of simulated time or so many ``requests`` long. Sequential ones go on where the
-        last of their kind ended, and at the drive's end from its beginning."""
+        """One measurement, ``seconds`` of simulated time or so many ``requests`` long. Sequential ones continue where
+        the last of their kind ended, and wrap at the end of the drive."""
         cell = load.cell
         kind = {100: "read", 0: "write"}.get(cell.reads, "rw")
         job: dict[str, Any] = {"rw": kind, "bs": cell.size, "iodepth": load.depth}
         if load.random:
-            # Without a map of what was visited: a short measurement would else see the beginning of one permutation.
+            # Without a map of visited blocks: a short measurement would otherwise see the beginning of one permutation.
             job |= {"rw": f"rand{kind}", "norandommap": True}
         if kind == "rw":
             job["rwmixread"] = cell.reads
@@ -116,7 +116,7 @@ class Bench:
         return self.drive.capacity // size * size
 
     def _in_order(self, job: dict[str, Any], start: int, count: int) -> list[dict[str, Any]]:
-        """The jobs that do ``count`` requests in order: to the end of the drive, and from its beginning again."""
+        """The jobs for ``count`` sequential requests, wrapping at the end of the drive."""
         whole = self._whole(job["bs"])
         start %= whole
         first = min(count, (whole - start) // job["bs"])
@@ -130,7 +130,7 @@ class Bench:
         seed = (self.drive.seed + self.runs) % 2**64
 
         def told(_: str, fraction: float | None, requests: int, simulated_s: float) -> None:
-            # Of a run that time ends, the engine knows a share of its requests only.
+            # For a run limited by time, the engine only knows the fraction of requests.
             share = fraction or 0.0 if seconds is None else min(1.0, simulated_s / seconds)
             self.progress(
                 self.name, (self.done + share) / self.parts, self.requests + requests, self.simulated_s + simulated_s
@@ -142,6 +142,6 @@ class Bench:
         self.done += 1
         self.requests += run["requests"]
         self.simulated_s += run["simulated_s"]
-        # The engine says nothing of a measurement that is done in a moment.
+        # The engine reports no progress of a very short measurement.
         told("", 0.0, 0, 0.0)
         return run

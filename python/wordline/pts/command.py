@@ -1,4 +1,4 @@
-"""The tests by their names, and what a whole call of them gives."""
+"""The tests by name, and the result of a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OF_ROUNDS, OVER_TIME = ["iops", "tp", "lat"], ["wsat", "xsr"]
 NAMES = [*OF_ROUNDS, *OVER_TIME]
 STANDARD_ROUND_S = 60.0
 STANDARD_CAPACITIES = 4.0
-"""Where write saturation ends in the standard, if a day is not over before."""
+"""End of write saturation in the standard, within a day."""
 
 Test = Callable[[Bench], dict[str, Any]]
 
@@ -47,12 +47,12 @@ def run(
 ) -> tuple[dict[str, Any], Exception | None]:
     """Does the tests, each on a new drive.
 
-    After Ctrl-C the rest is not done, and ``partial`` is true. So it is after an exception of a policy in Python, which
-    is given beside the result: to be raised, but only when the result is safe.
+    After Ctrl-C the rest is skipped, and ``partial`` is true. The same holds after an exception of a policy in Python,
+    which is returned with the result, to be raised once the result is saved.
     """
     from wordline import _core
 
-    # A drive that cannot be made is told before hours of work.
+    # An invalid drive is an error before hours of work.
     first: Bench | None = Bench(device, progress)
     described = first.drive
     done: list[dict[str, Any]] = []
@@ -68,7 +68,7 @@ def run(
     except KeyboardInterrupt:
         interrupted = True
     except Exception as error:
-        # A drive could be made before, and now its policy refuses.
+        # The policy may fail in a later drive.
         failure = error
     result = {
         "pts": "2.0",
@@ -88,7 +88,7 @@ def run(
 
 
 def tests(names: Sequence[str], round_s: float, capacities: float) -> Iterator[tuple[str, Test]]:
-    """What is done under each name: throughput is one test for each size of requests."""
+    """The tests of each name: throughput has one for each request size."""
     of_rounds = {"iops": [matrix.IOPS], "tp": matrix.TP, "lat": [matrix.LAT]}
     for name in names:
         for kind in of_rounds.get(name, ()):
@@ -100,7 +100,7 @@ def tests(names: Sequence[str], round_s: float, capacities: float) -> Iterator[t
 
 
 def differences(names: Sequence[str], round_s: float, capacities: float) -> list[str]:
-    """In what the tests differ from the standard, in words."""
+    """Differences from the standard, in words."""
     said = []
     if set(OF_ROUNDS) & set(names) and round_s != STANDARD_ROUND_S:
         said.append(f"each cell of a round lasts {units.duration(round_s)} of simulated time instead of 60 s")
@@ -109,7 +109,7 @@ def differences(names: Sequence[str], round_s: float, capacities: float) -> list
         said.append(f"write saturation has a point for each 5 % of the capacity instead of each minute{end}")
     if "xsr" in names:
         said.append(
-            f"each load of cross-stimulus recovery writes {capacities:g} times the capacity, with a point for each 5 % "
-            "of it, instead of going on for 6 or 8 hours"
+            f"each workload of cross-stimulus recovery writes {capacities:g} times the capacity, with a point for each "
+            "5 % of it, instead of running for 6 or 8 hours"
         )
     return said

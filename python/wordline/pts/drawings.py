@@ -103,7 +103,7 @@ def _block_axis(axes: Axes, cells: Sequence[dict[str, Any]]) -> None:
 def _latencies(one: dict[str, Any]) -> Drawing:
     """Mean latency, a bar for each cell, and the largest, a mark for each.
 
-    The largest differ by thousands, so that their axis is logarithmic; and a bar says nothing where there is no nought.
+    The largest differ by factors of thousands, so their axis is logarithmic, where bars make no sense.
     """
     cells = one["cells"]
     mixes = list(dict.fromkeys(cell["mix"] for cell in cells))
@@ -218,14 +218,14 @@ def _window(one: dict[str, Any]) -> Drawing:
         legend(axes, 2 if is_narrow(figure) else 4)
 
     words = (
-        f"R/W {tracked['mix']}, {tracked['block']}: the last {units.some(count, 'round')}, and the room that a range "
-        "of 20 % has."
+        f"R/W {tracked['mix']}, {tracked['block']}: the last {units.some(count, 'round')}, and the limits of a range "
+        "of 20 %."
     )
     return Drawing(f"{one['title']}, steady-state window", words, plot)
 
 
 def _series(one: dict[str, Any]) -> Drawing:
-    """Rate, latency and write amplification as the loads go on; phases side by side."""
+    """Rate, latency and write amplification over the workloads; phases side by side."""
     points = one["points"]
     starts = [n for n, point in enumerate(points) if n == 0 or points[n - 1]["phase"] != point["phase"]]
 

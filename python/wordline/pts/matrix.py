@@ -1,4 +1,4 @@
-"""What each test of rounds measures: its cells of read share and block size, and which one is tracked."""
+"""The matrices of tests with rounds: cells of read share and block size, and the tracked cell."""
 
 from __future__ import annotations
 

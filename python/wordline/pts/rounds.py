@@ -1,4 +1,4 @@
-"""Tests of rounds: all cells of a matrix again and again, until the tracked one is steady."""
+"""Tests with rounds: all cells of a matrix, repeated until the tracked one is steady."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test(bench: Bench, matrix: Matrix, round_s: float, most: int = MOST_ROUNDS) 
     """Preconditions the drive and does rounds until steady state, at most ``most``.
 
     A cell's figures are means over the window (its ``max_us`` the largest there), its ``values`` those of all rounds.
-    ``stopped`` says why it ended early, if it did (see :meth:`Bench.kept`); only whole rounds count then.
+    ``stopped`` is the reason of an early end (see :meth:`Bench.kept`); only complete rounds count then.
     """
     rounds: list[list[dict[str, Any]]] = []
     at = matrix.cells.index(matrix.tracked)

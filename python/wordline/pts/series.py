@@ -1,4 +1,4 @@
-"""Tests over time: write saturation, and recovery from one kind of load after another."""
+"""Tests over time: write saturation, and recovery after a change of workload."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ STEP = 0.05
 """A point of a series: this share of the capacity is written."""
 
 LATE = 0.25
-"""The last part of a load, by points: what the drive comes to under it."""
+"""The last part of a workload, by points: the settled level."""
 
 BAND = 0.10
-"""Within this share of what it comes to, the drive has recovered from what was before."""
+"""Within this share of the settled level, the drive has recovered from the previous workload."""
 
 AROUND = 2
 """Points on each side that belong to a median."""
@@ -62,11 +62,11 @@ def _phases(
 
 
 def settling(points: Sequence[dict[str, Any]], figure: str) -> dict[str, Any]:
-    """How a load ended, and when it came to that.
+    """The settled level of a workload, and the time to reach it.
 
     ``settled`` is the mean of ``figure`` over the last quarter of its points. ``recovery_s`` and
-    ``recovery_capacities`` say after what the figure stays within a tenth of it; they are absent if it does not do so
-    before that quarter. A single point says little: the median of five around each counts.
+    ``recovery_capacities`` are the time and amount after which the figure stays within a tenth of it; they are absent
+    if it does not before that quarter. Each point is the median of five around it, to reduce noise.
     """
     values = [point[figure] for point in points]
     late = max(1, round(len(values) * LATE))

@@ -1,4 +1,4 @@
-"""When a drive is in steady state, as the standard has it."""
+"""The steady-state criterion of the standard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 WINDOW = 5
-"""Rounds that are looked at."""
+"""Rounds of the measurement window."""
 RANGE = 0.20
 """Largest allowed range of the tracked value, as a share of its mean."""
 SLOPE = 0.10

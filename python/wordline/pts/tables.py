@@ -1,4 +1,4 @@
-"""What the tests found, in tables and sentences: one definition for terminal and page."""
+"""Results of the tests in tables and sentences, shared by terminal and page."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Table:
 
 
 def headline(result: dict[str, Any]) -> str:
-    """What was tested, and how."""
+    """The tested drive and its settings."""
     drive = f"{result['drive']} ({units.size(result['capacity_bytes'])}), seed {result['seed']}"
     changed = f", with {', '.join(result['sets'])}" if result["sets"] else ""
     return f"SNIA PTS 2.0 on {drive}{changed}"
 
 
 def name(one: dict[str, Any]) -> str:
-    """The title of a test, and whether it was carried through."""
-    return one["title"] + ("" if one["stopped"] is None else ", not carried through")
+    """The title of a test, with a note if it is incomplete."""
+    return one["title"] + ("" if one["stopped"] is None else ", incomplete")
 
 
 def sentences(one: dict[str, Any]) -> Iterator[str]:
-    """What a test came to."""
+    """The result of a test."""
     if one["stopped"] is not None:
         yield f"Stopped: {one['stopped']}."
     if "points" in one:
@@ -52,19 +52,19 @@ def sentences(one: dict[str, Any]) -> Iterator[str]:
     said = f"Steady state after {rounds}" if found["steady"] else f"No steady state after {rounds}"
     yield f"{said}, by R/W {tracked['mix']} at {tracked['block']}; queue depth {one['depth']}."
     if one["rounds"]:
-        yield _written("All rounds together", one["written_capacities"], "Give longer rounds by --round.")
+        yield _written("All rounds together", one["written_capacities"], "Give longer rounds with --round.")
 
 
 def _written(what: str, capacities: float, remedy: str) -> str:
-    """How much was written, and a warning if that is less than the drive."""
+    """The amount written, with a warning if it is less than the capacity."""
     text = f"{what} wrote {units.three(capacities)} times the capacity"
-    return f"{text}: too little to say that the drive stays like this. {remedy}" if capacities < 1 else f"{text}."
+    return f"{text}: too little for a steady state. {remedy}" if capacities < 1 else f"{text}."
 
 
 def _settling(one: dict[str, Any]) -> Iterator[str]:
     written = one["points"][-1]["capacities"] if one["phases"] else None
     if written is not None and written < 1:
-        yield _written("Each load", written, "Give more --capacities.")
+        yield _written("Each workload", written, "Give more --capacities.")
     for phase in one["phases"]:
         text = (
             f"{phase['load']}: {_value(phase['first'], one['unit'])} at first, {_value(phase['settled'], one['unit'])} "
@@ -73,12 +73,12 @@ def _settling(one: dict[str, Any]) -> Iterator[str]:
         if phase["write_amplification"] is not None:
             text += f", write amplification {units.three(phase['write_amplification'])}"
         if phase["recovery_s"] is None:
-            yield f"{text}; it had not settled by then."
+            yield f"{text}; not settled."
         elif phase["recovery_s"] == 0:
-            yield f"{text}; within {100 * series.BAND:.0f} % of that from the start."
+            yield f"{text}; within {100 * series.BAND:.0f} % of that mean from the start."
         else:
             yield (
-                f"{text}; within {100 * series.BAND:.0f} % of that after {units.duration(phase['recovery_s'])}, "
+                f"{text}; within {100 * series.BAND:.0f} % of that mean after {units.duration(phase['recovery_s'])}, "
                 f"{phase['recovery_capacities']:.2f} times the capacity."
             )
 
@@ -144,7 +144,7 @@ def _series(one: dict[str, Any], most_rows: int | None) -> Iterator[Table]:
     phases = list(dict.fromkeys(point["phase"] for point in one["points"]))
     for phase in phases:
         points = [point for point in one["points"] if point["phase"] == phase]
-        # Spread from the end: the last row is what the load came to.
+        # Spread from the end, so that the last row is the final point.
         every = 1 if most_rows is None else -(-len(points) // max(1, most_rows // len(phases)))
         rows = [list(_row(point)) for point in points[::-1][::every][::-1]]
         title = points[0]["load"] + (f", every {every}th point" if every > 3 else "")
@@ -166,7 +166,7 @@ def _row(point: dict[str, Any]) -> Iterator[str]:
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
-    """Prints the tables of all tests, and what differs from the standard."""
+    """Prints the tables of all tests, and the differences from the standard."""
     console.print(headline(result), soft_wrap=True)
     for one in result["tests"]:
         console.print()
@@ -177,7 +177,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
             _print(console, table)
     console.print()
     for text in result["differences"]:
-        console.print(f"Differs from the standard: {text}.", style="dim", soft_wrap=True)
+        console.print(f"Difference from the standard: {text}.", style="dim", soft_wrap=True)
 
 
 def _print(console: Console, table: Table) -> None:

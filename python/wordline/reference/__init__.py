@@ -1,1 +1,1 @@
-"""What there is to choose from, on the terminal and as pages: keys, policies, presets."""
+"""Keys, policies and presets, on the terminal and as pages."""

@@ -1,4 +1,4 @@
-"""What someone means who asks for a key: a key of a drive, a load or a result, or a word that others use for it."""
+"""Look-up of a term: a key of a drive, a workload or a result, or a synonym."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Key = dict[str, Any]
 
 @dataclass
 class Known:
-    """All keys that there are."""
+    """All keys."""
 
     files: dict[str, list[Key]]
     """Those of ``drive`` and ``workload`` files."""
@@ -28,21 +28,20 @@ class Known:
 
 @dataclass
 class Answer:
-    """What a word means."""
+    """The meaning of a term."""
 
     found: list[tuple[str, list[Key]]] = field(default_factory=list)
     """Entries, each with the kind of file that they are of: ``drive``, ``workload`` or ``result``."""
     instead: str | None = None
-    """The word that was asked for, where it is no key and these are what it may mean."""
+    """The term, if it is a synonym rather than a key."""
     also: list[str] = field(default_factory=list)
-    """What else may be meant."""
+    """Other possible meanings."""
 
 
 def answer(word: str, known: Known) -> Answer:
-    """What ``word`` means.
+    """The meaning of ``word``.
 
-    A drive's key comes before a load's, and these before a word of others; last come keys of results. A key may be
-    named by its end.
+    Keys of drives come first, then keys of workloads, synonyms, and keys of results. The end of a key is enough.
     """
     word = word.strip().strip(".").replace("[]", "")
     if word.startswith(RESULTS):
@@ -51,7 +50,7 @@ def answer(word: str, known: Known) -> Answer:
     meant = synonyms.meant(word)
     found = {file: explain.find(keys, word) for file, keys in known.files.items()}
     for file, entries in found.items():
-        # The very key is meant; of a word of others and the end of a key, the word is what people ask for.
+        # An exact key wins; between a synonym and the end of a key, the synonym wins.
         if entries and (not meant or explain.bare(entries[0]["key"]) == word):
             shown = {explain.bare(entry["key"]) for entry in entries}
             inside = [RESULTS + word] if any(_in(key, word) for key in known.results) else []
@@ -115,16 +114,16 @@ def _names(file: str, entries: list[Key]) -> list[str]:
     if file != "result":
         return [explain.bare(entry["key"]) for entry in entries]
     names = [name for entry in entries for name in resultkeys.names(entry)]
-    # What lies in one object goes by its name.
+    # Keys of one object go by its name.
     tops = {name.split(".", 1)[0] for name in names}
     return [f"{RESULTS}{tops.pop()}"] if len(names) > 2 and len(tops) == 1 else [RESULTS + name for name in names]
 
 
 def unknown(word: str, known: Known, policies: list[dict[str, Any]]) -> Trouble:
-    """The message for a word that means nothing here."""
+    """The message for an unknown term."""
     homes = [policy["family"] for policy in policies if policy["name"] == word]
     if homes:
-        # The names of policies are no keys, and yet what one would ask for.
+        # Names of policies are not keys, but users ask for them.
         return Trouble(f"'{word}' is a policy of the family {' and '.join(homes)}; try 'wordline policies {word}'")
     if word.startswith(RESULTS):
         wanted, names = word.removeprefix(RESULTS), [name for key in known.results for name in resultkeys.names(key)]

@@ -1,4 +1,4 @@
-"""What a key of a drive file or a workload file means."""
+"""Meanings of keys of drive files and workload files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def below(keys: list[Key], section: str) -> list[Key]:
 def unknown(keys: list[Key], wanted: str, others: list[str]) -> Trouble:
     """The message for a key that does not exist.
 
-    :param others: what else could have been asked for.
+    :param others: other known terms.
     """
     names = [bare(key["key"]) for key in keys]
     # By the last part too: 'reed_us' is far from 'nand.read_us' and near to its end.
@@ -59,7 +59,7 @@ RANGE = re.compile(r",? (at least|at most|from) (-?[\d.e+-]+)(?: to (-?[\d.e+-]+
 
 
 def document(entry: Key, keys: list[Key], file: str) -> dict[str, Any]:
-    """What is to be said of an entry, for programs; a section has its keys.
+    """An entry for programs; a section has its keys.
 
     :param file: the kind of file that it is a key of, ``drive`` or ``workload``.
     """
@@ -77,7 +77,7 @@ def document(entry: Key, keys: list[Key], file: str) -> dict[str, Any]:
         "only_with": entry["variant"] and {bare(entry["variant"]["tag"]): entry["variant"]["name"]},
     }
     inner = below(keys, entry["key"])
-    # All at once, those of sections within it too: each key says where it belongs.
+    # Including keys of inner sections: each key has its full name.
     return told | {"keys": [document(key, [], file) for key in inner]} if inner else told
 
 
@@ -102,7 +102,7 @@ def show_sections(console: Console, kinds: dict[str, list[Key]]) -> None:
 
 
 def show(console: Console, entries: list[Key], keys: list[Key]) -> None:
-    """Prints what is to be said of ``entries``; a section is followed by its keys."""
+    """Prints ``entries``; a section is followed by its keys."""
     for n, entry in enumerate(entries):
         if n:
             console.print()
@@ -126,7 +126,7 @@ def _entry(console: Console, entry: Key) -> None:
     if measure:
         table.add_row(Text("unit", style="dim"), measure)
     if entry["required"]:
-        table.add_row(Text("default", style="dim"), "none: it has to be given")
+        table.add_row(Text("default", style="dim"), "none: required")
     elif entry["kind"] not in ("table", "array of tables"):
         table.add_row(Text("default", style="dim"), default_text(entry["default"]))
     console.print(Padding(table, (0, 0, 0, 2)))

@@ -1,4 +1,4 @@
-"""Lists of what there is: presets and policies."""
+"""Lists of presets and policies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wordline.base.console import hanging
 from wordline.base.errors import Trouble, nearest, or_nearest
 
 SIZES = ("raw_bytes", "logical_bytes", "spare_bytes", "channels", "dies")
-"""What a list of drives tells of the figures that the engine derives."""
+"""Derived figures in the list of drives."""
 
 
 def sized(drives: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def show_drives(console: Console, drives: list[dict[str, Any]]) -> None:
         if drive.get("source"):
             hanging(console, Text(f"Source: {drive['source']}", style="dim"), 2, 4)
     console.print()
-    hanging(console, Text("over-prov.: spare capacity, raw less logical, in percent of the logical", style="dim"), 0, 0)
+    hanging(console, Text("over-prov.: over-provisioning, (raw - logical) / logical capacity", style="dim"), 0, 0)
 
 
 def preset(drives: list[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def show_policies(console: Console, policies: list[dict[str, Any]], *, details: 
 def _line(console: Console, policy: dict[str, Any], width: int) -> None:
     mark = "*" if policy.get("default") else " "
     head = f"  {policy['name']:<{width}} {mark} "
-    # Programs that filter lines get whole ones; on a terminal a second one would hide the list.
+    # Pipes get complete lines; a terminal gets one line per policy.
     room = console.width - len(head) if console.is_terminal else len(policy["summary"])
     text = textwrap.shorten(policy["summary"], max(room, 20), placeholder=" …")
     console.print(Text.assemble((head, "cyan"), text), soft_wrap=True)
@@ -135,7 +135,7 @@ def _policy(console: Console, policy: dict[str, Any]) -> None:
 
 
 def option_doc(option: dict[str, Any]) -> str:
-    """An option in a sentence; with what happens without it, if it has no default to show."""
+    """An option in a sentence; with the meaning of its absence, if it has no default."""
     sentences = option["doc"].replace("\n\n", " ").split(". ")
     absent = next((s for s in sentences[1:] if s.startswith("Absent")), None) if option.get("default") is None else None
     return ". ".join([sentences[0], absent] if absent else [sentences[0]]).rstrip(".")

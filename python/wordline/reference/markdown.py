@@ -1,4 +1,4 @@
-"""The reference of keys, policies and NAND operations, as Markdown, from what the engine says of itself.
+"""The reference of keys, policies and NAND operations, as Markdown, from the engine's descriptions.
 
 :mod:`wordline.reference.pages` writes it, as ``docs/reference.md``.
 """
@@ -18,15 +18,15 @@ HEAD = """\
 # Reference
 
 All keys of drive files and workload files, all policies, and the operations of a NAND package. This page is made from
-the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` say
+the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` show
 the same on the terminal.
 
 Both kinds of file are TOML. Units are part of a key's name. An unknown key is an error. `extends = "NAME"` at the top
 of a file starts from a preset or from another file, named by its path from there. `--set KEY=VALUE` overrides a key of
-the drive, `--load-set KEY=VALUE` one of the load; an element of an array is addressed by its number, as in
+the drive, `--load-set KEY=VALUE` one of the workload; an element of an array is addressed by its number, as in
 `--load-set job.0.bs=16k`.
 
-Each section is folded: a click opens it, and so does a link to a key, such as
+Each section is folded: a click or a link to a key opens it, such as
 [`capacity.raw_over_logical`](#capacity.raw_over_logical).
 """
 
@@ -68,7 +68,7 @@ def sections(keys: list[Key]) -> Iterator[str]:
 
 
 def folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
-    """Text that opens on a click, below a heading that stays in sight. A link to an anchor inside opens it, too."""
+    """Folded text below a visible heading; a click or a link to an anchor inside opens it."""
     yield f'<details markdown="1">\n<summary>{summary}</summary>\n'
     yield from lines
     yield "</details>\n"
@@ -117,7 +117,7 @@ def families(policies: list[dict[str, Any]]) -> Iterator[str]:
         listed = list(members)
         yield f"### `{family}.policy`\n"
         yield f"Decides {listed[0]['decides']}.\n"
-        lines = ["| policy | what it does | source | note | options |", "|---|---|---|---|---|"]
+        lines = ["| policy | decision | source | note | options |", "|---|---|---|---|---|"]
         for policy in listed:
             name = f"`{policy['name']}`" + (" (default)" if policy.get("default") else "")
             options = ", ".join(f"`{option['key'].rsplit('.', 1)[-1]}`" for option in policy.get("options") or [])
@@ -129,8 +129,8 @@ def families(policies: list[dict[str, Any]]) -> Iterator[str]:
 def operations(chains: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """The operation modes, their segments and the timing modes of the interfaces."""
     yield (
-        "An operation is a chain of segments. A segment is what the bus carries without a pause; after it the die may "
-        "be busy. Dies of a package run any of these operations interleaved. Codes and waits are those of ONFI 4.2; "
+        "An operation is a chain of segments. A segment is an uninterrupted transfer on the bus; after it the die may "
+        "be busy. Dies of a package interleave these operations. Codes and waits are those of ONFI 4.2; "
         "suspend and resume, which it does not define, have the codes of Micron's data sheets.\n"
     )
     lines = ["| operation | chain |", "|---|---|"]
@@ -160,5 +160,5 @@ def flat(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """A text that cannot break out of its cell."""
+    """A text escaped for a table cell."""
     return flat(text).replace("|", "\\|")

@@ -1,6 +1,6 @@
-"""The pages of the documentation that are made from the code, wholly or in part.
+"""Documentation pages generated from the code, completely or in part.
 
-``python -m wordline.reference.pages docs`` writes them into that folder; with ``--check`` it only tells which are out
+``python -m wordline.reference.pages docs`` writes them into that folder; with ``--check`` it only lists those out
 of date.
 """
 
@@ -17,11 +17,11 @@ from wordline.reference.markdown import cell
 from wordline.reference.markdown import page as reference
 
 START, END = "<!-- From here on made by `make docs`. -->\n", "<!-- Up to here. -->\n"
-"""What is made of a page that is otherwise written by hand stands between these lines."""
+"""Generated text of a hand-written page is between these lines."""
 
 
 def pages(folder: Path) -> dict[str, str]:
-    """The names of the pages and what they should hold; what is written by hand is taken from ``folder``.
+    """The names of the pages and their contents; hand-written text is taken from ``folder``.
 
     :raises ValueError: if a page in part has lost the lines that mark the part.
     """
@@ -71,7 +71,7 @@ def stale(folder: Path) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the pages, or tells which are out of date; the exit status."""
+    """Writes the pages, or lists those out of date; returns the exit status."""
     folders = [Path(argument) for argument in arguments if argument != "--check"]
     if len(folders) != 1 or not folders[0].is_dir():
         print("usage: python -m wordline.reference.pages [--check] FOLDER", file=sys.stderr)
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
         return 2
     if "--check" in arguments:
         for name in old:
-            print(f"{folder / name} is out of date: 'make docs' makes it anew", file=sys.stderr)
+            print(f"{folder / name} is out of date: run 'make docs'", file=sys.stderr)
         return 1 if old else 0
     for name, text in old.items():
         write_text(folder / name, text)

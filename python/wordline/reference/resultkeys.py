@@ -1,4 +1,4 @@
-"""What a key of a result means, from the engine's list of them."""
+"""Meanings of result keys, from the engine's list."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def every(sections: list[dict[str, Any]]) -> list[Key]:
 
 
 def find(keys: list[Key], wanted: str) -> list[Key]:
-    """The entries for ``wanted``: the key itself and what lies in it; if there is none, the keys that end with it."""
+    """The entries for ``wanted``: the key itself and keys inside it; otherwise keys that end with it."""
     exact = [key for key in keys if any(f"{name}.".startswith(f"{wanted}.") for name in names(key))]
     return exact or [key for key in keys if any(name.endswith(f".{wanted}") for name in names(key))]
 
 
 def measure(key: Key) -> str | None:
-    """The unit of a key's numbers; the list says before it what holds them."""
+    """The unit of a key's numbers, without the container named before it."""
     last = key["unit"].rpartition(", ")[2]
     return None if last in ("", "object", "list", "lists", "list of pairs", "list of lists") else last
 
 
 def kind(key: Key) -> str:
-    """What its value is: ``number``, ``list of texts or null``."""
+    """The type of its value: ``number``, ``list of texts or null``."""
     holds = key["holds"]
     one = "any value" if holds["of"] == "any" else holds["of"]
     many = {0: one, 1: f"list of {one}s", 2: f"list of lists of {one}s"}[holds["depth"]]
@@ -51,7 +51,7 @@ def kind(key: Key) -> str:
 
 
 def document(key: Key) -> dict[str, Any]:
-    """What is to be said of an entry, for programs, with the fields of a drive's key and whether it is stable."""
+    """An entry for programs, with the fields of a drive's key, and ``stable``."""
     return {
         "key": key["key"],
         "file": "result",
@@ -78,7 +78,7 @@ def show_sections(console: Console, sections: list[dict[str, Any]]) -> None:
 
 
 def show(console: Console, keys: list[Key]) -> None:
-    """Prints what is to be said of ``keys``: at length, or as a list where they are many."""
+    """Prints ``keys``: in full, or as a list if there are many."""
     if len(keys) > 2:
         for key in keys:
             hanging(console, Text(pattern(key), style="cyan"), 0, 4)
@@ -96,7 +96,7 @@ def show(console: Console, keys: list[Key]) -> None:
             table.add_row(Text("unit", style="dim"), measure(key))
         table.add_row(
             Text("stable", style="dim"),
-            "yes: it keeps its name and meaning" if key["stable"] else "no: later versions may change it",
+            "yes: name and meaning stay" if key["stable"] else "no: later versions may change it",
         )
         console.print(Padding(table, (0, 0, 0, 2)))
 

@@ -1,11 +1,11 @@
-"""What others call the things that keys here are of: the words of papers, data sheets, fio and other simulators."""
+"""Synonyms of keys: the terms of papers, data sheets, fio and other simulators."""
 
 from __future__ import annotations
 
 import re
 
 RESULTS = "results."
-"""What stands before a key of a result, where keys of drives and loads could be meant as well."""
+"""Prefix of result keys, where keys of drives and workloads are also possible."""
 
 WORDS: tuple[tuple[str, str], ...] = (
     # The shape of the drive.
@@ -95,7 +95,7 @@ WORDS: tuple[tuple[str, str], ...] = (
         "suspension, suspend resume, program suspend, program suspension, erase suspend, erase suspension, preemption",
     ),
     ("trim job.rw", "discard, deallocate, unmap, dsm, dataset management"),
-    # What lies between flash and host.
+    # Between flash and host.
     ("buffer", "write buffer, write cache, write back cache, cache, dram, dram cache, dram buffer, data cache"),
     ("buffer.capacity_kib", "buffer size, cache size, write buffer size, write cache size, dram size"),
     ("link", "host interface, host link, pcie, pci express, nvme, sata, protocol"),
@@ -111,7 +111,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("precondition", "preconditioning, prefill, ageing, aging, age, initial state, initial occupancy"),
     ("precondition job.ramp_time_s", "warm up, warmup time"),
     ("verify.shadow", "data integrity, integrity check, integrity, shadow disk, self check"),
-    # The load.
+    # The workload.
     (
         "job.random_distribution",
         "zipf, zipfian, zipf theta, theta, pareto, skew, skewness, distribution, hot cold, hotness, locality, zoned, "
@@ -139,7 +139,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("trace.pace", "replay mode, open loop, closed loop, timestamps"),
     ("trace.speed", "acceleration, speed up, time scale, replay speed"),
     ("trace.loops job.loops", "repeat, repetitions, replay count"),
-    # What a run came to.
+    # Results.
     ("results.write_amplification", "waf, wa, write amp, write amplification factor"),
     (
         "results.latency_us",
@@ -152,7 +152,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("results.flash.erases results.wear", "erase count, erase counts, erase cycles"),
     ("results.utilisation results.activity", "utilization, busy time, idleness"),
 )
-"""Keys and sections, each with the words for them, of which case, blanks, dashes and underscores do not count."""
+"""Keys and sections with their synonyms; case, blanks, dashes and underscores are ignored."""
 
 
 def plain(word: str) -> str:

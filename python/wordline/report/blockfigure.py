@@ -1,4 +1,4 @@
-"""The blocks of a drive as a picture: where each cell of the map lies, and the last moment for paper and files."""
+"""The blocks of a drive as a picture: the layout of cells, and the last moment for paper and files."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ LARGEST = 22
 """Pixels of the side of a cell at most."""
 
 AS_GOOD = 0.6
-"""A row for each channel is taken if its cells have at least this share of the side that others would have."""
+"""The layout with a row for each channel is used if its cells have at least this share of the best side."""
 
 PALE = 0.12
-"""How strong the colour of a written cell without valid data is: an erased one has none."""
+"""Colour strength of a written cell without valid data; an erased one has none."""
 
 PIXELS = 8
 """Of the side of a cell in a picture."""
 
 EDGE = (128, 136, 150)
-"""Red, green and blue of what must show on white and on black: edges of erased blocks, and open ones."""
+"""Red, green and blue of edges of erased and open blocks: visible on white and on black."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How many channels, dies of a channel, planes of a die and cells of a plane stand side by side."""
+    """Channels, dies of a channel, planes of a die and cells of a plane that are side by side."""
 
     channels: int
     dies: int
@@ -64,7 +64,7 @@ class Layout:
             yield x, y
 
     def _steps(self, of: BlockMap) -> list[tuple[float, float]]:
-        """How far apart things of each level lie, sideways and down; at last the size of the whole."""
+        """Distance between items of each level, across and down; last the size of the whole."""
         width = height = 1.0
         steps = []
         for count, columns, gap in self._levels(of):
@@ -104,15 +104,14 @@ def layout(of: BlockMap, room: tuple[int, int]) -> Layout:
 
 
 def _columns(count: int) -> list[int]:
-    """How many of so many things may stand side by side: numbers of columns that leave no row empty."""
+    """Possible numbers of columns for so many items, without an empty row."""
     return sorted({-(-count // rows) for rows in range(1, count + 1)})
 
 
 def of_page(result: dict[str, Any]) -> str:
-    """What the page of a result holds for its viewer: JSON that may stand inside of a script element; empty without a
-    map. What the engine packed stays packed.
+    """Data for the page's viewer of blocks: JSON for a script element; empty without a map. It stays packed.
 
-    :raises ValueError: if the map does not hold together.
+    :raises ValueError: if the map is inconsistent.
     """
     of = blockmap.of(result)
     if of is None:
@@ -163,8 +162,8 @@ def last_moment(result: dict[str, Any]) -> Drawing | None:
         figure.legend(handles=marks, loc="outside lower left", ncols=3, handlelength=1.2)
 
     words = (
-        f"The blocks of the drive at the end of the run, {units.duration(of.at_s[-1])} after its start, by the share "
-        f"of their data that is valid. {_order(of)}"
+        f"Share of valid data in the blocks of the drive at the end of the run, {units.duration(of.at_s[-1])} after "
+        f"its start. {_order(of)}"
     )
     return Drawing("Blocks of the drive", words, plot, height=_height(of))
 
@@ -174,7 +173,7 @@ def _height(of: BlockMap) -> float:
     needed = []
     for name, (inches, usual) in (("wide", drawing.WIDE), ("narrow", drawing.NARROW)):
         wide, tall = layout(of, ROOM[name]).size(of)
-        # Names of the rows and the scale stand beside the cells, their marks below.
+        # Row names and scale are beside the cells, the legend below.
         needed.append(((inches - 1.6) * tall / wide + 0.7) / usual)
     return max(0.5, *needed)
 
@@ -182,15 +181,13 @@ def _height(of: BlockMap) -> float:
 def _order(of: BlockMap) -> str:
     """What a cell is and how the cells lie, in words."""
     group = of.blocks_per_cell
-    cell = (
-        "A cell is a block." if group == 1 else f"A cell is {group} neighbouring blocks of a plane, told by their mean."
-    )
+    cell = "A cell is a block." if group == 1 else f"A cell is the mean of {group} neighbouring blocks of a plane."
     if of.channels * of.dies_per_channel == 1:
         return cell
     layouts = [layout(of, room) for room in ROOM.values()]
     if all((one.channels, one.dies) == (1, of.dies_per_channel) for one in layouts):
         return f"{cell} Each row is a channel, with its dies side by side."
-    return f"{cell} Planes stand together in their die, and the dies of a channel in a group."
+    return f"{cell} Planes are grouped by die, and dies by channel."
 
 
 def _name_rows(axes: Any, of: BlockMap, chosen: Layout) -> None:  # noqa: ANN401
@@ -218,7 +215,7 @@ def _rgb(colour: str) -> tuple[float, float, float]:
 
 
 def _picture(of: BlockMap, chosen: Layout) -> numpy.ndarray:
-    """The cells of the last moment as pixels: red, green, blue and how much they cover of what is behind them."""
+    """The cells of the last moment as pixels: red, green, blue and opacity."""
     import numpy
 
     last = len(of.at_s) - 1

@@ -1,8 +1,8 @@
-"""What a page with scripts draws over simulated time: the series of a run, as the page's charts take them.
+"""Data of the interactive charts over simulated time: the series of a run.
 
-The static figures of the same names stand in for them on paper and without scripts, and show the same. Every value of
-the result is in the page, to six digits: the engine keeps at most 600 intervals of series, 128 of causes and of classes
-of latency, and 32,768 cells of a map, so that the data of a run stay below half a megabyte.
+On paper and without scripts, the static figures of the same names show the same. Every value of the result is in the
+page, to six digits: the engine keeps at most 600 intervals of series, 128 of causes and of latency classes, and 32,768
+cells of a map, so the data of a run stay below half a megabyte.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def line(name: str, look: tuple[str, Any], grid: int, values: Sequence[float | N
 
 
 def lines(label: str, form: str, series: list[dict[str, Any]], **more: Any) -> Panel:  # noqa: ANN401
-    """A panel of lines. ``form`` says what the values are: latency in µs, rate, count or ratio."""
+    """A panel of lines. ``form`` is the kind of values: latency in µs, rate, count or ratio."""
     return {"kind": "lines", "label": label, "form": form, "series": series, **more}
 
 
@@ -151,7 +151,7 @@ def _space(result: dict[str, Any], grid: int) -> Iterator[Panel]:
             line("rolling", (BLUE, "-"), grid, told.rolling),
             line("since the start", (INK, "--"), grid, told.since_start),
         ]
-        # The line at 1 is what a drive without collection has.
+        # The line at 1 is a drive without garbage collection.
         yield lines("write amplification", "ratio", drawn, unit="", rule=1)
 
 
@@ -184,7 +184,7 @@ def _causes(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:
 
 
 def _heat(charts: Charts, activity: dict[str, Any], name: str, part: str, key: str, tint: str) -> Panel:
-    """A map: a row for each part, a column for each interval. Shares are told in thousandths."""
+    """A map: a row for each part, a column for each interval. Shares are in thousandths."""
     rows = activity[key]
     return {
         "kind": "heat", "label": part, "name": name, "colour": colour(tint),
@@ -194,7 +194,7 @@ def _heat(charts: Charts, activity: dict[str, Any], name: str, part: str, key: s
 
 
 def _dies(charts: Charts, activity: dict[str, Any]) -> Iterator[Panel]:
-    for name, key, tint in (("cells at work", "dies", BLUE), ("held by GC", "dies_gc", GC)):
+    for name, key, tint in (("array busy", "dies", BLUE), ("held by GC", "dies_gc", GC)):
         if any(any(row) for row in activity.get(key) or []):
             yield _heat(charts, activity, name, "die", key, tint)
 

@@ -1,4 +1,4 @@
-"""Several runs side by side: main figures as ratios to the first, what differs in the settings, figures overlaid."""
+"""Several runs side by side: main figures as ratios to the first, differing settings, figures overlaid."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """A result and what it is called."""
+    """A result and its name."""
 
     name: str
     result: Result
 
 
 def named(read: Sequence[tuple[str, Result]]) -> list[Run]:
-    """Calls each result by its file, with as much of the path as tells them apart."""
+    """Names each result by its file, with enough of the path to be unique."""
     paths = [Path(name) for name, _ in read]
     for depth in range(1, 1 + max(len(path.parts) for path in paths)):
         names = ["/".join(path.with_suffix("").parts[-depth:]) for path in paths]
@@ -51,7 +51,7 @@ class Row:
     ratios: list[float | None]
     """To the first run; None where there is none."""
     apart: list[bool | None]
-    """Whether it differs from that of the first run by more than chance explains; None where that cannot be told."""
+    """True if it differs from the first run by more than chance; None if unknown."""
     marks: list[str]
     """``better`` or ``worse`` than the first run; empty where it is neither."""
     key: str
@@ -66,7 +66,7 @@ class Row:
         ratio = self.ratios[n]
         if n == 0 or ratio is None:
             return ""
-        # Both values stand in their columns, so the ratio only says how many times: "1/4,980", not "× 0.000201".
+        # Both values are in their columns, so the ratio is brief: "1/4,980", not "× 0.000201".
         text = f"1/{units.three(1 / ratio)}" if 0 < ratio < SMALL else f"× {units.three(ratio)}"
         return f"({text})" if self.apart[n] is False else text
 
@@ -76,14 +76,14 @@ class Row:
 
 
 SMALL = 0.1
-"""Ratios below this are told by their inverse."""
+"""Ratios below this are shown by their inverse."""
 
 ALIKE = 0.01
 """Figures that differ by less than this share are neither better nor worse."""
 
 
 def mark(figure: KeyFigure, first: float | None, value: float | None) -> str:
-    """Whether ``value`` is better or worse than that of the first run; empty if it is neither."""
+    """``better`` or ``worse`` than the first run; empty if neither."""
     if not figure.good or first is None or value is None or abs(value - first) < ALIKE * abs(first) or value == first:
         return ""
     return "better" if (value > first) == (figure.good == MORE) else "worse"
@@ -119,7 +119,7 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
         if not any(value is not None and value != 0 for value in values):
             continue
         first, samples = values[0], [[] if told is None else told["values"] for told in over_seeds]
-        # What is the same in every run, such as a fixed number of requests, is no difference that might be chance.
+        # A figure that is the same in every run, such as a fixed number of requests, is no difference by chance.
         apart = [None if sample == samples[0] else repeats.apart(samples[0], sample) for sample in samples]
         yield Row(
             figure.name,
@@ -146,52 +146,50 @@ def _text(figure: KeyFigure, value: float | None, over_seeds: Result | None) -> 
 
 
 def other_loads(runs: Sequence[Run]) -> str:
-    """Which runs had another load than the first, so that better and worse mean nothing; empty if none had."""
+    """Runs with another workload than the first, for which better and worse mean nothing; empty if none."""
     names = [run.name for run in runs if kinds(run.result) != kinds(runs[0].result)]
-    return f"Nothing of {' and '.join(names)} is marked better or worse: the load is another one." if names else ""
+    return f"{' and '.join(names)}: not marked better or worse, because the workload differs." if names else ""
 
 
 def marked(runs: Sequence[Run]) -> str:
-    """What is marked as better or worse, in a sentence."""
+    """The rule for marks, in a sentence."""
     return other_loads(runs) or (
-        "Better and worse are marked from 1 % apart on; totals, such as blocks erased, only beside a run of as many "
-        "requests. What is neither, such as the use of the dies, has no mark."
+        "Differences of 1 % or more are marked better or worse; totals, such as blocks erased, only between runs of as "
+        "many requests. Neutral figures, such as die utilisation, have no mark."
     )
 
 
 def noise(runs: Sequence[Run], told: Sequence[Row]) -> list[str]:
-    """Which differences from the first run are more than chance; of single seeds, that this cannot be told."""
+    """Differences from the first run that are more than chance; for single seeds, a note that this is unknown."""
     if len({run.result.get("outcome") or run.result["digest"] for run in runs}) == 1:
         return []
     single = [run for run in runs if (repeats.block(run.result) or {"n": 1})["n"] < 2]
     if len(single) == len(runs):
-        return ["Each result is of one seed, so noise cannot be told from effect: run each with --repeat 10."]
+        return ["Each result has one seed, so noise cannot be separated from effect: run each with --repeat 10."]
     sentences = []
     if single:
         names = " and ".join(run.name for run in single)
-        sentences.append(
-            f"One seed alone stands behind {names}: noise cannot be told from effect there without --repeat 10."
-        )
+        sentences.append(f"{names}: only one seed, so noise cannot be separated from effect; run with --repeat 10.")
     for n, run in enumerate(runs):
         rows_of = [row for row in told if row.apart[n] is not None]
         if n == 0 or not rows_of:
             continue
         outside = [row.name for row in rows_of if row.apart[n]]
         inside = [row.name for row in rows_of if not row.apart[n]]
-        text = "no difference lies outside the 95 % intervals"
+        text = "no difference is outside the 95 % intervals"
         if outside:
             text = f"outside the 95 % intervals: {', '.join(outside)}"
             text += f"; within them, and in brackets: {', '.join(inside)}" if inside else ""
-        sentences.append(f"{run.name} beside {runs[0].name}: {text}.")
+        sentences.append(f"{run.name} against {runs[0].name}: {text}.")
     return sentences
 
 
 KINDS = {"trace": "trace", "job": "jobs"}
-"""The parts of a load: their keys in a workload file and in the description of one that was opened."""
+"""The parts of a workload: their keys in a workload file and in a result."""
 
 
 def kinds(result: Result) -> dict[str, str]:
-    """What a load consists of, each part in words."""
+    """The parts of a workload, each in words."""
     load = result.get("workload") or {}
     said = {}
     if load.get("trace"):
@@ -203,15 +201,15 @@ def kinds(result: Result) -> dict[str, str]:
 
 
 def _of_absent(key: str, absent: set[str]) -> bool:
-    """Whether a key of a load is about a part that not all loads have."""
+    """True if a key belongs to a part that not all workloads have."""
     words = key.removeprefix("options.").split(".")
     return any(words[0] in (part, KINDS[part]) for part in absent)
 
 
 def differences(runs: Sequence[Run]) -> Iterator[tuple[str, list[str]]]:
-    """What differs in what was run: keys of the drive, then of the load, then seed, version and state at the start.
+    """Differing settings: keys of the drive, then of the workload, then seed, version and state at the start.
 
-    Of a trace beside jobs it is said that they are that; no key of one has a counterpart in the other.
+    A trace against jobs is one difference: their keys have no counterparts.
     """
     parts = [kinds(run.result) for run in runs]
     absent = {part for part in KINDS if 0 < sum(part in said for said in parts) < len(parts)}
@@ -222,7 +220,7 @@ def differences(runs: Sequence[Run]) -> Iterator[tuple[str, list[str]]]:
         keys = dict.fromkeys(key for flat in flats for key in flat)
         for key in keys:
             texts = [checking.value_text(flat.get(key)) for flat in flats]
-            # Where a trace lies says nothing of what it holds, and what was asked of a job shows in what it became.
+            # The path of a trace says nothing of its contents; options of a job show in the resolved job.
             if section == "workload" and (key == "trace.path" or key.startswith("options.job")):
                 continue
             if section == "workload" and _of_absent(key, absent):
@@ -236,7 +234,7 @@ def differences(runs: Sequence[Run]) -> Iterator[tuple[str, list[str]]]:
 
 
 def states(run: Run) -> Iterator[str]:
-    """Whether the drive of a run was worn in, and how much the run wrote."""
+    """State of the drive at the start, and how much the run wrote."""
     fresh, wrote = story.fresh(run.result), story.wrote(run.result)
     if fresh:
         yield f"{run.name}: {fresh}"
@@ -245,7 +243,7 @@ def states(run: Run) -> Iterator[str]:
 
 
 def show(console: Console, runs: Sequence[Run]) -> None:
-    """Prints the main figures with their ratios, and what differs."""
+    """Prints the main figures with their ratios, and the differences."""
     from rich.table import Table
     from rich.text import Text
 
@@ -273,9 +271,9 @@ def show(console: Console, runs: Sequence[Run]) -> None:
     console.print()
     if not differing:
         same = len({run.result["digest"] for run in runs}) == 1
-        console.print("No difference in drive, load or seed" + ("; the results are the same." if same else "."))
+        console.print("No difference in drive, workload or seed" + ("; the results are the same." if same else "."))
         return
-    console.print("What differs")
+    console.print("Differences")
     table = Table(box=None, padding=(0, 1), pad_edge=False, show_header=False)
     for _ in range(len(runs) + 1):
         table.add_column(overflow="fold")

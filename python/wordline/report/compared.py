@@ -1,4 +1,4 @@
-"""What a comparison tells, for programs."""
+"""A comparison as data, for programs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SCHEMA = 1
 
 
 def document(runs: Sequence[Run]) -> dict[str, Any]:
-    """The figures of runs side by side, their ratios to those of the first, and what differs in what was run.
+    """The figures of runs side by side, their ratios to the first run, and the differing settings.
 
-    Figures are in the units of a result, and none is cut short for the eye.
+    Figures are in the units of a result, and are not rounded.
     """
     told = list(compare.rows(runs))
     return {

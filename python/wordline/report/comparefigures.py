@@ -35,7 +35,7 @@ def all_of(runs: Sequence[Run]) -> dict[str, Drawing]:
         "throughput": over_time(
             runs,
             "Throughput over time",
-            "What the drives completed.",
+            "Requests completed by each run.",
             THROUGHPUT,
         ),
     }
@@ -63,7 +63,7 @@ def distribution(runs: Sequence[Run]) -> Drawing | None:
             axes.set_title(units.plural(op), loc="left", fontsize=10)
         _legend(figure, runs)
 
-    words = "Share of requests done within a latency. Each step up is ten times rarer: the slowest are at the top."
+    words = "Share of requests completed within a latency. Each step up is ten times rarer: the slowest are at the top."
     return Drawing("Latency distributions", words, plot, 0.2 + 1.1 * rows, tall=len(panels_of) / rows)
 
 
@@ -99,7 +99,7 @@ def where(runs: Sequence[Run]) -> Drawing | None:
             named |= _means(axes, op, bars, runs)
         divisions.cause_legend(figure, named)
 
-    words = "Mean latency, divided by what requests spent it on. The parts of a bar add up to the mean."
+    words = "Mean latency by cause. The parts of a bar add up to the mean."
     height = 0.35 + (0.2 + 0.1 * len(runs)) * rows
     return Drawing("Where the time went", words, plot, height, tall=1 + 0.5 * len(panels_of) / rows)
 
@@ -127,12 +127,12 @@ def _means(axes: Axes, op: str, bars: list[Any], runs: Sequence[Run]) -> dict[st
 
 
 def panels(runs: Sequence[Run]) -> list[tuple[str, Panels]]:
-    """What is drawn over time, by its place in the page."""
+    """Panels over time, by their place in the page."""
     return [("latency", latency_panels(runs)), ("throughput", THROUGHPUT)]
 
 
 def latency_panels(runs: Sequence[Run]) -> Panels:
-    """The tail, by operation where all results tell it; the mean where too few intervals have a tail."""
+    """The tail, by operation where all results have it; the mean where too few intervals have a tail."""
     told = [run.result.get("series") or {} for run in runs]
     by_op = [op for op in distributions.OP_LOOKS if all(any_value(one.get(f"{op}_latency_mean_us")) for one in told)]
     named = [(units.plural(op), f"{op}_latency") for op in by_op] or [(figures.ALL, "latency")]

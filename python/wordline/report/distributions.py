@@ -30,7 +30,7 @@ def distribution(cdf: dict[str, list[list[float]]]) -> Drawing | None:
         nines(axes, curves.values())
         legend(axes, len(curves))
 
-    words = "Share of requests done within a latency. Each step up is ten times rarer: the slowest are at the top."
+    words = "Share of requests completed within a latency. Each step up is ten times rarer: the slowest are at the top."
     return Drawing("Latency distribution", words, plot, height=1.15)
 
 

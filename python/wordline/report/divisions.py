@@ -1,4 +1,4 @@
-"""Latency divided by its causes: of all requests, and of those around each percentile."""
+"""Latency split by cause: of all requests, and of those around each percentile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def where_time_went(result: dict[str, Any]) -> Drawing | None:
         axes.set_yticks(range(len(bars)), list(bars))
         cause_legend(figure, named)
 
-    words = "Of all the latency of an operation, the share that each cause took. The parts add up to the whole."
+    words = "Share of each cause in the total latency of an operation. The parts add up to 100 %."
     return Drawing("Where the time went", words, plot, 0.5 + 0.2 * len(bars), tall=1.4)
 
 
@@ -46,10 +46,10 @@ class Band:
     """Requests of about the same latency."""
 
     name: str
-    """The percentiles that lie among them: ``p99``."""
+    """The percentiles among them: ``p99``."""
     requests: int
     seconds: dict[str, float]
-    """The time that all of them spent on each cause."""
+    """Their total time by cause."""
 
     @property
     def parts(self) -> list[tuple[Cause, float]]:
@@ -66,11 +66,11 @@ class Band:
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 BEYOND = 10
-"""A percentile is told of if so many requests lie beyond it, and so many are the slowest if there are."""
+"""A percentile is shown if so many requests are slower; the slowest are this many, if there are."""
 
 
 def bands_of(classes: dict[str, list[float]]) -> list[Band]:
-    """The class of latency that each percentile lies in, and the slowest, from fast to slow.
+    """The latency class of each percentile, and the slowest, from fast to slow.
 
     :param classes: ``time_of.by_latency`` of an operation: ``requests`` of each class, and lists of seconds by cause.
     """
@@ -115,16 +115,16 @@ def bands(result: dict[str, Any]) -> Drawing | None:
                 _behind(axes, row, band)
         cause_legend(figure, named)
 
-    # Bars as long as their means would hide all but the slowest: it takes thousands of times as long as p50.
+    # Bars as long as their means would hide all but the slowest, which take thousands of times as long as p50.
     words = (
-        "Requests as slow as each percentile, within a quarter of an octave, and the slowest: their latency divided by "
-        "its causes. Behind a bar stand their mean latency and how many they are."
+        "Latency by cause, for requests around each percentile (within a quarter of an octave) and the slowest. "
+        "Beside each bar: their mean latency and their number."
     )
     return Drawing("Causes by percentile", words, plot, 0.5 + 0.19 * sum(rows) + 0.12 * len(rows), tall=1.2)
 
 
 def _behind(axes: Axes, row: int, band: Band) -> None:
-    """Behind a bar: mean latency, and fainter the number of requests."""
+    """Beside a bar: mean latency, and fainter the number of requests."""
     text = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "va": "center", "fontsize": 9}
     axes.annotate(units.latency(band.mean_us), (1, row), (5, 5), **text)
     axes.annotate(units.short(band.requests), (1, row), (5, -5), color=FAINT, **text)

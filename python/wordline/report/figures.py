@@ -28,10 +28,10 @@ LATENCIES = (
     ("p99", "latency_p99_us", INK, "--"),
     ("mean", "latency_mean_us", BLUE, "-"),
 )
-"""What is drawn of the latency in each interval: name, key, colour and style."""
+"""Curves of latency by interval: name, key, colour and style."""
 
 ALL = "latency"
-"""The panel of all requests together, in results that do not tell operations apart."""
+"""The panel of all requests together, for results without latency by operation."""
 
 
 def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
@@ -59,7 +59,7 @@ def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
 
 
 def end(result: dict[str, Any]) -> float:
-    """Where all axes of time end, so that they can be compared."""
+    """The common end of all time axes."""
     return result.get("simulated_s") or 0.0
 
 
@@ -75,7 +75,7 @@ def latency_panels(series: dict[str, Any]) -> dict[str, list[tuple[str, str, str
 def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
     """Mean, p99 and largest latency of each interval: a panel for each operation that occurs.
 
-    Results that do not tell operations apart have one panel, of all requests.
+    Results without latency by operation have one panel, of all requests.
     """
     panels_of = latency_panels(series)
     if not panels_of:
@@ -97,7 +97,7 @@ def latency_over_time(series: dict[str, Any], end_s: float) -> Drawing | None:
         handles, names = most.get_legend_handles_labels()
         legend(panels[0], len(names), handles=handles, labels=names)
 
-    words = f"{whose}, in intervals of {interval_words(series)}; p99 where an interval has 1,000 or more."
+    words = f"{whose}, in intervals of {interval_words(series)}; p99 where an interval has 1,000 or more requests."
     return Drawing("Latency over time", words, plot, height=0.45 + 0.55 * len(panels_of))
 
 
@@ -134,7 +134,7 @@ def throughput_over_time(series: dict[str, Any], end_s: float) -> Drawing | None
         if rows[0]:
             legend(both[0], len(rows[0]))
 
-    words = f"What the drive completed, in intervals of {interval_words(series)}."
+    words = f"Requests completed, in intervals of {interval_words(series)}."
     return Drawing("Throughput over time", words, plot, height=1.4)
 
 
@@ -167,12 +167,12 @@ def space_over_time(result: dict[str, Any]) -> Drawing | None:
 
     words = []
     if free:
-        words.append(f"Blocks that are erased and wait for data, in intervals of {interval_words(series)}.")
+        words.append(f"Erased blocks ready for data, in intervals of {interval_words(series)}.")
     if told:
         words.append(
-            "Pages programmed for each page that the host wrote: since the start, and rolling, over "
-            f"{units.duration(told.window_s)} around each moment. It is left out where the host wrote less than "
-            f"{units.percent(amplification.LITTLE)} of what it wrote in such a time on average."
+            "Write amplification: pages programmed per page written by the host, since the start and rolling over "
+            f"{units.duration(told.window_s)}. The rolling figure is omitted where the host wrote less than "
+            f"{units.percent(amplification.LITTLE)} of the mean for such a window."
         )
     names = ["free space"] * bool(free) + ["write amplification"] * bool(told)
     title = " and ".join(names) + " over time"
@@ -199,7 +199,7 @@ def _amplification(axes: Axes, x: list[float], told: amplification.Amplification
 
 
 def causes_over_time(result: dict[str, Any]) -> Drawing | None:
-    """The causes of latency in each interval, as shares."""
+    """Causes of latency in each interval, as shares."""
     told = (result.get("time_of") or {}).get("series") or {}
     panels_of = [(op, told.get(op) or {}) for op in causes.OPS if told.get(op)]
     if not panels_of:
@@ -215,7 +215,7 @@ def causes_over_time(result: dict[str, Any]) -> Drawing | None:
         time_axes(figure, panels, end(result))
         divisions.cause_legend(figure, names, above=True)
 
-    words = f"Of the latency that requests had in an interval of {interval_words(told)}, the share of each cause."
+    words = f"Share of each cause in the latency of requests, in intervals of {interval_words(told)}."
     return Drawing("Causes of latency over time", words, plot, 0.75 + 0.5 * len(panels_of), tall=1.25)
 
 

@@ -1,4 +1,4 @@
-"""Heat maps over simulated time, each with its scale: how busy parts were, and how many requests took how long."""
+"""Heat maps over simulated time, each with its scale: utilisation of parts, and latencies of requests."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 OPS = ("read", "write", "flush", "trim")
 
 LEAST = 0.15
-"""How strong the colour of a single request is: where there are few, it is the tail."""
+"""Colour strength of a single request: the tail has few."""
 
 ROWS_AN_OCTAVE = 8
 """Rows of pixels in a doubling of latency."""
 
 SHARES = ((0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %"))
-"""The scale of shares: always the whole, so that a part that is seldom busy looks so."""
+"""The scale of shares: always 0 to 100 %, so that an idle part looks idle."""
 
 
 def heat(axes: Axes, strength: Values, extent: tuple[float, float, float, float], colour: str) -> None:
@@ -45,7 +45,7 @@ def heat(axes: Axes, strength: Values, extent: tuple[float, float, float, float]
 
 
 def scale(figure: Figure, panel: int, colour: str, ticks: Sequence[tuple[float, str]], least: float = 0.0) -> None:
-    """What the colours of a panel of time mean: a bar beside it, with ``ticks`` at places from 0 to 1."""
+    """The colour scale of a panel: a bar beside it, with ``ticks`` at places from 0 to 1."""
     axes = figure.add_axes((0, 0, 0.01, 0.01))
     axes.set_gid(f"scale-time{panel}")
     steps = [[least + (1 - least) * (1 - n / 63)] for n in range(64)]
@@ -72,9 +72,9 @@ def _parts(axes: Axes, rows: Values, interval_s: float, colour: str, name: str) 
 
 
 def dies_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
-    """Die × time: cells at work, and below it what the collector held."""
+    """Die × time: array busy, and below it dies held by garbage collection."""
     maps = [
-        ("at work", activity.get("dies") or [], MAP),
+        ("array busy", activity.get("dies") or [], MAP),
         ("held by GC", activity.get("dies_gc") or [], MAP_GC),
     ]
     drawn = [(name, rows, colour) for name, rows, colour in maps if any(any(row) for row in rows)]
@@ -91,15 +91,15 @@ def dies_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
 
     most = ", ".join(f"{name} {units.percent(_largest(rows))}" for name, rows, _ in drawn)
     words = (
-        f"Share of each interval of {interval_words(activity)} in which a die's cells were at work"
-        + (", and in which garbage collection held the die" if len(drawn) > 1 else "")
-        + f". The largest: {most}."
+        f"Share of each interval of {interval_words(activity)} in which a die's array was busy"
+        + (", and in which garbage collection (GC) held the die" if len(drawn) > 1 else "")
+        + f". Largest: {most}."
     )
     return Drawing("Dies over time", words, plot, height=0.3 + 0.65 * len(drawn))
 
 
 def channels_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
-    """Channel × time: how busy the buses were."""
+    """Channel × time: utilisation of the buses."""
     rows = activity.get("channels") or []
     most = _largest(rows)
     if not most:
@@ -113,14 +113,14 @@ def channels_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
 
     words = (
         f"Share of each interval of {interval_words(activity)} in which a channel's bus was in use. "
-        f"The largest: {units.percent(most)}."
+        f"Largest: {units.percent(most)}."
     )
     return Drawing("Channels over time", words, plot, height=0.75)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many requests of each interval took how long, in the classes of latency that occur."""
+    """Requests of each interval by latency class, for the classes that occur."""
 
     interval_s: float
     columns: dict[str, list[list[int]]]
@@ -128,20 +128,20 @@ class Counts:
     edges_us: list[float]
     """Where the classes begin and end."""
     is_open: bool
-    """True if the first class holds all that was faster; where it begins then says nothing."""
+    """True if the first class also holds all faster requests; its lower edge is then arbitrary."""
     most: int
     """The largest count."""
 
 
 def counts(told: dict[str, Any]) -> Counts | None:
-    """What a map of latencies shows; None without requests.
+    """The data of a map of latencies; None without requests.
 
     :param told: ``latency_over_time`` of a result.
     """
     drawn = {op: told[op] for op in OPS if any(any(column) for column in told.get(op) or [])}
     if not drawn:
         return None
-    # Classes that no request of any operation is in would only push the others together.
+    # Classes without any request would only squeeze the others.
     used = [row for columns in drawn.values() for column in columns for row, count in enumerate(column) if count]
     first, last = min(used), max(used)
     return Counts(
@@ -154,7 +154,7 @@ def counts(told: dict[str, Any]) -> Counts | None:
 
 
 def latency_map(told: dict[str, Any], end_s: float) -> Drawing | None:
-    """Latency × time, a panel for each operation: how many requests of an interval took how long.
+    """Latency × time, a panel for each operation: requests of an interval by latency.
 
     :param told: ``latency_over_time`` of a result.
     """
@@ -173,8 +173,8 @@ def latency_map(told: dict[str, Any], end_s: float) -> Drawing | None:
         time_axes(figure, panels, end_s)
 
     words = (
-        f"How many requests took how long, in intervals of {interval_words(told)}; the lowest row has all that were "
-        f"faster. The scale is logarithmic: pale is a single request, full colour {units.some(shown.most, 'request')}."
+        f"Number of requests by latency, in intervals of {interval_words(told)}; the lowest row includes all faster "
+        f"ones. The scale is logarithmic: pale is one request, full colour {units.some(shown.most, 'request')}."
     )
     return Drawing("Latencies over time", words, plot, height=0.3 + 0.65 * len(shown.columns))
 

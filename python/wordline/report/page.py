@@ -41,7 +41,7 @@ SECTIONS = {
     "flash": "Flash",
     "drive": "Drive",
     "start": "Start",
-    "workload": "Load",
+    "workload": "Workload",
     "configuration": "Configuration",
     "provenance": "Provenance",
 }
@@ -111,7 +111,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
     )
     environment.filters.update(tight=tight, breakable=breakable)
     environment.globals.update(charts="", blocks="", part=part)
-    # Names of files and jobs may hold what no page may.
+    # Names of files and jobs may hold characters that a page must not.
     return units.visible(environment.get_template(template).render(palette=palette.css("screen and "), **values)) + "\n"
 
 
@@ -152,19 +152,19 @@ def latency_table(result: dict[str, Any]) -> dict[str, Any]:
     """Latency by percentile and operation: ``ops`` and ``rows``, each a name and its values."""
     latency = result["latency_us"]
     present = [op for op in OPS if (latency.get(op) or {}).get("count")]
-    # All first: on a telephone it is what one sees without scrolling.
+    # "All" first: on a phone it is visible without scrolling.
     ops = ["all", *present] if len(present) != 1 else present
     rows = [("requests", [units.count((latency.get(op) or {}).get("count") or 0) for op in ops])]
     for key, name in PERCENTILES.items():
         values = [(latency.get(op) or {}).get(key) for op in ops]
-        # A percentile that no sample is large enough for would be a row of dashes.
+        # Without enough samples for a percentile its row would be dashes.
         if any(value is not None for value in values):
             rows.append((name, [units.latency(value) for value in values]))
     return {"ops": ops, "rows": rows}
 
 
 def repeats_table(result: dict[str, Any]) -> dict[str, Any]:
-    """The main figures over all seeds: ``heads`` and ``rows``, with what the seeds changed; empty without repeats."""
+    """The main figures over all seeds: ``heads`` and ``rows``, and how the runs differ; empty without repeats."""
     told = repeats.block(result)
     if told is None:
         return {}
@@ -179,16 +179,16 @@ def repeats_table(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def link_words(result: dict[str, Any]) -> str:
-    """The link's utilisation as a sentence."""
+    """Utilisation of the host interface as a sentence."""
     busy = result.get("utilisation") or {}
     if busy.get("link_in") is None or busy.get("link_out") is None:
         return ""
     inwards, outwards = units.percent(busy["link_in"]), units.percent(busy["link_out"])
-    return f"The host link was busy {inwards} of the time inwards, {outwards} outwards."
+    return f"The host interface was busy {inwards} of the time inbound, {outwards} outbound."
 
 
 def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the flash had to do."""
+    """Flash operations and garbage collection."""
     flash, gc, wear = result["flash"], result["gc"], result["wear"]
     yield "Pages read", units.count(flash["reads"])
     yield "Pages programmed", units.count(flash["programs"])
@@ -196,17 +196,17 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key, name in (
         ("commands", "Flash commands"),
         ("multi_plane_pages", "Pages in multi-plane commands"),
-        ("merge_reads", "Reads to complete partly written pages"),
-        ("padded_units", "Units padded to fill a page"),
-        ("absorbed_units", "Units absorbed by the write buffer"),
+        ("merge_reads", "Reads for read-modify-write"),
+        ("padded_units", "Logical pages of padding"),
+        ("absorbed_units", "Logical pages absorbed by the write buffer"),
     ):
         if flash.get(key) is not None:
             yield name, units.count(flash[key])
-    yield "Blocks collected", units.count(gc["collections"])
-    yield "Pages moved by collection", units.count(gc["moved_pages"])
+    yield "Blocks collected by GC", units.count(gc["collections"])
+    yield "Pages moved by GC", units.count(gc["moved_pages"])
     if result.get("gc_affected_requests") is not None:
-        yield "Requests held up by collection", units.count(result["gc_affected_requests"])
-    yield "Erases a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"
+        yield "Requests delayed by GC", units.count(result["gc_affected_requests"])
+    yield "P/E cycles a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"
     if result.get("free_blocks") is not None:
         yield "Free blocks at the last completion", units.count(result["free_blocks"])
     if result.get("energy_j") is not None:
@@ -214,7 +214,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the drive did by itself after the last completion."""
+    """Background work after the last completion."""
     after = result.get("afterwards")
     if not after:
         return
@@ -222,13 +222,13 @@ def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Pages read", units.count(after["reads"])
     yield "Pages programmed", units.count(after["programs"])
     yield "Blocks erased", units.count(after["erases"])
-    yield "Blocks collected", units.count(after["collections"])
-    yield "Pages moved by collection", units.count(after["moved_pages"])
+    yield "Blocks collected by GC", units.count(after["collections"])
+    yield "Pages moved by GC", units.count(after["moved_pages"])
     yield "Energy", units.scaled(after["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
 
 
 def where_table(result: dict[str, Any]) -> dict[str, Any]:
-    """Where the time went: ``ops`` and ``rows``, each a cause with its share and its mean for each operation."""
+    """Causes of latency: ``ops`` and ``rows``, each a cause with its share and its mean for each operation."""
     spent = {op: {part[0].key: part for part in causes.shares(result, op)} for op in causes.OPS}
     ops = [op for op, parts in spent.items() if parts]
     rows = []
@@ -245,7 +245,7 @@ def where_table(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def config_rows(result: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Every key of the drive with its value and, if it was changed, where, and what the preset has."""
+    """Every key of the drive with its value; for a changed key, also its place and the preset's value."""
     origins = {change["key"]: change.get("origin") or "changed" for change in result.get("changes") or []}
     preset = preset_of(result) if origins else {}
     for key, value in checking.flat(result["config"]):
@@ -265,7 +265,7 @@ def preset_of(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def start(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How the drive was when the run began."""
+    """State of the drive at the start of the run."""
     if result.get("snapshot"):
         yield "Snapshot", str(result["snapshot"])
     if result.get("precondition"):
@@ -273,7 +273,7 @@ def start(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def provenance(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What it takes to get the same result again."""
+    """What identifies and reproduces the run."""
     yield "Wordline", str(result["version"])
     yield "Seed", str(result["seed"])
     yield "Digest", str(result["digest"])

@@ -1,4 +1,4 @@
-"""Bars for each of many equal parts: how busy they were, and how worn they are."""
+"""Bars for each of many equal parts: utilisation and wear."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def utilisation(shares: list[float], name: str) -> Drawing | None:
         axes.set_ylabel("busy")
         legend(axes, 1)
 
-    words = f"Share of simulated time in which each {name} was at work, for the host or for itself."
+    words = f"Share of simulated time in which each {name} was busy, for the host or for GC and other internal work."
     return Drawing(f"Utilisation of {units.plural(name)}", words, plot, height=0.75)
 
 
 def bars(axes: Axes, values: Sequence[float], first: float, label: str, width: float = 1.0) -> None:
-    """Bars side by side from ``first`` on; where they would be a pixel or less, their outline says the same."""
+    """Bars side by side from ``first`` on; only the outline where a bar would be a pixel or less."""
     from matplotlib.ticker import MaxNLocator
 
     count = len(values)
@@ -64,15 +64,14 @@ def wear(worn: dict[str, Any]) -> Drawing | None:
 
         narrow = is_narrow(figure)
         left, right = figure.subplots(*((2, 1) if narrow else (1, 2)))
-        bars(left, found["blocks"], found["first"] + (width - 1) / 2, "erases since new", width)
+        bars(left, found["blocks"], found["first"] + (width - 1) / 2, "P/E cycles since new", width)
         left.set_ylabel("blocks")
         left.yaxis.set_major_formatter(FuncFormatter(lambda v, _: units.short(v)))
         bars(right, planes, 0, "plane")
-        right.set_ylabel("erases a block")
+        right.set_ylabel("P/E cycles a block")
         right.yaxis.set_major_locator(MaxNLocator(5))
 
     words = (
-        "How many blocks have had how many erases since the drive was new, preconditioning included; "
-        "and the mean of each plane."
+        "Number of blocks by P/E cycles since the drive was new, preconditioning included; and the mean of each plane."
     )
     return Drawing("Wear of the blocks", words, plot, height=0.85)

@@ -1,4 +1,4 @@
-"""What preconditioning did, on the terminal."""
+"""Results of preconditioning on the terminal."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from wordline.base.console import facts
 
 
 def show(console: Console, snapshot: Path, done: dict[str, Any]) -> None:
-    """Prints where the snapshot is and how the drive was aged."""
+    """Prints where the snapshot is and how the drive was preconditioned."""
     console.print(Text(f"Snapshot in {snapshot}, {units.size(snapshot.stat().st_size)}", style="bold"))
     facts(console, rows(done), width=20)
 
 
 def rows(done: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is known of the aging, each figure with its name."""
+    """Figures of the preconditioning, each with its name."""
     yield from figures(done["precondition"])
     yield "Free blocks", units.count(done["free_blocks"])
     yield "Seed", str(done["seed"])
 
 
 def figures(did: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What preconditioning did to a drive."""
+    """Results of preconditioning."""
     timed = ", in simulated time" if did["timed"] else ""
     if did["filled_units"]:
-        yield "Filled", f"{units.count(did['filled_units'])} mapping units in order{timed}"
+        yield "Filled", f"{units.count(did['filled_units'])} logical pages in order{timed}"
     if did["random_units"]:
-        yield "Overwritten", f"{units.count(did['random_units'])} mapping units at random{timed}"
+        yield "Overwritten", f"{units.count(did['random_units'])} logical pages at random{timed}"
     if did["rounds"]:
-        steady = "steady" if did["steady"] else "NOT STEADY; the drive is as the last round left it"
+        steady = "steady" if did["steady"] else "NOT STEADY after the last round"
         yield "Rounds", f"{units.count(len(did['rounds']))} of a quarter of the capacity: {steady}"
     if did.get("write_amplification") is not None:
         yield "Write amplification", units.three(did["write_amplification"])

@@ -1,8 +1,7 @@
 """Write amplification as a run goes on: since its beginning, and over the last while.
 
-A single interval has no figure that says much. Data wait in the write buffer, so that pages are programmed in another
-interval than they were written in; and where the host wrote next to nothing, the few pages that collection moved are
-thousands for each that it wrote.
+The figure of a single interval means little. The write buffer delays programs into a later interval than the write;
+and where the host wrote almost nothing, the few pages moved by GC give ratios in the thousands.
 """
 
 from __future__ import annotations
@@ -13,21 +12,21 @@ from itertools import accumulate
 from typing import Any
 
 WINDOWS = 20
-"""The rolling figure is over so many parts of the run."""
+"""The rolling figure covers this fraction of the run: one part in so many."""
 
 LITTLE = 0.1
-"""A window in which the host wrote less than this share of what it wrote in the mean of all has no figure."""
+"""A window with less than this share of the mean host writes has no figure."""
 
 BEGINNING = 0.01
-"""The figure since the beginning starts when the host had written this share of all that it wrote."""
+"""The figure since the beginning starts at this share of all host writes."""
 
 CLOSE = 0.01
-"""What the intervals hold must add up to what the run programmed, within this share of it."""
+"""The intervals must add up to all programs of the run, within this share."""
 
 
 @dataclass(frozen=True)
 class Amplification:
-    """Pages programmed for each page that the host wrote, by interval; None where there is no figure."""
+    """Write amplification by interval; None where there is no figure."""
 
     since_start: list[float | None]
     rolling: list[float | None]
@@ -35,7 +34,7 @@ class Amplification:
 
 
 def over_time(result: dict[str, Any]) -> Amplification | None:
-    """Both figures by interval; None if the host wrote nothing, or it is not known what was programmed when."""
+    """Both figures by interval; None without host writes or without programs by interval."""
     series = result.get("series") or {}
     starts, page_bytes = series.get("start_s") or [], (result.get("drive") or {}).get("page_bytes")
     if not starts or not page_bytes or not series.get("write_mib_s"):
@@ -72,7 +71,7 @@ def _since_start(programmed: Sequence[float], written: Sequence[float]) -> list[
 
 
 def _rolling(programmed: Sequence[float], written: Sequence[float], half: int) -> list[float | None]:
-    """Over each interval and ``half`` of them on either side; at the ends over those that there are."""
+    """Over each interval and ``half`` of them on either side, fewer at the ends."""
     count = len(written)
     windows = [slice(max(0, at - half), min(count, at + half + 1)) for at in range(count)]
     sums = [(sum(programmed[window]), sum(written[window])) for window in windows]

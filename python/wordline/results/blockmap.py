@@ -1,4 +1,4 @@
-"""The blocks of a drive over a run: what ``map`` of a result holds, unpacked."""
+"""The blocks of a drive over a run: ``map`` of a result, unpacked."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     import numpy
 
 STATES = ("free", "spare", "open", "closed", "victim", "bad")
-"""What a block may be, in the order in which they are shown; closed is what no other state is."""
+"""States of a block, in the order shown; closed means none of the others."""
 
 MOST_MOMENTS, MOST_CELLS = 64, 4096
 """Bounds of a map: moments, and cells in each of them."""
 
 WHOLE = 255
-"""Shares are told in so many parts."""
+"""Shares are in 255ths."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class BlockMap:
     planes_per_die: int
     blocks_per_plane: int
     blocks_per_cell: int
-    """Neighbouring blocks of a plane that are told as one; the last cell of a plane may have fewer."""
+    """Neighbouring blocks of a plane that form a cell; the last cell of a plane may have fewer."""
     at_s: list[float]
     """The moments, in seconds from the start of measuring."""
     valid: numpy.ndarray
-    """For each moment and cell, the share of its units that hold valid data, in 255ths."""
+    """For each moment and cell, the share of its logical pages that are valid, in 255ths."""
     erases: numpy.ndarray
     """For each moment and cell, the mean erases of its blocks since the drive was new."""
     states: dict[str, numpy.ndarray]
@@ -58,7 +58,7 @@ class BlockMap:
     def state(self, name: str, moment: int) -> numpy.ndarray:
         """The share of each cell's blocks that are in a state at a moment, in 255ths; 0 for a state that never occurs.
 
-        Closed is what is left, to a 255th for each other state.
+        Closed is the remainder, to a 255th for each other state.
         """
         import numpy
 
@@ -72,7 +72,7 @@ class BlockMap:
 def of(result: dict[str, Any]) -> BlockMap | None:
     """The map of a result; None if it has none.
 
-    :raises ValueError: if what it holds is not what it says that it holds.
+    :raises ValueError: if its contents do not match its description.
     """
     told = result.get("map")
     if not told or not told.get("at_s"):
@@ -80,11 +80,11 @@ def of(result: dict[str, Any]) -> BlockMap | None:
     shape = [told[key] for key in ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane")]
     group = told["blocks_per_cell"]
     if not all(isinstance(part, int) and part > 0 for part in (*shape, group)):
-        raise ValueError("the sizes of 'map' are no whole numbers above 0")
+        raise ValueError("the sizes of 'map' must be whole numbers above 0")
     channels, dies, planes, blocks = shape
     moments, cells = len(told["at_s"]), channels * dies * planes * -(-blocks // group)
     if moments > MOST_MOMENTS or cells > MOST_CELLS:
-        raise ValueError(f"'map' has {moments} moments of {cells} cells; at most {MOST_MOMENTS} of {MOST_CELLS} can be")
+        raise ValueError(f"'map' has {moments} moments of {cells} cells; the most is {MOST_MOMENTS} of {MOST_CELLS}")
     erases = told["erases"]
     return BlockMap(
         channels,
@@ -109,7 +109,7 @@ def _unpacked(name: str, text: str, moments: int, cells: int) -> numpy.ndarray:
 
     try:
         packed = base64.b64decode(text, validate=True)
-        # No more than there may be: a few bytes can unpack to any length.
+        # Bounded: a few bytes can unpack to any length.
         data = zlib.decompressobj().decompress(packed, moments * cells + 1)
     except (binascii.Error, zlib.error) as error:
         raise ValueError(f"'{name}' cannot be unpacked: {error}") from None

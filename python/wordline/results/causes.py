@@ -1,4 +1,4 @@
-"""Where the time of requests went: the causes of a result's ``time_of``, named and explained."""
+"""The causes of latency in a result's ``time_of``, named and explained."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from wordline.base import palette
 
 STRIPES, DOTS = "//", ".."
-"""Hatches: of waits for a wire or a turn, and of waits for the write buffer."""
+"""Hatches: waits for a bus or for dispatch, and waits for the write buffer."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,24 @@ CAUSES = (
     ),
     Cause(
         "wait_link",
-        "link wait",
-        "waiting for the link",
-        "Waiting for the link between host and drive, in both directions.",
+        "interface wait",
+        "waiting for the host interface",
+        "Waiting for the host interface, in both directions.",
         palette.HOST[1],
         STRIPES,
     ),
-    Cause("link", "link", "on the link", "Command, data and completion on the link to the host.", palette.HOST[3]),
+    Cause(
+        "link",
+        "host interface",
+        "on the host interface",
+        "Transfer of command, data and completion on the host interface.",
+        palette.HOST[3],
+    ),
     Cause(
         "wait_dispatch",
         "dispatch",
-        "waiting to be taken up",
-        "In the drive, waiting to be taken up.",
+        "waiting for dispatch",
+        "Waiting in the drive for dispatch.",
         palette.HOST[0],
         STRIPES,
     ),
@@ -63,7 +69,7 @@ CAUSES = (
         "wait_buffer_gc",
         "buffer, GC",
         "waiting for the write buffer while garbage collection held the dies that drain it",
-        "Waiting for room in the write buffer, while garbage collection held the dies that the data there waited for.",
+        "Waiting for room in the write buffer while garbage collection held the dies that drain it.",
         palette.GC,
         DOTS,
     ),
@@ -71,15 +77,15 @@ CAUSES = (
         "wait_buffer_read",
         "buffer, reads",
         "waiting for the write buffer while reads held the dies that drain it",
-        "The same, while reads of the host held these dies, or old data of partial writes were read.",
+        "The same, while host reads held these dies, or old data of partial writes were read.",
         palette.BUFFER[0],
         DOTS,
     ),
     Cause(
         "wait_buffer_bus",
         "buffer, bus",
-        "waiting for the write buffer while its data used the bus of a channel or waited for it",
-        "The same, while writes of the host were on the bus of a channel or waited for it.",
+        "waiting for the write buffer while its data used or awaited a channel bus",
+        "The same, while host writes used a channel bus or waited for it.",
         palette.BUFFER[2],
         DOTS,
     ),
@@ -87,7 +93,7 @@ CAUSES = (
         "wait_buffer_program",
         "buffer, programs",
         "waiting for the write buffer while its data were programmed",
-        "The same, while the dies programmed writes of the host.",
+        "The same, while the dies programmed host writes.",
         palette.BUFFER[1],
         DOTS,
     ),
@@ -95,7 +101,7 @@ CAUSES = (
         "wait_buffer_space",
         "buffer, idle dies",
         "waiting for the write buffer while the dies that drain it were idle",
-        "The same, while these dies were idle: the data waited for a page, for company to fill one, or for a turn.",
+        "The same, while these dies were idle: the data waited for allocation, for more data in a page, or for a turn.",
         palette.BUFFER[3],
         DOTS,
     ),
@@ -129,54 +135,54 @@ CAUSES = (
     ),
     Cause(
         "wait_space",
-        "page or turn",
-        "waiting for a free page, for company or for a turn",
-        "Waiting while the die was idle: for a free page, for company to fill a page, or for its turn.",
+        "allocation",
+        "waiting for allocation",
+        "Waiting for allocation while the die was idle: for a free page, for more data to fill a page, or for a turn.",
         palette.DIE[2],
     ),
     Cause(
         "wait_bus",
         "bus wait",
-        "waiting for the bus of a channel",
-        "The command waiting for its channel's bus.",
+        "waiting for the channel bus",
+        "The command waiting for the channel bus.",
         palette.FLASH[0],
         STRIPES,
     ),
-    Cause("bus", "bus", "on the bus of a channel", "Commands and data on the channel's bus.", palette.FLASH[2]),
-    Cause("array_read", "cells, read", "reading the flash cells", "The cells being read.", palette.FLASH[3]),
+    Cause("bus", "bus", "on the channel bus", "Commands and data on the channel bus.", palette.FLASH[2]),
+    Cause("array_read", "array read", "in array reads", "Array busy with a read (tR).", palette.FLASH[3]),
     Cause(
         "array_program",
-        "cells, program",
-        "programming the flash cells",
-        "The cells being programmed.",
+        "array program",
+        "in array programs",
+        "Array busy with a program (tPROG).",
         palette.FLASH[1],
     ),
     Cause(
         "die_other",
         "registers",
         "in the registers of a die",
-        "In the die, but neither on the bus nor in the cells: registers, the page before in cache mode, a suspension.",
+        "In the die, but neither on the bus nor in the array: registers, the page before in cache mode, a suspension.",
         palette.FLASH[4],
     ),
     Cause(
         "other",
         "other",
-        "beginning to wait anew",
-        "The rest: above all, the data had moved while the request waited, and it began to wait anew.",
+        "in other steps",
+        "The rest: mostly requests that waited again because their data had moved.",
         palette.HOST[4],
     ),
 )
-"""All causes, in the order of a request's way.
+"""All causes, in the order of a request's path.
 
-Each place has a hue (host and link, write buffer, die, bus and cells), and each cause a lightness of its own there;
-what waits for garbage collection has the colour of that.
+Each place has a hue (host and host interface, write buffer, die, bus and array), and each cause there its own
+lightness. Waits for garbage collection have the colour of garbage collection.
 """
 
 BUFFER = tuple(cause.key for cause in CAUSES if cause.key.startswith("wait_buffer"))
 """The causes of a wait for the write buffer."""
 
 OPS = ("read", "write")
-"""The operations whose latency is divided."""
+"""The operations whose latency is split by cause."""
 
 
 def shares(result: dict[str, Any], op: str) -> Iterator[tuple[Cause, float, float]]:

@@ -1,4 +1,4 @@
-"""A checked drive: the figures that follow from its configuration, and every value with where it was set."""
+"""A checked drive: the figures derived from its configuration, and every value with where it was set."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ DERIVED: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
     "queue.depth": lambda derived, config: derived["queue_slots"] // config["queue"]["queues"],
     "dispatch.window": lambda derived, _: derived["queue_slots"],
 }
-"""What the engine uses for a key that is absent, from its derived figures and the configuration."""
+"""The engine's value for an absent key, from derived figures and configuration."""
 
 
 def in_use(key: str, checked: dict[str, Any], rule: str | None) -> object:
-    """What the engine uses for a key that is absent; None where it does not tell.
+    """The engine's value for an absent key; None if unknown.
 
-    :param rule: what the key's documentation says of its absence, which may be just a number.
+    :param rule: the documented meaning of an absent key, which may be just a number.
     """
     if key in DERIVED:
         return DERIVED[key](checked["derived"], checked["config"])
@@ -87,7 +87,7 @@ def changed(checked: dict[str, Any], about: dict[str, dict[str, Any]]) -> dict[s
 def show(
     console: Console, checked: dict[str, Any], about: dict[str, dict[str, Any]], *, only_changed: bool = False
 ) -> None:
-    """Prints the figures, then the configuration, or what of it is changed.
+    """Prints the figures, then the configuration, or only its changed settings.
 
     :param about: the documentation of its keys, as :func:`described` gives it.
     """
@@ -109,8 +109,8 @@ def show(
     console.print()
     hidden = len(list(flat(checked["config"]))) - len(list(flat(left["config"])))
     rest = f"{units.some(hidden, 'other setting has its', 'other settings have their')} default."
-    told = rest if only_changed else "The others are defaults; what is derived or absent follows from others."
-    hanging(console, Text(f"A place beside a value is where it was set. {told}", style="dim"), 0, 0)
+    told = rest if only_changed else "The others are defaults; derived and absent values follow from other settings."
+    hanging(console, Text(f"Beside a value: where it was set. {told}", style="dim"), 0, 0)
 
 
 def _setting(console: Console, key: str, value: object, checked: dict[str, Any], about: dict[str, Any] | None) -> None:
@@ -136,37 +136,40 @@ def _setting(console: Console, key: str, value: object, checked: dict[str, Any],
 
 
 def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What follows from the configuration, in words."""
+    """Derived figures, in words."""
     d = derived
     yield (
         "Flash",
         ", ".join(units.some(d[f"{part}s"], part) for part in ("channel", "package", "die", "plane", "block")),
     )
-    yield "Page", f"{units.size(d['page_bytes'])}, mapped in units of {units.size(d['unit_bytes'])}"
+    yield "Page", f"{units.size(d['page_bytes'])}, logical page (mapping unit) {units.size(d['unit_bytes'])}"
     yield "Raw capacity", capacity(d["raw_bytes"])
-    yield "Logical capacity", f"{capacity(d['logical_bytes'])}: what the host sees"
+    yield "Logical capacity", f"{capacity(d['logical_bytes'])}: visible to the host"
     yield (
         "Spare",
-        f"{capacity(d['spare_bytes'])}: raw/logical {d['raw_over_logical']:.4g}, "
-        f"over-provisioning {units.percent(d['spare_bytes'] / d['logical_bytes'])}",
+        f"{capacity(d['spare_bytes'])}: over-provisioning {units.percent(d['spare_bytes'] / d['logical_bytes'])} "
+        f"(raw/logical {d['raw_over_logical']:.4g})",
     )
-    yield "Collection", collection(d)
+    yield "GC", collection(d)
     yield "Host", f"{units.some(d['queue_slots'], 'queue slot')}, {buffer(d['buffer_bytes'])}"
     peak = d.get("peak_mib_s") or {}
     for name, into, out in (
-        ("Peak of link", "link_in", "link_out"),
-        ("Peak of channels", "channels_write", "channels_read"),
+        ("Peak interface", "link_in", "link_out"),
+        ("Peak channels", "channels_write", "channels_read"),
     ):
         if {into, out} <= peak.keys():
             yield name, f"{units.bandwidth(peak[into])} in, {units.bandwidth(peak[out])} out"
     if {"dies_read", "dies_program"} <= peak.keys():
         yield (
-            "Peak of dies",
+            "Peak dies",
             f"{units.bandwidth(peak['dies_program'])} programming, {units.bandwidth(peak['dies_read'])} reading",
         )
     if d.get("state_bytes"):
         each = d.get("state_bytes_per_unit")
-        yield "Memory to run it", units.size(d["state_bytes"]) + (f", {each:.3g} bytes a mapping unit" if each else "")
+        yield (
+            "Simulator memory",
+            units.size(d["state_bytes"]) + (f", {each:.3g} bytes per logical page" if each else ""),
+        )
 
 
 def capacity(n: int) -> str:

@@ -27,7 +27,7 @@ LATENCIES = ("job", "op", "requests", *PERCENTILES.values())
 
 
 def of(result: Result) -> list[dict[str, Any]]:
-    """The jobs of a result; none if its load was of one stream."""
+    """The jobs of a result; none if its workload was one stream."""
     return result.get("jobs") or []
 
 

@@ -34,9 +34,9 @@ class KeyFigure:
     text: Callable[[Any], str]
     """How a value of it is written."""
     good: str = ""
-    """Which values are better, ``MORE`` or ``LESS``; empty where neither is."""
+    """The better direction, ``MORE`` or ``LESS``; empty if there is none."""
     total: bool = False
-    """Whether it adds up over the run, and says something of another one only if that did as many requests."""
+    """True for a total over the run, comparable only between runs of as many requests."""
 
 
 MORE, LESS = "more", "less"
@@ -60,10 +60,10 @@ FIGURES = (
     KeyFigure("write amplification", "write_amplification", units.three, LESS),
     KeyFigure("blocks collected", "gc.collections", units.count),
     KeyFigure("blocks erased", "flash.erases", units.count, LESS, total=True),
-    KeyFigure("held up by GC", "gc_affected_requests", units.count, LESS, total=True),
+    KeyFigure("delayed by GC", "gc_affected_requests", units.count, LESS, total=True),
     KeyFigure("dies busy", "utilisation.dies", units.percent),
     KeyFigure("channels busy", "utilisation.channels", units.percent),
     KeyFigure("dies held by GC", "activity.dies_gc", units.percent, LESS),
     KeyFigure("energy", "energy_j", lambda joules: f"{units.three(joules)} J", LESS, total=True),
 )
-"""What the comparison shows of each run, and the summary of repeats."""
+"""Figures of comparisons and of the summary of repeats."""

@@ -1,4 +1,4 @@
-"""What limited a run, from its figures: busy parts, requests in flight, and where their time went."""
+"""What limited a run: busy parts, requests in flight, and the causes of latency."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wordline.results import causes, story
 Result = dict[str, Any]
 
 LITTLE = 0.05
-"""A share of time that is not worth a word."""
+"""A share of time too small to mention."""
 
 LARGE = 0.1
 """Causes with at least this share of the time are named."""
@@ -18,11 +18,11 @@ LARGE = 0.1
 MOST_NAMED = 3
 
 MOSTLY = 0.5
-"""More of the time than all else together."""
+"""More than half of the time."""
 
 
 def sentences(result: Result) -> list[str]:
-    """What was busiest, what set the pace, and what requests spent their time on."""
+    """The busiest part, what limited throughput, and what requests spent their time on."""
     told = []
     busy = story.parts(result)
     if busy:
@@ -55,7 +55,7 @@ def held_by_gc(result: Result) -> float:
 
 
 def in_flight(result: Result) -> float:
-    """Requests with a queue slot, on average over the run: their time in the drive, over the run's (Little's law)."""
+    """Mean number of requests that hold a queue slot, by Little's law."""
     mean = (result["latency_us"]["all"].get("mean") or 0.0) - (result.get("waiting_us") or {}).get("mean", 0.0)
     return result["requests"] * mean / 1e6 / result["simulated_s"] if result.get("simulated_s") else 0.0
 
@@ -73,15 +73,15 @@ def is_closed(result: Result) -> bool | None:
 
 
 def pace(result: Result) -> str:
-    """What set the pace."""
+    """What limited throughput."""
     verdict = story.verdict(result)
-    if "set the pace" in verdict:
+    if "limited throughput" in verdict:
         return f"{verdict[0].upper()}{verdict[1:]}."
     told = f"On average {units.three(in_flight(result))} requests were in flight"
     if verdict.startswith("no part"):
         reason = _reason(result)
         return f"{told}, and {verdict}{reason}."
-    # Saturated at times: the reason is that, and what requests waited for.
+    # Saturated at times: that is the reason.
     return f"{told}; {verdict}."
 
 
@@ -90,17 +90,17 @@ def _reason(result: Result) -> str:
     closed = is_closed(result)
     waited = sum(_share(result, "write", key) for key in causes.BUFFER)
     if waited >= MOSTLY:
-        return "; yet the write buffer was full, and the pace was that at which the flash emptied it"
+        return "; the write buffer was full, so throughput was limited by its drain rate"
     if (share := queued(result)) >= MOSTLY:
         measured = story.imbalance(result, "dies")
-        return f"; yet requests spent {units.percent(share)} of their time in the queues of dies" + (
+        return f"; yet requests spent {units.percent(share)} of their time in die queues" + (
             f", and {measured}" if measured else ""
         )
     if closed:
-        return ": the load sent the next request when one was done, so the latency of each set the pace"
+        return ": the workload sends a request only when another completes, so latency limited throughput"
     if max(_share(result, op, "waiting") for op in causes.OPS) >= LITTLE:
-        return "; yet requests waited for queue slots: they came in bursts"
-    return ": the load set the pace, by the times at which its requests came" if closed is False else ""
+        return "; yet requests waited for queue slots: they arrived in bursts"
+    return ": the arrival times of the workload limited throughput" if closed is False else ""
 
 
 def _share(result: Result, op: str, key: str) -> float:
@@ -108,11 +108,11 @@ def _share(result: Result, op: str, key: str) -> float:
 
 
 QUEUES = ("wait_die_read", "wait_die_write", "wait_die_gc", "wait_space")
-"""Waits for a die that are not for the request's own pages."""
+"""Waits for a die behind other work than the request's own pages."""
 
 
 def queued(result: Result) -> float:
-    """The share of the time of all reads and writes that they spent in the queues of dies, behind others."""
+    """The share of their time that reads and writes spent in die queues behind other work."""
     spent_on = (result.get("time_of") or {}).get
     whole = sum(sum((spent_on(op) or {}).values()) for op in causes.OPS)
     waited = sum((spent_on(op) or {}).get(key, 0.0) for op in causes.OPS for key in QUEUES)
@@ -120,7 +120,7 @@ def queued(result: Result) -> float:
 
 
 def spent(result: Result, op: str) -> str:
-    """On what the requests of ``op`` spent their time, the largest first."""
+    """What the requests of ``op`` spent their time on, largest share first."""
     parts = sorted(causes.shares(result, op), key=lambda part: -part[2])
     named = [(cause, share) for cause, _, share in parts[:MOST_NAMED] if share >= LARGE]
     if not named:

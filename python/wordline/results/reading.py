@@ -18,7 +18,7 @@ SCHEMA = 1
 """The layout of results that this version reads."""
 
 LONGEST = 1 << 27
-"""Bytes of the longest result that is read: the largest are a few MB, and a pipe may have no end."""
+"""Bytes of the longest result that is read. The largest are a few MB; a pipe may be endless."""
 
 PTS_NEEDED = ("version", "drive", "title", "capacity_bytes", "sets", "seed", "partial", "differences", "tests")
 """Without these a file holds no tests of ``wordline pts``."""
@@ -36,7 +36,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def document(name: str) -> dict[str, Any]:
-    """What is in a file of results, of a run or of ``wordline pts``, whatever it is.
+    """The contents of a result file, of a run or of ``wordline pts``.
 
     :raises wordline.InputError: if the file cannot be read or holds no such thing.
     """
@@ -45,7 +45,7 @@ def document(name: str) -> dict[str, Any]:
     except IsADirectoryError:
         raise InputError(f"{name}: this is a directory; give a result, a file of 'wordline run --json'") from None
     except UnicodeDecodeError:
-        raise InputError(f"{name}: this is no text; give a result, a file of 'wordline run --json'") from None
+        raise InputError(f"{name}: this is not text; give a result, a file of 'wordline run --json'") from None
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from None
     except ValueError as error:
@@ -53,13 +53,13 @@ def document(name: str) -> dict[str, Any]:
     try:
         result = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
-        raise InputError(f"{name}:{error.lineno}:{error.colno}: this is no JSON: {error.msg}") from None
+        raise InputError(f"{name}:{error.lineno}:{error.colno}: this is not JSON: {error.msg}") from None
     except ValueError as error:
-        raise InputError(f"{name}: this is no result: {error}") from None
+        raise InputError(f"{name}: this is not a result: {error}") from None
     except RecursionError:
-        raise InputError(f"{name}: this is no result: its brackets are nested too deeply") from None
+        raise InputError(f"{name}: this is not a result: its brackets are nested too deeply") from None
     if not isinstance(result, dict) or not {"schema", "pts"} & result.keys():
-        raise InputError(f"{name}: this is JSON, but no result (no 'schema'); give a file of 'wordline run --json'")
+        raise InputError(f"{name}: this is JSON, but not a result (no 'schema'); give a file of 'wordline run --json'")
     return result
 
 
@@ -69,7 +69,7 @@ def checked(name: str, result: dict[str, Any]) -> dict[str, Any]:
     :raises wordline.InputError: if it is not.
     """
     if result["schema"] != SCHEMA:
-        version = result.get("version", "of another age")
+        version = result.get("version", "(unknown version)")
         raise InputError(
             f"{name}: a result of schema {json.dumps(result['schema'])}, written by Wordline {version}; "
             f"this version reads schema {SCHEMA}"
@@ -87,35 +87,34 @@ def checked_tests(name: str, result: dict[str, Any]) -> dict[str, Any]:
     """
     missing = [key for key in PTS_NEEDED if key not in result]
     if missing:
-        raise InputError(f"{name}: these are no whole tests of 'wordline pts': there is no '{missing[0]}'")
+        raise InputError(f"{name}: these tests of 'wordline pts' are incomplete: there is no '{missing[0]}'")
     if result["version"] != _core.version():
         raise InputError(
-            f"{name}: tests by Wordline {result['version']}; this is {_core.version()}, and reads its own only"
+            f"{name}: tests by Wordline {result['version']}; this is {_core.version()}, which reads only its own"
         )
     return result
 
 
 @contextmanager
 def shown(names: Sequence[str]) -> Iterator[None]:
-    """What was read from files is shown meanwhile. Each value is what its key says; whether all of them go together, as
-    those of a run do, only shows when something is made of them.
+    """Reports values that are valid one by one but do not fit together, which shows only when they are used.
 
-    :raises wordline.InputError: if they do not.
+    :raises wordline.InputError: if they do not fit together.
     """
     try:
         yield
     except (InputError, OSError):
         raise
     except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
-        what = "these results do" if len(names) > 1 else "this result does"
+        what = "these results are" if len(names) > 1 else "this result is"
         raise InputError(
-            f"{', '.join(names)}: {what} not hold together, as edited or damaged ones do "
+            f"{', '.join(names)}: {what} inconsistent, perhaps edited or damaged "
             f"({type(error).__name__}: {error}); run again"
         ) from error
 
 
 def _text(name: str) -> str:
-    """What is in a file, or comes through a pipe.
+    """The contents of a file or pipe.
 
     :raises OSError: if it cannot be read.
     :raises wordline.InputError: if it is no file, or one that goes on beyond any result.
@@ -126,12 +125,12 @@ def _text(name: str) -> str:
     with Path(name).open("rb") as file:
         data = file.read(LONGEST + 1)
     if len(data) > LONGEST:
-        raise InputError(f"{name}: this is no result: it is longer than {LONGEST >> 20} MiB")
+        raise InputError(f"{name}: this is not a result: it is longer than {LONGEST >> 20} MiB")
     return data.decode()
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number of a result")
+    raise ValueError(f"{word} is not a valid number in a result")
 
 
 def _finite(word: str) -> float:

@@ -1,7 +1,7 @@
-"""The same run under several seeds: what each figure comes to on average, and how far chance moves it.
+"""The same run under several seeds: the mean of each figure, and its variation by chance.
 
-The seeds are the run's own and those that follow it. Each run ages a drive of its own and draws its own load; what is
-no matter of chance (a trace, a snapshot, a job with a ``randseed``) is the same in all.
+The seeds are the run's own and those that follow. Each run preconditions its own drive and draws its own workload;
+anything not random (a trace, a snapshot, a job with a ``randseed``) is the same in all.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ KEYS = (
     "utilisation.channels",
     "activity.dies_gc",
 )
-"""The figures that are told of the repeats."""
+"""The figures reported over repeats."""
 
 CONFIDENCE = 0.95
 
@@ -123,7 +123,7 @@ def seeds(first: int, n: int) -> list[int]:
     :raises ValueError: if there are not so many behind the first.
     """
     if first + n > units.SEEDS:
-        raise ValueError(f"there are no {n} seeds from {first} on; the last is {units.SEEDS - 1}")
+        raise ValueError(f"fewer than {n} seeds from {first} on; the last is {units.SEEDS - 1}")
     return list(range(first, first + n))
 
 
@@ -140,7 +140,7 @@ def enough(n: object) -> int:
 
 
 def read_again(loads: Sequence[str]) -> None:
-    """Each run reads the load anew.
+    """Checks that each run can read the workload again.
 
     :raises wordline.InputError: if one of its files can be read only once.
     """
@@ -149,7 +149,7 @@ def read_again(loads: Sequence[str]) -> None:
     for load in loads:
         path = Path(load)
         if load == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
-            raise InputError(f"{load}: this can be read once, and --repeat reads the load for every seed; give a file")
+            raise InputError(f"{load}: this can be read only once, but --repeat reads it for every seed; give a file")
 
 
 def at_once(n: int, state_bytes: int | None) -> int:
@@ -312,7 +312,7 @@ def _side_by_side(one: One, runs: _Runs, progress: Told, together: int) -> None:
 
 
 def block(result: Result) -> Result | None:
-    """What is told of the repeats, if there were any that were done."""
+    """The repeats, if at least one was completed."""
     repeats = result.get("repeats")
     return repeats if repeats and repeats["n"] else None
 
@@ -324,16 +324,16 @@ def figure(result: Result, key: str) -> Result | None:
 
 
 def varied(result: Result) -> str:
-    """What the seeds changed, in a sentence; nothing without repeats."""
+    """How the runs differ, in a sentence; empty without repeats."""
     told = block(result)
     if told is None:
         return ""
     n = told["n"]
     if told["distinct"] == 1 and n > 1:
-        return f"All {n} seeds gave the same run: nothing in it is a matter of chance."
+        return f"All {n} seeds gave the same run: nothing in it is random."
     if result.get("snapshot"):
-        return "Each run began with the same aged drive."
-    return "Each run aged a drive of its own." if result.get("precondition") else ""
+        return "Each run started from the same preconditioned drive."
+    return "Each run preconditioned its own drive." if result.get("precondition") else ""
 
 
 def rows(result: Result) -> Iterator[tuple[str, str, str, str, str]]:
@@ -347,4 +347,4 @@ def rows(result: Result) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 HEADS = ("mean", "± 95 %", "least", "most")
-"""What stands above the columns of :func:`rows`, behind the name."""
+"""Column heads of :func:`rows` after the name."""

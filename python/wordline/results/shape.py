@@ -1,4 +1,4 @@
-"""Whether a document is a result: each value what the list of keys says that it is."""
+"""Checks a result against the list of result keys."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ WORDS = {"number": "a number", "text": "a text", "boolean": "true or false", "ob
 
 @dataclass
 class Part:
-    """What a part of a result may be."""
+    """The shape of a part of a result."""
 
     keys: dict[str, Part] = field(default_factory=dict)
-    """What each key of an object holds."""
+    """Shapes of an object's keys."""
     element: Part | None = None
-    """What each element of a list is, if it is a list of objects."""
+    """Shape of the elements, for a list of objects."""
     holds: dict[str, Any] | None = None
-    """What the value is, if it is no object with keys of its own."""
+    """Type of the value, unless it is an object with keys of its own."""
     null: bool = False
     """Whether it may be ``null`` or missing as a whole."""
     needed: bool = False
-    """Whether it is wherever the object is that it belongs to."""
+    """Whether its object always has it."""
 
     def at(self, path: str) -> Part:
         """The part below at a dotted path, made if it is not there; ``[]`` behind a name is each of its elements."""
@@ -61,18 +61,19 @@ def whole() -> Part:
 
 
 def problem(result: dict[str, Any]) -> str | None:
-    """What is wrong with the first value that is not what its key says, or the first key that is missing; nothing of a
-    result as it should be. Keys that are not known are passed over: another version may have them.
+    """The first value of a wrong type, or the missing keys; None for a valid result.
+
+    Unknown keys are ignored: another version may have them.
     """
     missing = [f"'{key}'" for key in _missing(result, whole(), "")]
     rest = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
     return next(_problems(result, whole(), ""), None) or (
-        f"this is no whole result: it has no {', '.join(missing[:SHOWN])}{rest}" if missing else None
+        f"this result is incomplete: it has no {', '.join(missing[:SHOWN])}{rest}" if missing else None
     )
 
 
 def _missing(value: object, part: Part, path: str) -> Iterator[str]:
-    """The keys that every result has and this one has not."""
+    """Keys that this result lacks and every result has."""
     if isinstance(value, list) and part.element is not None:
         for n, below in enumerate(value):
             yield from _missing(below, part.element, f"{path}[{n}]")
@@ -108,7 +109,7 @@ def _problems(value: object, part: Part, path: str) -> Iterator[str]:
 
 
 def _misfits(value: object, holds: dict[str, Any], depth: int, path: str) -> Iterator[str]:
-    """What is wrong with a value, or with the values of a list."""
+    """Errors in a value, or in the values of a list."""
     if depth:
         if not isinstance(value, list):
             yield _told(path, value, "a list")
@@ -124,7 +125,7 @@ def _fits(value: object, holds: dict[str, Any]) -> bool:
         return bool(holds["null"])
     match holds["of"]:
         case "number":
-            # No count, time or rate comes near the limit; what does cannot be drawn or summed.
+            # No count, time or rate comes near the limit; larger values cannot be drawn or summed.
             return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
         case "text":
             return isinstance(value, str)

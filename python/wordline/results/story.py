@@ -1,4 +1,4 @@
-"""A result in plain words: the sentences that summary and report share."""
+"""A result in plain words: the sentences shared by summary and report."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from wordline.base import units
 Result = dict[str, Any]
 
 SATURATED = 0.9
-"""A part that is busy for more of the time than this sets the pace."""
+"""A part whose busy share is above this limits throughput."""
 
 
 ROUNDS = 5
-"""Rounds of a fifth of the capacity that a steady state takes."""
+"""Rounds, each a fifth of the capacity, that steady state takes."""
 
 EVEN = 0.05
-"""Parts whose mean is as near as this to saturation set the pace together if one of them is saturated."""
+"""If one part is saturated and the mean is this close to saturation, all of them limit throughput."""
 
 
 UNEVEN = 1.25
-"""Parts are unevenly loaded if the busiest is at work for so many times the mean of all, and ``APART`` more."""
+"""Load is uneven if the busiest part exceeds the mean by this factor, and by ``APART``."""
 
 APART = 0.05
 
 MOST_LISTED = 3
-"""So many saturated parts are told one by one."""
+"""Saturated parts listed one by one, at most."""
 
 
 def load_name(result: Result) -> str:
-    """What was run: the trace's file name, or the names of the jobs."""
+    """The workload: the trace's file name, or the names of the jobs."""
     workload = result.get("workload") or {}
     names = []
     trace = workload.get("trace")
@@ -42,7 +42,7 @@ def load_name(result: Result) -> str:
     names += [f"job {job['name']}" for job in workload.get("jobs") or [] if job.get("name")]
     if len(names) > 3:
         names = [*names[:2], f"{len(names) - 2} more"]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "the load"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "the workload"
 
 
 def drive_name(result: Result) -> str:
@@ -51,19 +51,24 @@ def drive_name(result: Result) -> str:
 
 
 def partial(result: Result) -> str:
-    """Why the result is not whole; nothing if it is."""
+    """Why the result is partial; empty if it is complete."""
     if not result.get("partial"):
         return ""
     repeats = result.get("repeats")
     if repeats and result["seed"] in repeats["seeds"]:
         return f"the run was interrupted after {repeats['n']} of {repeats['asked']} seeds"
     if (result.get("precondition") or {}).get("interrupted"):
-        return "the run was interrupted while the drive was being aged, before its first request"
-    return "the run was interrupted; the figures cover what was done until then"
+        return "the run was interrupted while the drive was being preconditioned, before its first request"
+    return "the run was interrupted; the figures cover the part before that"
 
 
-NAMES = {"dies": "dies", "channels": "channels", "link_in": "inbound link", "link_out": "outbound link"}
-"""The parts whose utilisation a result has."""
+NAMES = {
+    "dies": "dies",
+    "channels": "channels",
+    "link_in": "inbound host interface",
+    "link_out": "outbound host interface",
+}
+"""Parts with a utilisation in the result."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,11 @@ def parts(result: Result) -> list[Part]:
 MEMBERS = {"dies": "die", "channels": "channel"}
 
 HOLDERS = {"read": "reads", "write": "writes", "gc": "garbage collection"}
-"""Who may hold a die, as in ``activity.saturated.dies_by``."""
+"""What may occupy a die, as in ``activity.saturated.dies_by``."""
 
 
 def imbalance(result: Result, key: str) -> str:
-    """How much more the busiest of the dies or channels had to do than the mean; nothing if they shared it evenly."""
+    """How far the busiest die or channel was above the mean; empty if load was even."""
     shares = (result.get("utilisation") or {}).get(key) or []
     if len(shares) < 2:
         return ""
@@ -114,34 +119,34 @@ def imbalance(result: Result, key: str) -> str:
         return ""
     one = f"{MEMBERS[key]} {shares.index(most)}"
     return (
-        f"the {key} were unevenly loaded: {one} was at work for {units.percent(most)} of the time, "
-        f"the mean of all {units.percent(mean)}"
+        f"load across {key} was uneven: {one} was busy {units.percent(most)} of the time, "
+        f"the mean was {units.percent(mean)}"
     )
 
 
 def verdict(result: Result) -> str:
-    """What set the pace, if any part of the drive did: over the whole time, or for some of it."""
+    """The part of the drive that limited throughput, over the whole run or part of it."""
     busy = parts(result)
     if not busy:
         return ""
     if busy[0].mean >= SATURATED:
-        return f"the {busy[0].name} set the pace"
+        return f"the {busy[0].name} limited throughput"
     uneven = max(busy, key=lambda part: part.most)
     at_times = saturated(result)
     if uneven.most >= SATURATED:
         if uneven.mean >= SATURATED - EVEN:
-            return f"the {uneven.name} set the pace"
+            return f"the {uneven.name} limited throughput"
         key = next(key for key, name in NAMES.items() if name == uneven.name)
         shares = result["utilisation"][key]
         one = f"{MEMBERS[key]} {shares.index(max(shares))}"
         if measured := imbalance(result, key):
-            return f"{one} set the pace; {measured}"
+            return f"{one} limited throughput; {measured}"
         return at_times or f"{one} was saturated"
     return at_times or "no part was saturated"
 
 
 def saturated(result: Result) -> str:
-    """Which parts were saturated in some intervals, in how many, and of dies by what; nothing if none was."""
+    """Parts that were saturated in some intervals, in how many, and for dies by what; empty if none was."""
     told = (result.get("activity") or {}).get("saturated") or {}
     if not (whole := told.get("intervals")):
         return ""
@@ -165,7 +170,7 @@ def saturated(result: Result) -> str:
             times = _intervals(counts[some[0]], whole, told)
             when = f"at times, {name} {some[0]} most: {times}" if len(counts) > 1 else times
             found.append(f"{who} saturated {when}{causes[0]}")
-    for key, name in (("link_in", "inbound link"), ("link_out", "outbound link")):
+    for key, name in (("link_in", "inbound host interface"), ("link_out", "outbound host interface")):
         if told.get(key):
             found.append(f"the {name} was saturated {_intervals(told[key], whole, told)}")
     return "; ".join(found)
@@ -178,7 +183,7 @@ def _intervals(count: int, whole: int, told: dict[str, Any]) -> str:
 
 
 def _held_by(by: dict[str, list[int]], die: int) -> str:
-    """By what a die was saturated: the one in most intervals, and another in how many."""
+    """What saturated a die: the cause with most intervals first, the others with their counts."""
     counts = {words: by[holder][die] for holder, words in HOLDERS.items() if by[holder][die]}
     order = sorted(counts, key=lambda words: -counts[words])
     if len(order) == 1:
@@ -187,7 +192,7 @@ def _held_by(by: dict[str, list[int]], die: int) -> str:
 
 
 def left_out(told: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """What of a trace was left out or changed while it was read, each with the word for what became of it."""
+    """Trace requests skipped or changed while reading: the action, and the requests."""
     for key, fate, one, why in (
         ("skipped", "Left out", "request", "of zero bytes"),
         ("clamped", "Moved", "request", "whose time ran backwards"),
@@ -199,13 +204,13 @@ def left_out(told: dict[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def left_out_of(result: Result) -> list[tuple[str, str]]:
-    """What was left out of the trace that a run replayed."""
+    """Requests left out of the replayed trace."""
     trace = (result.get("workload") or {}).get("trace") or {}
     return list(left_out(trace.get("left_out") or {}))
 
 
 def fresh(result: Result) -> str:
-    """That the drive was not worn in when measuring began; nothing if garbage collection had been at work."""
+    """A warning that the drive was not preconditioned when measuring began; empty if GC had run."""
     start = result.get("at_start")
     if not start:
         return ""
@@ -220,7 +225,7 @@ def fresh(result: Result) -> str:
 
 
 def wrote(result: Result) -> str:
-    """How much of the capacity the run wrote, and whether it ended in steady state; nothing if that is not known."""
+    """The share of the capacity written, and whether the run ended in steady state; empty if unknown."""
     written = result.get("written")
     if not written:
         return ""
@@ -233,31 +238,31 @@ def wrote(result: Result) -> str:
 
 
 def unsteady(result: Result) -> str:
-    """What speaks against a steady state; nothing where there is one, or no writes."""
+    """Why the run was not in steady state; empty if it was, or wrote nothing."""
     written = result.get("written") or {}
     if written.get("steady") is not False:
         return ""
     if len(written["rounds"]) < ROUNDS:
-        return "that takes the capacity written once at least"
+        return "this needs at least one write of the whole capacity"
     rounds = ", ".join(units.three(value) for value in written["rounds"])
     if not result["gc"]["collections"]:
         return "garbage collection was never needed"
-    return f"write amplification of the last {ROUNDS} fifths of the capacity: {rounds}"
+    return f"write amplification over the last {ROUNDS} fifths of the capacity: {rounds}"
 
 
 def headline(result: Result) -> str:
-    """One sentence: what ran, and for how long."""
+    """One sentence: workload, drive, requests and simulated time."""
     done = f"{units.some(result['requests'], 'request')} in {units.duration(result['simulated_s'])} of simulated time"
     return f"{load_name(result)} on {drive_name(result)}: {done}"
 
 
 def opening(result: Result) -> list[str]:
-    """What must be known of a run before any figure: a drive that was not worn in, what ran, and how much it wrote."""
+    """Opening sentences: a drive without preconditioning, the workload, and how much was written."""
     told = [text for text in (fresh(result),) if text]
     told += [
         f"{drive_name(result)} ran {load_name(result)}: {units.some(result['requests'], 'request')} in "
-        f"{units.duration(result['simulated_s'])} of simulated time, which is {units.short(result['iops'])} requests a "
-        f"second or {units.bandwidth(result['bandwidth_mib_s'])}."
+        f"{units.duration(result['simulated_s'])} of simulated time, {units.short(result['iops'])} requests/s, "
+        f"{units.bandwidth(result['bandwidth_mib_s'])}."
     ]
     written = wrote(result)
     if written:
@@ -267,11 +272,13 @@ def opening(result: Result) -> list[str]:
 
 
 def paragraph(result: Result) -> list[str]:
-    """A few sentences that tell what was done."""
+    """The result in a few sentences."""
     told = opening(result)
     repeats = result.get("repeats")
     if repeats:
-        told.append(f"These figures are of seed {result['seed']}, the first of {units.some(repeats['asked'], 'seed')}.")
+        told.append(
+            f"These figures are from seed {result['seed']}, the first of {units.some(repeats['asked'], 'seed')}."
+        )
     told += [f"{fate} while the trace was read: {text}." for fate, text in left_out_of(result)]
     told += _latency(result["latency_us"]["all"])
     told += _flash(result)
@@ -279,7 +286,7 @@ def paragraph(result: Result) -> list[str]:
 
 
 def afterwards(result: Result) -> str:
-    """What the drive did by itself after the last completion, which no other figure counts."""
+    """Background work after the last completion, which no other figure counts."""
     after = result.get("afterwards") or {}
     did = [
         f"{units.some(after[key], one)} {verb}"
@@ -292,7 +299,7 @@ def afterwards(result: Result) -> str:
     ]
     if not did:
         return ""
-    rest = f"in the {units.duration(after['simulated_s'])} until the drive was idle, counted nowhere above"
+    rest = f"in the {units.duration(after['simulated_s'])} until the drive was idle; not counted above"
     return f"{', '.join(did)} {rest}"
 
 
@@ -302,19 +309,19 @@ def _latency(all_of: dict[str, Any]) -> list[str]:
     tail = next((key for key in ("p99_99", "p99_9") if all_of.get(key) is not None), None)
     keys = [key for key in ("p50", "p99", tail) if key and all_of.get(key) is not None]
     told = ", ".join(f"{units.percentile(key)} {units.latency(all_of[key])}" for key in keys)
-    return [f"The latency of all requests: {told}; the slowest took {units.latency(all_of['max'])}."]
+    return [f"Latency of all requests: {told}, maximum {units.latency(all_of['max'])}."]
 
 
 def _flash(result: Result) -> list[str]:
     told = []
     amplification = result.get("write_amplification")
     if amplification is not None:
-        told.append(f"For every page that the host wrote, {units.three(amplification)} were programmed.")
+        told.append(f"Write amplification was {units.three(amplification)}.")
     collections, affected = result["gc"]["collections"], result.get("gc_affected_requests")
     if collections:
         text = f"Garbage collection freed {units.some(collections, 'block')}"
         if affected is not None and result["requests"]:
-            text += f" and held up {units.percent(affected / result['requests'])} of the requests"
+            text += f" and delayed {units.percent(affected / result['requests'])} of the requests"
         told.append(text + ".")
     else:
         told.append("Garbage collection was never needed.")

@@ -47,7 +47,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
 
 
 def show_repeats(console: Console, result: dict[str, Any]) -> None:
-    """Prints the main figures over all seeds, with what the seeds changed."""
+    """Prints the main figures over all seeds, and how the runs differ."""
     told = result["repeats"]
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column(f"Over {units.some(told['n'], 'seed')}", style="cyan")
@@ -59,11 +59,11 @@ def show_repeats(console: Console, result: dict[str, Any]) -> None:
     varied = repeats.varied(result)
     if varied:
         hanging(console, Text(varied), 0, 0)
-    hanging(console, Text(f"The figures above are of seed {result['seed']}."), 0, 0)
+    hanging(console, Text(f"The figures above are from seed {result['seed']}."), 0, 0)
 
 
 def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How much was done in how much time."""
+    """Throughput, amounts, and waiting for queue slots."""
     moved = [
         f"{units.size(of_op['bytes'])} {verb}"
         for op, verb in (("read", "read"), ("write", "written"), ("trim", "trimmed"))
@@ -82,14 +82,14 @@ def throughput(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def written(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How far the run wore the drive in."""
+    """How close the run came to steady state."""
     text, why = story.wrote(result), story.unsteady(result)
     if text:
         yield "Wear-in", f"{text}; {why}" if why else text
 
 
 def steadiness(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What became of the steady states that jobs were to reach."""
+    """Outcome of the steady-state criteria of jobs."""
     for state in result.get("steady_state") or []:
         unit = "%" if state["limit_in_percent"] else ""
         wanted = f"{state['criterion']} within {state['limit']:g}{unit} over {state['window_s']:g} s"
@@ -109,7 +109,7 @@ def latency_table(result: dict[str, Any]) -> Table:
     for header in ("requests", *COLUMNS.values()):
         table.add_column(header, justify="right", no_wrap=True)
     present = [op for op in OPS if (result["latency_us"].get(op) or {}).get("count")]
-    # One kind of request alone says the same as all of them.
+    # With one kind of request, "all" would repeat it.
     for op in present if len(present) == 1 else [*present, "all"]:
         of_op = result["latency_us"].get(op) or {}
         number = units.short(of_op["count"]) if of_op.get("count", 0) >= 1e6 else units.count(of_op.get("count") or 0)
@@ -120,7 +120,7 @@ def latency_table(result: dict[str, Any]) -> Table:
 
 
 def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the run did to the flash."""
+    """Flash operations, garbage collection, wear, energy and utilisation."""
     ops = result["flash"]
     yield (
         "Flash",
@@ -133,14 +133,14 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     gc = result["gc"]
     if gc["collections"]:
         affected = result.get("gc_affected_requests")
-        held = f"; held up {units.some(affected, 'request')}" if affected is not None else ""
+        held = f"; delayed {units.some(affected, 'request')}" if affected is not None else ""
         moved = f"{units.some(gc['collections'], 'collection')} moved {units.some(gc['moved_pages'], 'page')}{held}"
     else:
         moved = "none needed"
-    yield "Collection", moved
+    yield "GC", moved
     wear = result["wear"]
     if wear["max"]:
-        yield "Wear", f"{units.three(wear['mean'])} erases a block on average, {units.count(wear['max'])} at most"
+        yield "Wear", f"{units.three(wear['mean'])} P/E cycles a block on average, {units.count(wear['max'])} at most"
     if result.get("energy_j") is not None:
         yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
     after = story.afterwards(result)
@@ -153,7 +153,7 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def effort(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the run cost, and how to get it again."""
+    """CPU time, and what identifies the run."""
     cpu = result.get("cpu_s")
     if cpu:
         yield (

@@ -1,4 +1,4 @@
-"""The studies there are: their folders, read and checked."""
+"""The studies: their folders, read and checked."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Study:
     paper: str
     sections: str
     runs: str
-    """What is run, in a sentence or two."""
+    """Description of the runs, in a sentence or two."""
     stand_in: bool
-    """Whether workloads are synthesised from the paper's statistics, its traces being out of reach."""
+    """True if workloads are synthesised from the paper's statistics, because its traces are not available."""
     open: tuple[Left, ...]
-    """What the paper leaves open of this study, and then of all studies of its chapter."""
+    """Open parameters of this study, then of all studies of its chapter."""
     claims: tuple[Claim, ...]
     chapter: str = ""
     """The TOML file beside the studies' folders that this one shares with others, without its ending."""
@@ -54,12 +54,12 @@ class Study:
         return runpy.run_path(str(self.folder / "study.py"), run_name=f"study {self.name}")["run"]
 
     def discussion(self) -> str:
-        """What was found out about deviations, with places for measured figures; empty if nobody has written it yet."""
+        """The discussion of deviations, with places for measured figures; empty if not written yet."""
         path = self.folder / "discussion.md"
         return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
     def sensitivity(self) -> dict[str, Any] | None:
-        """What is kept of the study's runs with other choices; None if there were none.
+        """The saved sensitivity of the study; None if there is none.
 
         :raises Trouble: if the file is damaged.
         """
@@ -67,8 +67,8 @@ class Study:
         try:
             return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
         except ValueError as error:
-            remedy = f"delete it, or make it anew with 'wordline study {self.name} --sensitivity'"
-            raise Trouble(f"{path}: this is no JSON ({error}); {remedy}") from None
+            remedy = f"delete it, or regenerate it with 'wordline study {self.name} --sensitivity'"
+            raise Trouble(f"{path}: this is not JSON ({error}); {remedy}") from None
 
 
 def collection() -> Path:

@@ -118,7 +118,7 @@ def _shift(figure: Bars, series: str) -> float:
 
 
 PUBLISHED = ("D", "s", "o", "^")
-"""A mark for each published figure of a drawing, hollow, so that it is told from what was measured."""
+"""A mark for each published figure of a drawing, hollow, to distinguish it from measured ones."""
 
 
 def _published(canvas: Canvas, axes: Axes, figure: Bars | Lines) -> None:

@@ -1,4 +1,4 @@
-"""Parameters that a paper leaves open: what was chosen, why, and what else could have been."""
+"""Parameters that a paper leaves open: the choice, the reason, and the alternatives."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from wordline.base.errors import Trouble
 
 PLAIN = {"key", "parameter", "choice", "reason"}
-"""What every parameter says of itself."""
+"""Keys of every parameter."""
 
 TO_RUN = {"value", "alternatives"}
-"""What it has besides if other values can be run."""
+"""Further keys if other values can be run."""
 
 
 @dataclass(frozen=True)
@@ -26,24 +26,24 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Left:
-    """A parameter that the paper leaves open: what was chosen, and why."""
+    """A parameter that the paper leaves open: the choice, and the reason."""
 
     key: str
     """Its name in the code of the studies."""
     parameter: str
     """Its name in words."""
     choice: str
-    """What was chosen, in words."""
+    """The choice, in words."""
     reason: str
     value: Any = None
-    """What was chosen, for the code."""
+    """The choice, for the code."""
     alternatives: tuple[Alternative, ...] = ()
     no_alternative: str = ""
     """Why no other value can be run, if none can."""
     devices: tuple[str, ...] = ()
     """Devices whose presets hold it: ``value`` is then a table of ``[nand]`` keys, and an alternative replaces them."""
     shared: bool = False
-    """Whether it is left open to all studies of the chapter."""
+    """True if it is open to all studies of the chapter."""
 
 
 def parse(row: Mapping[str, Any], where: str, *, shared: bool = False) -> Left:

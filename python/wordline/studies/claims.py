@@ -35,7 +35,7 @@ class Claim:
 
     @property
     def is_order(self) -> bool:
-        """Whether it has no number."""
+        """True without a number."""
         return self.unit == ORDER
 
     @property

@@ -1,4 +1,4 @@
-"""What ``wordline study`` does."""
+"""The work of ``wordline study``."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def try_choices(
 def sensitivity_json(
     done: Sequence[tuple[Report, Sensitivity]], version: str, partial: bool, *, everything: bool
 ) -> dict[str, Any]:
-    """What other choices give, for programs: of one study, or of all."""
+    """The sensitivity of one study or of all, for programs."""
     documents = [tried.json(version) for _, tried in done]
     if not everything and documents:
         return documents[0]

@@ -1,4 +1,4 @@
-"""What a study is given to run with."""
+"""The context of a study's run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Report = Callable[[str, float | None, int, float], None]
 
 
 def _nothing(*_: object) -> None:
-    """Hears no reports."""
+    """Ignores progress."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """The way of a study to the engine, and how thorough it is to be."""
+    """A study's access to the engine, and its thoroughness."""
 
     study: Study
     label: str = "study"
@@ -81,7 +81,7 @@ class Context:
         return results
 
     def _result(self, experiment: dict[str, Any], told: Report) -> dict[str, Any]:
-        """What an experiment gives; one that was carried out before is not again, since it would give the same."""
+        """The result of an experiment, from memory if it ran before: it would be the same."""
         text = json.dumps(experiment, sort_keys=True)
         if text not in self.known:
             result = package.run(experiment, told)
@@ -91,7 +91,7 @@ class Context:
         return self.known[text]
 
     def _of_many(self, before: int, number: int, requests: int, simulated_s: float) -> Report:
-        """What one of ``number`` runs reports to, after those ``before`` it with all their requests and time."""
+        """The progress receiver of one of ``number`` runs, after ``before`` with all their requests and time."""
 
         def told(_: str, fraction: float | None, done: int, done_s: float) -> None:
             self.report(self.label, (before + (fraction or 0.0)) / number, requests + done, simulated_s + done_s)

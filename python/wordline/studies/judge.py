@@ -1,4 +1,4 @@
-"""The rule by which every claim is judged: the same for all, with no exceptions.
+"""The rule for judging claims: the same for all, without exceptions.
 
 - *reproduced*: the measured effect has the published direction and lies within a factor of 1.5 of the published value
   or range; a published 0 is reproduced within 5 units either way; an order, when it holds on everything it names.
@@ -9,8 +9,8 @@ The direction of an effect is its side of "no effect", which is 1 for a factor (
 is its distance from there; against a range, the nearer end counts. If several values were measured for one claim, each
 is judged and the worst verdict stands.
 
-Beside the verdict stands the ratio of measured to published value: that of the value which is farthest off, against the
-nearer end of a range, and 1 within it.
+Each verdict has the ratio of measured to published value: that of the value farthest off, against the nearer end of a
+range, and 1 within it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ AROUND_ZERO = 5.0
 
 
 class Verdict(Enum):
-    """How a claim fared, best first."""
+    """Verdicts on a claim, best first."""
 
     REPRODUCED = "reproduced"
     SAME_DIRECTION = "same direction"
@@ -60,7 +60,7 @@ RULES_OF_NOUGHT = {
 
 
 def rule(claim: Claim, verdict: Verdict) -> str:
-    """What a claim must fulfil for that verdict: ``within a factor of 1.5``."""
+    """The condition of a claim for that verdict: ``within a factor of 1.5``."""
     if claim.is_order:
         return RULES_OF_ORDERS[verdict]
     return RULES_OF_NOUGHT[verdict] if _is_nought(claim) else RULES[verdict]
@@ -82,7 +82,7 @@ def judge(claim: Claim, measured: Measured) -> Verdict:
 
 
 def ratio(claim: Claim, measured: Measured) -> float | None:
-    """Measured over published value, of the value that is farthest off; against a range its nearer end, 1 within it.
+    """Measured over published value, for the value farthest off; against the nearer end of a range, 1 within it.
 
     :return: None for an order and for a published 0, which have no ratio.
     """

@@ -1,4 +1,4 @@
-"""What a study hands back: measured values, tables, and the data of its figures."""
+"""The outcome of a study: measured values, tables, and the data of its figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Published:
     claim: str
     """Its id."""
     words: str
-    """What is drawn, for the legend: the figure itself, or what follows from it with a measured one."""
+    """The legend entry: the published figure itself, or one derived from it and a measured one."""
     at: int
     """The group or step that it is about, from nought on."""
     low: float
@@ -44,10 +44,10 @@ class Bars:
     """Groups of bars: a value for each series in each group."""
 
     name: str
-    """Of the file, without its ending."""
+    """Name of the file, without extension."""
     title: str
     words: str
-    """What the figure shows, for those who cannot see it."""
+    """Description of the figure, for screen readers."""
     y: str
     groups: Sequence[str]
     series: dict[str, Sequence[float | None]]

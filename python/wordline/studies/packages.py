@@ -101,14 +101,14 @@ class Chapter:
         return list(self.table["workload"])
 
     def mix(self, workload: str, requests: int) -> dict[str, Any]:
-        """A load with the means of an application workload, at random addresses."""
+        """A workload with the means of an application, at random addresses."""
         self.choice("draw")
         means = {key: value for key, value in self.table["workload"][workload].items() if key != "title"}
         return random_mix(requests, self.footprint_pages, **means)
 
     @property
     def footprint_pages(self) -> int:
-        """Pages that a load at random addresses reaches."""
+        """Pages that a random workload reaches."""
         return self.choice("footprint_pages")
 
     @property
@@ -135,7 +135,7 @@ def stream(op: str, request_bytes: int, requests: int) -> dict[str, Any]:
 def random_mix(
     requests: int, footprint_pages: int, *, write_percent: float, write_bytes: int, read_bytes: int
 ) -> dict[str, Any]:
-    """A load at random page addresses, with sizes drawn around means."""
+    """A workload at random page addresses, with sizes drawn around means."""
     return {
         "kind": "mix",
         "write_percent": write_percent,
@@ -147,7 +147,7 @@ def random_mix(
 
 
 def above(base: float, percent: float) -> float:
-    """What lies so many percent above ``base``."""
+    """The value so many percent above ``base``."""
     return base * (1 + percent / 100)
 
 

@@ -15,7 +15,7 @@ from wordline.studies.judge import Measured, Verdict, judge, ratio, rule
 from wordline.studies.outcome import Outcome
 
 SCHEMA = 1
-"""Of the JSON: a number that grows when a key changes its meaning."""
+"""Schema of the JSON: a number that grows when a key changes its meaning."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def rule(self) -> str:
-        """What the verdict rests on."""
+        """The rule of the verdict."""
         return rule(self.claim, self.verdict)
 
     def json(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Report:
     outcome: Outcome
     rows: tuple[Row, ...]
     open: tuple[Left, ...]
-    """What the paper leaves open and the study's code asks for."""
+    """Open parameters that the study's code uses."""
     full: bool
     seed: int
 

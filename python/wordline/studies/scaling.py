@@ -53,7 +53,7 @@ def scaling(context: Context, part: str, package: Package, what_happens: str, *,
     kib = {"spanning": 8 * pages_each * page // KIB, "64 KiB": 64}.get(judged)
 
     def published(op: str, claim: str, fewer: int) -> list[Published]:
-        """What the published gain of eight would come to from the measured rate of ``fewer``."""
+        """The published gain of eight, applied to the measured rate of ``fewer``."""
         if kib not in SIZES_KIB:
             return []
         value = above(rate[op, judged, fewer], context.published(claim)[0])

@@ -1,4 +1,4 @@
-"""How much the verdicts of a study depend on what was chosen where its paper leaves a parameter open."""
+"""Sensitivity: how much the verdicts of a study depend on the choices of open parameters."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Sensitivity:
     full: bool
     seed: int
     partial: bool = False
-    """Whether an interrupt left alternatives out."""
+    """True if an interrupt left alternatives out."""
 
     def movers(self) -> list[Left]:
-        """The parameters of which an alternative changes a verdict."""
+        """The parameters with an alternative that changes a verdict."""
         moved = {trial.left.key: trial.left for trial in self.trials if trial.changed(self.base)}
         return list(moved.values())
 
@@ -95,7 +95,7 @@ def run(report: Report, progress: Callable[..., None], label: str, known: dict[s
 
 
 def kept(report: Report) -> Sensitivity | None:
-    """What is kept beside the study, if it is about this very result: the same measured values, the same choices."""
+    """The saved sensitivity, if it belongs to this result: same measured values, same choices."""
     document = report.study.sensitivity()
     if document is None or document.get("schema") != SCHEMA:
         return None

@@ -24,7 +24,7 @@ STYLES = {Verdict.REPRODUCED: "green", Verdict.SAME_DIRECTION: "yellow", Verdict
 
 
 def listing(console: Console, studies: Sequence[Study]) -> None:
-    """Prints what studies there are."""
+    """Prints the list of studies."""
     width = max((len(study.name) for study in studies), default=0)
     for study in studies:
         table = grid(width, None)
@@ -48,7 +48,7 @@ def report(console: Console, done: Report, page: Path) -> None:
 
 
 def scorecard(console: Console, reports: Sequence[Report], partial: bool) -> None:
-    """Prints all claims and how many fared how."""
+    """Prints all claims and the totals of verdicts."""
     if partial:
         hanging(console, Text("PARTIAL: interrupted before all studies were run.", style="bold red"), 0, 0)
     rows = [row for done in reports for row in done.rows]
@@ -77,7 +77,7 @@ def claims_table(rows: Iterable[Row]) -> Table:
 
 
 def choices(console: Console, done: Sequence[tuple[Report, Sensitivity]], folder: Path, partial: bool) -> None:
-    """Prints what other choices give, study by study, and in which folder their pages are."""
+    """Prints the sensitivity of each study, and the folder of its page."""
     for n, (_, tried) in enumerate(done):
         if n:
             console.print()
@@ -89,7 +89,7 @@ def choices(console: Console, done: Sequence[tuple[Report, Sensitivity]], folder
 
 
 def sensitivity(console: Console, tried: Sensitivity) -> None:
-    """Prints the claims of a study under each alternative of what its paper leaves open: a column a claim."""
+    """Prints the claims of a study under each alternative of its open parameters: one column per claim."""
     console.print(Text(f"{tried.study.title} ({tried.study.name}), with other choices", style="bold"))
     if tried.partial:
         hanging(console, Text("PARTIAL: interrupted before all alternatives were run.", style="bold red"), 0, 0)
@@ -114,7 +114,7 @@ def sensitivity(console: Console, tried: Sensitivity) -> None:
 
 
 def _cell(row: Row, before: Row) -> Text:
-    """What a claim gives under a choice; a verdict that is not the one as chosen stands out."""
+    """Result of a claim under a choice; a changed verdict is highlighted."""
     changed = row.verdict is not before.verdict
     style = f"bold {STYLES[row.verdict]}" if changed else STYLES[row.verdict]
     return Text(words.brief(row, changed), style=style)

@@ -1,1 +1,1 @@
-"""Traces on the way in and out: what is in one, and how one is written from another or from statistics."""
+"""Traces: description, conversion, and generation from statistics."""

@@ -1,4 +1,4 @@
-"""What is in a trace, on the terminal."""
+"""Description of a trace on the terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def show(console: Console, name: str, info: Info) -> None:
     for title, part in (
         (None, overview),
         ("Sizes", sizes),
-        ("Places", places),
+        ("Addresses", places),
         ("Order", order),
         ("Arrivals", arrivals),
         ("Rewrites", rewrites),
@@ -88,7 +88,7 @@ def places(info: Info) -> Rows:
     yield "  footprint", f"{units.size(found['pages'] * PAGE)} in {units.count(found['pages'])} pages of 4 KiB{sampled}"
     parts = (("read", "read_pages"), ("written", "written_pages"), ("both", "both_pages"))
     yield "", ", ".join(f"{units.size(found[key] * PAGE)} {word}" for word, key in parts)
-    yield "  extent", f"{capacity(info['extent_bytes'])}: a drive must be as large to hold it as it is"
+    yield "  extent", f"{capacity(info['extent_bytes'])}: the smallest drive for an unchanged replay"
 
 
 def order(info: Info) -> Rows:
@@ -96,7 +96,7 @@ def order(info: Info) -> Rows:
     found = info["sequence"]
     if found:
         share = units.percent(info["random_share"])
-        yield "  random", f"{share} do not begin where the one before ended"
+        yield "  random", f"{share} do not begin where the previous one ended"
         bytes_share = units.percent(found["window_bytes_share"])
         text = (
             f"{units.percent(found['window_share'])} ({bytes_share} of bytes) follow one of the last {found['window']}"
@@ -121,7 +121,7 @@ def arrivals(info: Info) -> Rows:
         text += f", p99 {units.latency(found['p99_us'])}"
     yield "  gap", f"{text}, longest {units.latency(found['max_us'])}"
     if found["together_share"]:
-        yield "  together", f"{units.percent(found['together_share'])} arrive with the one before"
+        yield "  together", f"{units.percent(found['together_share'])} arrive with the previous one"
     if found["variation"] is not None:
         yield "  variation", f"{units.three(found['variation'])}  (deviation / mean of gaps; Poisson arrivals have 1)"
     indices = [scale for scale in found["dispersion"] if scale["index"] is not None]
@@ -154,15 +154,15 @@ def rewrites(info: Info) -> Rows:
 
 
 def remarks(info: Info) -> Rows:
-    """What the reader did to requests."""
+    """Requests changed or skipped by the reader."""
     told = info.get("left_out") or {}
     yield from story.left_out(told)
     if told.get("ignored"):
-        yield "Left out", f"{units.some(told['ignored'], 'line')} that are other events or no requests"
+        yield "Left out", f"{units.some(told['ignored'], 'line')} with other events or no requests"
 
 
 def show_devices(console: Console, devices: list[Info], most: int = 20) -> None:
-    """Prints the devices with requests; one alone says the same as the whole."""
+    """Prints the devices with requests, if there are several."""
     devices = [device for device in devices if device["requests"]]
     if len(devices) < 2:
         return

@@ -1,4 +1,4 @@
-"""Traces that are written: from other traces, and from statistics."""
+"""Conversion and generation of traces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wordline.base.files import OutputFile
 from wordline.results import story
 
 HOLD_COMMENTS = ("csv", "parquet")
-"""Formats that can say in the file itself that it is a stand-in."""
+"""Formats that can mark a stand-in in the file itself."""
 
 Told = dict[str, Any]
 
@@ -31,7 +31,7 @@ def convert(
     window: tuple[int, int] | None,
     quiet: bool,
 ) -> Told:
-    """Writes the trace ``file`` to ``output`` and says what became of it.
+    """Writes the trace ``file`` to ``output``; returns the figures of the conversion.
 
     :raises Trouble: if the output cannot be written.
     """
@@ -79,7 +79,7 @@ OPTIONS = {
     "gap_median_us": "median-gap",
     "burst_requests": "burst",
 }
-"""Options of ``synth`` that are not called like their keys."""
+"""Options of ``synth`` whose names differ from their keys."""
 
 
 def as_typed(message: str, given: dict[str, object]) -> str:
@@ -91,7 +91,7 @@ def as_typed(message: str, given: dict[str, object]) -> str:
 
 
 def mark(out: OutputFile, told: Told) -> None:
-    """Puts a file beside a stand-in that cannot say by itself what it is; any other loses that of an older one.
+    """Writes a mark file beside a stand-in in a format without comments; otherwise removes an old mark.
 
     :raises Trouble: if that fails.
     """
@@ -124,11 +124,11 @@ def keep(out: OutputFile) -> None:
 def report(
     told: Told, output: str, rows: Callable[[Told, str], Iterator[tuple[str, str]]], *, quiet: bool, as_json: bool
 ) -> None:
-    """Says what was written; on standard error if the trace itself went to standard output."""
+    """Prints the figures, on standard error if the trace itself went to standard output."""
     from wordline.base.console import console, facts
 
     if as_json:
-        # Standard output belongs to the trace that was sent there.
+        # Standard output carries the trace.
         return click.echo(jsontext.dumps(told), err=output == "-")
     if quiet:
         return None
@@ -151,29 +151,29 @@ def conversion(told: Told, output: str) -> Iterator[tuple[str, str]]:
 
 
 def untimed(told: Told) -> str:
-    """What to do with a copy of a trace that has an order only."""
-    none = "NONE: the trace has no time stamps, and the copy 0 in their place; "
+    """Advice for a copy of a trace without time stamps."""
+    none = "NONE: the trace has no time stamps, and the copy has 0 for each; "
     if told["says_untimed"]:
-        return none + "Wordline reads in it that only the order counts, other programs need to be told"
+        return none + "Wordline reads it as an order only, other programs need an option for that"
     return none + "replay it with --pace asap, or all requests arrive at once"
 
 
 def losses(told: Told) -> Iterator[tuple[str, str]]:
-    """What a format could not hold."""
+    """Losses of a conversion."""
     if told["times_cut"]:
         step = units.latency(told["resolution_ps"] / 1e6) if "resolution_ps" in told else "its resolution"
-        yield "Times", f"{units.some(told['times_cut'], 'time')} cut off to whole steps of {step}"
+        yield "Times", f"{units.some(told['times_cut'], 'time')} truncated to whole steps of {step}"
     if told["dropped"]:
         yield "Left out", f"{units.some(told['dropped'], 'trim or flush', 'trims and flushes')}"
     if told["unmarked"]:
-        yield "Marks", f"{units.some(told['unmarked'], 'request')} lost the mark of force unit access"
+        yield "Marks", f"{units.some(told['unmarked'], 'request')} lost the flag of force unit access (FUA)"
     if told["rounded"]:
         yield "Rounded", f"{units.some(told['rounded'], 'request')}, outwards to 512 bytes"
     yield from story.left_out(told.get("left_out") or {})
 
 
 def comparison(told: Told, output: str) -> Iterator[tuple[str, str]]:
-    """What was asked for beside what came out."""
+    """Requested figures beside measured ones."""
     measured, asked = told["measured"], told["asked"]
     yield "Stand-in", f"{'standard output' if output == '-' else output}, {told['format']}: made from statistics"
     if told.get("marked_by"):
@@ -181,7 +181,7 @@ def comparison(told: Told, output: str) -> Iterator[tuple[str, str]]:
     yield "Requests", f"{units.count(measured['requests'])} in {units.duration(measured['duration_s'])}"
 
     def beside(key: str, text: str) -> str:
-        return f"{text} (asked for {asked[key]})" if key in asked else text
+        return f"{text} (requested {asked[key]})" if key in asked else text
 
     yield "Writes", beside("write_percent", f"{measured['write_percent']:.3g} %")
     for kind in ("read", "write"):
@@ -189,11 +189,11 @@ def comparison(told: Told, output: str) -> Iterator[tuple[str, str]]:
         if mean is not None:
             yield f"Mean {kind}", beside(f"{kind}_size", units.size(mean))
     yield "Random", beside("random_percent", f"{measured['random_percent']:.3g} %")
-    region = f"; places lie in {units.size(told['region_bytes'])}"
+    region = f"; addresses within {units.size(told['region_bytes'])}"
     yield "Footprint", beside("footprint", units.size(measured["footprint_bytes"])) + region
     for kind in ("mean", "median"):
         gap = measured[f"gap_{kind}_us"]
         if gap is not None:
             yield f"{kind.capitalize()} gap", beside(f"gap_{kind}_us", f"{units.three(gap)} µs")
-    yield "Arrivals", f"{told['arrivals']}; what exceeds the median times {told['stretch']:.4g}"
+    yield "Arrivals", f"{told['arrivals']}; excess over the median times {told['stretch']:.4g}"
     yield from losses(told["written"] | {"resolution_ps": told["resolution_ps"]})

@@ -4,7 +4,7 @@ const FRAME_MS = 250;
 
 function blocksOver(room, told, field) {
   const { map } = told;
-  const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": "The blocks of the drive. Arrows choose one.", "aria-describedby": "block-words" });
+  const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": "The blocks of the drive. Arrow keys select one.", "aria-describedby": "block-words" });
   const pen = canvas.getContext("2d");
   const play = make("button", { type: "button" }, "Play");
   const slider = make("input", { type: "range", min: 0, max: field.moments - 1, step: 1, value: field.moments - 1, "aria-label": "Moment of the run" });
@@ -84,7 +84,7 @@ function blocksOver(room, told, field) {
     slider.value = moment;
     slider.setAttribute("aria-valuetext", seconds());
     whole.textContent = `At ${seconds()}: ${wholeWords(field, moment)}`;
-    words.textContent = chosen === null ? "Point at a cell to see which blocks it is." : cellWords(field, moment, chosen);
+    words.textContent = chosen === null ? "Point at a cell to see its blocks." : cellWords(field, moment, chosen);
   }
 
   function name() {

@@ -5,14 +5,14 @@ async function unpacked(text, moments, cells) {
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (data.length !== moments * cells) throw new Error("the map of the blocks does not hold together");
+  if (data.length !== moments * cells) throw new Error("the map of the blocks is inconsistent");
   for (let at = cells; at < data.length; at += 1) data[at] += data[at - cells];
   return data;
 }
 
 const STATES = ["free", "spare", "open", "closed", "victim", "bad"];
 
-// What is known of each cell at each moment.
+// The data of each cell at each moment.
 async function fieldOf(told) {
   const { map } = told;
   const perPlane = Math.ceil(map.blocks_per_plane / map.blocks_per_cell);
@@ -36,7 +36,7 @@ async function fieldOf(told) {
   };
 }
 
-// Where each cell lies, in sides of a cell, and the size of the whole: the rule of wordline/report/blockfigure.py.
+// The place of each cell, in sides of a cell, and the size of the whole: the rule of wordline/report/blockfigure.py.
 function placesOf(field, columns, gaps) {
   const { map, perPlane, cells } = field;
   const counts = [perPlane, map.planes_per_die, map.dies_per_channel, map.channels];
@@ -61,14 +61,14 @@ function placesOf(field, columns, gaps) {
   return { places, width, height };
 }
 
-// A colour between two, as far from the first as the share says.
+// A mix of two colours by a share.
 function mixed(from, to, share) {
   const parts = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
   const [first, last] = [parts(from), parts(to)];
   return `rgb(${first.map((part, n) => Math.round(part + share * (last[n] - part))).join(" ")})`;
 }
 
-// The page's colours of the field, by what they stand for.
+// The page's colours of the field, by meaning.
 function looks() {
   const [paper, edge, strong] = [ink("--paper"), ink("--faint"), ink("--ink")];
   const loud = ink("--gc");

@@ -1,4 +1,4 @@
-// What is said of the blocks: of the cell under the pointer, and of all of them at a moment.
+// Sentences on the blocks: the cell under the pointer, and all blocks at a moment.
 const SAID = { free: "erased", spare: "held back", open: "open", closed: "closed", victim: "being collected", bad: "bad" };
 
 const EXACT = 255;
@@ -16,7 +16,7 @@ function placeWords(field, cell) {
   return `channel ${Math.floor(die / map.dies_per_channel)}, die ${die}, plane ${plane}, ${blocks}`;
 }
 
-// How many of the blocks of a cell are in a state; exact unless they are too many for the share to tell.
+// The number of blocks of a cell in a state; exact unless there are too many for the share.
 const countOf = (field, name, moment, cell) => Math.round((field.state(name, moment, cell) * field.blocks(cell)) / 255);
 
 function stateWords(field, moment, cell) {

@@ -67,7 +67,7 @@ function intervalWords(grid, end, n) {
   return `${text(grid.starts[n])} to ${text(Math.min(grid.starts[n] + grid.step, end))} s`;
 }
 
-// What a map says of an interval: the part under the pointer, and all of them.
+// A map in an interval: the part under the pointer, and all parts.
 function heatWords(spec, n, row) {
   const shares = spec.rows.map((one) => one[n] / 1000);
   const most = shares.indexOf(Math.max(...shares));
@@ -76,7 +76,7 @@ function heatWords(spec, n, row) {
   return `${own}mean ${percent(mean)}, ${spec.label} ${most} most with ${percent(shares[most])}`;
 }
 
-// What a map of latencies says of an interval: the class under the pointer, and all requests.
+// A map of latencies in an interval: the class under the pointer, and all requests.
 function countsWords(spec, n, us) {
   const column = spec.columns[n];
   const requests = (many) => `${count(many)} ${many === 1 ? "request" : "requests"}`;

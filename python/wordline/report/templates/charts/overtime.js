@@ -3,7 +3,7 @@
 function overTime(room, data) {
   const bar = room.querySelector(".zoom");
   const whole = [0, data.end];
-  // Below an interval there is nothing more to see.
+  // Zoom stops at one interval.
   const least = Math.min(data.end, Math.max(data.end / 10000, Math.min(...data.grids.map((grid) => grid.step))));
   const shared = { grids: data.grids, end: data.end, from: 0, to: data.end, pointed: null, reset: () => show(...whole), chosen, rescale };
   const places = [...room.querySelectorAll("[data-chart]")].filter((place) => data.figures[place.dataset.chart]);
@@ -26,7 +26,7 @@ function overTime(room, data) {
     });
   }
 
-  // Fits the axes anew to what is shown.
+  // Rescales the axes to the visible part.
   function rescale() {
     for (const { plot } of panels) plot.setScale("x", { min: shared.from, max: shared.to });
   }
@@ -58,7 +58,7 @@ function overTime(room, data) {
     start.value = text(shared.from);
     stop.value = text(shared.to);
     bar.querySelector("output").textContent = isWhole
-      ? "The whole run. Drag across a figure to look closer; all of them follow. A double click shows the whole run again."
+      ? "Whole run. Drag across a figure to zoom all figures. Double-click to show the whole run again."
       : `From ${text(shared.from)} s to ${text(shared.to)} s, of ${Number(data.end.toPrecision(4))} s.`;
   }
 

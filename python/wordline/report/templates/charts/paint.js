@@ -1,5 +1,5 @@
-// What is painted interval by interval: areas stacked up, and maps of parts. The rest is lines, which uPlot draws.
-// A colour with its hatch, which keeps its size on the screen however close one looks.
+// Painting by interval: stacked areas, and maps of parts. uPlot draws the lines.
+// A colour with its hatch, whose size on the screen does not depend on zoom.
 function hatched(context, colour, hatch) {
   const solid = ink(colour);
   if (!hatch) return solid;
@@ -27,7 +27,7 @@ function hatched(context, colour, hatch) {
   return context.createPattern(tile, "repeat");
 }
 
-// Calls back for every interval in sight, with its edges in pixels of the canvas.
+// Calls back for every visible interval, with its edges in pixels of the canvas.
 function eachInterval(plot, grid, end, paint) {
   const { min, max } = plot.scales.x;
   grid.starts.forEach((start, n) => {
@@ -67,7 +67,7 @@ function paintStack(plot, spec, grid, end) {
   });
 }
 
-// Fills a cell as strongly as its share, 0 to 1, says: nought is the page itself.
+// Fills a cell with a strength of 0 to 1; 0 is the page itself.
 function fillCell(context, share, left, top, width, height) {
   context.globalAlpha = Math.min(1, share);
   context.fillRect(left, top, width, Math.max(1, height));

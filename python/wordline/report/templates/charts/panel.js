@@ -27,7 +27,7 @@ function columns(spec, grids, end) {
 
 const isMap = (spec) => spec.kind === "heat" || spec.kind === "counts";
 
-// From the least to the largest value in sight: what the axis spans.
+// The span of the axis: from the least to the largest visible value.
 function span(spec, least, most) {
   if (spec.kind === "stack") return [0, 1];
   if (spec.kind === "heat") return [-0.5, spec.rows.length - 0.5];
@@ -37,7 +37,7 @@ function span(spec, least, most) {
   return [0, most > 0 ? most * 1.08 : 1];
 }
 
-// The least and the largest of what several panels of the same intervals show, from one of them to another.
+// The least and the largest of several panels between two intervals.
 function spanOfAll(specs, [first, last]) {
   const shown = specs.flatMap((spec) => spec.series.filter((one) => !one.hidden));
   const values = shown.flatMap((one) => one.values.slice(first, last + 1)).filter((value) => value > 0);
@@ -50,7 +50,7 @@ function latencyTicks(least, most) {
   const every = Array.from({ length: last - first + 1 }, (_, n) => first + n).flatMap((e) => inner.map((m) => m * 10 ** e));
   const shown = every.filter((us) => us >= least && us <= most);
   if (shown.length > 1) return shown;
-  // Less than a step of those is in sight: even steps, of which two to five fit.
+  // Less than one such step is visible: even steps, two to five of them.
   const step = ROUND.find((one) => (most - least) / one <= 5);
   const from = Math.ceil(least / step);
   return Array.from({ length: Math.floor(most / step) - from + 1 }, (_, n) => (from + n) * step);
@@ -110,7 +110,7 @@ function panelOf(specs, n, room, shared) {
     if (spec.kind !== "lines") return { paths: () => null, points: { show: false } };
     const { colour, dash, hidden } = spec.series[n];
     const look = { stroke: () => ink(colour), width: 1.6, dash, show: !hidden };
-    // Dots where a value stands alone, and everywhere once the points are far apart.
+    // Dots for isolated points, and everywhere once the points are far apart.
     const points = { size: 5, width: 1, fill: () => ink(colour), filter: (_, __, many) => (many ? null : alone[n]) };
     return { ...look, points: { ...points, space: 14 } };
   });
@@ -191,7 +191,7 @@ function panelOf(specs, n, room, shared) {
   return { plot, legend, resize: () => plot.setSize({ width: width(), height }) };
 }
 
-// A finger that moves sideways does what a mouse does; up and down it scrolls the page.
+// A finger moving sideways acts like a mouse; up and down it scrolls the page.
 function byTouch(over) {
   const as = (type, event) => {
     const at = { clientX: event.clientX, clientY: event.clientY, movementX: 1, button: 0, bubbles: true };

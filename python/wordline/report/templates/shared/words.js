@@ -1,7 +1,7 @@
 // Numbers as the rest of the page has them: the same rules as wordline/base/units.py.
 const NOTHING = "–";
 
-// The thousands of a number apart: 178,331.
+// Thousands separators: 178,331.
 const grouped = (text) => text.replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
 
 // A number with so many digits behind the dot. Halves go to the even digit, as they do in the rest of the page.
@@ -41,7 +41,7 @@ function percent(share) {
   return p >= 99.5 && p < 100 ? "> 99 %" : `${fixed(p, 0)} %`;
 }
 
-// A value of a series, by what its panel says that it is.
+// A value of a series, by the form of its panel.
 function told(value, form, unit) {
   if (value === null || value === undefined) return NOTHING;
   if (form === "latency") return scaled(value, LATENCIES);
@@ -56,5 +56,5 @@ function roundLatency(us) {
   return `${Number((us / factor).toPrecision(3))} ${name}`;
 }
 
-// How many digits behind the dot tell times apart that lie a step apart.
+// Decimals needed to distinguish times one step apart.
 const digitsOf = (step) => Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
