@@ -1,6 +1,7 @@
-//! What was measured of each job or stream of a load by itself, beside the figures of all together.
+//! Figures of each job or stream of a workload, in addition to the totals.
 //!
-//! A load of one stream has no such figures and pays nothing for them. The rows are made when a run begins, and never become more.
+//! A workload with one stream has none and pays nothing for them. The rows are allocated when a run starts and never
+//! grow in number.
 
 use crate::drive::Completion;
 use crate::result::latency;

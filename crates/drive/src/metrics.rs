@@ -1,5 +1,5 @@
-//! What a run is measured by, kept in constant memory: histograms of latency, counters, and a time series whose intervals
-//! double when it grows too long.
+//! Metrics of a run in constant memory: latency histograms, counters, and a time series whose intervals double when it
+//! gets too long.
 
 use wordline_base::time::MS;
 use wordline_base::{Histogram, Op, Time};

@@ -1,4 +1,4 @@
-//! The result of a run as one JSON document; what its keys mean stands in [`keys`].
+//! The result of a run as one JSON document; [`keys`] documents its keys.
 
 pub mod keys;
 mod series;

@@ -1,8 +1,8 @@
-//! How far the writes of a run wore in the drive: its state when measuring began, and write amplification round by round.
+//! Progress of a run towards steady state: the drive's state when measuring started, and write amplification by round.
 //!
-//! A round is a fifth of the capacity. A run is in steady state if it wrote five whole rounds, its last five pass the test of the
-//! preconditioning ([`is_steady`]), and blocks were erased in each of them: a drive that is still being filled programs one page for
-//! one, evenly, and is in no steady state.
+//! A round is a fifth of the capacity. A run is in steady state if it wrote five whole rounds, its last five pass the
+//! test of the preconditioning ([`is_steady`]), and blocks were erased in each of them: a drive that is still being
+//! filled has a constant write amplification of 1 and is not in steady state.
 
 use crate::precondition::is_steady;
 use serde_json::{json, Value};

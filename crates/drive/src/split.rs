@@ -1,9 +1,9 @@
-//! Where the time of reads and writes went: the parts of their latencies, added up by the intervals in which they were spent, and a row of
-//! each request for who wants them.
+//! Latency breakdown of reads and writes: the parts of their latencies, summed by the intervals in which they were
+//! spent, and optionally a row for each request.
 //!
-//! A request's time is cut at five moments that the drive knows: it got its slot, was in the drive, was taken up, was done in the
-//! drive, was done at the host. Between the third and the fourth it waited for flash operations; the firmware's account of the one
-//! that ended last tells where that time went.
+//! A request's time is divided at five moments: slot taken, arrived in the drive, dispatched, done in the drive,
+//! completed at the host. Between the third and the fourth it waited for flash operations; the firmware's account of
+//! the operation that ended last divides that time.
 
 mod by_latency;
 

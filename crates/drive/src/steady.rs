@@ -1,5 +1,4 @@
-//! A job that ends when it is steady, as fio's `steadystate` has it: values interval by interval, and a window that slides over
-//! them.
+//! A job that ends in steady state, like fio's `steadystate`: one value per interval, and a sliding window over them.
 
 use crate::drive::Completion;
 use std::collections::VecDeque;

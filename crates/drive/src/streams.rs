@@ -1,7 +1,7 @@
-//! What is measured of each stream of a load by itself: for results job by job, and for jobs that end when they are steady.
+//! Measurements of each stream of a workload: for results by job, and for jobs that end in steady state.
 //!
-//! A run that wants neither measures nothing here. Everything is allocated when the run begins, but for histograms, which grow
-//! to their slowest request.
+//! A run that needs neither measures nothing here. Everything is allocated when the run starts, except histograms,
+//! which grow with their slowest request.
 
 use crate::drive::Completion;
 use crate::jobs::Jobs;

@@ -1,4 +1,4 @@
-//! A timeline of a run: what the drive tells [`Picture`], which draws it.
+//! A timeline of a run: the drive's events for [`Picture`], which draws it.
 
 use crate::drive::Drive;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Who looks on while a run goes: a timeline, tables, both or nobody.
+//! Observers of a run: a timeline, tables, both or none.
 
 use crate::drive::Drive;
 use crate::observe::Observation;

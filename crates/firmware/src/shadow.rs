@@ -1,4 +1,4 @@
-//! The shadow disk: what every place holds and what every unit should hold, kept beside a run that is to be verified.
+//! The shadow disk: the actual data of every place and the expected data of every unit, to verify a run.
 //!
 //! Each write of a unit gets a version. The version travels with the data through pages, merges and moves; every read
 //! and every move is compared with what the unit should hold.

@@ -1,4 +1,4 @@
-//! What a drive measures of itself: from when on, how busy it was, and where the time of requests went.
+//! Measurements of a drive: their start, utilisation, and latency breakdown of requests.
 
 use super::Drive;
 use crate::activity::{channels, dies, Activity};
@@ -59,12 +59,12 @@ impl Drive {
         self.split = on.then(|| Box::new(Split::new(self.link, self.slots.len(), self.now)));
     }
 
-    /// Where the time of requests goes, while that is asked.
+    /// Latency breakdown of requests, while requested.
     pub(crate) fn split_mut(&mut self) -> Option<&mut Split> {
         self.split.as_deref_mut()
     }
 
-    /// Where the time of requests went, if that was asked.
+    /// Latency breakdown of requests, if requested.
     #[must_use]
     pub fn split(&self) -> Option<&Split> {
         self.split.as_deref()

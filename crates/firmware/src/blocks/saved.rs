@@ -1,4 +1,4 @@
-//! Block accounting from a snapshot: every record, list and link is looked at before anything relies on it.
+//! Block accounting from a snapshot: every record, list and link is checked before use.
 
 use super::{Block, Blocks, Domain, Status, NONE};
 use std::cmp::Reverse;

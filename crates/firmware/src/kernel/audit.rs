@@ -1,4 +1,4 @@
-//! Looking at the whole: taking over the state of another drive, counting everything again, hashing it.
+//! Whole-state functions: taking over the state of another drive, recounting everything, hashing it.
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;

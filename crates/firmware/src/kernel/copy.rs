@@ -1,4 +1,4 @@
-//! Copyback: a page of a victim moves inside its plane, without its data going over the bus and back.
+//! Copyback: a page of a victim moves within its plane, without transferring its data over the bus.
 
 use super::{Fault, Kernel};
 use crate::ops::NONE;

@@ -1,4 +1,4 @@
-//! Dispatch: what waits for an idle die is surveyed, the arbiter chooses, and the bound command starts.
+//! Dispatch: surveys the operations that wait for an idle die, lets the arbiter choose, and starts the bound command.
 
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};

@@ -1,4 +1,4 @@
-//! Whose commands a die was taken by in the past, so that one can say what somebody waited for.
+//! History of the commands that held a die, to determine the causes of waits.
 
 use crate::ops::NONE;
 use crate::policy::arbiter::Class;

@@ -1,5 +1,5 @@
-//! A kernel from a snapshot. What a drive at rest does not need is not in it, and what follows from the configuration is never
-//! taken from it; all else is checked before the kernel relies on it.
+//! A kernel from a snapshot. It omits state that an idle drive does not need, and derived data are never read from it;
+//! everything else is checked before use.
 
 use super::{Counters, Kernel};
 use crate::blocks::Status;
