@@ -40,7 +40,7 @@ pub struct About<'a> {
     pub workload: &'a Value,
     /// Seed of the run.
     pub seed: u64,
-    /// Whether the run was interrupted.
+    /// True if the run was interrupted.
     pub partial: bool,
     /// What was done before.
     pub precondition: Option<Preconditioned>,

@@ -75,7 +75,7 @@ impl Rounds {
         self.last().windows(2).map(of).collect()
     }
 
-    /// Whether the run was in steady state at its end; `None` if it wrote nothing.
+    /// True if the run was in steady state at its end; `None` if it wrote nothing.
     #[must_use]
     pub fn steady(&self, counters: &Counters) -> Option<bool> {
         let erased = || self.last().windows(2).all(|pair| pair[1].erases > pair[0].erases);

@@ -13,7 +13,7 @@ pub struct Judged<'a> {
     pub stream: &'a str,
     /// What was asked for.
     pub steady: &'a Steady,
-    /// Whether it was steady, and when, in ps.
+    /// True if it was steady, and when, in ps.
     pub attained: Option<Time>,
     /// How far the last full window was from steady; `None` when there was none.
     pub measured: Option<f64>,

@@ -142,7 +142,7 @@ pub struct StreamStats {
     pub name: String,
     /// Reporting group.
     pub group: u32,
-    /// Whether it is reported together with its group.
+    /// True if it is reported together with its group.
     pub together: bool,
     /// When measuring began, in ps; `Time::MAX` for a stream that did not come so far.
     pub start: Time,
@@ -247,7 +247,7 @@ impl Streams {
         self.jobs.as_mut()
     }
 
-    /// Whether anything but that is measured; known from the start of the run on.
+    /// True if anything but that is measured; known from the start of the run on.
     #[inline]
     pub(crate) fn active(&self) -> bool {
         !self.stats.is_empty()
@@ -322,7 +322,7 @@ impl Streams {
         }
     }
 
-    /// Whether a stream is steady, and is to end.
+    /// True if a stream is steady, and is to end.
     pub(crate) fn is_steady(&self, stream: usize) -> bool {
         self.stats[stream].watch.is_some_and(|watch| self.watches[watch].attained())
     }

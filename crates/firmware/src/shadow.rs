@@ -38,7 +38,7 @@ impl Shadow {
         Self { contents: vec![(0, 0); raw_units as usize], expected: vec![0; logical_units as usize], versions: 0 }
     }
 
-    /// Whether a shadow that was saved has the size of one like this, and versions can still be counted.
+    /// True if a shadow that was saved has the size of one like this, and versions can still be counted.
     ///
     /// # Errors
     /// Says what is wrong with it.

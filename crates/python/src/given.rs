@@ -20,7 +20,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// What is to be run.
+    /// The workload to run.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -90,12 +90,12 @@ impl Load {
         Ok(Self::new(self.spec.beside(&other.spec)?))
     }
 
-    /// What the load is, with every default, as JSON.
+    /// The workload with every default, as JSON.
     fn describe(&self) -> PyResult<String> {
         serde_json::to_string(&self.spec.file).map_err(|error| Failure::Run(error.to_string()).into())
     }
 
-    /// What its trace holds, as JSON.
+    /// Summary of its trace, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| self.spec.info())?.to_string())
     }

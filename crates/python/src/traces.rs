@@ -1,4 +1,4 @@
-//! Traces by themselves: what is in one, one made into another, and one made from statistics.
+//! Functions on traces: summary, conversion, and generation from statistics.
 
 use crate::key_json;
 use crate::load::Spec;
@@ -70,7 +70,7 @@ fn writer_of(path: &Path) -> Result<Option<File>, Failure> {
     }
 }
 
-/// What a trace holds.
+/// Summary of a trace.
 #[pyfunction]
 pub fn trace_info(
     py: Python<'_>,

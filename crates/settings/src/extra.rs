@@ -1,4 +1,4 @@
-//! Variants that a tagged enum of the type takes besides those that it has in Rust: what a user's own code brings along.
+//! Additional variants of a tagged enum beyond those in Rust, from a user's own code.
 
 use crate::schema::Schema;
 use serde_json::{json, Map, Value};

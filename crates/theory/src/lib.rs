@@ -1,5 +1,4 @@
-//! What the write amplification of a log-structured SSD must be when it can be worked out on paper, so that the
-//! simulator can be held against it.
+//! Analytical write amplification of a log-structured SSD, as a reference for the simulator.
 //!
 //! Write amplification (WA) is pages programmed divided by pages written by the host; it is 1 when nothing has to be
 //! moved. Every function here answers for the *steady state* of one workload: the host overwrites single pages chosen

@@ -1,4 +1,4 @@
-//! Policies that look at the number of valid pages: random, best of `d`, greedy.
+//! Policies by number of valid pages: random, best of `d`, greedy.
 //!
 //! # The model
 //!
@@ -240,7 +240,7 @@ fn greedy_fixed_point(alpha: f64, block_pages: u32) -> Result<GreedyFixedPoint, 
     Ok(GreedyFixedPoint { g: alpha, full_share: 0 })
 }
 
-/// Write amplification of greedy collection as an explicit formula, close to but not exactly [`greedy`].
+/// Write amplification of greedy garbage collection as an explicit formula, close to but not exactly [`greedy`].
 ///
 /// ```text
 /// X0 = 1/2 - (b / alpha) W0(-c exp(-c)),   c = (1 + 1/(2 b)) alpha,   WA = b / (b - (X0 - 1))

@@ -6,7 +6,7 @@ use crate::policy::guest::failed;
 use crate::{ConfigError, Plan};
 
 impl Kernel {
-    /// Whether this drive can take over data, maps and wear of another one: geometry and unit size are the same.
+    /// True if this drive can take over data, maps and wear of another one: geometry and unit size are the same.
     ///
     /// # Errors
     /// Names the first figure in which the drives differ.

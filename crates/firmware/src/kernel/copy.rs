@@ -44,7 +44,7 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Whether all units of a page are valid and may stay in their plane.
+    /// True if all units of a page are valid and may stay in their plane.
     fn may_stay(&self, plane: u32, place: u32) -> bool {
         let page = place - self.units_per_page.remainder(place);
         (page..page + self.plan.units_per_page).all(|place| {
@@ -52,7 +52,7 @@ impl Kernel {
         })
     }
 
-    /// Whether the placement lets a unit lie in a plane.
+    /// True if the placement lets a unit lie in a plane.
     fn permits(&self, plane: u32, unit: u32) -> bool {
         let die = self.planes_per_die.quotient(plane);
         match self.placement.place(self.units_per_page.quotient(unit)) {

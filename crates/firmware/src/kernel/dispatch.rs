@@ -86,7 +86,7 @@ impl Kernel {
         )
     }
 
-    /// Whether the oldest write of a queue may go now, or waits for company to fill its page.
+    /// True if the oldest write of a queue may go now, or waits for company to fill its page.
     #[inline]
     pub(super) fn may_go(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
         if fifo.len >= self.plan.units_per_page {

@@ -185,10 +185,10 @@ pub struct Experiment {
     /// Seed of sizes and addresses.
     #[serde(default)]
     pub seed: u64,
-    /// Whether the result holds every stage of every die.
+    /// True if the result holds every stage of every die.
     #[serde(default)]
     pub stage_log: bool,
-    /// Whether the result holds the latency of every request.
+    /// True if the result holds the latency of every request.
     #[serde(default)]
     pub latencies: bool,
 }
@@ -213,9 +213,9 @@ pub enum UnitError {
     Value {
         /// Dotted key.
         key: &'static str,
-        /// What was given.
+        /// The value given.
         value: String,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what to write instead.
         problem: String,
     },
     /// The host broke a rule of the cells: a defect of the model.

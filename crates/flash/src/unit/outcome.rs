@@ -1,4 +1,4 @@
-//! What comes of an experiment.
+//! Result of an experiment.
 
 use super::plant::Plant;
 use super::Experiment;
@@ -132,7 +132,7 @@ pub struct Outcome {
     pub latencies_us: Vec<f64>,
 }
 
-/// What is counted while an experiment runs.
+/// Counters of a running experiment.
 pub struct Books {
     commands: u64,
     multi_plane_pages: u64,
