@@ -1,7 +1,9 @@
 //! A latency histogram with a stated error: values up to 2^64 ps in buckets no wider than 1/256 of their value.
 //!
 //! Log-linear buckets (the layout of HDR histograms): 256 linear buckets an octave, so a percentile read back is at most
-//! 0.4 % above the true one and never below it; minimum, maximum, count and sum are exact. The buckets are implemented here and not taken from a crate because recording is on the path of every request and must cost only a shift and an add.
+//! 0.4 % above the true one and never below it; minimum, maximum, count and sum are exact. The buckets are implemented
+//! here and not taken from a crate because recording is on the path of every request and must cost only a shift and an
+//! add.
 
 use serde::{Deserialize, Serialize};
 
