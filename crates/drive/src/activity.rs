@@ -107,7 +107,7 @@ pub struct Activity {
     channels: Growth,
     /// Cells at work.
     dies: Growth,
-    /// Dies taken by commands of the collector.
+    /// Dies taken by commands of GC.
     collector: Growth,
     /// Dies taken by reads of the host, and by its writes.
     host: [Growth; 2],

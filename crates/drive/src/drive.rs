@@ -311,8 +311,8 @@ impl Drive {
         !self.free_slots[usize::from(stream) % self.free_slots.len()].is_empty()
     }
 
-    /// Takes over data, maps and wear of another drive at rest, of the same geometry and unit size, keeping its own policies: a
-    /// fork of one aged drive under other policies.
+    /// Takes over data, maps and wear of another idle drive, of the same geometry and unit size, keeping its own
+    /// policies: a fork of one aged drive under other policies.
     ///
     /// # Errors
     /// Names the first figure in which the drives differ.

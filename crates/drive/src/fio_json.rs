@@ -30,7 +30,7 @@ pub struct JobWords {
     pub percentiles: Vec<f64>,
 }
 
-/// The whole document. `jobs` are in the order of the load; `globals` are options that hold for all of them.
+/// The whole document. `jobs` are in the order of the workload; `globals` are options that hold for all of them.
 #[must_use]
 pub fn document(streams: &Streams, jobs: &[JobWords], globals: &BTreeMap<String, String>) -> Value {
     let reported = streams.reported();

@@ -33,7 +33,7 @@ pub struct Row {
     pub latency: [Histogram; 4],
     /// Bytes by operation.
     pub bytes: [u64; 4],
-    /// Requests one of whose operations waited for a die that the collector held.
+    /// Requests delayed by GC: an operation waited for a die that GC held.
     pub gc_affected: u64,
     waiting_sum: u128,
     waiting_max: Time,
@@ -138,7 +138,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// For a load that starts at `origin`; none if it is of one stream alone.
+    /// For a workload that starts at `origin`; none if it is of one stream alone.
     pub(crate) fn new(load: &Load, origin: Time) -> Option<Self> {
         let devices = load.streams.iter().map(|stream| stream.devices()).max().unwrap_or(0);
         if load.streams.len() < 2 && devices < 2 {
@@ -176,7 +176,7 @@ impl Jobs {
         Some(jobs)
     }
 
-    /// The rows, in the order of the load.
+    /// The rows, in the order of the workload.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.rows

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use wordline_base::{Op, Request, Stream};
 use wordline_firmware::Fault;
 
-/// Rounds over which the tracked value has to be steady.
+/// Rounds over which the tracked value must be steady.
 const WINDOW: usize = 5;
 /// Rounds after which it is given up.
 const MOST_ROUNDS: usize = 100;

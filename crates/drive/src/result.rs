@@ -36,7 +36,7 @@ pub struct About<'a> {
     pub config: &'a DriveConfig,
     /// Its parts.
     pub parts: &'a Parts,
-    /// The load, as it was described.
+    /// The workload, as it was described.
     pub workload: &'a Value,
     /// Seed of the run.
     pub seed: u64,

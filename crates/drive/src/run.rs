@@ -65,7 +65,7 @@ pub struct Progress {
     pub time: Time,
 }
 
-/// One stream of a load in a run.
+/// One stream of a workload in a run.
 struct Feed {
     stream: LoadStream,
     /// The next request; none when the stream has ended.
@@ -204,7 +204,7 @@ pub struct Ended {
 /// Feeds a workload to a drive until it ends, or until `report` stops it.
 ///
 /// # Errors
-/// When the load cannot be read, a request does not fit the drive, or the firmware broke a rule.
+/// When the workload cannot be read, a request does not fit the drive, or the firmware broke a rule.
 pub fn run(drive: &mut Drive, load: Load, report: &mut dyn FnMut(Progress) -> bool) -> Result<Ended, RunError> {
     run_recorded(drive, load, report, None)
 }
@@ -235,7 +235,8 @@ pub fn run_watched(
     run_measured(drive, load, report, watch, &mut Streams::default())
 }
 
-/// As [`run_watched`], while `streams` measures the streams of the load by themselves, if it is to or the load needs it.
+/// As [`run_watched`], while `streams` measures the streams of the workload by themselves, if it is to or the workload
+/// needs it.
 ///
 /// # Errors
 /// As [`run`], and if the workload ends before any of its jobs is measured.

@@ -84,7 +84,7 @@ pub fn save(path: &Path, header: &Header, drive: &Drive) -> Result<u64, Snapshot
     std::fs::metadata(path).map(|meta| meta.len()).map_err(failed)
 }
 
-/// A drive at rest as the bytes of a snapshot.
+/// An idle drive as the bytes of a snapshot.
 ///
 /// # Errors
 /// When memory does not suffice.

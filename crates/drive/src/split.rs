@@ -252,7 +252,8 @@ fn seconds(picoseconds: u128) -> f64 {
     picoseconds as f64 / 1e12
 }
 
-/// A number with its bits stirred (SplitMix64 by Steele, Lea and Flood), so that a sample does not beat with a load's rhythm.
+/// A number with its bits stirred (SplitMix64 by Steele, Lea and Flood), so that a sample does not beat with a
+/// workload's rhythm.
 fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

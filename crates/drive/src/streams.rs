@@ -136,7 +136,7 @@ impl OpStats {
 /// Figures of one stream, or of several taken together.
 #[derive(Clone, Debug)]
 pub struct StreamStats {
-    /// Which of the load's jobs it is a clone of; of several the first. `None` for a trace.
+    /// Which of the workload's jobs it is a clone of; of several the first. `None` for a trace.
     pub job: Option<usize>,
     /// Name of the stream.
     pub name: String,

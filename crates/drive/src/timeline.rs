@@ -38,7 +38,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Starts a timeline of a drive at rest, whose time now is its origin, and has the drive record.
+    /// Starts a timeline of an idle drive, whose time now is its origin, and has the drive record.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -41,9 +41,9 @@ pub struct FlashOp {
     pub buffered: bool,
     /// An erase that failed.
     pub failed: bool,
-    /// A read of the collector that is to move its page inside its plane.
+    /// A read of GC that is to move its page inside its plane.
     pub copy: bool,
-    /// A partial write whose read of old data waited for a die that the collector held.
+    /// A partial write whose read of old data waited for a die that GC held.
     #[serde(skip)]
     pub delayed: bool,
 }

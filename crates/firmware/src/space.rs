@@ -19,7 +19,7 @@ const NONE: u32 = u32::MAX;
 pub enum Stream {
     /// Written by the host.
     Host,
-    /// Moved by the collector.
+    /// Moved by GC.
     Collector,
 }
 
@@ -32,7 +32,7 @@ struct Tally {
     owed: u32,
     /// Running jobs.
     jobs: u32,
-    /// Pages left in blocks that the collector has open.
+    /// Pages left in blocks that GC has open.
     collector_room: u32,
 }
 

@@ -72,7 +72,7 @@ struct Slot {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Die {
-    // What is skipped is of the last command, and means nothing to a die at rest.
+    // What is skipped is of the last command, and means nothing to an idle die.
     #[serde(skip)]
     main: Slot,
     /// Apart, so that the lines of memory which every command touches are few.

@@ -36,7 +36,7 @@ struct State {
 }
 
 impl State {
-    /// Ends what is in flight, so that the next load finds the drive at rest.
+    /// Ends what is in flight, so that the next load finds an idle drive.
     fn rest(&mut self) {
         if let Err(fault) = self.drive.drain() {
             self.ended = Some(RunError::from(fault).to_string());
@@ -383,7 +383,7 @@ impl Handle {
         self.seed
     }
 
-    /// Runs a load on the drive as it is; the result as JSON.
+    /// Runs a workload on the drive as it is; the result as JSON.
     #[pyo3(signature = (load, seed, progress, timeline=None, window=None, limit=None, tables=None))]
     #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
     fn run(

@@ -162,7 +162,7 @@ fn tables_page() -> String {
     wordline_tables::page()
 }
 
-/// Runs a load on a drive.
+/// Runs a workload on a drive.
 #[pyfunction]
 #[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
     job_by_job=false, split=true, policies=None))]
@@ -223,7 +223,7 @@ fn precondition(
     Ok(document.to_string())
 }
 
-/// Runs a load on one package.
+/// Runs a workload on one package.
 #[pyfunction]
 #[pyo3(signature = (experiment, progress, timeline=None, window=None, limit=None))]
 fn package_run(

@@ -10,7 +10,7 @@ use wordline_drive::fio_json::JobWords;
 use wordline_settings::Origin;
 use wordline_workload::{check_meaning, fio_words, FioFile, LoadFile, Place, TraceOptions, WorkloadError};
 
-/// A load and where its parts were written.
+/// A workload and where its parts were written.
 pub struct Spec {
     pub file: LoadFile,
     /// The input of the user.
@@ -105,12 +105,12 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The load for another process. A table in memory is not in it.
+    /// The workload for another process. A table in memory is not in it.
     pub fn packed(&self) -> serde_json::Result<String> {
         serde_json::to_string(&(&self.name, &self.file, &self.origins, self.is_workload))
     }
 
-    /// The load that another process packed. What fio's words were is left out: only the command tells of them.
+    /// The workload that another process packed. What fio's words were is left out: only the command tells of them.
     pub fn unpacked(text: &str) -> Result<Self, Failure> {
         let (name, file, origins, is_workload) = serde_json::from_str(text).map_err(Failure::input)?;
         Ok(Self { file, name, origins, is_workload, fio: None })
@@ -234,7 +234,7 @@ impl Spec {
     }
 }
 
-/// Overrides of the load have an option of their own.
+/// Overrides of the workload have an option of their own.
 fn as_load_set(text: &str) -> String {
     text.replace("--set ", "--load-set ")
 }

@@ -48,7 +48,7 @@ fn told(value: serde_json::Result<Value>) -> Result<Value, Failure> {
     value.map_err(|error| Failure::Run(error.to_string()))
 }
 
-/// The trace of a load, with the load for messages.
+/// The trace of a workload, with the workload for messages.
 fn trace_of(path: &str, load_sets: &[String]) -> Result<(Spec, PathBuf, TraceOptions), Failure> {
     let spec = Spec::read(path, load_sets)?;
     let Some(trace) = spec.file.trace.clone() else {

@@ -104,7 +104,7 @@ pub struct Asked<'a> {
     pub split: bool,
 }
 
-/// Runs a load on a drive and gives the result document.
+/// Runs a workload on a drive and gives the result document.
 #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn run(
     drive: &str,
@@ -270,8 +270,8 @@ pub fn described(loaded: &Loaded<DriveConfig>, parts: &Parts) -> Value {
     })
 }
 
-/// Feeds a load to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and a run is carried
-/// through whatever becomes of its timeline.
+/// Feeds a workload to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and
+/// a run is carried through whatever becomes of its timeline.
 pub fn feed(
     drive: &mut Drive,
     load: Load,
@@ -336,7 +336,7 @@ fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Fa
     })
 }
 
-/// Looks through the traces of a load for what their replay would refuse.
+/// Looks through the traces of a workload for what their replay would refuse.
 pub fn look(load: &Load, spec: &Spec, reporter: &mut Reporter) -> Result<(), Failure> {
     let mut watch = |at: Reading| reporter.report("look at the trace", Some(at.fraction), at.requests, 0.0);
     let whole = load.look(&mut watch).map_err(|error| spec.failure(&error))?;

@@ -16,7 +16,7 @@ pub struct ExtraVariant {
     pub doc: String,
     /// The variant whose options it takes besides its own.
     pub like: Option<String>,
-    /// The schemas of its own options. One without a default has to be given.
+    /// The schemas of its own options. One without a default must be given.
     pub options: Map<String, Value>,
 }
 

@@ -137,7 +137,7 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Rows on their way to the other thread.
+/// Rows for the other thread.
 enum Rows {
     Requests(Packed),
     Intervals(Vec<IntervalRow>),

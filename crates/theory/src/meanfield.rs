@@ -20,7 +20,7 @@
 //!
 //! Given `g` these equations yield `s_b`, then `s_{b-1}`, and so on, each with exactly one solution in `[s_{k+1}, 1]`,
 //! and each falls with `g`. So their sum does, and exactly one `g` meets the last equation: the differential equation
-//! never has to be integrated. Adding all equations up shows that `WA = alpha / g` then is the write amplification.
+//! never must be integrated. Adding all equations up shows that `WA = alpha / g` then is the write amplification.
 //!
 //! Drawing with or without putting back is the same in a large pool. A block of `b` valid pages may be drawn and moved
 //! for nothing, as Van Houdt has it; that matters for `d = 1` and hardly at all from `d = 2` on.

@@ -33,8 +33,8 @@ impl Drive {
         }
     }
 
-    /// Ends all figures here, at the last completion: the drive works on until it is idle, which is none of the load's doing. Until
-    /// measuring starts anew nothing changes them.
+    /// Ends all figures here, at the last completion: the drive works on until it is idle, which is none of the
+    /// workload's doing. Until measuring starts anew nothing changes them.
     pub fn end_measuring(&mut self) {
         if self.ended.is_none() {
             self.metrics.lasted(self.now);

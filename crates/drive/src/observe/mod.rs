@@ -82,7 +82,7 @@ impl fmt::Debug for Observation {
 }
 
 impl Observation {
-    /// Starts to look at a drive at rest, whose time now is the origin of all times.
+    /// Starts to look at an idle drive, whose time now is the origin of all times.
     ///
     /// # Panics
     /// When the interval is shorter than [`SHORTEST_INTERVAL`], or the sample is 0.

@@ -60,7 +60,7 @@ pub struct IntervalRow {
     pub ops: [u64; CLASSES],
     /// Pages programmed over pages that the host wrote.
     pub write_amplification: Option<f64>,
-    /// Units that the collector moved.
+    /// Units that GC moved.
     pub moved_units: u64,
     /// Busy share of the dies: taken by a command.
     pub dies_busy: f64,
@@ -113,7 +113,7 @@ pub struct ChannelTimes {
     pub command: Time,
     /// Of all of it, for the host.
     pub host: Time,
-    /// Of all of it, for the collector.
+    /// Of all of it, for GC.
     pub gc: Time,
     /// Commands and addresses that waited for it, and data.
     pub wait: Time,

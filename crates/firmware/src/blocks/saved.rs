@@ -28,7 +28,7 @@ impl Blocks {
         (0..self.domains()).try_for_each(|domain| self.check_domain(domain))
     }
 
-    /// True if a block of a drive at rest can be like this.
+    /// True if a block of an idle drive can be like this.
     fn is_possible(&self, record: &Block) -> bool {
         let (written, all) = (record.write_point, self.pages_per_block);
         let empty = written == 0 && !record.doomed;

@@ -25,7 +25,7 @@ pub struct Account {
     pub bytes: u32,
     /// It waited while the die was taken by other operations of its request.
     pub own: Time,
-    /// It waited while the die was taken by other reads of the host, by its other writes, by the collector.
+    /// It waited while the die was taken by other reads of the host, by its other writes, by GC.
     pub die: [Time; HOLDERS],
     /// It waited for a die that was free: it had no page to give, the page waited for company, or a turn.
     pub space: Time,

@@ -281,8 +281,8 @@ impl Kernel {
         }
     }
 
-    /// True if a write still has to be done. A moved unit that was overwritten is dropped; a merge whose old data have moved
-    /// or changed reads them again.
+    /// True if a write still must be done. A moved unit that was overwritten is dropped; a merge whose old data have
+    /// moved or changed reads them again.
     #[inline]
     pub(super) fn still_wanted(&mut self, slot: u32) -> bool {
         let op = *self.slab.get(slot);

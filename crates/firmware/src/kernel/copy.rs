@@ -9,8 +9,8 @@ use crate::space::Stream;
 use wordline_flash::{Kind, PageAddress};
 
 impl Kernel {
-    /// Binds a page of a victim as a copyback, with partners of other planes; false if it has to be read and written after all,
-    /// because units of it were overwritten or its plane has no room.
+    /// Binds a page of a victim as a copyback, with partners of other planes; false if it must be read and written
+    /// after all, because units of it were overwritten or its plane has no room.
     #[cold]
     pub(super) fn issue_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<bool, Fault> {
         let source = self.slab.get(slot).source;

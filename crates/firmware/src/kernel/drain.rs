@@ -276,7 +276,7 @@ impl Kernel {
         }
     }
 
-    /// The last unit has left a shared queue, and may have waited for dies that the collector holds.
+    /// The last unit has left a shared queue, and may have waited for dies that GC holds.
     #[cold]
     pub(super) fn queue_emptied(&mut self, index: usize) {
         if (0..self.dies.len() as u32).any(|die| self.is_collecting(die) && self.shared_of(die, 0).contains(&index)) {

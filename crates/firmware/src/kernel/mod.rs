@@ -165,7 +165,7 @@ pub struct Counters {
     pub merge_reads: u64,
     /// Units written by the host.
     pub host_units: u64,
-    /// Units moved by the collector.
+    /// Units moved by GC.
     pub moved_units: u64,
     /// Units of programmed pages that stayed empty.
     pub padded_units: u64,
@@ -175,7 +175,7 @@ pub struct Counters {
     pub collections: u64,
     /// Flash commands.
     pub commands: u64,
-    /// Pages that the collector moved inside their plane; each also counts as a page read and a page programmed.
+    /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.
     pub copybacks: u64,
     /// Programs and erases that were suspended for reads, each as often as it was.
     pub suspensions: u64,
@@ -209,7 +209,7 @@ struct Die {
     class: Class,
     count: u8,
     pages: [u32; MAX_PLANES],
-    /// When the collector last let go of it.
+    /// When GC last let go of it.
     collector_end: Time,
     /// When its command began.
     since: Time,
@@ -325,7 +325,7 @@ pub struct Kernel {
     /// Requests that wait for the buffer.
     #[serde(skip)]
     awaiting: u32,
-    /// Until when the collector last held a die that a buffered unit waited for, while requests waited for the buffer.
+    /// Until when GC last held a die that a buffered unit waited for, while requests waited for the buffer.
     #[serde(skip)]
     held_up: Time,
     #[serde(skip)]

@@ -108,7 +108,7 @@ impl Kernel {
             if self.blocks.domain_of_plane(self.blocks.plane_of(block)) != domain {
                 at += 1;
             } else if self.blocks.get(block).status != Status::Closed {
-                // The collector has it already.
+                // GC has it already.
                 self.condemned.swap_remove(at);
             } else if self.start_job(domain, block) {
                 self.condemned.retain(|&other| other != block);

@@ -19,7 +19,7 @@ pub struct Service {
     pub command: u64,
     /// Whose command it is.
     pub class: Class,
-    /// The request, as the drive numbered it; none for the collector's, and for data that were acknowledged before.
+    /// The request, as the drive numbered it; none for GC's, and for data that were acknowledged before.
     pub request: Option<u32>,
 }
 

@@ -167,7 +167,7 @@ pub enum Load {
     },
 }
 
-/// A package, its host and a load.
+/// A package, its host and a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -303,7 +303,7 @@ impl Experiment {
 /// Carries an experiment out. `progress` gets the share done now and then and may end it by answering false.
 ///
 /// # Errors
-/// Names the key that cannot be used; or says that the load needs more pages than the package has.
+/// Names the key that cannot be used; or says that the workload needs more pages than the package has.
 pub fn run(experiment: &Experiment, progress: impl FnMut(f64) -> bool) -> Result<Outcome, UnitError> {
     run_drawn(experiment, None, progress)
 }

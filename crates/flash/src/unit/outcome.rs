@@ -182,7 +182,7 @@ impl Books {
         self.serving += time;
     }
 
-    /// Adds up the books of the dies. A load without requests counts its `pages` as such, and `bytes` of data.
+    /// Adds up the books of the dies. A workload without requests counts its `pages` as such, and `bytes` of data.
     pub fn close(
         self,
         plant: &mut Plant,

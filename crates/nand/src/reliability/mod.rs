@@ -225,7 +225,7 @@ impl Reliability {
         self.endurance > 0 && cycles >= self.endurance
     }
 
-    /// Programs of one page before its block has to be erased.
+    /// Programs of one page before its block must be erased.
     #[inline]
     #[must_use]
     pub fn nop(&self) -> u32 {

@@ -156,7 +156,7 @@ impl FioFile {
         Ok(file)
     }
 
-    /// The load that the jobs are.
+    /// The workload that the jobs are.
     #[must_use]
     pub fn load(&self) -> LoadFile {
         LoadFile { job: self.jobs.iter().map(|job| job.job.clone()).collect(), ..LoadFile::default() }

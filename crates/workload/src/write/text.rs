@@ -115,7 +115,7 @@ impl Text {
     fn fio(&mut self, record: &Record) {
         let us = record.time_ps / 1_000_000;
         let name = self.names.get(record.device).unwrap_or(NAMELESS);
-        // Files have to be named and opened before their first use.
+        // Files must be named and opened before their first use.
         if !self.opened.contains(&record.device) {
             let _ = write!(self.line, "{us} {name} add\n{us} {name} open\n");
             self.opened.push(record.device);
