@@ -19,7 +19,7 @@ pub struct Case {
     pub unit: &'static str,
     pub target: f64,
     pub lower_is_better: bool,
-    /// Whether instructions are counted.
+    /// True if instructions are counted.
     pub counted: bool,
     mapping_kib: u32,
     pub run: fn(&Case, f64, bool) -> Value,

@@ -1,8 +1,8 @@
-//! `make bench`: how fast the engine is, on one thread, case by case.
+//! `make bench`: speed of the engine on one thread, case by case.
 //!
-//! Every case runs in a process of its own, so that its peak memory is its own. Rates are per second of user CPU. With valgrind
-//! on the machine, instructions a request are counted too, as the difference of two runs of different length on a smaller
-//! drive of the same shape.
+//! Every case runs in its own process, so that its peak memory is separate. Rates are per second of user CPU time. With
+//! valgrind installed, instructions per request are counted too, as the difference of two runs of different length on a
+//! smaller drive of the same shape.
 
 mod cases;
 mod measure;

@@ -1,4 +1,4 @@
-//! How fast traces are read, format by format, on files made up here: plain, and packed with gzip and zstd.
+//! Read speed of each trace format on generated files: plain, gzip and zstd.
 
 use crate::cases::{rate, uncounted, Case};
 use crate::measure::{report, timed};

@@ -1,4 +1,4 @@
-//! What it costs a run to write its table of requests.
+//! Cost of writing the table of requests in a run.
 
 use crate::cases::{aged, job, Case};
 use crate::measure::{peak_mib, report, timed};

@@ -48,7 +48,7 @@ impl EventQueue {
         self.heap.len()
     }
 
-    /// Whether no event is pending.
+    /// True if no event is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()

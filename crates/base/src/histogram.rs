@@ -1,8 +1,9 @@
 //! A latency histogram with a stated error: values up to 2^64 ps in buckets no wider than 1/256 of their value.
 //!
 //! Log-linear buckets (the layout of HDR histograms): 256 linear buckets an octave, so a percentile read back is at most
-//! 0.4 % above the true one and never below it; minimum, maximum, count and sum are exact. The buckets lie here and not in a
-//! crate because recording is on the path of every request and has to stay at a shift and an add.
+//! 0.4 % above the true one and never below it; minimum, maximum, count and sum are exact. The buckets are implemented
+//! here and not taken from a crate because recording is on the path of every request and must cost only a shift and an
+//! add.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ const SUB: usize = 1 << SUB_BITS;
 /// taken as the decimal that was meant.
 const DECIMALS: f64 = 1e12;
 const ROUNDING: f64 = 1e-10;
-/// Values that have to lie beyond a quantile for it to be told.
+/// Values required beyond a quantile to report it.
 const BEYOND: f64 = 10.0;
 
 /// A histogram of 64-bit values.
@@ -111,10 +112,10 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Whether a sample of `count` values is large enough to tell its quantile `q`: ten values lie beyond it.
+    /// True if a sample of `count` values is large enough to report its quantile `q`: ten values are beyond it.
     ///
-    /// This is the one rule for all percentiles that are told. With fewer values beyond, a percentile is one of the few largest
-    /// values of the sample, and says more of chance than of what was measured.
+    /// This is the single rule for all reported percentiles. With fewer values beyond, a percentile is one of the few
+    /// largest values of the sample, and says more of chance than of what was measured.
     #[must_use]
     pub fn allows(count: u64, q: f64) -> bool {
         beyond(count, q) >= BEYOND - ROUNDING

@@ -1,5 +1,5 @@
-//! What every layer of Wordline stands on: simulated time, the event queue, seeded random streams, host requests and
-//! streaming statistics. Nothing here knows flash or drives, and nothing here reads a clock on the wall.
+//! Base of all layers of Wordline: simulated time, the event queue, seeded random streams, host requests and streaming
+//! statistics. It knows nothing of flash or drives and never reads the wall clock.
 
 mod divisor;
 pub mod event;

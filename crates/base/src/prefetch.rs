@@ -1,7 +1,7 @@
-//! Asking the processor for memory before it is needed.
+//! Prefetching memory into the CPU cache.
 //!
-//! The maps of a large drive do not fit any cache, so the first look at a unit costs a hundred nanoseconds; a request is known
-//! some events before its unit is looked up, which hides most of that.
+//! The maps of a large drive do not fit any cache, so the first access to a unit costs about a hundred nanoseconds. A
+//! request is known some events before its unit is looked up; a prefetch hides most of that latency.
 
 /// Asks for the cache line of `slice[index]`; does nothing beyond its end, or where the processor has no such request.
 #[inline]

@@ -1,8 +1,9 @@
 //! Seeded random streams.
 //!
-//! Every part that draws random numbers has a stream of its own, derived from the seed of the run, the name of its family
+//! Every part that draws random numbers has its own stream, derived from the seed of the run, the name of its family
 //! and its instance, so that adding one part never shifts the numbers that another one sees. The generator is
-//! xoshiro256++ (Blackman and Vigna); the derivation hashes the name with FNV-1a and spreads the result with SplitMix64.
+//! xoshiro256++ (Blackman and Vigna); the derivation hashes the name with FNV-1a and spreads the result with
+//! SplitMix64.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

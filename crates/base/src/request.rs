@@ -1,4 +1,4 @@
-//! What a host asks of a drive.
+//! Host requests.
 
 use crate::time::Time;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
-//! How busy channels and dies were over time, in constant memory: intervals that double when they become too many.
+//! Utilisation of channels and dies over time, in constant memory: intervals double in length when there are too many.
 //!
-//! Nothing is counted as it happens. The flash keeps sums anyway, and at the end of each interval their growth is taken.
+//! It counts no events. The flash keeps sums; each interval takes their increase.
 
 use crate::wire::Wire;
 use serde_json::{json, Value};
@@ -107,7 +107,7 @@ pub struct Activity {
     channels: Growth,
     /// Cells at work.
     dies: Growth,
-    /// Dies taken by commands of the collector.
+    /// Dies taken by commands of GC.
     collector: Growth,
     /// Dies taken by reads of the host, and by its writes.
     host: [Growth; 2],

@@ -1,4 +1,4 @@
-//! The drive's blocks over a run, for a map: how much of each holds valid data, how often it was erased, what state it is in.
+//! Map of the drive's blocks over a run: valid data, erases and state of each block.
 //!
 //! A *moment* is the state of all blocks at one time. There are at most 64 of them: when they become too many, every second one
 //! is dropped. A *cell* is a block, or some neighbouring blocks of a plane where a drive has many.

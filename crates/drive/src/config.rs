@@ -1,4 +1,4 @@
-//! A drive file: all sections, the check that a drive can be built from them, and the figures that follow.
+//! A drive file: all sections, their checks, and the derived figures.
 
 use crate::policy::buffer::BufferConfig;
 use crate::policy::dispatch::DispatchConfig;

@@ -1,8 +1,10 @@
-//! A drive, driven by its caller's clock: submit a request, ask for the next event, advance to a time, take completions.
+//! A drive, driven by its caller's clock: submit a request, get the time of the next event, advance to a time, take
+//! completions.
 //!
-//! A request's way: [`Drive::submit`] takes a queue slot and carries the command over the link; `arrive` has a write's data
-//! follow and queues the request in the drive; `dispatch` takes queued requests up; `serve` splits them into mapping units for the firmware;
-//! `settle` gathers what the firmware has done and carries a read's data back over the link; `finish` completes.
+//! Path of a request: [`Drive::submit`] takes a queue slot and transfers the command over the host interface; `arrive`
+//! transfers a write's data and queues the request in the drive; `dispatch` starts queued requests; `serve` splits them
+//! into mapping units for the firmware; `settle` collects completed work of the firmware and transfers a read's data to
+//! the host; `finish` completes the request.
 
 mod measuring;
 mod reading;
@@ -44,7 +46,7 @@ pub enum SubmitError {
     /// All slots of the queue are taken; submit again after a completion.
     #[error("the queue is full")]
     QueueFull,
-    /// It reaches past the end.
+    /// It exceeds the end of the drive.
     #[error("a request of {bytes} bytes at offset {offset} reaches past the end of the drive at {end}")]
     PastEnd {
         /// First byte.
@@ -62,7 +64,7 @@ pub enum SubmitError {
         /// Length in bytes.
         bytes: u32,
     },
-    /// It lies in the past of the drive, or arrives later than the drive is told of it.
+    /// Its time is in the drive's past, or it arrives after it is submitted.
     #[error("a request that arrived at {arrival} ps is submitted at {at} ps, when the drive is at {now} ps")]
     OutOfTime {
         /// Arrival at the host queue.
@@ -85,7 +87,7 @@ pub struct Completion {
     pub submitted: Time,
     /// The slot.
     pub slot: u32,
-    /// Whether one of its operations waited for a die that the collector held.
+    /// True if one of its operations waited for a die held by GC.
     pub gc_affected: bool,
 }
 
@@ -103,12 +105,12 @@ struct Slot {
     /// Write: next unit to hand to the firmware.
     next_unit: u32,
     gc_affected: bool,
-    /// Since when it waits for the write buffer.
+    /// Start of its wait for the write buffer.
     #[serde(skip)]
     blocked: Time,
 }
 
-/// A drive from a snapshot measures nothing until it is told to.
+/// A drive from a snapshot measures nothing until measuring is started.
 fn never() -> Time {
     END_OF_TIME
 }
@@ -128,7 +130,7 @@ pub struct Drive {
     #[serde(skip)]
     queue: EventQueue,
     now: Time,
-    // What is skipped here and below is of requests or measured, and means nothing to a drive at rest.
+    // Skipped fields here and below belong to requests or measurements; an idle drive has none.
     #[serde(skip)]
     slots: Vec<Slot>,
     free_slots: Vec<Vec<u32>>,
@@ -145,10 +147,10 @@ pub struct Drive {
     flushing: VecDeque<u32>,
     #[serde(skip)]
     completions: Vec<Completion>,
-    /// What was measured since the last [`Drive::start_measuring`].
+    /// Measurements since the last [`Drive::start_measuring`].
     #[serde(skip, default = "nothing")]
     pub metrics: Metrics,
-    /// How it stood then, and the rounds of writes since.
+    /// State at that time, and the rounds of writes since.
     #[serde(skip)]
     rounds: Rounds,
     /// Not measured before that: then none.
@@ -157,12 +159,12 @@ pub struct Drive {
     /// Measured with it, where there are not too many planes.
     #[serde(skip)]
     block_map: Option<Box<BlockMap>>,
-    /// When the next interval of one of the two ends.
+    /// End of the next interval of either.
     #[serde(skip, default = "never")]
     look_due: Time,
     #[serde(skip)]
     split: Option<Box<Split>>,
-    /// Where the flash stood when measuring ended, if it has.
+    /// State of the flash when measuring ended, if it has.
     #[serde(skip)]
     ended: Option<Box<Reading>>,
     verify: bool,
@@ -193,7 +195,7 @@ impl Drive {
         let slots = queues * depth;
         let kernel =
             Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow).map_err(|error| {
-                // The firmware finds bad blocks; what was asked of the flash, it does not know.
+                // The firmware checks factory bad blocks; it does not know the keys of the flash.
                 match error.key.as_str() {
                     FACTORY_BAD => ConfigError { value: reliability.factory_bad_percent.to_string(), ..error },
                     _ => error,
@@ -280,15 +282,15 @@ impl Drive {
         self.slots.len() as u32 - self.free_slots.iter().map(Vec::len).sum::<usize>() as u32
     }
 
-    /// Whether the queue of a stream has a free slot.
+    /// True if the queue of a stream has a free slot.
     #[inline]
     #[must_use]
     pub fn has_slot(&self, stream: u16) -> bool {
         !self.free_slots[usize::from(stream) % self.free_slots.len()].is_empty()
     }
 
-    /// Takes over data, maps and wear of another drive at rest, of the same geometry and unit size, keeping its own policies: a
-    /// fork of one aged drive under other policies.
+    /// Takes over data, maps and wear of another idle drive, of the same geometry and unit size, keeping its own
+    /// policies: a fork of one aged drive under other policies.
     ///
     /// # Errors
     /// Names the first figure in which the drives differ.
@@ -296,7 +298,7 @@ impl Drive {
         self.kernel.adopt(&other.kernel)
     }
 
-    /// Whether the link carries data in one direction at a time only.
+    /// True if the host interface is half duplex.
     #[must_use]
     pub fn is_half_duplex(&self) -> bool {
         self.link.half_duplex
@@ -421,7 +423,7 @@ impl Drive {
             Op::Read => {
                 let (units, bytes) = self.kernel.read(self.now, slot, first, skip, request.bytes);
                 self.slots[slot as usize].units = units;
-                // What is unwritten or buffered goes to the host at once.
+                // Unwritten and buffered units are returned to the host at once.
                 if bytes < request.bytes {
                     self.send(slot, request.bytes - bytes);
                 }
@@ -543,13 +545,13 @@ impl Drive {
         self.kernel.pump(&mut self.queue)
     }
 
-    /// A request begins to wait for the write buffer.
+    /// A request starts to wait for the write buffer.
     fn await_buffer(&mut self, slot: u32) {
         self.slots[slot as usize].blocked = self.now;
         self.kernel.await_buffer(slot, self.now);
     }
 
-    /// It has what it waited for: garbage collection has affected it if it held up the buffer.
+    /// Its wait ends: the request was delayed by GC if GC held up the buffer.
     fn end_await_buffer(&mut self, slot: u32) {
         let state = &mut self.slots[slot as usize];
         state.gc_affected |= self.kernel.end_await_buffer(slot, state.blocked, self.now);
@@ -627,7 +629,7 @@ impl Drive {
         self.check_idle()
     }
 
-    /// Has all buffered writes go to flash, and all blocks that are being collected end.
+    /// Flushes all buffered writes to flash, and finishes all victim blocks in progress.
     pub(crate) fn push_out(&mut self) -> Result<(), Fault> {
         self.kernel.flush(self.now);
         self.kernel.close();

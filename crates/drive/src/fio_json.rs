@@ -1,7 +1,7 @@
-//! Results in the layout of fio 3.33's JSON, so that the tools of its world read them.
+//! Results in the layout of fio 3.33's JSON, for fio's tools.
 //!
-//! The keys are fio's, all of them. What a modelled drive has no counterpart for (CPU time, page faults) is 0, as fio leaves what it
-//! did not measure. Times of the wall are the epoch: a result does not depend on when it was made.
+//! It has all of fio's keys. Values without a counterpart in a modelled drive (CPU time, page faults) are 0, as fio
+//! does for values it did not measure. Wall-clock times are the epoch, so that a result does not depend on its date.
 
 use crate::steady::Judged;
 use crate::streams::{OpStats, Samples, Spread, StreamStats, Streams, CLASSES};
@@ -30,7 +30,7 @@ pub struct JobWords {
     pub percentiles: Vec<f64>,
 }
 
-/// The whole document. `jobs` are in the order of the load; `globals` are options that hold for all of them.
+/// The whole document. `jobs` are in the order of the workload; `globals` are options that hold for all of them.
 #[must_use]
 pub fn document(streams: &Streams, jobs: &[JobWords], globals: &BTreeMap<String, String>) -> Value {
     let reported = streams.reported();

@@ -1,6 +1,7 @@
-//! What was measured of each job or stream of a load by itself, beside the figures of all together.
+//! Figures of each job or stream of a workload, in addition to the totals.
 //!
-//! A load of one stream has no such figures and pays nothing for them. The rows are made when a run begins, and never become more.
+//! A workload with one stream has none and pays nothing for them. The rows are allocated when a run starts and never
+//! grow in number.
 
 use crate::drive::Completion;
 use crate::result::latency;
@@ -32,7 +33,7 @@ pub struct Row {
     pub latency: [Histogram; 4],
     /// Bytes by operation.
     pub bytes: [u64; 4],
-    /// Requests one of whose operations waited for a die that the collector held.
+    /// Requests delayed by GC: an operation waited for a die that GC held.
     pub gc_affected: u64,
     waiting_sum: u128,
     waiting_max: Time,
@@ -137,7 +138,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// For a load that starts at `origin`; none if it is of one stream alone.
+    /// For a workload that starts at `origin`; none if it is of one stream alone.
     pub(crate) fn new(load: &Load, origin: Time) -> Option<Self> {
         let devices = load.streams.iter().map(|stream| stream.devices()).max().unwrap_or(0);
         if load.streams.len() < 2 && devices < 2 {
@@ -175,7 +176,7 @@ impl Jobs {
         Some(jobs)
     }
 
-    /// The rows, in the order of the load.
+    /// The rows, in the order of the workload.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
         &self.rows

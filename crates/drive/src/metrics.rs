@@ -1,5 +1,5 @@
-//! What a run is measured by, kept in constant memory: histograms of latency, counters, and a time series whose intervals
-//! double when it grows too long.
+//! Metrics of a run in constant memory: latency histograms, counters, and a time series whose intervals double when it
+//! gets too long.
 
 use wordline_base::time::MS;
 use wordline_base::{Histogram, Op, Time};
@@ -257,8 +257,8 @@ pub struct Metrics {
     pub waiting_max: Time,
     /// Bytes by operation.
     pub bytes: [u64; 4],
-    /// Requests one of whose operations waited for a die that the collector held, or that waited for the write buffer while the
-    /// collector held a die that a unit in it waited for.
+    /// Requests delayed by GC: an operation waited for a die that GC held, or the request waited for the buffer while
+    /// GC held a die that a unit in it waited for.
     pub gc_affected: u64,
     /// The time series.
     pub series: Series,
@@ -298,7 +298,7 @@ impl Metrics {
         }
     }
 
-    /// The load lasted until then, though nothing more was done.
+    /// The workload lasted until then, though nothing more was done.
     #[cold]
     pub(crate) fn lasted(&mut self, until: Time) {
         if until > self.end {

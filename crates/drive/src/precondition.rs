@@ -1,4 +1,4 @@
-//! Preconditioning: bringing a new drive into the state in which it is to be measured.
+//! Preconditioning: bringing a new drive into the state to be measured.
 //!
 //! The steps and the steady-state test are those of the SNIA Solid State Storage Performance Test Specification 2.0
 //! (workload-independent preconditioning; rounds, range and slope of the tracked value).
@@ -23,28 +23,28 @@ const AHEAD: usize = 8;
 /// Units between two reports of progress.
 const REPORT: u64 = 1 << 18;
 
-/// What was done.
+/// Summary of the preconditioning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preconditioned {
-    /// Whether it took simulated time.
+    /// True if it took simulated time.
     pub timed: bool,
-    /// Mapping units written in order.
+    /// Logical pages (mapping units) written in order.
     pub filled_units: u64,
-    /// Mapping units written at random.
+    /// Logical pages (mapping units) written at random.
     pub random_units: u64,
-    /// The tracked value of each round: write amplification, or (timed) units a second.
+    /// The tracked value of each round: write amplification, or (timed) mapping units per second.
     pub rounds: Vec<f64>,
-    /// Whether the rounds came to a steady state.
+    /// True if the rounds reached steady state.
     pub steady: bool,
-    /// Write amplification of the last round, or of all random writes where there were no rounds.
+    /// Write amplification of the last round, or of all random writes if there were no rounds.
     pub write_amplification: Option<f64>,
-    /// Whether it was interrupted.
+    /// True if it was interrupted.
     pub interrupted: bool,
 }
 
-/// Writes the drive as configured. `report` hears how far it has come and says whether to go on.
+/// Writes the drive as configured. `report` gets the progress and says whether to go on.
 ///
-/// If a policy from outside the program is interrupted while it decides, the drive stays as it is then and can do nothing more.
+/// If an external policy is interrupted while it decides, the drive keeps that state and cannot continue.
 ///
 /// # Errors
 /// When the firmware broke a rule.

@@ -1,4 +1,4 @@
-//! The presets of `drives/`, carried in the program.
+//! The presets of `drives/`, embedded in the program.
 
 use include_dir::{include_dir, Dir};
 

@@ -1,4 +1,4 @@
-//! The result of a run as one JSON document; what its keys mean stands in [`keys`].
+//! The result of a run as one JSON document; [`keys`] documents its keys.
 
 pub mod keys;
 mod series;
@@ -22,11 +22,11 @@ pub struct About<'a> {
     pub config: &'a DriveConfig,
     /// Its parts.
     pub parts: &'a Parts,
-    /// The load, as it was described.
+    /// The workload, as it was described.
     pub workload: &'a Value,
     /// Seed of the run.
     pub seed: u64,
-    /// Whether the run was interrupted.
+    /// True if the run was interrupted.
     pub partial: bool,
     /// What was done before.
     pub precondition: Option<Preconditioned>,

@@ -1,8 +1,8 @@
-//! How far the writes of a run wore in the drive: its state when measuring began, and write amplification round by round.
+//! Progress of a run towards steady state: the drive's state when measuring started, and write amplification by round.
 //!
-//! A round is a fifth of the capacity. A run is in steady state if it wrote five whole rounds, its last five pass the test of the
-//! preconditioning ([`is_steady`]), and blocks were erased in each of them: a drive that is still being filled programs one page for
-//! one, evenly, and is in no steady state.
+//! A round is a fifth of the capacity. A run is in steady state if it wrote five whole rounds, its last five pass the
+//! test of the preconditioning ([`is_steady`]), and blocks were erased in each of them: a drive that is still being
+//! filled has a constant write amplification of 1 and is not in steady state.
 
 use serde_json::{json, Value};
 use wordline_firmware::blocks::Blocks;
@@ -90,7 +90,7 @@ impl Rounds {
         self.last().windows(2).map(of).collect()
     }
 
-    /// Whether the run was in steady state at its end; `None` if it wrote nothing.
+    /// True if the run was in steady state at its end; `None` if it wrote nothing.
     #[must_use]
     pub fn steady(&self, counters: &Counters) -> Option<bool> {
         let erased = || self.last().windows(2).all(|pair| pair[1].erases > pair[0].erases);

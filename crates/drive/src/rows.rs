@@ -26,8 +26,8 @@ pub struct RequestRow {
     pub flash_start: Option<Time>,
     /// When it was done.
     pub completion: Time,
-    /// Whether one of its operations waited for a die that the collector held, or it for the write buffer while the collector held a
-    /// die that a unit in it waited for.
+    /// True if delayed by GC: one of its operations waited for a die held by GC, or the request waited for the write
+    /// buffer while GC held a die that a unit in it waited for.
     pub gc_affected: bool,
     /// The parts of its latency, by [`Part`](crate::parts::Part); they add up to it.
     pub parts: [Time; PARTS],
@@ -60,7 +60,7 @@ pub struct IntervalRow {
     pub ops: [u64; CLASSES],
     /// Pages programmed over pages that the host wrote.
     pub write_amplification: Option<f64>,
-    /// Units that the collector moved.
+    /// Units that GC moved.
     pub moved_units: u64,
     /// Busy share of the dies: taken by a command.
     pub dies_busy: f64,
@@ -85,7 +85,7 @@ pub struct DieTimes {
     pub bus: Time,
     /// Its commands wait for the bus.
     pub wait_bus: Time,
-    /// Taken by commands of each class, from start to end.
+    /// Occupied by commands of each class, from start to end.
     pub occupied: [Time; CLASSES],
     /// Pages or blocks of each class, as their commands began.
     pub ops: [u64; CLASSES],
@@ -113,7 +113,7 @@ pub struct ChannelTimes {
     pub command: Time,
     /// Of all of it, for the host.
     pub host: Time,
-    /// Of all of it, for the collector.
+    /// Of all of it, for GC.
     pub gc: Time,
     /// Commands and addresses that waited for it, and data.
     pub wait: Time,
@@ -155,22 +155,22 @@ pub struct BlockRow {
     pub reads: u32,
     /// Pages programmed.
     pub write_point: u32,
-    /// Whether it is bad.
+    /// True if it is bad.
     pub bad: bool,
 }
 
-/// Takes the rows. What it cannot write it keeps to itself until it is asked.
+/// Receives the rows. It keeps a write error until it is queried.
 pub trait Sink {
     /// A request is done.
     fn request(&mut self, row: &RequestRow);
     /// An interval has ended.
     fn interval(&mut self, row: &IntervalRow);
-    /// What a channel did.
+    /// Activity of a channel.
     fn channel(&mut self, row: &UnitRow<ChannelTimes>);
-    /// What a die did.
+    /// Activity of a die.
     fn die(&mut self, row: &UnitRow<DieTimes>);
-    /// What a plane did.
+    /// Activity of a plane.
     fn plane(&mut self, row: &UnitRow<PlaneTimes>);
-    /// A block as it is at the end.
+    /// State of a block at the end.
     fn block(&mut self, row: &BlockRow);
 }

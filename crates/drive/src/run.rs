@@ -1,7 +1,8 @@
-//! The run loop: feeds a load to a drive and drives its clock.
+//! The run loop: feeds a workload to a drive and advances its clock.
 //!
-//! A stream with time stamps or a rate submits at its times, waiting for a queue slot if it must; a closed stream submits
-//! whenever it has fewer requests in flight than its depth. Nothing is stored but the next request of each stream.
+//! A stream with time stamps or a rate submits at its times, and waits for a queue slot if necessary; a closed-loop
+//! stream submits whenever it has fewer requests in flight than its depth. Only the next request of each stream is
+//! stored.
 
 use crate::drive::{Drive, SubmitError};
 pub use crate::progress::Progress;
@@ -55,7 +56,7 @@ fn told(fault: &Fault) -> String {
     }
 }
 
-/// One stream of a load in a run.
+/// One stream of a workload in a run.
 struct Feed {
     stream: LoadStream,
     /// The next request; none when the stream has ended.
@@ -64,15 +65,15 @@ struct Feed {
     limit: u32,
     depth: u32,
     in_flight: u32,
-    /// Whether the host decides when the next request arrives (closed loop).
+    /// True for a closed loop: completions determine the next arrival.
     closed: bool,
     /// Added to the arrival times of the stream.
     offset: Time,
     /// Nothing is sent before.
     not_before: Time,
-    /// A stream whose time ends before it has nothing more to send lasts until then.
+    /// A stream with a time limit lasts until then, even if it has sent everything.
     lasts: Option<Time>,
-    /// Waits for all streams before it to end.
+    /// Starts after all streams before it have ended.
     walled: bool,
     /// Requests to send until the next rest; `u32::MAX` for a stream that does not rest.
     until_rest: u32,
@@ -102,7 +103,7 @@ impl Feed {
         }
     }
 
-    /// Starts the stream at `now`; gives when its requests begin.
+    /// Starts the stream at `now`; returns the start of its requests.
     fn open(&mut self, now: Time) -> Result<Time, RunError> {
         self.walled = false;
         self.offset = now;
@@ -156,7 +157,7 @@ impl Feed {
         }
     }
 
-    /// A request has completed; with the last one before a rest, the rest begins.
+    /// A request has completed; think time starts with the last one before it.
     #[inline]
     fn completed(&mut self, now: Time) {
         self.in_flight -= 1;
@@ -178,27 +179,28 @@ impl fmt::Debug for Feed {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Whether it was interrupted, so that its results are partial.
+    /// True if it was interrupted; its results are then partial.
     pub interrupted: bool,
     /// Requests that were in flight when it was.
     pub cut_off: u32,
-    /// What was left out of the trace or changed while it was read; `None` without a trace.
+    /// Requests of the trace left out or changed while reading; `None` without a trace.
     pub left_out: Option<LeftOut>,
-    /// When the figures of the run begin, in ps from its start: 0, or the end of the first ramp.
+    /// Start of the figures of the run, in ps from its start: 0, or the end of the first ramp.
     pub measured_from: Time,
-    /// When they end: at the last completion, at the end of a job's `runtime` if that is later, or where the run was interrupted.
+    /// Their end: at the last completion, at the end of a job's `runtime` if that is later, or where the run was
+    /// interrupted.
     pub measured_to: Time,
 }
 
-/// Feeds a load to a drive until it ends, or until `report` says not to go on.
+/// Feeds a workload to a drive until it ends, or until `report` stops it.
 ///
 /// # Errors
-/// When the load cannot be read, a request does not fit the drive, or the firmware broke a rule.
+/// When the workload cannot be read, a request does not fit the drive, or the firmware broke a rule.
 pub fn run(drive: &mut Drive, load: Load, report: &mut dyn FnMut(Progress) -> bool) -> Result<Ended, RunError> {
     run_recorded(drive, load, report, None)
 }
 
-/// As [`run`], while a timeline is drawn; its caller ends it.
+/// As [`run`], with a timeline, which the caller finishes.
 ///
 /// # Errors
 /// As [`run`].
@@ -211,7 +213,7 @@ pub fn run_recorded(
     run_watched(drive, load, report, Watch { recording, observation: None })
 }
 
-/// As [`run`], while others look on; their owners end what they make.
+/// As [`run`], with observers, which their owners finish.
 ///
 /// # Errors
 /// As [`run`].
@@ -224,10 +226,11 @@ pub fn run_watched(
     run_measured(drive, load, report, watch, &mut Streams::default())
 }
 
-/// As [`run_watched`], while `streams` measures the streams of the load by themselves, if it is to or the load needs it.
+/// As [`run_watched`], while `streams` measures the streams of the workload by themselves, if it is to or the workload
+/// needs it.
 ///
 /// # Errors
-/// As [`run`], and when the load ends before the first of its jobs is measured.
+/// As [`run`], and if the workload ends before any of its jobs is measured.
 pub fn run_measured(
     drive: &mut Drive,
     load: Load,
@@ -254,7 +257,7 @@ pub fn run_measured(
     Ok(Ended { interrupted, cut_off, left_out: left_out(&feeds), measured_from, measured_to })
 }
 
-/// Feeds the streams to the drive until they end, or until `report` says not to go on; tells whether it said so.
+/// Feeds the streams to the drive until they end, or until `report` stops them; returns whether it did.
 fn feed_all(
     drive: &mut Drive,
     feeds: &mut [Feed],
@@ -325,7 +328,7 @@ fn feed_all(
     if walls.measure_from < Time::MAX {
         return Err(RunError::Unmeasured { seconds: (walls.measure_from - start) as f64 / 1e12 });
     }
-    // The figures end with the load; what the drive still does by itself is told apart.
+    // The figures end with the workload; background work after it is reported separately.
     drive.end_measuring();
     match &mut watch {
         None => drive.drain()?,
@@ -346,15 +349,15 @@ fn fraction(feeds: &[Feed]) -> Option<f64> {
     parts.filter(|parts| !parts.is_empty()).map(|parts| parts.iter().sum::<f64>() / parts.len() as f64)
 }
 
-/// The streams that wait for those before them, and the end of the first ramp.
+/// The streams that start after earlier ones, and the end of the first ramp.
 struct Walls {
     /// The first stream that has not been started.
     next: usize,
-    /// When the figures of the run begin, if that is not at its start; `Time::MAX` otherwise, and afterwards.
+    /// Start of the figures, if not at the start of the run; `Time::MAX` otherwise, and afterwards.
     measure_from: Time,
     /// When they began.
     measured_from: Time,
-    /// Whether there is anything of that left to come.
+    /// True if any of these is still pending.
     wait: bool,
 }
 
@@ -368,7 +371,7 @@ impl Walls {
         Self { next: 0, measure_from: if ramp { start + from } else { Time::MAX }, measured_from: start, wait: true }
     }
 
-    /// Starts all streams up to the next wall that still stands; tells whether there were any.
+    /// Starts all streams up to the next stonewall; returns whether there were any.
     fn open(&mut self, feeds: &mut [Feed], now: Time, streams: &mut Streams) -> Result<bool, RunError> {
         let first = self.next;
         while self.next < feeds.len() {
@@ -393,7 +396,7 @@ impl Walls {
         streams: &mut Streams,
     ) -> Result<(), RunError> {
         if next.is_some_and(|next| next >= self.measure_from) {
-            // What the jobs do before belongs to no figure; what ends at that very moment does.
+            // Requests that complete before it count in no figure; those that complete at that moment do.
             drive.advance_to(self.measure_from - 1)?;
             match watch {
                 None => drive.start_measuring(),

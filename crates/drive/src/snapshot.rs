@@ -1,11 +1,11 @@
-//! Snapshots: a drive's state in a file, to start runs from.
+//! Snapshots: a drive's state in a file, as the start of runs.
 //!
-//! A file is `WORDLINE` and a format number, then a zstd stream of a JSON header (version, configuration, seed, how it was made)
-//! and the state, with zstd's checksum over all of it. A run with the same configuration goes on exactly where the snapshot was taken; a run with other policies
-//! takes over data, maps and wear. So does one with a policy from outside the program.
+//! A file is `WORDLINE` and a format number, then a zstd stream of a JSON header (version, configuration, seed,
+//! preconditioning) and the state, with zstd's checksum over all of it. A run with the same configuration continues
+//! exactly from the snapshot; a run with other policies, or with an external policy, takes over data, maps and wear.
 //!
-//! A snapshot is of a drive at rest. It is input like any other: nothing in it is relied on before it is checked, and what follows
-//! from the configuration is made anew.
+//! A snapshot holds an idle drive. It is untrusted input: everything is checked before use, and derived data are
+//! rebuilt from the configuration.
 
 use crate::config::DriveConfig;
 use crate::drive::{Drive, Unusable};
@@ -23,7 +23,7 @@ const MOST_HEADER: u64 = 1 << 24;
 /// Bytes that a state takes beside what grows with the drive.
 const STATE_AROUND: u64 = 1 << 24;
 
-/// What a snapshot says of itself.
+/// Header of a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the program that wrote it.
@@ -32,7 +32,7 @@ pub struct Header {
     pub config: serde_json::Value,
     /// Seed of the drive.
     pub seed: u64,
-    /// What was done to the drive.
+    /// Preconditioning of the drive.
     pub precondition: serde_json::Value,
 }
 
@@ -44,7 +44,7 @@ pub enum SnapshotError {
     Io {
         /// The file.
         path: String,
-        /// What the system says.
+        /// Error of the system.
         error: std::io::Error,
     },
     /// It is no snapshot, or a damaged one.
@@ -52,7 +52,7 @@ pub enum SnapshotError {
     Damaged {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The defect.
         problem: String,
     },
     /// It does not fit the drive.
@@ -65,8 +65,8 @@ pub enum SnapshotError {
     },
 }
 
-/// Writes a drive at rest to a file; gives its size. Who wants to keep a file of that name until the new one is whole gives another
-/// name, and renames.
+/// Writes an idle drive to a file; returns its size. Who wants to keep a file of that name until the new one is whole
+/// gives another name, and renames.
 ///
 /// # Errors
 /// When the file cannot be written; it is then gone.
@@ -84,7 +84,7 @@ pub fn save(path: &Path, header: &Header, drive: &Drive) -> Result<u64, Snapshot
     std::fs::metadata(path).map(|meta| meta.len()).map_err(failed)
 }
 
-/// A drive at rest as the bytes of a snapshot.
+/// An idle drive as the bytes of a snapshot.
 ///
 /// # Errors
 /// When memory does not suffice.
@@ -108,7 +108,7 @@ fn write<W: Write>(file: W, header: &Header, drive: &Drive) -> std::io::Result<W
     Ok(stream.inner.finish()?.into_inner()?)
 }
 
-/// Keeps why writing failed: the serialiser tells of any failure as of a buffer that is full.
+/// Keeps the reason of a failed write: the serialiser reports any failure as a full buffer.
 struct Keeping<W> {
     inner: W,
     failed: Option<std::io::Error>,
@@ -205,14 +205,14 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
         return Err(damaged(format!("damaged: {} bytes too many; create it again", rest.len())));
     }
     let mut resolved = serde_json::to_value(config).map_err(|e| damaged(e.to_string()))?;
-    // What was done before is part of the saved state, not of the drive.
+    // Earlier preconditioning is part of the saved state, not of the drive.
     let mut was = header.config.clone();
     for value in [&mut resolved, &mut was] {
         if let Some(map) = value.as_object_mut() {
             map.remove("precondition");
         }
     }
-    // A policy from outside the program is saved by its name: it starts anew.
+    // An external policy is saved by its name only: it starts fresh.
     let unusable = |problem| match problem {
         Unusable::Misfit(error) => misfit(error),
         Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; create it again")),
@@ -223,7 +223,7 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
         return Ok((header, drive));
     }
     drive.restore(saved).map_err(unusable)?;
-    // What is not taken over follows from the configuration: written again, the drive is what was read.
+    // Everything else is derived from the configuration: written again, the drive gives the same bytes.
     let mut same = Compared { left: &bytes };
     if postcard::to_io(&drive, &mut same).is_err() || !same.left.is_empty() {
         return Err(damaged("its state does not match its configuration; create it again".into()));

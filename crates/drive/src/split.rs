@@ -1,9 +1,9 @@
-//! Where the time of reads and writes went: the parts of their latencies, added up by the intervals in which they were spent, and a row of
-//! each request for who wants them.
+//! Latency breakdown of reads and writes: the parts of their latencies, summed by the intervals in which they were
+//! spent, and optionally a row for each request.
 //!
-//! A request's time is cut at five moments that the drive knows: it got its slot, was in the drive, was taken up, was done in the
-//! drive, was done at the host. Between the third and the fourth it waited for flash operations; the firmware's account of the one
-//! that ended last tells where that time went.
+//! A request's time is divided at five moments: slot taken, arrived in the drive, dispatched, done in the drive,
+//! completed at the host. Between the third and the fourth it waited for flash operations; the firmware's account of
+//! the operation that ended last divides that time.
 
 mod by_latency;
 
@@ -252,7 +252,8 @@ fn seconds(picoseconds: u128) -> f64 {
     picoseconds as f64 / 1e12
 }
 
-/// A number with its bits stirred (SplitMix64 by Steele, Lea and Flood), so that a sample does not beat with a load's rhythm.
+/// A number with its bits stirred (SplitMix64 by Steele, Lea and Flood), so that a sample does not beat with a
+/// workload's rhythm.
 fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,5 +1,4 @@
-//! A job that ends when it is steady, as fio's `steadystate` has it: values interval by interval, and a window that slides over
-//! them.
+//! A job that ends in steady state, like fio's `steadystate`: one value per interval, and a sliding window over them.
 
 use crate::drive::Completion;
 use std::collections::VecDeque;
@@ -14,7 +13,7 @@ pub struct Judged<'a> {
     pub stream: &'a str,
     /// What was asked for.
     pub steady: &'a Steady,
-    /// Whether it was steady, and when, in ps.
+    /// True if it was steady, and when, in ps.
     pub attained: Option<Time>,
     /// How far the last full window was from steady; `None` when there was none.
     pub measured: Option<f64>,

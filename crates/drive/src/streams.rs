@@ -1,7 +1,7 @@
-//! What is measured of each stream of a load by itself: for results job by job, and for jobs that end when they are steady.
+//! Measurements of each stream of a workload: for results by job, and for jobs that end in steady state.
 //!
-//! A run that wants neither measures nothing here. Everything is allocated when the run begins, but for histograms, which grow
-//! to their slowest request.
+//! A run that needs neither measures nothing here. Everything is allocated when the run starts, except histograms,
+//! which grow with their slowest request.
 
 use crate::drive::Completion;
 use crate::jobs::Jobs;
@@ -136,13 +136,13 @@ impl OpStats {
 /// Figures of one stream, or of several taken together.
 #[derive(Clone, Debug)]
 pub struct StreamStats {
-    /// Which of the load's jobs it is a clone of; of several the first. `None` for a trace.
+    /// Which of the workload's jobs it is a clone of; of several the first. `None` for a trace.
     pub job: Option<usize>,
     /// Name of the stream.
     pub name: String,
     /// Reporting group.
     pub group: u32,
-    /// Whether it is reported together with its group.
+    /// True if it is reported together with its group.
     pub together: bool,
     /// When measuring began, in ps; `Time::MAX` for a stream that did not come so far.
     pub start: Time,
@@ -247,7 +247,7 @@ impl Streams {
         self.jobs.as_mut()
     }
 
-    /// Whether anything but that is measured; known from the start of the run on.
+    /// True if anything but that is measured; known from the start of the run on.
     #[inline]
     pub(crate) fn active(&self) -> bool {
         !self.stats.is_empty()
@@ -322,7 +322,7 @@ impl Streams {
         }
     }
 
-    /// Whether a stream is steady, and is to end.
+    /// True if a stream is steady, and is to end.
     pub(crate) fn is_steady(&self, stream: usize) -> bool {
         self.stats[stream].watch.is_some_and(|watch| self.watches[watch].attained())
     }

@@ -1,4 +1,4 @@
-//! A timeline of a run: what the drive tells [`Picture`], which draws it.
+//! A timeline of a run: the drive's events for [`Picture`], which draws it.
 
 use crate::drive::Drive;
 use std::io::Write;
@@ -38,7 +38,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Starts a timeline of a drive at rest, whose time now is its origin, and has the drive record.
+    /// Starts a timeline of an idle drive, whose time now is its origin, and has the drive record.
     ///
     /// # Errors
     /// When it cannot be written.

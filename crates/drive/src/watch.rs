@@ -1,4 +1,4 @@
-//! Who looks on while a run goes: a timeline, tables, both or nobody.
+//! Observers of a run: a timeline, tables, both or none.
 
 use crate::drive::Drive;
 use crate::observe::Observation;
@@ -16,7 +16,7 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Whether anybody does.
+    /// True if anybody does.
     #[must_use]
     pub fn is_needed(&self) -> bool {
         self.recording.is_some() || self.observation.is_some()
@@ -64,7 +64,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether every step of the flash is looked at.
+    /// True if every step of the flash is looked at.
     #[inline]
     fn sees_steps(&self) -> bool {
         self.recording.is_some() || self.observation.as_ref().is_some_and(|observation| observation.sees_steps())

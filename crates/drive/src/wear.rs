@@ -1,4 +1,4 @@
-//! How the erases of a drive lie over its blocks and planes.
+//! Distribution of erases over blocks and planes.
 
 use serde_json::{json, Value};
 use wordline_firmware::Kernel;

@@ -235,7 +235,7 @@ struct Unit {
     trimming: u32,
     /// What the last of both left, if they did not overlap.
     written: Option<bool>,
-    /// Whether it was ever given back.
+    /// True if it was ever given back.
     trimmed: bool,
 }
 
@@ -286,7 +286,7 @@ impl Shadow {
         }
     }
 
-    /// Whether some unit of a read is in flash for certain when there is no write buffer.
+    /// True if some unit of a read is in flash for certain when there is no write buffer.
     fn in_flash(&self, request: &Request) -> bool {
         self.units[self.range(request)]
             .iter()

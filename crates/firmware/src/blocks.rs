@@ -1,8 +1,8 @@
-//! Block accounting: one fixed record a block, free blocks by rank, closed blocks by valid units.
+//! Block accounting: one fixed record per block, free blocks by rank, closed blocks by valid units.
 //!
-//! A block is free, open, closed, or being collected. Closed blocks stand in two indexes of their domain (the drive or a
-//! plane): a plain list to draw from, and, if the victim policy asks for it, a ranking: one linked list for each number of
-//! valid units, in the order in which the blocks came to that number.
+//! A block is free, open, closed, or a victim. Closed blocks are in two indexes of their domain (the drive or a plane):
+//! a plain list to draw from, and, if the victim policy needs it, a ranking: one linked list for each number of valid
+//! units, in the order in which the blocks reached that number.
 
 mod saved;
 
@@ -21,9 +21,9 @@ pub enum Status {
     Free,
     /// Being written.
     Open,
-    /// Fully written; may be collected.
+    /// Fully written; may become a victim.
     Closed,
-    /// Being collected.
+    /// Victim of garbage collection.
     Victim,
     /// Bad: never used again.
     Bad,
@@ -307,7 +307,7 @@ impl Blocks {
         }
     }
 
-    /// A closed block is to be collected.
+    /// A closed block becomes a victim.
     pub(crate) fn take(&mut self, block: u32) {
         let domain = self.domain_of(block);
         let record = &mut self.records[block as usize];
@@ -324,7 +324,7 @@ impl Blocks {
         }
     }
 
-    /// A collected block was erased.
+    /// A victim block was erased.
     pub(crate) fn erased(&mut self, block: u32, free_block: &mut FreeBlockPolicy) {
         let (plane, domain) = (self.plane_of(block), self.domain_of(block));
         let record = &mut self.records[block as usize];
@@ -399,7 +399,7 @@ impl Blocks {
         self.domains[domain as usize].bad += 1;
     }
 
-    /// A collected block was erased, or could not be, and is not used again.
+    /// A victim block was erased, or its erase failed, and it is not used again.
     pub(crate) fn retired(&mut self, block: u32) {
         let domain = self.domain_of(block);
         let record = &mut self.records[block as usize];
@@ -505,7 +505,7 @@ impl Blocks {
         blocks
     }
 
-    /// What a victim policy may see of a domain.
+    /// View of a domain for a victim policy.
     #[must_use]
     pub fn view(&self, domain: u32) -> VictimView<'_> {
         VictimView { blocks: self, domain }
@@ -554,7 +554,7 @@ impl VictimView<'_> {
         self.blocks.get(block).erases
     }
 
-    /// Whether a block is closed, so that it may be chosen.
+    /// True if a block is closed, so that it may be chosen.
     #[must_use]
     pub fn is_closed(&self, block: u32) -> bool {
         self.blocks.get(block).status == Status::Closed
@@ -565,12 +565,12 @@ impl VictimView<'_> {
         self.blocks.records.len() as u32
     }
 
-    /// Whether a block lies in another domain than the one looked at.
+    /// True if a block is outside the domain of this view.
     pub(crate) fn is_elsewhere(&self, block: u32) -> bool {
         self.blocks.domain_of(block) != self.domain
     }
 
-    /// Whether collecting a block gains at least a page.
+    /// True if collecting the block gains at least one page.
     #[must_use]
     pub fn gains(&self, block: u32) -> bool {
         self.valid(block) + self.blocks.units_per_page <= self.blocks.units_per_block
@@ -582,7 +582,7 @@ impl VictimView<'_> {
         self.list().clock.wrapping_sub(self.blocks.get(block).touched)
     }
 
-    /// Why a block may not be chosen, as the end of a sentence; nothing if it may.
+    /// Reason why a block may not be chosen, as the end of a sentence; none if it may.
     #[must_use]
     pub fn objection(&self, block: u32) -> Option<String> {
         let all = self.blocks.records.len();

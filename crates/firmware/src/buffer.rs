@@ -1,7 +1,8 @@
-//! The write buffer's books: which units are acknowledged but not in flash, and which of them have waited long enough.
+//! State of the write buffer: units that are acknowledged but not in flash, and their age.
 //!
-//! Buffered writes wait in the queues of the flash like all others. What the buffer adds is patience: a page that is not full
-//! waits for company until its oldest unit is among the oldest quarter of the buffer, or a flush or FUA write hurries it.
+//! Buffered writes wait in the flash queues like all others. The buffer only delays pages that are not full: such a
+//! page waits for more data until its oldest unit is in the oldest quarter of the buffer, or until a flush or FUA write
+//! forces it out.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ pub struct Buffer {
     newest: u64,
     /// Units up to this ordinal have to go.
     hurried: u64,
-    /// Units that wait for a die, oldest first, some of them gone already: (operation, ordinal).
+    /// Units that wait for a die, oldest first, including some already issued: (operation, ordinal).
     waiting: VecDeque<(u32, u64)>,
     /// From the oldest unit that is not in flash on: whether each is.
     in_flash: VecDeque<bool>,
@@ -29,7 +30,7 @@ pub struct Buffer {
 struct Held {
     /// Versions of it that are not in flash.
     versions: u32,
-    /// The operation that still waits for its page; none if all are on their way.
+    /// The operation that still waits for its page; none if all are issued.
     pending: Option<u32>,
 }
 
@@ -41,14 +42,14 @@ impl Buffer {
         buffer
     }
 
-    /// Whether there is a buffer.
+    /// True if there is a buffer.
     #[inline]
     #[must_use]
     pub fn is_used(&self) -> bool {
         self.capacity > 0
     }
 
-    /// Whether it has room for another unit. Without a buffer there is always room.
+    /// True if it has room for another unit. Without a buffer there is always room.
     #[inline]
     #[must_use]
     pub fn has_room(&self) -> bool {
@@ -61,14 +62,14 @@ impl Buffer {
         self.newest
     }
 
-    /// Whether all units up to an ordinal are in flash.
+    /// True if all units up to an ordinal are in flash.
     #[inline]
     #[must_use]
     pub fn is_in_flash(&self, ordinal: u64) -> bool {
         self.newest - self.in_flash.len() as u64 >= ordinal
     }
 
-    /// Whether it holds a version of a unit.
+    /// True if it holds a version of a unit.
     #[inline]
     #[must_use]
     pub fn holds(&self, unit: u32) -> bool {
@@ -130,7 +131,7 @@ impl Buffer {
         self.hurried = self.hurried.max(ordinal);
     }
 
-    /// Whether a unit has to go whatever company it has.
+    /// True if a unit must be written even in a page that is not full.
     #[inline]
     pub(crate) fn must_go(&self, ordinal: u64) -> bool {
         ordinal <= self.hurried || self.newest - ordinal >= u64::from(self.capacity - self.capacity / 4)

@@ -1,4 +1,4 @@
-//! The firmware's sections of a drive file, and the plan that follows from them: what must hold before a drive may run.
+//! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
 use crate::policy::arbiter::ArbiterConfig;
 use crate::policy::collect::{CollectConfig, CollectPolicy, Scope};

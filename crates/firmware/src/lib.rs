@@ -1,7 +1,8 @@
-//! The flash translation layer: tasks that share the flash, a kernel that owns all mechanism, and policies that decide.
+//! The flash translation layer (FTL): tasks that share the flash, a kernel with all mechanisms, and policies that
+//! decide.
 //!
-//! A write waits with a constraint (any die, a plane …) and gets its page only when a die takes it; the same kernel runs against
-//! timed flash and against flash that completes at once.
+//! A write waits with a constraint (any die, a plane …) and gets its page only when it is issued to a die. The same
+//! kernel runs on timed flash and on flash that completes at once.
 #![forbid(unsafe_code)]
 
 pub mod blocks;

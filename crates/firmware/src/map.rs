@@ -1,7 +1,7 @@
-//! Where every unit lies: the forward map, the reverse map and the validity bits. Eight bytes and a bit a unit.
+//! The mapping tables: forward map, reverse map and validity bits. Eight bytes and one bit per unit.
 //!
-//! Entries of the forward map hold the place plus one, so that 0 means "nowhere" and a fresh map is memory that the
-//! operating system has not even had to clear: a drive of a terabyte opens at once.
+//! Entries of the forward map hold the place plus one, so that 0 means "unmapped" and a fresh map is untouched zero
+//! memory: a drive of a terabyte opens at once.
 
 use serde::{Deserialize, Serialize};
 use wordline_base::prefetch;
@@ -39,7 +39,7 @@ impl Map {
         self.forward[unit as usize].checked_sub(1)
     }
 
-    /// Whether the unit lies at `place` now.
+    /// True if the unit is at `place` now.
     #[inline]
     pub fn lies_at(&self, unit: u32, place: Place) -> bool {
         self.forward[unit as usize] == place + 1
@@ -51,7 +51,7 @@ impl Map {
         self.reverse[place as usize]
     }
 
-    /// Whether the place holds valid data.
+    /// True if the place holds valid data.
     #[inline]
     pub fn is_valid(&self, place: Place) -> bool {
         self.valid[place as usize / 64] >> (place % 64) & 1 == 1
@@ -95,7 +95,7 @@ impl Map {
         None
     }
 
-    /// Whether a map that was saved has the size of one like this, and names no unit that does not exist.
+    /// Checks that a saved map has the size of this one and names only existing units.
     ///
     /// # Errors
     /// Says what is wrong with it.
@@ -108,7 +108,7 @@ impl Map {
         if let Some(place) = self.reverse.iter().position(|&unit| unit >= units) {
             return Err(format!("place {place} holds unit {}, which does not exist", self.reverse[place]));
         }
-        // Behind the last place there is nothing.
+        // There is no place after the last.
         let last = self.reverse.len() % 64;
         if last > 0 && self.valid.last().is_some_and(|word| word >> last != 0) {
             return Err("places are valid that do not exist".into());

@@ -1,9 +1,10 @@
-//! The page mover: empties a block, page by page, and erases it. One mover serves every task that has to move pages.
+//! The page mover: moves all valid pages of a block and erases it. One mover serves every task that moves pages.
 //!
-//! A *job* reads the pages of its block that hold valid units, a window of them at a time; each unit read becomes a write of
-//! its task, bound to its new page when a die takes it. A unit that the host overwrites meanwhile is dropped there.
+//! A *job* reads the pages of its block that hold valid units, a window of them at a time; each unit read becomes a
+//! write of its task, which gets its new page when it is issued to a die. A unit that the host overwrites meanwhile is
+//! dropped.
 //!
-//! What is left of a block when its full pages are written waits for units of the next block, so that no page is padded (see
+//! The units left after the full pages of a block wait for units of the next block, so that no page is padded (see
 //! [`Jobs::expects`]).
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// No job.
 const NONE: u32 = u32::MAX;
 
-/// A block on its way to being empty.
+/// A block being emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The block.
@@ -24,11 +25,11 @@ pub struct Job {
     pub end: u32,
     /// Valid units not yet queued for reading, some of them overwritten since the job started.
     pub unread: u32,
-    /// Units on their way: being read, or waiting to be written, or being written.
+    /// Units in progress: being read, waiting to be written, or being written.
     pub on_the_way: u32,
-    /// Whether all its pages are queued for reading.
+    /// True if all its pages are queued for reading.
     pub queued: bool,
-    /// Whether its erase is under way.
+    /// True if its erase is in progress.
     pub erasing: bool,
     next_free: u32,
 }
@@ -44,7 +45,7 @@ pub struct Jobs {
     unread: Vec<u32>,
     /// By domain: units that do not fill a page go all the same.
     released: Vec<bool>,
-    /// Pages that each job may have on its way.
+    /// Outstanding page moves per job.
     pub window: u32,
 }
 
@@ -114,7 +115,7 @@ impl Jobs {
         self.running[domain as usize]
     }
 
-    /// Whether more units of a domain's jobs will soon come to join a page.
+    /// True if more units of a domain's jobs will soon be ready to fill a page.
     #[inline]
     pub fn expects(&self, domain: u32) -> bool {
         self.reading[domain as usize] > 0 || self.unread[domain as usize] > 0
@@ -128,7 +129,7 @@ impl Jobs {
         self.unread[job.domain as usize] -= 1;
     }
 
-    /// Whether units of a domain that do not fill a page go all the same.
+    /// True if units of a domain are written even if they do not fill a page.
     #[inline]
     pub fn is_released(&self, domain: u32) -> bool {
         self.released[domain as usize]

@@ -1,4 +1,4 @@
-//! Flash operations that wait, and the queues in which they do.
+//! Waiting flash operations and their queues.
 //!
 //! Operations live in one slab and are linked by index: a queue is two indices and a length, and nothing is allocated once the
 //! slab has grown to the working size.
@@ -33,17 +33,17 @@ pub struct FlashOp {
     pub stamp: u32,
     /// Logical units, consecutive.
     pub units: u16,
-    /// Whose operation it is, and of which kind.
+    /// Task and kind of the operation.
     pub class: Class,
     /// A read whose data are merged into a partial write, or the write that follows it.
     pub merge: bool,
-    /// Whether the data wait in the write buffer.
+    /// True if the data are in the write buffer.
     pub buffered: bool,
     /// An erase that failed.
     pub failed: bool,
-    /// A read of the collector that is to move its page inside its plane.
+    /// A read of GC that is to move its page inside its plane.
     pub copy: bool,
-    /// A partial write whose read of old data waited for a die that the collector held.
+    /// A partial write whose read of old data waited for a die that GC held.
     #[serde(skip)]
     pub delayed: bool,
 }
@@ -142,7 +142,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
-    /// Adds an operation at the end.
+    /// Appends an operation.
     #[inline]
     pub fn push(&mut self, slab: &mut Slab, op: u32) {
         slab.get_mut(op).next = NONE;

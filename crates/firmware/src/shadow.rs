@@ -1,4 +1,4 @@
-//! The shadow disk: what every place holds and what every unit should hold, kept beside a run that is to be verified.
+//! The shadow disk: the actual data of every place and the expected data of every unit, to verify a run.
 //!
 //! Each write of a unit gets a version. The version travels with the data through pages, merges and moves; every read
 //! and every move is compared with what the unit should hold.
@@ -38,7 +38,7 @@ impl Shadow {
         Self { contents: vec![(0, 0); raw_units as usize], expected: vec![0; logical_units as usize], versions: 0 }
     }
 
-    /// Whether a shadow that was saved has the size of one like this, and versions can still be counted.
+    /// True if a shadow that was saved has the size of one like this, and versions can still be counted.
     ///
     /// # Errors
     /// Says what is wrong with it.

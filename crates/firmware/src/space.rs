@@ -1,9 +1,9 @@
-//! Room to write: the open block of every plane and stream, and the promise that the collector never runs out of it.
+//! Space for writes: the open block of every plane and stream, and the guarantee that GC never runs out of space.
 //!
-//! A collection starts only if the domain has room for all that it may move, and the host opens a block only if, after that, the
-//! reserve and all room promised are still covered. So a collection that has started always ends, and each end gains at least a
-//! page. What is promised is counted in units that have no new place yet: they fill pages together, whichever block they come from,
-//! and each job may have to leave one page partly empty.
+//! GC starts a victim block only if the domain has space for all its valid units, and the host opens a block only if
+//! the reserve and all promised space remain covered. So every victim block that is started finishes, and gains at
+//! least a page. Promised space is counted in units without a new place yet: they fill pages together, from any victim
+//! block, and each job may leave one page partly empty.
 
 mod saved;
 
@@ -19,20 +19,20 @@ const NONE: u32 = u32::MAX;
 pub enum Stream {
     /// Written by the host.
     Host,
-    /// Moved by the collector.
+    /// Moved by GC.
     Collector,
 }
 
 const STREAMS: usize = 2;
 
-/// What is promised in a domain.
+/// Promised space in a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     /// Units that running jobs may still have to move.
     owed: u32,
     /// Running jobs.
     jobs: u32,
-    /// Pages left in blocks that the collector has open.
+    /// Pages left in blocks that GC has open.
     collector_room: u32,
 }
 
@@ -53,9 +53,9 @@ pub struct BoundPage {
     pub block: u32,
     /// Page in the block.
     pub page: u32,
-    /// Whether a free block was opened for it.
+    /// True if a free block was opened for it.
     pub opened: bool,
-    /// Whether it was the last page of its block.
+    /// True if it was the last page of its block.
     pub closed: bool,
 }
 
@@ -86,7 +86,7 @@ impl Space {
         }
     }
 
-    /// Whether a page of a plane can be bound for a stream now.
+    /// True if a page of a plane can be bound for a stream now.
     #[inline]
     pub fn has_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
         self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)

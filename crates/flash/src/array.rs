@@ -1,7 +1,7 @@
-//! Packages on channels, and the time that commands take there.
+//! Packages on channels, and the timing of their commands.
 //!
-//! Each die has two lanes: its commands, and what it does beside a suspended one. A lane asks for at most one event at a time, by
-//! its number: the die, or behind all dies the die again for the lane beside.
+//! Each die has two lanes: its commands, and its work beside a suspended command. A lane schedules at most one event at
+//! a time, under its number: the die, or, after all dies, the die again for the second lane.
 
 use crate::geometry::Geometry;
 use crate::spending::{Spending, Spent, Tally};
@@ -17,7 +17,7 @@ use wordline_nand::times::{DieTimes, SegmentUse};
 use wordline_nand::wear::WearCounts;
 use wordline_nand::{Around, Command, Lane, Package, Port, SharedBus, Step, Timing, Violation};
 
-/// Where the flash leaves word of when a lane wants to be stepped.
+/// Receiver of the times at which lanes must be stepped.
 pub trait Agenda {
     /// Lane `lane` wants to be stepped at `time`; `kind` is that of the flash's events.
     fn wake(&mut self, time: Time, kind: u8, lane: u32);
@@ -30,14 +30,14 @@ impl Agenda for EventQueue {
     }
 }
 
-/// What became of a lane's event.
+/// Outcome of a lane's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The die works on.
     Busy,
     /// It wants an answer at once, as [`Step::Ready`] says.
     Ready {
-        /// Whether the command before the current one has ended.
+        /// True if the command before the current one has ended.
         ended: bool,
     },
     /// Its command has ended.
@@ -65,19 +65,19 @@ struct Current {
 /// The log of a drive's flash.
 #[derive(Clone, Debug)]
 struct Recorder {
-    /// Whether every use of the bus and of the cells is recorded as an entry; else only sums are.
+    /// True if every use of the bus and of the cells is recorded as an entry; else only sums are.
     logs: bool,
     entries: Vec<Logged>,
     spending: Spending,
     started: u64,
-    /// Whether the time of the next command is added up.
+    /// True if the time of the next command is added up.
     adds_next: bool,
     /// By lane: the current command, and the one before.
     current: Vec<[Current; 2]>,
 }
 
 impl Recorder {
-    /// Whether anything of what a lane does is recorded.
+    /// True if anything of what a lane does is recorded.
     #[inline]
     fn hears(&self, lane: u32) -> bool {
         self.logs || self.current[lane as usize].iter().any(|command| command.tally != Tally::NONE)
@@ -113,7 +113,7 @@ pub struct FlashError {
     pub channel: u32,
     /// Package on the channel.
     pub package: u32,
-    /// What rule it breaks.
+    /// The broken rule.
     pub violation: Violation,
 }
 
@@ -136,7 +136,7 @@ pub struct Flash {
     due: Vec<Time>,
     /// How long commands have held up the data of each lane.
     passed: Vec<Time>,
-    /// Whether a die's event came while its command was suspended.
+    /// True if a die's event came while its command was suspended.
     #[serde(skip)]
     parked: Vec<bool>,
     #[serde(skip)]
@@ -224,7 +224,7 @@ impl Flash {
         sum
     }
 
-    /// Whether programs and erases may fail.
+    /// True if programs and erases may fail.
     #[must_use]
     pub fn fails(&self) -> bool {
         self.packages.iter().any(Package::fails)
@@ -309,7 +309,7 @@ impl Flash {
         self.recorder.get_or_insert_with(fresh).logs = logs;
     }
 
-    /// Adds up how the time of the command is spent that begins next; nothing, while nothing is recorded.
+    /// Sums the time of the command that starts next; nothing, while nothing is recorded.
     #[inline]
     pub fn add_up_next(&mut self) {
         if let Some(recorder) = &mut self.recorder {
@@ -330,7 +330,7 @@ impl Flash {
         self.recorder.as_ref().and_then(|recorder| recorder.spending.of(tally))
     }
 
-    /// What was recorded since the last call; the caller drains it.
+    /// Records since the last call; the caller drains them.
     pub fn recorded(&mut self) -> Option<&mut Vec<Logged>> {
         self.recorder.as_mut().map(|recorder| &mut recorder.entries)
     }
@@ -402,7 +402,7 @@ impl Flash {
         agenda.wake(time, self.event_kind, lane);
     }
 
-    /// When a lane needs attention; the end of time if it does not.
+    /// Time at which a lane needs attention; the end of time if it does not.
     #[inline]
     #[must_use]
     pub fn due(&self, lane: u32) -> Time {
@@ -488,7 +488,7 @@ impl Flash {
         }
     }
 
-    /// Whether a die runs a program or an erase in its cells that can be suspended now, and how long it would still run.
+    /// True if a die runs a program or an erase in its cells that can be suspended now, and how long it would still run.
     #[inline]
     #[must_use]
     pub fn suspendable(&self, now: Time, die: u32) -> Option<Time> {
@@ -530,7 +530,7 @@ impl Flash {
         match around!(self, now, lane, |package, at, around| package.resume(at, around)) {
             Ok(time) => {
                 self.due[die as usize] = time;
-                // The event of its first end may still be on its way: it finds the new one.
+                // The event of its first end may still be pending: it finds the new one.
                 if std::mem::take(&mut self.parked[die as usize]) {
                     agenda.wake(time, self.event_kind, die);
                 }
@@ -545,7 +545,7 @@ impl Flash {
         agenda.wake(time, self.event_kind, lane);
     }
 
-    /// Whether the command of a die is suspended.
+    /// True if the command of a die is suspended.
     #[inline]
     #[must_use]
     pub fn is_suspended(&self, die: u32) -> bool {
@@ -599,7 +599,7 @@ impl Flash {
         }
     }
 
-    /// Whether the cells of flash that was saved could be those of flash like this.
+    /// True if the cells of flash that was saved could be those of flash like this.
     ///
     /// # Errors
     /// Says what is wrong with them.

@@ -1,4 +1,4 @@
-//! The parts of commands and their names, for whoever tells of them.
+//! The parts of commands and their names, for reports.
 
 use wordline_base::Time;
 use wordline_nand::chain::Cycle;

@@ -1,4 +1,4 @@
-//! How the time of commands is spent, added up while they run.
+//! Breakdown of the time of commands, summed while they run.
 
 use crate::log::{Entry, Stage, What};
 use wordline_base::Time;

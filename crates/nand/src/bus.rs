@@ -128,7 +128,7 @@ impl SharedBus {
 struct Place {
     start: Time,
     lane: u32,
-    /// Whether they follow other data of their command: their lane waits for those, and asks for the start afterwards.
+    /// True if they follow other data of their command: their lane waits for those, and asks for the start afterwards.
     follows: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What the cells of a package permit: pages of a block in order, each once, reads only of written pages.
+//! Rules of the NAND array: pages of a block in order, each once, reads only of written pages.
 //!
-//! The record of a block is kept here, apart from the firmware's own books, so that a firmware that loses count is
-//! caught. The checks stay on in release builds.
+//! The record of a block is kept here, apart from the firmware's own books, so that errors in the firmware's accounting
+//! are detected. The checks stay on in release builds.
 
 use crate::geometry::{PackageGeometry, PageAddress};
 use serde::{Deserialize, Serialize};
@@ -151,7 +151,7 @@ pub enum Violation {
     },
 }
 
-/// What a block remembers.
+/// State of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockRecord {
     /// The next page that may be programmed.
@@ -226,7 +226,7 @@ impl Cells {
         self.blocks.clone_from(&other.blocks);
     }
 
-    /// Whether cells that were saved could be these: `like` has their geometry.
+    /// True if cells that were saved could be these: `like` has their geometry.
     ///
     /// # Errors
     /// Says what is wrong with them.

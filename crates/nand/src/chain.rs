@@ -1,4 +1,4 @@
-//! The command chains of ONFI as one table: what goes over the pins for each operation, in order.
+//! The command chains of ONFI as one table: bus cycles of each operation, in order.
 //!
 //! A chain is cut into *segments*: a segment is what the bus carries without a pause, and ends with the die busy or not. The
 //! names are those of the standard (ONFI 4.2, section 5); suspend and resume, which ONFI does not define, carry the opcodes of
@@ -164,7 +164,7 @@ impl Segment {
         &SPECS[self as usize]
     }
 
-    /// Whether pages of data go over the bus, and not only commands and addresses.
+    /// True if pages of data go over the bus, and not only commands and addresses.
     #[inline]
     #[must_use]
     pub const fn moves_data(self) -> bool {

@@ -1,4 +1,4 @@
-//! A transaction: what a die is to do with one page (or block) in each of one or several planes.
+//! A transaction: an operation of a die on one page (or block) in each of one or several planes.
 
 use crate::cells::Violation;
 use crate::geometry::{PageAddress, MAX_PLANES};
@@ -111,7 +111,7 @@ impl Command {
         usize::from(self.count)
     }
 
-    /// Whether each page is the one after that of `before` in the same block: then READ PAGE CACHE SEQUENTIAL reads it.
+    /// True if each page is the one after that of `before` in the same block: then READ PAGE CACHE SEQUENTIAL reads it.
     #[inline]
     #[must_use]
     pub fn continues(&self, before: &Self) -> bool {
@@ -123,7 +123,7 @@ impl Command {
                 .all(|(new, old)| new.plane == old.plane && new.block == old.block && new.page == old.page + 1)
     }
 
-    /// Whether both use the same planes in the same order.
+    /// True if both use the same planes in the same order.
     #[inline]
     #[must_use]
     pub fn same_planes(&self, other: &Self) -> bool {

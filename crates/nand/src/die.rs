@@ -1,4 +1,4 @@
-//! The state machine of a die: what each lane works on, phase by phase, on the bus and in the cells.
+//! The state machine of a die: the phases of each lane on the bus and in the array.
 
 use crate::bus::Bus;
 use crate::cells::Violation;
@@ -44,7 +44,7 @@ enum Phase {
     Retry,
 }
 
-/// What a lane of a die works on.
+/// Work of a lane of a die.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Slot {
     command: Command,
@@ -52,9 +52,9 @@ struct Slot {
     held: Box<Command>,
     phase: Phase,
     next: u8,
-    /// Whether a command in cache mode came before this one.
+    /// True if a command in cache mode came before this one.
     sequence: bool,
-    /// Whether the data of plane `next` have their place on the bus already, behind those before them.
+    /// True if the data of plane `next` have their place on the bus already, behind those before them.
     in_row: bool,
     /// Uses of the bus, the next ones, for which it is kept.
     kept: u8,
@@ -72,7 +72,7 @@ struct Slot {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Die {
-    // What is skipped is of the last command, and means nothing to a die at rest.
+    // What is skipped is of the last command, and means nothing to an idle die.
     #[serde(skip)]
     main: Slot,
     /// Apart, so that the lines of memory which every command touches are few.
@@ -91,7 +91,7 @@ pub(crate) struct Die {
 }
 
 impl Die {
-    /// Whether a lane takes a command now.
+    /// True if a lane takes a command now.
     #[inline]
     pub(crate) fn takes(&self, lane: Lane, command: &Command) -> bool {
         match lane {
@@ -100,7 +100,7 @@ impl Die {
         }
     }
 
-    /// Whether the main command is suspended.
+    /// True if the main command is suspended.
     #[inline]
     pub(crate) fn is_suspended(&self) -> bool {
         self.suspended.is_some()
@@ -125,7 +125,7 @@ impl Die {
         self.set_up(die, lane, &mut around)
     }
 
-    /// Whether a command may follow the current one.
+    /// True if a command may follow the current one.
     pub(crate) fn may_follow(&self, die: u32, command: &Command) -> Result<(), Violation> {
         if self.main.phase != Phase::Choice {
             return Err(Violation::Busy { die });
@@ -291,7 +291,7 @@ impl Die {
         }
     }
 
-    /// Whether a single program or erase works in the cells, which `due` is to end then.
+    /// True if a single program or erase works in the cells, which `due` is to end then.
     pub(crate) fn can_suspend(&self, due: Time, now: Time) -> bool {
         let Slot { command, phase, sequence, busy, .. } = &self.main;
         let alone = matches!(command.kind, Kind::Program | Kind::Erase) && !sequence && !command.cache;

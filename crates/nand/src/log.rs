@@ -1,4 +1,4 @@
-//! What a package tells whoever looks on: every use of the bus and of the array, with start and end.
+//! Event log of a package for observers: every use of the bus and of the array, with start and end.
 
 use crate::chain::Segment;
 use crate::command::Kind;
@@ -41,7 +41,7 @@ pub struct Entry {
     pub die: u32,
     /// The command that it belongs to.
     pub kind: Kind,
-    /// Whether that is the command before the current one (cache mode).
+    /// True if that is the command before the current one (cache mode).
     pub held: bool,
     /// What was done.
     pub what: What,
@@ -63,7 +63,7 @@ pub struct Entry {
 
 /// Takes the entries. An entry comes when it has ended, so those of one die come in the order of their ends.
 pub trait Log {
-    /// Whether entries are wanted at all.
+    /// True if entries are wanted at all.
     const WANTED: bool = true;
     /// Takes one.
     fn enter(&mut self, entry: &Entry);

@@ -30,7 +30,7 @@ pub enum Step {
     /// An answer, at once: [`Package::follow`] or [`Package::finish`] for a command in cache mode; for a die that was suspended,
     /// reads, and [`Package::resume`] after them. `ended` tells that the command before the current one has ended.
     Ready {
-        /// Whether the command before the current one has ended.
+        /// True if the command before the current one has ended.
         ended: bool,
     },
     /// Nothing: its command ended just now, and in cache mode all that came before it.
@@ -114,7 +114,7 @@ impl Package {
         self.wear.as_ref().map(|wear| wear.counts()).unwrap_or_default()
     }
 
-    /// Whether programs and erases may fail.
+    /// True if programs and erases may fail.
     #[must_use]
     pub fn fails(&self) -> bool {
         self.wear.as_ref().is_some_and(|wear| wear.fails())
@@ -132,7 +132,7 @@ impl Package {
         self.cells.adopt(&other.cells);
     }
 
-    /// Whether the cells of a package that was saved could be those of one like this.
+    /// True if the cells of a package that was saved could be those of one like this.
     ///
     /// # Errors
     /// Says what is wrong with them.
@@ -172,7 +172,7 @@ impl Package {
         self.dies[die as usize].ahead(due, at)
     }
 
-    /// Whether the main command of a die is suspended.
+    /// True if the main command of a die is suspended.
     #[inline]
     #[must_use]
     pub fn is_suspended(&self, die: u32) -> bool {
@@ -237,7 +237,7 @@ impl Package {
         self.dies[die as usize].suspend(die, due, around)
     }
 
-    /// Whether a die runs a program or erase in its cells that can be suspended now; `due` is when it would end.
+    /// True if a die runs a program or erase in its cells that can be suspended now; `due` is when it would end.
     #[inline]
     #[must_use]
     pub fn can_suspend(&self, die: u32, due: Time, now: Time) -> bool {

@@ -42,7 +42,7 @@ impl Default for DieTimes {
 }
 
 impl DieTimes {
-    /// Whether a die at rest can have worked so: it does one thing at a time in its cells, and one on the bus.
+    /// True if an idle die can have worked so: it does one thing at a time in its cells, and one on the bus.
     ///
     /// # Errors
     /// Says that it cannot.

@@ -94,9 +94,9 @@ pub struct Timing {
 pub struct TimingError {
     /// Key within the section.
     pub key: &'static str,
-    /// What was given.
+    /// The value given.
     pub value: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
@@ -347,7 +347,7 @@ impl Timing {
         self.t_prog[self.class(page) & (MAX_CLASSES - 1)]
     }
 
-    /// Whether the pages of a class differ.
+    /// True if the pages of a class differ.
     #[inline]
     #[must_use]
     pub fn has_spread(&self) -> bool {

@@ -40,7 +40,7 @@ impl WearCounts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wear {
     model: Reliability,
-    /// Whether programs and erases may fail.
+    /// True if programs and erases may fail.
     fails: bool,
     stream: Stream,
     geometry: PackageGeometry,
@@ -112,7 +112,7 @@ impl Wear {
         Ok(())
     }
 
-    /// Whether programs and erases may fail.
+    /// True if programs and erases may fail.
     #[must_use]
     pub fn fails(&self) -> bool {
         self.fails

@@ -1,4 +1,4 @@
-//! Timelines: where they go, and what is told of them.
+//! Timelines: their files, and their entries in a result.
 
 use crate::work::Failure;
 use serde_json::{json, Value};
@@ -11,7 +11,7 @@ use wordline_drive::timeline::{Cut, Recording, Summary, TimelineError, View, MOS
 use wordline_drive::Drive;
 use wordline_flash::unit::{self, Experiment, Outcome, UnitError};
 
-/// A timeline that the user wants.
+/// A requested timeline.
 pub struct Wanted<'a> {
     /// The file to write.
     pub path: &'a str,
@@ -28,7 +28,7 @@ pub struct Opened {
     limit: u64,
 }
 
-/// What a timeline came to, or why it could not be written.
+/// Result of a timeline, or the reason why it could not be written.
 pub type Drawn = Result<Summary, TimelineError>;
 
 impl Wanted<'_> {
@@ -61,7 +61,7 @@ impl Opened {
     }
 }
 
-/// Why a run did not come to its end, if it did not.
+/// Reason why a run was not completed, if so.
 pub fn cut_of(ran: &Result<Ended, RunError>) -> Option<Cut> {
     match ran {
         Ok(ended) => ended.interrupted.then_some(Cut::Interrupted),
@@ -69,7 +69,7 @@ pub fn cut_of(ran: &Result<Ended, RunError>) -> Option<Cut> {
     }
 }
 
-/// What the result says of a timeline.
+/// The entry of a timeline in the result.
 pub fn told(drawn: &Drawn) -> Value {
     match drawn {
         Ok(Summary { slices, cut }) => json!({
@@ -97,7 +97,7 @@ fn words(error: &TimelineError) -> String {
     }
 }
 
-/// What the system says, without its number, which helps nobody.
+/// Error of the system, without its number.
 fn plain(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }

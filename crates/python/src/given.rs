@@ -11,7 +11,7 @@ use pyo3_arrow::PyTable;
 use std::sync::{Arc, Mutex, PoisonError};
 use wordline_workload::Table;
 
-/// A load: read and checked, to be run on any number of drives.
+/// A workload: read and checked, to be run on any number of drives.
 #[pyclass(name = "Load", module = "wordline._core", frozen)]
 pub struct Load {
     spec: Arc<Spec>,
@@ -20,7 +20,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// What is to be run.
+    /// The workload to run.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -68,12 +68,12 @@ impl Load {
         Ok(Self::new(spec))
     }
 
-    /// The load for another process, but for a table in memory.
+    /// The workload for another process, but for a table in memory.
     fn pack(&self) -> PyResult<String> {
         self.spec.packed().map_err(|error| Failure::Run(error.to_string()).into())
     }
 
-    /// The load that another process packed.
+    /// The workload that another process packed.
     #[staticmethod]
     fn unpack(text: &str) -> PyResult<Self> {
         Ok(Self::new(Spec::unpacked(text)?))
@@ -90,23 +90,23 @@ impl Load {
         Ok(Self::new(self.spec.beside(&other.spec)?))
     }
 
-    /// What the load is, with every default, as JSON.
+    /// The workload with every default, as JSON.
     fn describe(&self) -> PyResult<String> {
         serde_json::to_string(&self.spec.file).map_err(|error| Failure::Run(error.to_string()).into())
     }
 
-    /// What its trace holds, as JSON.
+    /// Summary of its trace, as JSON.
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| self.spec.info())?.to_string())
     }
 }
 
-/// A load as it is given: the name of a file, or one that was read before.
+/// A workload as it is given: the name of a file, or one that was read before.
 #[derive(FromPyObject)]
 pub enum Given {
     /// A file with overrides beside it.
     Name(String),
-    /// A load.
+    /// A workload.
     Load(Py<Load>),
 }
 
@@ -120,7 +120,7 @@ impl Given {
     }
 }
 
-/// Opens a load for a drive of `bytes` bytes. That may mean to read a trace once.
+/// Opens a workload for a drive of `bytes` bytes. That may mean to read a trace once.
 pub fn open(spec: &Spec, bytes: u64, seed: u64) -> Result<wordline_workload::Load, Failure> {
     let (file, base) = (spec.file.clone(), spec.base());
     let opened = interruptible(move || wordline_workload::Load::open(&file, &base, bytes, seed))?;

@@ -1,5 +1,5 @@
-//! Policies written in Python: what the firmware asks is asked of their objects, with the interpreter's lock for the length of the
-//! question. What they raise comes back as it was raised: behind the fault that it causes, or, while policies are made, by [`Guests`].
+//! Policies written in Python: the firmware calls their objects and holds the interpreter's lock during the call. Their
+//! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
 use crate::work::Failure;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -17,7 +17,7 @@ use wordline_drive::Fault;
 const COLUMNS: usize = 4;
 const NUMBER: usize = size_of::<i64>();
 
-/// The exception because of which a policy could not be made.
+/// The exception that prevented building a policy.
 #[derive(Clone, Debug, Default)]
 struct Raised(Arc<Mutex<Option<PyErr>>>);
 
@@ -71,7 +71,7 @@ pub fn raised(fault: &Fault, story: &str) -> Option<PyErr> {
     Some(noted(Python::attach(|py| error.clone_ref(py)), story))
 }
 
-/// An exception with a note that tells the engine's side of it.
+/// An exception with a note from the engine.
 fn noted(error: PyErr, story: &str) -> PyErr {
     // Python 3.10 has no notes; the exception itself says what matters.
     Python::attach(|py| drop(error.value(py).call_method1("add_note", (story,))));
@@ -196,7 +196,7 @@ impl Seated {
     }
 }
 
-/// An answer that is of no use, as the end of a sentence.
+/// An unusable answer, as the end of a sentence.
 fn odd(answer: &Bound<'_, PyAny>, wanted: &str) -> String {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
     let kind = answer.get_type().name().map_or_else(|_| String::new(), |name| format!(" ({name})"));

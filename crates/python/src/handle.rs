@@ -23,11 +23,11 @@ use wordline_drive::streams::Streams;
 use wordline_drive::{Drive, DriveConfig};
 use wordline_settings::{Loaded, Origin};
 
-/// What changes while a drive lives.
+/// Mutable state of a drive.
 #[derive(Clone)]
 struct State {
     drive: Drive,
-    /// What was last done to it by preconditioning.
+    /// Its last preconditioning.
     preconditioned: Option<Preconditioned>,
     /// Loads that it has taken.
     runs: u64,
@@ -36,7 +36,7 @@ struct State {
 }
 
 impl State {
-    /// Ends what is in flight, so that the next load finds the drive at rest.
+    /// Ends what is in flight, so that the next load finds an idle drive.
     fn rest(&mut self) {
         if let Err(fault) = self.drive.drain() {
             self.ended = Some(RunError::from(fault).to_string());
@@ -45,7 +45,7 @@ impl State {
     }
 }
 
-/// Whether the policies from outside could answer while the drive was made: better told now than by its first load.
+/// True if the policies from outside could answer while the drive was made: better told now than by its first load.
 fn sound(drive: &Drive) -> Result<(), Failure> {
     drive.kernel().complaint().map_or(Ok(()), |fault| Err(fault.into()))
 }
@@ -133,7 +133,7 @@ impl Handle {
         let workload = opened.description.clone();
         let names: Vec<String> = opened.streams.iter().map(|stream| stream.name.clone()).collect();
         let mut reporter = Reporter::new(progress);
-        // A load that fails half-way would leave a drive that nobody wants.
+        // A workload that fails half-way would leave an unusable drive.
         load.look(state.drive.logical_bytes(), &opened, &mut reporter)?;
         let timeline = timeline.map(Wanted::open).transpose()?;
         let mut tables = tables.map(tables::Opened::new).transpose()?;
@@ -372,7 +372,7 @@ impl Handle {
         work::described(&self.loaded, &self.parts).to_string()
     }
 
-    /// How the drive stands now, as JSON.
+    /// Current state of the drive, as JSON.
     fn state_json(&self) -> PyResult<String> {
         Ok(self.told()?.to_string())
     }
@@ -383,7 +383,7 @@ impl Handle {
         self.seed
     }
 
-    /// Runs a load on the drive as it is; the result as JSON.
+    /// Runs a workload on the drive as it is; the result as JSON.
     #[pyo3(signature = (load, seed, progress, timeline=None, window=None, limit=None, tables=None))]
     #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
     fn run(

@@ -1,5 +1,5 @@
-//! What a LOAD is, told by what it holds: a workload file, a job file of fio, or a trace. Its name decides only where the content leaves
-//! that open.
+//! Kind of a LOAD, detected from its content: a workload file, a job file of fio, or a trace. Its name decides only
+//! where the content leaves that open.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 /// A job file or a workload file is not longer.
 const LONGEST: u64 = 1 << 20;
-/// Sections and keys with which a workload file begins.
+/// Sections and keys at the start of a workload file.
 const WORKLOAD: [&str; 3] = ["trace", "job", "runtime_s"];
 
-/// What a LOAD is.
+/// Kind of a LOAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A workload file, in TOML.
@@ -71,14 +71,14 @@ impl Kind {
     }
 }
 
-/// Whether a sound TOML document is a workload file: it has nothing but what such a file has.
+/// True if a sound TOML document is a workload file: it has nothing but what such a file has.
 fn is_workload(table: &toml::Table, by_name: Kind) -> bool {
     let known = table.keys().all(|key| WORKLOAD.contains(&key.as_str()));
     // A job of fio may well be called [trace], and a job file of numbers alone is sound TOML.
     known && !table.is_empty() && (by_name != Kind::Jobs || table.get("job").is_some_and(toml::Value::is_array))
 }
 
-/// Whether a line is the section `key`, one below it, or sets it.
+/// True if a line is the section `key`, one below it, or sets it.
 fn begins_with(line: &str, key: &str) -> bool {
     let rest = line.trim_start_matches('[').trim_start();
     let Some(rest) = rest.strip_prefix(key) else { return false };

@@ -1,5 +1,5 @@
-//! The binding: texts in, JSON out. All work is done without the interpreter's lock; ten times a second the caller's progress
-//! function is called with it, and an interrupt (Ctrl-C) makes the work stop and give what it has.
+//! The binding: text in, JSON out. Work runs without the interpreter's lock; ten times per second the caller's progress
+//! function is called with it, and an interrupt (Ctrl-C) stops the work and returns its partial result.
 
 mod drawing;
 mod frame;
@@ -63,7 +63,7 @@ fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>, seed: Optio
     Ok(checked.map_err(|failure| guests.own(failure))?)
 }
 
-/// What a LOAD is by its content: `workload`, `jobs` or `trace`.
+/// Kind of a LOAD by its content: `workload`, `jobs` or `trace`.
 #[pyfunction]
 fn load_kind(path: &str) -> &'static str {
     match kind::Kind::of(path) {
@@ -162,7 +162,7 @@ fn tables_page() -> String {
     wordline_tables::page()
 }
 
-/// Runs a load on a drive.
+/// Runs a workload on a drive.
 #[pyfunction]
 #[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
     job_by_job=false, split=true, policies=None))]
@@ -223,7 +223,7 @@ fn precondition(
     Ok(document.to_string())
 }
 
-/// Runs a load on one package.
+/// Runs a workload on one package.
 #[pyfunction]
 #[pyo3(signature = (experiment, progress, timeline=None, window=None, limit=None))]
 fn package_run(

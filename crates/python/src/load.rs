@@ -10,13 +10,13 @@ use wordline_drive::fio_json::JobWords;
 use wordline_settings::Origin;
 use wordline_workload::{check_meaning, fio_words, FioFile, LoadFile, Place, TraceOptions, WorkloadError};
 
-/// A load and where its parts were written.
+/// A workload and where its parts were written.
 pub struct Spec {
     pub file: LoadFile,
-    /// What the user gave.
+    /// The input of the user.
     name: String,
     origins: BTreeMap<String, Origin>,
-    /// Whether that is a workload file.
+    /// True if that is a workload file.
     is_workload: bool,
     /// The jobs as fio has them, of a job file.
     fio: Option<FioFile>,
@@ -67,7 +67,7 @@ impl Spec {
         for (index, job) in fio.jobs.iter().enumerate() {
             let places = job.places.iter().map(|(key, (_, place))| (format!("job.{index}.{key}"), origin(place)));
             origins.extend(places);
-            // What is wrong with a job as a whole is told at its section.
+            // An error of a job as a whole is reported at its section.
             origins.insert(format!("job.{index}"), origin(&job.places["name"].1));
         }
         Ok(Self { file: fio.load(), name: load.to_owned(), origins, is_workload: false, fio: Some(fio) })
@@ -105,12 +105,12 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The load for another process. A table in memory is not in it.
+    /// The workload for another process. A table in memory is not in it.
     pub fn packed(&self) -> serde_json::Result<String> {
         serde_json::to_string(&(&self.name, &self.file, &self.origins, self.is_workload))
     }
 
-    /// The load that another process packed. What fio's words were is left out: only the command tells of them.
+    /// The workload that another process packed. What fio's words were is left out: only the command tells of them.
     pub fn unpacked(text: &str) -> Result<Self, Failure> {
         let (name, file, origins, is_workload) = serde_json::from_str(text).map_err(Failure::input)?;
         Ok(Self { file, name, origins, is_workload, fio: None })
@@ -143,7 +143,7 @@ impl Spec {
         Ok(Self { file, name, origins: BTreeMap::new(), is_workload: false, fio: None })
     }
 
-    /// What its trace holds.
+    /// Summary of its trace.
     pub fn info(&self) -> Result<Value, Failure> {
         let (path, options) = self.trace()?;
         let name = options.file.clone();
@@ -154,7 +154,7 @@ impl Spec {
         Ok(value)
     }
 
-    /// Its trace: where it lies and how to read it.
+    /// Its trace: path and options.
     pub fn trace(&self) -> Result<(PathBuf, TraceOptions), Failure> {
         let Some(trace) = self.file.trace.clone() else {
             return Err(Failure::Input(format!("{}: a workload without a [trace]", self.name)));
@@ -183,7 +183,7 @@ impl Spec {
         parent.map_or_else(PathBuf::new, Path::to_path_buf)
     }
 
-    /// What is wrong with the load, with the place where it was written.
+    /// Error of the workload, with the place where it was written.
     pub fn failure(&self, error: &WorkloadError) -> Failure {
         if let (Some(fio), WorkloadError::Option { key, value, problem }) = (&self.fio, error) {
             return self.job_failure(fio, key, value, problem);
@@ -234,7 +234,7 @@ impl Spec {
     }
 }
 
-/// Overrides of the load have an option of their own.
+/// Overrides of the workload have an option of their own.
 fn as_load_set(text: &str) -> String {
     text.replace("--set ", "--load-set ")
 }

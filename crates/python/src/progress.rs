@@ -1,4 +1,4 @@
-//! Telling the caller how far the work is, and hearing whether to stop.
+//! Progress reports to the caller, and its request to stop.
 
 use crate::work::Failure;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -49,7 +49,7 @@ pub struct Reporter {
     last: Instant,
     /// Set once the user interrupted.
     pub interrupted: bool,
-    /// What the function raised, if it was not an interrupt.
+    /// The exception of the function, if it was not an interrupt.
     pub error: Option<PyErr>,
 }
 

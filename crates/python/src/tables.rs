@@ -1,4 +1,4 @@
-//! Tables: where they go, and what is told of them.
+//! Tables: their files, and their entries in a result.
 
 use crate::work::Failure;
 use serde_json::{json, Value};

@@ -1,4 +1,4 @@
-//! Traces by themselves: what is in one, one made into another, and one made from statistics.
+//! Functions on traces: summary, conversion, and generation from statistics.
 
 use crate::key_json;
 use crate::load::Spec;
@@ -48,7 +48,7 @@ fn told(value: serde_json::Result<Value>) -> Result<Value, Failure> {
     value.map_err(|error| Failure::Run(error.to_string()))
 }
 
-/// The trace of a load, with the load for messages.
+/// The trace of a workload, with the workload for messages.
 fn trace_of(path: &str, load_sets: &[String]) -> Result<(Spec, PathBuf, TraceOptions), Failure> {
     let spec = Spec::read(path, load_sets)?;
     let Some(trace) = spec.file.trace.clone() else {
@@ -70,7 +70,7 @@ fn writer_of(path: &Path) -> Result<Option<File>, Failure> {
     }
 }
 
-/// What a trace holds.
+/// Summary of a trace.
 #[pyfunction]
 pub fn trace_info(
     py: Python<'_>,

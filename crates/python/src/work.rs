@@ -1,4 +1,4 @@
-//! Runs and preconditioning, from texts to documents.
+//! Runs and preconditioning, from text to documents.
 
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
 use crate::given::{open, Given};
@@ -31,7 +31,7 @@ pub const SEED: u64 = 42;
 
 /// Why there is no result.
 pub enum Failure {
-    /// What the user gave is wrong.
+    /// Wrong input of the user.
     Input(String),
     /// The run could not be carried through.
     Run(String),
@@ -92,7 +92,7 @@ pub fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(He
     })
 }
 
-/// What a run is to give besides its result, and in how much detail.
+/// Requested outputs of a run besides its result, and their detail.
 pub struct Asked<'a> {
     /// A timeline.
     pub timeline: Option<&'a Wanted<'a>>,
@@ -100,11 +100,11 @@ pub struct Asked<'a> {
     pub tables: Option<&'a tables::Asked>,
     /// The figures of each job in fio's form.
     pub job_by_job: bool,
-    /// Where the time of requests went.
+    /// Latency breakdown of requests.
     pub split: bool,
 }
 
-/// Runs a load on a drive and gives the result document.
+/// Runs a workload on a drive and gives the result document.
 #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn run(
     drive: &str,
@@ -165,7 +165,7 @@ pub fn run(
         }
         drawn
     } else {
-        // What was done before the run is none of its figures.
+        // Work before the run is not in its figures.
         drive.start_measuring();
         opened.map(|opened| opened.start(&mut drive, title)?.finish(&mut drive, Some(Cut::Interrupted)))
     };
@@ -227,7 +227,7 @@ fn steady_state(judged: &Judged<'_>) -> Value {
     })
 }
 
-/// What tables say of their run: what it was, and what it came to, if it did.
+/// Metadata of tables about their run: its inputs, and its result if it completed.
 pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option<&Value>) -> Facts {
     let resolved = serde_json::to_string(config).unwrap_or_default();
     let digest = result.and_then(|result| result["digest"].as_str()).unwrap_or_default();
@@ -270,8 +270,8 @@ pub fn described(loaded: &Loaded<DriveConfig>, parts: &Parts) -> Value {
     })
 }
 
-/// Feeds a load to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and a run is carried
-/// through whatever becomes of its timeline.
+/// Feeds a workload to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and
+/// a run is carried through whatever becomes of its timeline.
 pub fn feed(
     drive: &mut Drive,
     load: Load,
@@ -296,7 +296,8 @@ pub fn feed(
     }
 }
 
-/// Refuses a drive that this machine cannot hold: running out of memory would end the program without a word.
+/// Refuses a drive that does not fit into this machine's memory: running out of memory would kill the program without a
+/// message.
 pub fn fits_memory(parts: &Parts) -> Result<(), Failure> {
     let needed = parts.derived().state_bytes;
     let free = free_memory();
@@ -335,7 +336,7 @@ fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Fa
     })
 }
 
-/// Looks through the traces of a load for what their replay would refuse.
+/// Looks through the traces of a workload for what their replay would refuse.
 pub fn look(load: &Load, spec: &Spec, reporter: &mut Reporter) -> Result<(), Failure> {
     let mut watch = |at: Reading| reporter.report("look at the trace", Some(at.fraction), at.requests, 0.0);
     let whole = load.look(&mut watch).map_err(|error| spec.failure(&error))?;
@@ -361,7 +362,7 @@ fn prepare(
     Ok((drive, Some(done)))
 }
 
-/// What the user set, beyond what a preset says.
+/// Keys that the user set on top of a preset.
 fn changes(loaded: &Loaded<DriveConfig>) -> Value {
     let of_user = loaded.origins.iter().filter(|(_, origin)| !origin.to_string().starts_with("drives/"));
     let list: Vec<Value> = of_user

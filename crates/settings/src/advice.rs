@@ -1,4 +1,4 @@
-//! Guessing what was meant: the nearest word, and keys whose unit is missing or another.
+//! Suggestions: the nearest word, and keys with a missing or different unit.
 
 /// A unit as it ends a key, and as it is spoken.
 pub(crate) struct Unit {

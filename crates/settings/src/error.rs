@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, worded for the person who wrote it.
+//! Errors of a configuration, worded for the person who wrote it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -46,7 +46,7 @@ pub enum SettingsError {
     Unreadable {
         /// The name as the user gave it.
         name: String,
-        /// What is in the way, and the nearest preset if the name looks like one.
+        /// The reason, and the nearest preset if the name looks like one.
         reason: String,
     },
     /// The file holds something other than UTF-8 text.
@@ -98,7 +98,7 @@ pub enum SettingsError {
         key: String,
         /// The value.
         found: String,
-        /// What would be right.
+        /// What to write instead.
         advice: String,
     },
     /// A key that must be given and is not.
@@ -108,7 +108,7 @@ pub enum SettingsError {
         at: Origin,
         /// The dotted key.
         key: String,
-        /// What belongs there.
+        /// The expected value.
         advice: String,
     },
     /// An `extends` that leads nowhere or in a circle.

@@ -1,4 +1,4 @@
-//! Variants that a tagged enum of the type takes besides those that it has in Rust: what a user's own code brings along.
+//! Additional variants of a tagged enum beyond those in Rust, from a user's own code.
 
 use crate::schema::Schema;
 use serde_json::{json, Map, Value};
@@ -16,7 +16,7 @@ pub struct ExtraVariant {
     pub doc: String,
     /// The variant whose options it takes besides its own.
     pub like: Option<String>,
-    /// The schemas of its own options. One without a default has to be given.
+    /// The schemas of its own options. One without a default must be given.
     pub options: Map<String, Value>,
 }
 

@@ -30,7 +30,7 @@ pub struct KeyDoc {
 pub struct Choice {
     /// The word.
     pub name: String,
-    /// What it means: the doc comment of the variant.
+    /// Its meaning: the doc comment of the variant.
     pub doc: String,
 }
 
@@ -206,7 +206,7 @@ fn kind(view: &View<'_>) -> String {
     }
 }
 
-/// The range that the field asks for beyond that of its Rust type, which goes without saying.
+/// The range of the field, if narrower than that of its Rust type.
 fn range(view: &View<'_>) -> String {
     let (least, most) = integer_range(view.keyword("format").and_then(Value::as_str).unwrap_or(""));
     let told =

@@ -1,4 +1,4 @@
-//! Finding the layers of a configuration and putting them together.
+//! Finding and merging the layers of a configuration.
 
 use crate::advice::nearest_of;
 use crate::check::{Below, Checker};

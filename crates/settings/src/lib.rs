@@ -2,8 +2,8 @@
 //! that serde can read and schemars can describe.
 //!
 //! Every layer is checked against the JSON schema of the type before the layers are merged, so an error names the file,
-//! line and column where the value was written, the key, the value found, and what would be right. The same schema gives
-//! the reference of all keys ([`keys()`]); the doc comments of the fields are the documentation.
+//! line and column where the value was written, the key, the value found, and what to write instead. The same schema
+//! gives the reference of all keys ([`keys()`]); the doc comments of the fields are the documentation.
 #![forbid(unsafe_code)]
 
 mod advice;

@@ -1,4 +1,4 @@
-//! Words for what a check has found: the messages for unknown keys and wrong values.
+//! Messages of a check: unknown keys and wrong values.
 
 use crate::advice::{nearest, split_unit, unit, unit_advice};
 use crate::document::{Data, Entry, Node};
@@ -21,7 +21,7 @@ pub(crate) fn join(path: &[String], key: &str) -> String {
     dotted(&path)
 }
 
-/// The variant chosen and how it came to be, for messages.
+/// The variant chosen and its origin, for messages.
 pub(crate) struct Chosen<'a> {
     pub tagged: &'a Tagged<'a>,
     pub variant: &'a str,
@@ -106,7 +106,7 @@ pub(crate) fn wrong_type(path: &[String], node: &Node, at: Origin, view: &View<'
     SettingsError::BadValue { at, key: dotted(path), found: node.describe(), advice }
 }
 
-/// What probably went wrong when a value has the wrong type.
+/// Probable cause of a value of the wrong type.
 fn type_hint(key: &str, node: &Node, view: &View<'_>, at: &Origin) -> Option<String> {
     let types = view.types();
     let numeric = is_numeric(view);
@@ -175,7 +175,7 @@ fn number_in_text(key: &str, text: &str) -> Option<String> {
     }
 }
 
-/// What a schema wants, with its article.
+/// The expected kind of a schema, with its article.
 pub(crate) fn expected(view: &View<'_>) -> String {
     match view.shape() {
         Shape::Any => "a value".to_string(),

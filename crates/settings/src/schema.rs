@@ -1,5 +1,5 @@
 //! A reader of the JSON schemas that schemars derives: `$ref`, options, maps, arrays, flattened structs, untagged and
-//! internally tagged enums are seen as what they are in Rust.
+//! internally tagged enums are read as in Rust.
 
 use schemars::{generate::SchemaSettings, JsonSchema};
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ pub(crate) struct View<'s> {
     parts: Vec<&'s Map<String, Value>>,
 }
 
-/// What kind of value a schema wants.
+/// The kind of value that a schema expects.
 pub(crate) enum Shape<'s> {
     /// Anything goes; serde decides.
     Any,
@@ -90,7 +90,7 @@ pub(crate) struct Fields<'s> {
     pub list: Vec<Field<'s>>,
     /// The enums whose tag is among the keys, with the variant chosen.
     pub tags: Vec<(Tagged<'s>, Option<&'s str>)>,
-    /// What other keys may hold, if other keys are allowed.
+    /// Schema of other keys, if other keys are allowed.
     pub others: Option<View<'s>>,
 }
 
@@ -165,7 +165,7 @@ impl<'s> View<'s> {
         }
     }
 
-    /// What kind of value this is.
+    /// The kind of this value.
     pub fn shape(&self) -> Shape<'s> {
         if self.is_table() {
             return Shape::Table;

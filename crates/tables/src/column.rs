@@ -1,4 +1,4 @@
-//! A column: its name, its meaning, and how its values are taken from rows.
+//! A column: its name, its meaning, and the function that reads its values from rows.
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -28,9 +28,9 @@ pub enum Value<R> {
 pub struct Column<R> {
     /// Its name, with the unit at its end.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub doc: String,
-    /// Whether most values differ from each other, so that a dictionary of them would only cost.
+    /// True if most values differ, so that a dictionary would not pay.
     pub varied: bool,
     /// Its values.
     pub value: Value<R>,
@@ -107,7 +107,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// Whether values may be missing.
+    /// True if values may be missing.
     #[must_use]
     pub fn is_nullable(&self) -> bool {
         matches!(self.value, Value::Maybe(_))

@@ -19,17 +19,14 @@ fn s(time: Time) -> f64 {
 }
 
 pub(crate) fn requests() -> Vec<Column<RequestRow>> {
-    let mut columns =
-        vec![
-        Column::u64("number", "number of the request, in the order of getting a slot, from \
-            0", |r: &RequestRow| r.number).varied(),
+    let mut columns = vec![
+        Column::u64("number", "number in the order of getting a slot, from 0", |r: &RequestRow| r.number).varied(),
         Column::u32("stream", "stream of the workload, from 0", |r| u32::from(r.stream)),
         Column::text("op", "read, write, trim or flush", |r| r.op.name()),
         Column::u64("offset_bytes", "first byte on the drive", |r: &RequestRow| r.offset).varied(),
         Column::u32("size_bytes", "length; 0 for a flush", |r| r.bytes),
         Column::f64("arrival_s", "arrival at the host queue", |r: &RequestRow| s(r.arrival)).varied(),
-        Column::f64("submit_s", "time at which it got its slot in the drive's \
-            queue", |r: &RequestRow| s(r.submitted)).varied(),
+        Column::f64("submit_s", "when it got its slot in the drive's queue", |r: &RequestRow| s(r.submitted)).varied(),
         Column::maybe(
             "flash_start_s",
             "first start of a flash command for it; missing if it needed none",

@@ -1,7 +1,7 @@
-//! Tables of a run as Parquet files: columns with their meaning, and a writer that goes along with the run.
+//! Tables of a run as Parquet files: columns with their meaning, and a writer that works during the run.
 //!
-//! What a row is, and how it comes about, is `wordline_drive::observe`; here its values become columns. The columns of all tables
-//! stand in [`column`] once: names, units, meanings and values; `docs/tables.md` is printed from them.
+//! `wordline_drive::observe` defines and produces the rows; here their values become columns. [`column`] defines the
+//! columns of all tables once, with names, units, meanings and values; `docs/tables.md` is generated from them.
 #![forbid(unsafe_code)]
 
 pub mod column;

@@ -1,5 +1,4 @@
-//! Rows of requests on their way to the thread that writes them: packed, because what one processor writes and another reads is dear
-//! by the cache line.
+//! Packed rows of requests for the writer thread: data passed between CPUs cost by the cache line.
 
 use wordline_base::{Op, Time};
 use wordline_drive::observe::RequestRow;
@@ -40,7 +39,7 @@ impl Packed {
         self.used = 0;
     }
 
-    /// Whether it holds as many as go at a time.
+    /// True if it holds as many as go at a time.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.used >= ROOM

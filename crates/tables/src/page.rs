@@ -1,4 +1,4 @@
-//! The page on tables, printed from their columns.
+//! The page on tables, generated from their columns.
 
 use crate::column::Column;
 use crate::{columns, SCHEMA};

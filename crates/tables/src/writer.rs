@@ -1,4 +1,4 @@
-//! The writer: rows are gathered by the run's thread, and made into columns and written by another one.
+//! The writer: the run's thread collects rows; another thread converts them to columns and writes them.
 
 use crate::column::{batch, schema, Column};
 use crate::columns;
@@ -67,7 +67,7 @@ pub enum TableError {
     Broken,
 }
 
-/// What the system says, without its number, which helps nobody.
+/// Error of the system, without its number.
 fn plain(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }
@@ -82,7 +82,7 @@ fn told(error: &ParquetError) -> String {
     }
 }
 
-/// The names of the tables that are wanted.
+/// The names of the requested tables.
 #[must_use]
 pub fn names(wanted: &Wanted) -> Vec<&'static str> {
     let all = [wanted.requests, wanted.intervals, wanted.channels, wanted.dies, wanted.planes, wanted.blocks];
@@ -121,7 +121,7 @@ pub fn wanted(names: &[String], sample: Option<u64>, interval: Option<u64>) -> R
     Ok(wanted)
 }
 
-/// What the metadata of each file say, by name; `wordline.` comes before each.
+/// The metadata of each file, by name; each name gets the prefix `wordline.`.
 pub type Facts = Vec<(&'static str, String)>;
 
 /// A table that was written.
@@ -137,7 +137,7 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Rows on their way to the other thread.
+/// Rows for the other thread.
 enum Rows {
     Requests(Packed),
     Intervals(Vec<IntervalRow>),
@@ -185,7 +185,7 @@ struct Table<R> {
 }
 
 impl<R> Table<R> {
-    /// Opens the file of a table, if it is wanted.
+    /// Opens the file of a table, if requested.
     fn open(at: usize, wanted: bool, directory: &Path, columns: Vec<Column<R>>) -> Result<Option<Self>, TableError> {
         if !wanted {
             return Ok(None);
@@ -348,7 +348,7 @@ impl Tables {
     /// Where the rows go. What it still holds is written when it is dropped.
     ///
     /// # Panics
-    /// When it is asked for twice.
+    /// If called twice.
     pub fn sink(&mut self) -> Box<dyn Sink> {
         let parts = self.sender.take().zip(self.emptied.take());
         let (sender, emptied) = parts.expect("a run has one place for its rows");
@@ -382,7 +382,7 @@ impl Tables {
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        // Files that were not ended are gone before the program may end.
+        // Unfinished files are removed before the program ends.
         drop(self.join());
     }
 }

@@ -1,4 +1,4 @@
-//! Collection in the order blocks were written.
+//! Garbage collection in the order in which blocks were written (FIFO).
 
 use crate::domain::{check_alpha, DomainError};
 use crate::lambert::lambert_w0;

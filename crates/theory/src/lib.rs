@@ -1,7 +1,6 @@
-//! What the write amplification of a log-structured SSD must be when it can be worked out on paper, so that the
-//! simulator can be held against it.
+//! Analytical write amplification of a log-structured SSD, as a reference for the simulator.
 //!
-//! Write amplification (WA) is pages programmed divided by pages written by the host; it is 1 when nothing has to be
+//! Write amplification (WA) is pages programmed divided by pages written by the host; it is 1 when nothing must be
 //! moved. Every function here answers for the *steady state* of one workload: the host overwrites single pages chosen
 //! uniformly at random among all logical pages, all of them hold data, and nothing is ever trimmed.
 //!
@@ -9,7 +8,7 @@
 //!
 //! * `alpha` is raw pages / logical pages, greater than 1. Over-provisioning quoted as spare / logical is `alpha - 1`.
 //!   Only blocks that can hold data *and* be chosen as victims count as raw: write frontiers and blocks kept free for
-//!   the collector do not, see [`spare_ratio`].
+//!   GC do not, see [`spare_ratio`].
 //! * `block_pages` (`b` below) is the number of pages in the unit that is erased and collected as a whole. Where the
 //!   drive maps smaller pieces than a flash page, or collects superblocks, a "page" is the mapped piece and `b` the
 //!   number of pieces in whatever is erased together.

@@ -1,4 +1,4 @@
-//! Policies that look at the number of valid pages: random, best of `d`, greedy.
+//! Policies by number of valid pages: random, best of `d`, greedy.
 //!
 //! # The model
 //!
@@ -20,7 +20,7 @@
 //!
 //! Given `g` these equations yield `s_b`, then `s_{b-1}`, and so on, each with exactly one solution in `[s_{k+1}, 1]`,
 //! and each falls with `g`. So their sum does, and exactly one `g` meets the last equation: the differential equation
-//! never has to be integrated. Adding all equations up shows that `WA = alpha / g` then is the write amplification.
+//! never must be integrated. Adding all equations up shows that `WA = alpha / g` then is the write amplification.
 //!
 //! Drawing with or without putting back is the same in a large pool. A block of `b` valid pages may be drawn and moved
 //! for nothing, as Van Houdt has it; that matters for `d = 1` and hardly at all from `d = 2` on.
@@ -240,7 +240,7 @@ fn greedy_fixed_point(alpha: f64, block_pages: u32) -> Result<GreedyFixedPoint, 
     Ok(GreedyFixedPoint { g: alpha, full_share: 0 })
 }
 
-/// Write amplification of greedy collection as an explicit formula, close to but not exactly [`greedy`].
+/// Write amplification of greedy garbage collection as an explicit formula, close to but not exactly [`greedy`].
 ///
 /// ```text
 /// X0 = 1/2 - (b / alpha) W0(-c exp(-c)),   c = (1 + 1/(2 b)) alpha,   WA = b / (b - (X0 - 1))

@@ -1,4 +1,4 @@
-//! What a timeline refuses.
+//! Errors of a timeline.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What slices and instants say of themselves.
+//! Data of slices and instants.
 
 /// Name, flows and annotations of a slice or an instant.
 #[derive(Clone, Copy, Debug, Default)]

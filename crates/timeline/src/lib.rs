@@ -1,8 +1,8 @@
 //! A streaming writer of Perfetto traces: a tree of named tracks with slices, instants and counters on them, and flows
 //! between slices. Knows nothing of drives.
 //!
-//! The file is what ui.perfetto.dev opens and what Perfetto's trace processor answers SQL about. Nothing of it is held
-//! back but a buffer of fixed size: memory grows with the number of tracks and of different names, not with events.
+//! The file opens in ui.perfetto.dev and in Perfetto's trace processor (SQL). Only a buffer of fixed size is kept:
+//! memory grows with the number of tracks and different names, not with events.
 //!
 //! Perfetto counts nanoseconds. Every time is rounded down, so that slices that touch in picoseconds touch in the file;
 //! the exact times stand beside, as the annotations `start_ps` and `duration_ps` of a slice, `time_ps` of an instant.

@@ -1,4 +1,4 @@
-//! Where a trace's bytes lie on the drive: sectors, stacked devices, and what happens beyond the end.
+//! Mapping of a trace's bytes to the drive: sectors, stacked devices, and requests beyond the end.
 
 use crate::options::PastEnd;
 
@@ -17,7 +17,7 @@ pub(crate) type Piece = (u64, u32);
 pub(crate) struct AddressMap {
     past_end: PastEnd,
     drive: u64,
-    /// What addresses are taken modulo of, or scaled to.
+    /// Size for modulo or scaling of addresses.
     modulus: u64,
     /// Size of the traced device or stack of devices; only for scaling.
     extent: u64,
@@ -28,7 +28,7 @@ pub(crate) struct AddressMap {
 /// Why a request has no place on the drive.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoPlace {
-    /// It ends beyond the drive, and the user did not say what to do then.
+    /// It exceeds the end of the drive, and no remedy was chosen.
     PastEnd {
         /// First byte after the request.
         end: u64,

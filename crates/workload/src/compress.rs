@@ -1,4 +1,4 @@
-//! Opening a file that may be compressed, told by its first bytes and never by its name.
+//! Opening a file that may be compressed, detected by its first bytes and never by its name.
 
 use crate::error::WorkloadError;
 use crate::reader::parquet::{ParquetText, MAGIC};
@@ -50,13 +50,13 @@ const FOREIGN: [(&[u8], &str); 5] = [
 pub(crate) struct Input {
     reader: Box<dyn Read + Send>,
     pub compression: Compression,
-    /// Whether the file is a Parquet table, which is given as lines.
+    /// True if the file is a Parquet table, which is given as lines.
     pub table: bool,
-    /// What a table says of itself.
+    /// Metadata of a table.
     pub note: Option<String>,
     consumed: Arc<AtomicU64>,
     size: u64,
-    /// Whether it comes through a pipe.
+    /// True if it comes through a pipe.
     once: bool,
     stop: Option<Arc<AtomicBool>>,
 }
@@ -65,12 +65,13 @@ thread_local! {
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Files that this thread opens from now on end with an error once `stop` is true: whoever waited for them has gone.
+/// Files that this thread opens from now on end with an error once `stop` is true: nobody needs them any more.
 pub fn heed(stop: Arc<AtomicBool>) {
     STOP.set(Some(stop));
 }
 
-/// What comes through a pipe, once. Its beginning is kept until the reading proper starts, so that the format can be found out before.
+/// The content of a pipe, which can be read once. Its beginning is kept until the actual reading starts, for detection
+/// of the format.
 #[derive(Debug)]
 pub(crate) struct Pipe(Mutex<Flow>);
 
@@ -101,7 +102,7 @@ impl Pipe {
     }
 }
 
-/// Whether a name is that of a pipe.
+/// True if a name is that of a pipe.
 pub(crate) fn is_pipe(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo() || meta.file_type().is_socket())
 }
@@ -147,7 +148,7 @@ impl Input {
     /// Opens a file, or reads a pipe that was opened before from its beginning.
     pub fn open(path: &Path, pipe: Option<&Arc<Pipe>>) -> Result<Self, WorkloadError> {
         let io = |source| WorkloadError::Io { file: path.to_owned(), source };
-        // Looked at before it is opened: opening a pipe would wait for its writer.
+        // Checked before it is opened: opening a pipe would wait for its writer.
         let meta = std::fs::metadata(path).map_err(io)?;
         if meta.is_dir() {
             return Err(io(io::Error::other("this is a directory; a trace is one file")));

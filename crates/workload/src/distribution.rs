@@ -1,4 +1,4 @@
-//! Which block a random request goes to.
+//! Distribution of random requests over blocks.
 //!
 //! The mathematics comes from `libm` and a table made with it, not from the platform, so the same seed gives the same blocks on every machine.
 //!

@@ -1,4 +1,4 @@
-//! Which files a trace is made of: one, a list, a directory, or all that match a pattern.
+//! Files of a trace: one, a list, a directory, or all that match a pattern.
 
 use crate::error::{option, WorkloadError};
 use crate::options::TraceOptions;

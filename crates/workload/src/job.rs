@@ -1,4 +1,4 @@
-//! `[[job]]`: a synthetic load in fio's words. The field comments are the user's documentation.
+//! `[[job]]`: a synthetic workload in fio's terms. The field comments are the user's documentation.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error, Visitor};

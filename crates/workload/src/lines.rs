@@ -24,7 +24,7 @@ pub(crate) struct Lines {
     finished: bool,
     /// An error of the input, kept until the lines decoded before it are handed out.
     failed: Option<std::io::Error>,
-    /// Whether all bytes of the buffer are known to be ASCII, so that lines need no check of their own.
+    /// True if all bytes of the buffer are known to be ASCII, so that lines need no check of their own.
     ascii: bool,
     /// The file is read by records and may hold any bytes.
     binary: bool,
@@ -56,7 +56,7 @@ impl Lines {
         })
     }
 
-    /// What this file is made of.
+    /// Unit of this file.
     fn unit(&self) -> &'static str {
         ["line", "record"][usize::from(self.binary)]
     }
@@ -74,7 +74,7 @@ impl Lines {
         self.number
     }
 
-    /// What is told of a line that is gone.
+    /// Text for a line that is no longer available.
     pub fn gone(&self, number: u64, problem: Problem) -> WorkloadError {
         WorkloadError::Line(Box::new(LineError {
             file: self.path.clone(),
@@ -185,7 +185,7 @@ impl Lines {
         Ok(true)
     }
 
-    /// Whether there are `count` more bytes, at most as many as the buffer has room for.
+    /// True if there are `count` more bytes, at most as many as the buffer has room for.
     #[cold]
     fn holds(&mut self, count: usize) -> Result<bool, WorkloadError> {
         while self.end - self.start < count {

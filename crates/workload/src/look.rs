@@ -1,4 +1,4 @@
-//! A first look at a trace: what a replay would refuse is found before a drive is aged for it.
+//! A first pass over a trace: finds errors of a replay before a drive is preconditioned for it.
 
 use crate::error::WorkloadError;
 use crate::info::Reading;
@@ -7,7 +7,7 @@ use crate::reader::window::{needed, Disorder};
 use crate::reader::TraceReader;
 use std::path::Path;
 
-/// What is told to whoever waits; it says whether to go on.
+/// Progress callback; it can stop the reading.
 pub(crate) type Watch<'a> = &'a mut dyn FnMut(Reading) -> bool;
 
 /// Adds to the error of a reader whose trace runs backwards what would put that trace in order; other errors stay as they are.
@@ -48,7 +48,7 @@ fn problem(back: u128, disorder: Disorder) -> String {
     format!("runs backwards: {seconds} s before the previous request; {remedy}, or {clamp}")
 }
 
-/// Whether several files are read one behind another although they have time stamps.
+/// True if several files are read one behind another although they have time stamps.
 pub(crate) fn one_behind_another(files: usize, options: &TraceOptions) -> bool {
     files > 1 && options.join == Join::Order
 }

@@ -1,4 +1,4 @@
-//! Keys of a job that mean nothing beside its others: told to whoever wrote them, and not passed over.
+//! Keys of a job that have no effect beside its others: an error, not ignored.
 
 use crate::error::{option, WorkloadError};
 use crate::job::{JobOptions, Rw};

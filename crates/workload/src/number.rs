@@ -3,7 +3,7 @@
 //! Times never pass through floating point: a decimal is read as an integer and scaled by a power of ten, so `26.214000`
 //! milliseconds are 26,214,000,000 ps and a FILETIME keeps all its ticks.
 
-/// Why bytes are not a number of the wanted kind.
+/// Reason why bytes are not a number of the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotNumber {
     /// Nothing there.
@@ -21,7 +21,7 @@ pub(crate) enum NotNumber {
 }
 
 impl NotNumber {
-    /// What to tell the user, given what belongs here.
+    /// Message for the user, given the expected kind.
     #[cold]
     pub fn explain(self, wanted: &str) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! When the requests of a job with a rate arrive.
+//! Arrival times of a job with a rate.
 
 use crate::error::{option, WorkloadError};
 use crate::job::JobOptions;
@@ -26,7 +26,7 @@ pub(crate) struct Rate {
 }
 
 impl Rates {
-    /// Whether all rates are of requests, not of bytes.
+    /// True if all rates are of requests, not of bytes.
     pub fn is_by_requests(&self) -> bool {
         match self {
             Rates::Together(_) => true,

@@ -103,7 +103,7 @@ impl TraceStream {
         self.reader.detected()
     }
 
-    /// Whether the trace has time stamps.
+    /// True if the trace has time stamps.
     pub fn timed(&self) -> bool {
         self.reader.timed()
     }

@@ -43,7 +43,7 @@ pub struct Steady {
     pub kind: SteadyKind,
     /// The deviation or slope that it stays below.
     pub limit: f64,
-    /// Whether that is in percent of the mean.
+    /// True if that is in percent of the mean.
     pub percent: bool,
     /// Values in the window, 1 or more.
     pub window: usize,

@@ -26,7 +26,7 @@ pub(crate) struct JobStream {
     requests: u64,
     /// Writes since the last flush.
     writes: u32,
-    /// What comes before anything new.
+    /// Pending requests before any new one.
     due: Due,
     schedule: Option<Schedule>,
     arrival: Time,
@@ -140,7 +140,7 @@ impl JobStream {
         }
     }
 
-    /// Where in the region the next request of a direction begins.
+    /// Offset in the region of the next request of a direction.
     #[inline]
     fn place(&mut self, direction: usize) -> u64 {
         let plan = &self.plan;
@@ -157,7 +157,7 @@ impl JobStream {
             if fits {
                 return at;
             }
-            // At the end of the region a run goes on elsewhere.
+            // At the end of the region, a run continues elsewhere.
         } else {
             self.until_draw = plan.modifier - 1;
         }
@@ -166,7 +166,7 @@ impl JobStream {
         picker.next() * plan.align[direction]
     }
 
-    /// The size of the next request; `None` when what is left to do is less than any.
+    /// The size of the next request; `None` if the remainder is smaller than any size.
     #[inline]
     fn size(&mut self, direction: usize, within: u64) -> Option<u32> {
         let plan = &self.plan;
@@ -195,7 +195,7 @@ impl JobStream {
         }
     }
 
-    /// Whether it ended since its next request would have come too late.
+    /// True if it ended since its next request would have come too late.
     pub fn timed_out(&self) -> bool {
         self.schedule.is_some() && self.requests == u64::MAX
     }

@@ -26,7 +26,7 @@ fn a_bad_field_names_file_line_field_value_and_remedy() {
     let file = Scratch::new(format!("{MSR}128000000000000020,web,0,Read,40x6,512,9\n"));
     let error = info(file.path(), &TraceOptions::default()).unwrap_err().to_string();
     let expected = format!(
-        "{}, line 3: Offset `40x6`: not a number; a whole number belongs here\n  line 3: \
+        "{}, line 3: Offset `40x6`: not a number; expected a whole number\n  line 3: \
          128000000000000020,web,0,Read,40x6,512,9",
         file.path().display()
     );

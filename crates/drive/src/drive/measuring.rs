@@ -1,4 +1,4 @@
-//! What a drive measures of itself: from when on, how busy it was, and where the time of requests went.
+//! Measurements of a drive: their start, utilisation, and latency breakdown of requests.
 
 use super::{Drive, Reading};
 use crate::activity::{channels, dies, Activity};
@@ -32,8 +32,8 @@ impl Drive {
         }
     }
 
-    /// Ends all figures here, at the last completion: the drive works on until it is idle, which is none of the load's doing. Until
-    /// measuring starts anew nothing changes them.
+    /// Ends all figures here, at the last completion: the drive works on until it is idle, which is none of the
+    /// workload's doing. Until measuring starts anew nothing changes them.
     pub fn end_measuring(&mut self) {
         if self.ended.is_none() {
             self.metrics.lasted(self.now);
@@ -58,12 +58,12 @@ impl Drive {
         self.split = on.then(|| Box::new(Split::new(self.link, self.slots.len(), self.now)));
     }
 
-    /// Where the time of requests goes, while that is asked.
+    /// Latency breakdown of requests, while requested.
     pub(crate) fn split_mut(&mut self) -> Option<&mut Split> {
         self.split.as_deref_mut()
     }
 
-    /// Where the time of requests went, if that was asked.
+    /// Latency breakdown of requests, if requested.
     #[must_use]
     pub fn split(&self) -> Option<&Split> {
         self.split.as_deref()

@@ -1,4 +1,4 @@
-//! What a result tells of the flash at one instant: taken when the figures of a run end, while the drive works on until it is idle.
+//! State of the flash in a result, taken when the figures of a run end; the drive then continues until it is idle.
 
 use super::Drive;
 use crate::activity::{channels, dies};

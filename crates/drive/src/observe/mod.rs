@@ -1,7 +1,7 @@
 //! Tables of a run: requests, intervals, units of the flash and blocks, as rows of plain data for a [`Sink`] that writes them.
 //!
-//! The drive and its firmware note what happens in a step, and after each step it is read here and forgotten: memory is constant
-//! but for what is under way. A run that nobody looks at pays nothing for it.
+//! The drive and its firmware record the events of a step; after each step they are read here and dropped, so memory
+//! depends only on work in progress. A run without tables pays nothing for it.
 
 mod periods;
 mod units;
@@ -20,7 +20,7 @@ use wordline_firmware::Noting;
 /// The shortest interval: with shorter ones, too many would be open at a time.
 pub const SHORTEST_INTERVAL: Time = MS / 100;
 
-/// Which tables are wanted, and how fine.
+/// The requested tables and their resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// A row a request.
@@ -33,9 +33,9 @@ pub struct Wanted {
     pub dies: bool,
     /// A row an interval and plane.
     pub planes: bool,
-    /// A row a block, when the figures end.
+    /// A row per block, at the end of the figures.
     pub blocks: bool,
-    /// Of the requests, one in so many, chosen by a hash of their numbers.
+    /// Sampling: one request in this many, selected by a hash of their numbers.
     pub sample: u64,
     /// Length of an interval in picoseconds, at least [`SHORTEST_INTERVAL`].
     pub interval: Time,
@@ -63,14 +63,14 @@ impl Wanted {
 pub struct Observation {
     wanted: Wanted,
     sink: Box<dyn Sink>,
-    /// When the current interval began, and when it ends.
+    /// Start and end of the current interval.
     from: Time,
     due: Time,
-    /// Whether the drive was asked for the time of requests only for these tables.
+    /// True if the drive keeps the latency breakdown only for these tables.
     asked: bool,
     units: Option<Units>,
     periods: Option<Periods>,
-    /// Whether the blocks have been written.
+    /// True if the table of blocks has been written.
     told_blocks: bool,
 }
 
@@ -81,13 +81,13 @@ impl fmt::Debug for Observation {
 }
 
 impl Observation {
-    /// Starts to look at a drive at rest, whose time now is the origin of all times.
+    /// Starts to look at an idle drive, whose time now is the origin of all times.
     ///
     /// # Panics
     /// When the interval is shorter than [`SHORTEST_INTERVAL`], or the sample is 0.
     pub fn new(drive: &mut Drive, wanted: Wanted, sink: Box<dyn Sink>) -> Self {
         assert!(wanted.interval >= SHORTEST_INTERVAL && wanted.sample > 0);
-        // Before counters are told by difference they begin anew.
+        // Counters restart before differences are taken.
         drive.start_measuring();
         let origin = drive.now();
         let asked = wanted.requests && drive.split().is_none();
@@ -118,7 +118,7 @@ impl Observation {
         kernel.record(Noting { passages, ..noting });
     }
 
-    /// The drive's time is about to become `next`: intervals that end before are over.
+    /// The drive's time advances to `next`: intervals that end before it are closed.
     #[inline]
     pub(crate) fn before(&mut self, drive: &Drive, next: Time) {
         if next >= self.due {
@@ -156,7 +156,8 @@ impl Observation {
         }
     }
 
-    /// All figures begin at `from`, the next instant: an interval ends there, so that those that follow are the result's.
+    /// All figures start at `from`, the next instant: an interval ends there, so that the following intervals belong to
+    /// the result.
     pub(crate) fn measure(&mut self, drive: &mut Drive, from: Time) {
         self.before(drive, from);
         self.cut(drive, from);
@@ -166,15 +167,15 @@ impl Observation {
         }
     }
 
-    /// All figures have ended now, and what the drive still does by itself follows: an interval ends, so that those before it are the
-    /// result's, and the blocks are told as the result has them.
+    /// All figures end now, and background work follows: an interval ends, so that the previous intervals belong to the
+    /// result, and the table of blocks has the same state as the result.
     pub(crate) fn measured(&mut self, drive: &Drive) {
         self.before(drive, drive.now());
         self.cut(drive, drive.now());
         self.blocks(drive);
     }
 
-    /// Ends an interval at `at`, and begins the next one there.
+    /// Ends an interval at `at`, and starts the next one there.
     fn cut(&mut self, drive: &Drive, at: Time) {
         if self.due == Time::MAX {
             return;
@@ -204,7 +205,7 @@ impl Observation {
         }
     }
 
-    /// Whether it looks at every step of the flash.
+    /// True if it observes every step of the flash.
     #[inline]
     pub(crate) fn sees_steps(&self) -> bool {
         self.units.is_some()

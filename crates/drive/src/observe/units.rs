@@ -1,6 +1,7 @@
-//! What channels, dies and planes do in each interval.
+//! Activity of channels, dies and planes in each interval.
 //!
-//! The flash tells a use of bus or cells when it is over, so an interval stays open until no command is left that began in it.
+//! The flash reports a use of bus or array when it ends, so an interval stays open until all commands that started in
+//! it have ended.
 
 use super::Wanted;
 use crate::drive::Drive;

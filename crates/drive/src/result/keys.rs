@@ -136,8 +136,7 @@ pub fn sections() -> Vec<Section> {
     vec![
         Section { title: "The run", about: "", keys: run(), null: &[] },
         Section {
-            title: "Inputs of the \
-            run",
+            title: "Inputs of the run",
             about: "",
             keys: inputs(),
             null: &["changes", "workload.trace.left_out"],
@@ -236,18 +235,22 @@ fn run() -> Vec<ResultKey> {
             "digest",
             "",
             "Hash of version, configuration, workload, seed, every completion and the final state of the blocks. The \
-             same inputs \
-             give the same digest on every machine.",
-        ).text(),
+             same inputs give the same digest on every machine.",
+        )
+        .text(),
         key(
             "outcome",
             "",
             "Hash of every completion and the final state of the blocks alone: equal if two configurations behave \
              identically.",
-        ).text(),
+        )
+        .text(),
         stable("partial", "", "True if the run was interrupted: the figures cover the run until then.").boolean(),
-        stable("simulated_s", "s", "Simulated time covered by the figures: to the last completion, or to the end of a \
-            job's `runtime`."),
+        stable(
+            "simulated_s",
+            "s",
+            "Simulated time covered by the figures: to the last completion, or to the end of a job's `runtime`.",
+        ),
         key(
             "measured_from_s",
             "s",
@@ -257,13 +260,15 @@ fn run() -> Vec<ResultKey> {
         key(
             "measured_to_s",
             "s",
-            "End of all figures, from the start of the run: at the last completion, at the end of a job's `runtime` if \
-             that is \
-             later, or where the run was interrupted.",
+            "End of all figures, from the start of the run: at the last completion, at the end of a job's `runtime` \
+             if that is later, or where the run was interrupted.",
         ),
         stable("cpu_s", "s", "CPU time of the run.").or_null(),
-        key("precondition_cpu_s", "s", "CPU time to precondition the drive or to read the snapshot; absent for a drive \
-            kept in Python."),
+        key(
+            "precondition_cpu_s",
+            "s",
+            "CPU time to precondition the drive or to read the snapshot; absent for a drive kept in Python.",
+        ),
         key("earlier_runs", "runs", "Number of earlier runs of a drive that is kept in Python; absent elsewhere."),
     ]
 }
@@ -273,26 +278,44 @@ fn inputs() -> Vec<ResultKey> {
         stable(
             "config",
             "object",
-            "The drive's configuration with every default written out; its keys are those of [the reference](reference.md).",
+            "The drive's configuration with every default written out; its keys are those of [the \
+             reference](reference.md).",
         ),
         key("changes[].key", "", "A key that the user set on top of the preset.").needed().text(),
         key("changes[].value", "", "Its value.").needed().any().or_null(),
         key("changes[].origin", "", "The place where it was set.").needed().text(),
         key("snapshot", "", "The snapshot that the run started from; `null` without one.").text().or_null(),
         stable("workload", "object", "The workload as it was opened."),
-        key("workload.options", "object", "The workload as it was given, with every default written out; keys of [the \
-            reference](reference.md)."),
+        key(
+            "workload.options",
+            "object",
+            "The workload as it was given, with every default written out; keys of [the reference](reference.md).",
+        ),
         key("workload.trace.file", "", "Name of the trace, without its folder.").text(),
         key("workload.trace.files", "list", "Names of its files, if there are several."),
         key("workload.trace.path", "", "Its path; `null` for a table in memory.").text().or_null(),
         key("workload.trace.format", "", "Its format, one of the [trace formats](traces.md).").text(),
         key("workload.trace.compression", "", "Its compression: `plain`, `gzip` or `zstd`.").text(),
         key("workload.trace.reason", "", "How the format was recognised.").text(),
-        key("workload.trace.stand_in", "", "Evidence that it was generated from statistics; `null` for a recorded \
-            trace.").text().or_null(),
-        key("workload.trace.timed", "", "True if it has time stamps; without them, requests follow each other as fast \
-            as possible.").boolean(),
-        key("workload.trace.scaled_from_bytes", "bytes", "End of its highest request, if addresses were scaled to the drive.").or_null(),
+        key(
+            "workload.trace.stand_in",
+            "",
+            "Evidence that it was generated from statistics; `null` for a recorded trace.",
+        )
+        .text()
+        .or_null(),
+        key(
+            "workload.trace.timed",
+            "",
+            "True if it has time stamps; without them, requests follow each other as fast as possible.",
+        )
+        .boolean(),
+        key(
+            "workload.trace.scaled_from_bytes",
+            "bytes",
+            "End of its highest request, if addresses were scaled to the drive.",
+        )
+        .or_null(),
     ];
     keys.extend(fields::<LeftOut>("workload.trace.left_out", ""));
     keys.extend([
@@ -388,11 +411,17 @@ fn jobs() -> Vec<ResultKey> {
         )
         .needed()
         .text(),
-        key("jobs[].stream", "", "Number of its stream, as in the table of requests; the first if it has \
-            several.").needed(),
+        key(
+            "jobs[].stream",
+            "",
+            "Number of its stream, as in the table of requests; the first if it has several.",
+        ).needed(),
         key("jobs[].streams", "streams", "Number of its streams."),
-        key("jobs[].device", "", "Number of the device of a trace, in order of first appearance; `null` for a \
-            job.").or_null(),
+        key(
+            "jobs[].device",
+            "",
+            "Number of the device of a trace, in order of first appearance; `null` for a job.",
+        ).or_null(),
         key(
             "jobs[].start_s",
             "s",
@@ -404,11 +433,17 @@ fn jobs() -> Vec<ResultKey> {
         key("jobs[].requests", "requests", "Requests completed, of all operations.").needed(),
         key("jobs[].iops", "requests/s", "`requests` / time from `start_s` to `end_s`.").needed(),
         key("jobs[].bandwidth_mib_s", "MiB/s", "Bytes read and written / the same time.").needed(),
-        key("jobs[].by_op.{read,write,trim,flush}.requests", "requests", "Requests completed, for each operation that \
-            it has."),
+        key(
+            "jobs[].by_op.{read,write,trim,flush}.requests",
+            "requests",
+            "Requests completed, for each operation that it has.",
+        ),
         key("jobs[].by_op.{read,write,trim,flush}.bytes", "bytes", "Their bytes."),
-        key("jobs[].latency_us.{all,read,write,trim,flush}.count", "requests", "Requests in the sample, for each \
-            operation that it has."),
+        key(
+            "jobs[].latency_us.{all,read,write,trim,flush}.count",
+            "requests",
+            "Requests in the sample, for each operation that it has.",
+        ),
         key(
             "jobs[].latency_us.{all,read,write,trim,flush}.{mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,p99_99999,p99_999999,\
              p99_9999999,max}",
@@ -417,8 +452,11 @@ fn jobs() -> Vec<ResultKey> {
         )
         .or_null(),
         key("jobs[].waiting_us.{mean,max}", "µs", "Waiting: the part of the latency before a queue slot was free."),
-        key("jobs[].gc_affected_requests", "requests", "Requests delayed by GC: an operation waited for a die that \
-            garbage collection held."),
+        key(
+            "jobs[].gc_affected_requests",
+            "requests",
+            "Requests delayed by GC: an operation waited for a die that garbage collection held.",
+        ),
     ]
 }
 
@@ -495,8 +533,8 @@ fn flash() -> Vec<ResultKey> {
             "Write amplification (WAF): bytes of all pages programmed, for any reason / bytes written by the host, \
              both until the last completion. `null` without writes. With a write buffer, data still buffered at that \
              time count as written but not as programmed (`afterwards.programs` has them), and data buffered when \
-             measuring began count as programmed but not as written. So it is too low in a run that writes little more \
-             than the buffer holds, down to 0 in a run that fits into the buffer.",
+             measuring began count as programmed but not as written. So it is too low in a run that writes little \
+             more than the buffer holds, down to 0 in a run that fits into the buffer.",
         ).or_null(),
         stable("flash.{reads,programs}", "pages", "Pages read and programmed, for any reason."),
         stable("flash.erases", "blocks", "Blocks erased."),
@@ -509,8 +547,11 @@ fn flash() -> Vec<ResultKey> {
              program.",
         ),
         key("flash.suspensions", "suspensions", "Suspensions of programs and erases for host reads."),
-        key("flash.merge_reads", "pages", "Pages read to complete a logical page (mapping unit) that the host wrote in \
-            part."),
+        key(
+            "flash.merge_reads",
+            "pages",
+            "Pages read to complete a logical page (mapping unit) that the host wrote in part.",
+        ),
         key("flash.padded_units", "mapping units", "Mapping units of programmed pages that were filled with padding."),
         key(
             "flash.absorbed_units",
@@ -519,14 +560,24 @@ fn flash() -> Vec<ResultKey> {
              trimmed in the write buffer.",
         ),
         stable("gc.collections", "blocks", "Victim blocks that garbage collection finished."),
-        stable("gc.moved_pages", "pages", "Valid data that garbage collection moved; a fraction if a page holds \
-            several mapping units."),
+        stable(
+            "gc.moved_pages",
+            "pages",
+            "Valid data that garbage collection moved; a fraction if a page holds several mapping units.",
+        ),
         key("gc.moved_units", "mapping units", "The same in mapping units."),
         key("free_blocks", "blocks", "Erased blocks at the last completion."),
-        stable("wear.{mean,max,stddev}", "erases", "P/E cycles: erases of each block since the drive was new until the \
-            last completion, over all blocks. An erase counts here when it is complete."),
-        key("wear.histogram.first", "erases", "Histogram of blocks by erases, at most 64 bars: lowest erase count of \
-            the first bar.").needed(),
+        stable(
+            "wear.{mean,max,stddev}",
+            "erases",
+            "P/E cycles: erases of each block since the drive was new until the last completion, over all \
+             blocks. An erase counts here when it is complete.",
+        ),
+        key(
+            "wear.histogram.first",
+            "erases",
+            "Histogram of blocks by erases, at most 64 bars: lowest erase count of the first bar.",
+        ).needed(),
         key("wear.histogram.width", "erases", "Width of a bar.").needed(),
         key("wear.histogram.blocks", "list, blocks", "Blocks in each bar.").needed(),
         key("wear.planes", "list, erases", "Mean erases of the blocks of each plane."),
@@ -537,7 +588,8 @@ fn flash() -> Vec<ResultKey> {
         key(
             "reliability.read_retries",
             "retries",
-            "Retries of page reads whose bit errors the ECC could not correct; 0 unless `[nand.reliability]` has a model.",
+            "Retries of page reads whose bit errors the ECC could not correct; 0 unless `[nand.reliability]` has a \
+             model.",
         ),
         key("reliability.uncorrectable_pages", "pages", "Page reads that no retry could correct."),
         key("reliability.program_fails", "pages", "Programs whose status was FAIL."),
@@ -548,8 +600,11 @@ fn flash() -> Vec<ResultKey> {
             "list, 0 to 1",
             "Share of simulated time in which each channel or die was busy, for the host or in the background.",
         ),
-        key("utilisation.{link_in,link_out}", "0 to 1", "The same for the host interface, towards the drive and \
-            towards the host."),
+        key(
+            "utilisation.{link_in,link_out}",
+            "0 to 1",
+            "The same for the host interface, towards the drive and towards the host.",
+        ),
     ]);
     keys
 }
@@ -616,7 +671,7 @@ fn over_time() -> Vec<ResultKey> {
         key(
             "series.age_max_us",
             "list, µs",
-            "Age of the oldest request when it completed in the interval, or at the end of the interval: it rises \
+            "Largest age of a request, at its completion in the interval or at the end of the interval: it rises \
              while requests stall.",
         ),
         key("series.free_blocks", "list, blocks", "Erased blocks.").or_null(),

@@ -1,4 +1,4 @@
-//! What a result tells over time: rates, latency and space by interval, and how latency was distributed in each.
+//! Time series of a result: rates, latency and space by interval, and the distribution of latency in each.
 
 use super::us;
 use crate::metrics::{bucket_top, Interval, Metrics, LATENCY_BUCKETS};

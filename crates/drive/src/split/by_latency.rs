@@ -1,4 +1,4 @@
-//! The parts of latencies by class of latency: what fast requests spent their time on, and what slow ones did.
+//! Latency breakdown by latency class, to compare fast and slow requests.
 
 use crate::metrics::{bucket_top, latency_bucket, LATENCY_BUCKETS};
 use crate::parts::{Part, PARTS};

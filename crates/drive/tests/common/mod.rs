@@ -24,7 +24,7 @@ pub mod pcie_3_x4 {
     }
 }
 
-/// Whether the long loops are asked for.
+/// True if the long loops are asked for.
 pub fn long() -> bool {
     std::env::var_os("WORDLINE_LONG").is_some()
 }

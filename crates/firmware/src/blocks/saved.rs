@@ -1,4 +1,4 @@
-//! Block accounting from a snapshot: every record, list and link is looked at before anything relies on it.
+//! Block accounting from a snapshot: every record, list and link is checked before use.
 
 use super::{Block, Blocks, Domain, Status, NONE};
 use std::cmp::Reverse;
@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 const MOST_ERASES: u32 = u32::MAX / 2;
 
 impl Blocks {
-    /// Whether accounting that was saved holds together, and has the sizes of accounting like this.
+    /// True if accounting that was saved holds together, and has the sizes of accounting like this.
     ///
     /// # Errors
     /// Says what is wrong with it.
@@ -28,7 +28,7 @@ impl Blocks {
         (0..self.domains()).try_for_each(|domain| self.check_domain(domain))
     }
 
-    /// Whether a block of a drive at rest can be like this.
+    /// True if a block of an idle drive can be like this.
     fn is_possible(&self, record: &Block) -> bool {
         let (written, all) = (record.write_point, self.pages_per_block);
         let empty = written == 0 && !record.doomed;

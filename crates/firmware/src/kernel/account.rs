@@ -1,8 +1,8 @@
-//! Accounts: where the time of the host's operations went.
+//! Accounts: latency breakdown of host operations.
 //!
-//! Kept on request. An operation waits for a die, which is told by what the die did in that time, and is carried by a command, whose
-//! time the flash adds up. Of each request the operation that ended last is remembered: it is the one that the request waited for. A
-//! request that waits for the write buffer has no such operation; [`Drain`](super::drain::Drain) tells what it waited for.
+//! Kept on request. The wait of an operation for a die is divided by the die's activity in that time; the flash adds up
+//! the time of its command. For each request, the operation that ended last is kept: it determines the latency. A
+//! request that waits for the write buffer has no such operation; [`Drain`](super::drain::Drain) divides its wait.
 
 use super::drain::{Drain, DRAINS};
 use super::history::{History, Served, HOLDERS};
@@ -12,9 +12,9 @@ use crate::policy::arbiter::Class;
 use wordline_base::Time;
 use wordline_flash::{Geometry, Spent, Tally};
 
-/// Where the time of a flash operation went, in picoseconds: from when it came to wait, but not before its request was taken up, to its
-/// end. The parts add up to the time in between, but for an operation that began to wait anew because its data had moved: they may
-/// then be less. A partial write's read of old data is part of it.
+/// Breakdown of the time of a flash operation, in picoseconds: from the start of its wait, but not before its request
+/// was dispatched, to its end. The parts add up to the time in between, but for an operation that began to wait anew
+/// because its data had moved: they may then be less. A partial write's read of old data is part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Since when it waited.
@@ -25,7 +25,7 @@ pub struct Account {
     pub bytes: u32,
     /// It waited while the die was taken by other operations of its request.
     pub own: Time,
-    /// It waited while the die was taken by other reads of the host, by its other writes, by the collector.
+    /// It waited while the die was taken by other reads of the host, by its other writes, by GC.
     pub die: [Time; HOLDERS],
     /// It waited for a die that was free: it had no page to give, the page waited for company, or a turn.
     pub space: Time,
@@ -74,8 +74,8 @@ pub struct Way {
     served: Time,
     /// When a command first began for it, if one did.
     pub flash_start: Option<Time>,
-    /// Whether one of its operations waited for a die that the collector held, or it for the write buffer while the collector held up
-    /// the units there.
+    /// True if delayed by GC: one of its operations waited for a die held by GC, or the request waited for the write
+    /// buffer while GC held up the units there.
     pub gc_affected: bool,
     /// How long it waited for the write buffer, by what held up the units there: see [`DRAINS`].
     pub room: [Time; DRAINS],
@@ -91,12 +91,12 @@ impl Way {
     }
 }
 
-/// An operation on its way.
+/// An operation in progress.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trail {
-    /// Whether it has read old data and goes on.
+    /// True if it has read old data and continues.
     goes_on: bool,
-    /// Of the command that carries it; none before one does.
+    /// Of its command; none before it is issued.
     tally: Tally,
     account: Account,
 }
@@ -110,7 +110,7 @@ pub(super) struct Accounts {
     histories: Vec<History>,
     /// By request.
     ways: Vec<Way>,
-    /// What the units in the write buffer wait for.
+    /// Causes of waits of the units in the write buffer.
     pub drain: Drain,
 }
 
@@ -151,7 +151,7 @@ impl Accounts {
         }
         let trail = &mut self.trails[at];
         let Some(way) = self.ways.get_mut(op.owner as usize) else {
-            // A buffered unit: what its command does tells what the buffer waits for.
+            // A buffered unit: the state of its command is the cause of waits for the buffer.
             *trail = Trail { tally, ..Trail::default() };
             return;
         };
@@ -176,7 +176,7 @@ impl Accounts {
 }
 
 impl Kernel {
-    /// A request is taken up, with a number of its own among those under way: its accounts begin.
+    /// A request is dispatched, with a unique number among those in service: its accounts start.
     #[inline]
     pub fn begin_way(&mut self, request: u32, now: Time) {
         if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {

@@ -1,4 +1,4 @@
-//! Attention: what a die needs between the start and the end of a command, in cache mode and where reads may interrupt.
+//! Attention: steps between the start and the end of a command, for cache mode and read suspension.
 
 use super::{Fault, Kernel};
 use crate::ops::NONE;

@@ -1,4 +1,4 @@
-//! Looking at the whole: taking over the state of another drive, counting everything again, hashing it.
+//! Whole-state functions: taking over the state of another drive, recounting everything, hashing it.
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;
@@ -6,7 +6,7 @@ use crate::policy::guest::failed;
 use crate::{ConfigError, Plan};
 
 impl Kernel {
-    /// Whether this drive can take over data, maps and wear of another one: geometry and unit size are the same.
+    /// True if this drive can take over data, maps and wear of another one: geometry and unit size are the same.
     ///
     /// # Errors
     /// Names the first figure in which the drives differ.

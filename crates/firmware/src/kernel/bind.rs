@@ -43,7 +43,7 @@ impl Kernel {
         }
     }
 
-    /// Whether the units of a read still lie where it expects them.
+    /// True if the units of a read still lie where it expects them.
     #[inline]
     pub(super) fn is_current(&self, op: &FlashOp) -> bool {
         if op.class == Class::GcRead {
@@ -88,7 +88,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a read can join, or follow, a command for pages of this offset.
+    /// True if a read can join, or follow, a command for pages of this offset.
     #[inline]
     pub(super) fn joins(&self, op: &FlashOp, page: u32) -> bool {
         self.page_of(op.source) == page && !op.copy && self.is_current(op)
@@ -281,8 +281,8 @@ impl Kernel {
         }
     }
 
-    /// Whether a write still has to be done. A moved unit that was overwritten is dropped; a merge whose old data have moved
-    /// or changed reads them again.
+    /// True if a write still must be done. A moved unit that was overwritten is dropped; a merge whose old data have
+    /// moved or changed reads them again.
     #[inline]
     pub(super) fn still_wanted(&mut self, slot: u32) -> bool {
         let op = *self.slab.get(slot);

@@ -1,9 +1,10 @@
-//! Collection: victims are chosen, their pages read a window at a time, their valid units written elsewhere, the block erased.
+//! Garbage collection (GC): victims are chosen, their pages read a window at a time, their valid units written
+//! elsewhere, the block erased.
 //!
-//! Units that do not fill a page wait for those of the next victim. Their block is not erased meanwhile, so it does not count as one
-//! that will soon be free, and the next collection starts as if it had not been chosen. They go into a page of their own only if
-//! nothing else will come: the policy wants another block, but none can be collected; or writes have no room and nothing moves; or the
-//! drive comes to rest.
+//! Units that do not fill a page wait for units of the next victim. Their block is not erased meanwhile, so it does not
+//! count as soon free, and GC takes the next victim as if it had not been chosen. They get a page of their own only if
+//! no more units will come: the policy wants another victim, but there is none; or writes have no space and nothing
+//! moves; or the drive becomes idle.
 
 use super::{Fault, Kernel, Waits};
 use crate::blocks::Status;
@@ -14,7 +15,7 @@ use crate::policy::guest::failed;
 use crate::policy::Trouble;
 
 impl Kernel {
-    /// Starts collections while the policy wants them.
+    /// Starts victim blocks while the policy wants them.
     pub(super) fn collect(&mut self, domain: u32) {
         if !self.condemned.is_empty() {
             self.evacuate(domain);
@@ -51,12 +52,12 @@ impl Kernel {
         anywhere.then(|| self.shared[self.shared.len() / 2]).into_iter().chain(own)
     }
 
-    /// Whether units of a domain's jobs wait that do not fill a page.
+    /// True if units of a domain's jobs wait that do not fill a page.
     fn left_over(&self, domain: u32) -> bool {
         self.units_per_page.get() > 1 && self.moved(domain).any(|fifo| self.units_per_page.remainder(fifo.len) > 0)
     }
 
-    /// Blocks of a domain whose last units wait for company from another block: those that the queues end with.
+    /// Blocks of a domain whose last units, at the ends of the queues, wait for units of another block.
     fn held_back(&mut self, domain: u32) -> u32 {
         if self.jobs.running(domain) == 0 || self.jobs.expects(domain) || !self.left_over(domain) {
             return 0;
@@ -77,7 +78,7 @@ impl Kernel {
         blocks
     }
 
-    /// Lets the units of a domain that wait for company go without it.
+    /// Writes the waiting units of a domain without filling their pages.
     fn go_alone(&mut self, domain: u32) {
         if self.jobs.expects(domain) || self.jobs.is_released(domain) || !self.left_over(domain) {
             return;
@@ -92,7 +93,7 @@ impl Kernel {
         }
     }
 
-    /// All dies are idle while writes lack room: if they do, nothing will free a block unless what waits for company goes.
+    /// All dies are idle and writes lack space: no block becomes free unless pages that are not full are written.
     #[cold]
     pub(super) fn unstick(&mut self) -> bool {
         let before = self.dirty.len();
@@ -106,7 +107,7 @@ impl Kernel {
         self.dirty.len() > before || self.shared_dirty
     }
 
-    /// No more units come: from now on, what waits for company goes without it. Until [`Kernel::reopen`].
+    /// No more units come: from now on until [`Kernel::reopen`], pages that are not full are written.
     pub fn close(&mut self) {
         self.closing = true;
         (0..self.plan.domains).for_each(|domain| self.go_alone(domain));
@@ -117,7 +118,7 @@ impl Kernel {
         self.closing = false;
     }
 
-    /// Ends the run if a policy from outside the program has failed; what asked it cannot.
+    /// Ends the run if an external policy has failed; its callers cannot return the error.
     #[inline]
     pub(super) fn heed(&mut self, failed: bool) {
         if failed && self.fault.is_none() {
@@ -125,7 +126,7 @@ impl Kernel {
         }
     }
 
-    /// What is wrong with a policy from outside the program, if one is used and something is.
+    /// Trouble of an external policy, if any.
     #[must_use]
     pub fn complaint(&self) -> Option<Fault> {
         let of = |family, trouble: &Trouble| Fault::Policy { time: self.now, family, trouble: trouble.clone() };
@@ -254,7 +255,7 @@ impl Kernel {
         self.gather(domain);
     }
 
-    /// Where units wait for company that the running jobs will not bring, the policy is asked for another block.
+    /// Asks the policy for another victim where units wait and the running jobs cannot fill their page.
     #[inline]
     fn gather(&mut self, domain: u32) {
         if self.units_per_page.get() == 1 || self.jobs.expects(domain) || !self.left_over(domain) {
@@ -280,7 +281,7 @@ impl Kernel {
                 let domain = self.blocks.domain_of_plane(plane);
                 let goes = fifo.len >= most || self.jobs.is_released(domain);
                 if dropped && !goes {
-                    // What is left of the page waits for company from now on.
+                    // The remaining units of the page wait to fill a page from now on.
                     self.gather(domain);
                 }
                 return goes;

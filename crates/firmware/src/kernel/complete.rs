@@ -34,7 +34,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Gives the operations of a command back to their tasks. The collector had let go of the die at `collector_end`.
+    /// Gives the operations of a command back to their tasks. GC had let go of the die at `collector_end`.
     #[inline]
     pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
         if class == Class::GcWrite {

@@ -1,4 +1,4 @@
-//! Copyback: a page of a victim moves inside its plane, without its data going over the bus and back.
+//! Copyback: a page of a victim moves within its plane, without transferring its data over the bus.
 
 use super::{Fault, Kernel};
 use crate::ops::NONE;
@@ -9,8 +9,8 @@ use crate::space::Stream;
 use wordline_flash::{Kind, PageAddress};
 
 impl Kernel {
-    /// Binds a page of a victim as a copyback, with partners of other planes; false if it has to be read and written after all,
-    /// because units of it were overwritten or its plane has no room.
+    /// Binds a page of a victim as a copyback, with partners of other planes; false if it must be read and written
+    /// after all, because units of it were overwritten or its plane has no room.
     #[cold]
     pub(super) fn issue_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<bool, Fault> {
         let source = self.slab.get(slot).source;
@@ -44,7 +44,7 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Whether all units of a page are valid and may stay in their plane.
+    /// True if all units of a page are valid and may stay in their plane.
     fn may_stay(&self, plane: u32, place: u32) -> bool {
         let page = place - self.units_per_page.remainder(place);
         (page..page + self.plan.units_per_page).all(|place| {
@@ -52,7 +52,7 @@ impl Kernel {
         })
     }
 
-    /// Whether the placement lets a unit lie in a plane.
+    /// True if the placement lets a unit lie in a plane.
     fn permits(&self, plane: u32, unit: u32) -> bool {
         let die = self.planes_per_die.quotient(plane);
         match self.placement.place(self.units_per_page.quotient(unit)) {

@@ -1,4 +1,4 @@
-//! Dispatch: what waits for an idle die is surveyed, the arbiter chooses, and the bound command starts.
+//! Dispatch: surveys the operations that wait for an idle die, lets the arbiter choose, and starts the bound command.
 
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
@@ -86,7 +86,7 @@ impl Kernel {
         )
     }
 
-    /// Whether the oldest write of a queue may go now, or waits for company to fill its page.
+    /// True if the oldest write of a queue may go now, or waits for company to fill its page.
     #[inline]
     pub(super) fn may_go(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
         if fifo.len >= self.plan.units_per_page {

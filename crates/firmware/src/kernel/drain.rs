@@ -1,12 +1,12 @@
-//! What keeps the write buffer from draining.
+//! Causes of waits for the write buffer.
 //!
-//! A request that waits for room in the write buffer waits for no operation of its own: the units that fill the buffer keep it waiting.
-//! So its wait is divided as the buffered units spent that time, added up over all of them: at a die that the collector held, at one that
-//! the host held, in the command that writes them. A unit that may go to several dies counts for each of them in equal parts. A full buffer
-//! lets in as many units as leave it, which is its size over the time that a unit stays (Little's law): the parts tell which share of that
-//! stay has which cause.
+//! A request that waits for room in the write buffer does not wait for its own operation, but for the units that fill
+//! the buffer. So its wait is divided as the buffered units spent that time, summed over all of them: at a die held by
+//! GC, at a die held by the host, in the command that writes them. A unit that may go to several dies counts for each
+//! of them in equal parts. By Little's law, a full buffer admits its size over the residence time of a unit: the parts
+//! give the share of each cause in that residence time.
 //!
-//! Kept as sums that grow with time, so that a wait costs the difference of two looks however long it is.
+//! Kept as sums over time, so that a wait costs one difference, independent of its length.
 
 use super::history::holder;
 use super::Kernel;
@@ -16,9 +16,9 @@ use crate::policy::placement::Constraint;
 use wordline_base::Time;
 use wordline_flash::{Spent, MAX_PLANES};
 
-/// What units of the write buffer may wait for, in this order: dies that the collector holds; dies that reads of the host hold, or old
-/// data; the bus, in writes of the host; the rest of these writes; dies that are free, which have no page to give, or a page that waits
-/// for company or a turn.
+/// Causes of waits in the write buffer, in this order: dies held by GC; dies held by host reads, or old data; the bus,
+/// in writes of the host; the rest of these writes; dies that are free, which have no page to give, or a page that
+/// waits for company or a turn.
 pub const DRAINS: usize = 5;
 
 /// The states of a die, as [`holder`] counts them, and that in which nobody holds it.
@@ -52,7 +52,7 @@ struct Mark {
     ended: [u128; 2],
 }
 
-/// What the units in the write buffer wait for.
+/// Causes of waits of the units in the write buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Drain {
     channels: u64,
@@ -68,7 +68,7 @@ pub(super) struct Drain {
     /// Dies by state: all of them, and those of each channel.
     dies: [u64; STATES],
     dies_in_channel: Vec<[u64; STATES]>,
-    /// Units by what they wait for, times dies, so that shares of a unit are whole numbers.
+    /// Units by cause of wait, times dies, so that shares of a unit are whole numbers.
     weights: [u64; STATES],
     /// The same times time, up to `since`.
     sums: [u128; STATES],
@@ -109,7 +109,7 @@ impl Drain {
         }
     }
 
-    /// What one unit at a post adds to the weights; it counts there from now on, or no more.
+    /// Weight of one unit at a post; added from now on, or removed.
     fn count(&mut self, post: Post, is_new: bool) {
         let all = self.states.len() as u64;
         let (number, weights) = match post {
@@ -197,7 +197,7 @@ impl Drain {
         self.weights[state] += weight;
     }
 
-    /// A request begins to wait for the buffer.
+    /// A request starts to wait for the buffer.
     pub fn begin(&mut self, request: u32, now: Time) {
         self.pass(now);
         self.marks[request as usize] = Mark { time: now, sums: self.sums, ended: self.ended };
@@ -243,7 +243,7 @@ pub fn divide<const N: usize>(time: Time, weights: [u128; N], other: usize) -> [
 }
 
 impl Kernel {
-    /// A request begins to wait for the write buffer: for room, or until what it holds is in flash.
+    /// A request starts to wait for the write buffer: for room, or until its content is in flash.
     pub fn await_buffer(&mut self, request: u32, now: Time) {
         self.now = now;
         self.awaiting += 1;
@@ -252,7 +252,7 @@ impl Kernel {
         }
     }
 
-    /// A request that began to wait for the write buffer at `since` waits no more. Tells whether the collector held up units in the
+    /// Ends the wait for the write buffer of a request that started at `since`. Returns whether GC held up units in the
     /// buffer meanwhile: it held a die that one of them waited for.
     pub fn end_await_buffer(&mut self, request: u32, since: Time, now: Time) -> bool {
         self.now = now;
@@ -268,7 +268,7 @@ impl Kernel {
         gc_affected
     }
 
-    /// The collector is about to let go of a die while requests wait for the write buffer.
+    /// GC is about to release a die while requests wait for the write buffer.
     #[cold]
     pub(super) fn let_go(&mut self, die: u32) {
         if self.held_up < self.now && self.is_awaited(die) {
@@ -276,7 +276,7 @@ impl Kernel {
         }
     }
 
-    /// The last unit has left a shared queue, and may have waited for dies that the collector holds.
+    /// The last unit has left a shared queue, and may have waited for dies that GC holds.
     #[cold]
     pub(super) fn queue_emptied(&mut self, index: usize) {
         if (0..self.dies.len() as u32).any(|die| self.is_collecting(die) && self.shared_of(die, 0).contains(&index)) {
@@ -284,19 +284,19 @@ impl Kernel {
         }
     }
 
-    /// Whether the collector holds a die that a buffered unit waits for.
+    /// True if GC holds a die that a buffered unit waits for.
     #[cold]
     fn holds_up(&self) -> bool {
         (0..self.dies.len() as u32).any(|die| self.is_collecting(die) && self.is_awaited(die))
     }
 
-    /// Whether the collector has held a die up to now.
+    /// True if GC has held a die up to now.
     fn is_collecting(&self, die: u32) -> bool {
         let state = &self.dies[die as usize];
         state.busy && !state.class.is_host() && state.since < self.now
     }
 
-    /// Whether a buffered unit has waited for a die.
+    /// True if a buffered unit has waited for a die.
     fn is_awaited(&self, die: u32) -> bool {
         let waited = |slot: u32| slot != NONE && self.slab.get(slot).ready < self.now;
         if self.shared_waiting[0] > 0 && self.shared_of(die, 0).iter().any(|&index| waited(self.shared[index].head)) {

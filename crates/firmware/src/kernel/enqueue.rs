@@ -1,4 +1,4 @@
-//! Queueing: an operation goes into the queue of its class, where its constraint says.
+//! Queueing: an operation goes into the queue of its class that its constraint selects.
 
 use super::Kernel;
 use crate::map::Place;

@@ -1,10 +1,10 @@
-//! Whose commands a die was taken by in the past, so that one can say what somebody waited for.
+//! History of the commands that held a die, to determine the causes of waits.
 
 use crate::ops::NONE;
 use crate::policy::arbiter::Class;
 use wordline_base::Time;
 
-/// Who takes a die: reads of the host, its writes, the collector.
+/// Who takes a die: reads of the host, its writes, GC.
 pub const HOLDERS: usize = 3;
 
 /// Records of a die; of older times every second one is given up when there are more.

@@ -1,8 +1,8 @@
-//! Suspension: a program or an erase is stopped for host reads that wait for its die, and goes on after them.
+//! Suspension: a program or an erase is suspended for host reads that wait for its die, and resumes after them.
 //!
-//! A command can be stopped only in the cells. A look at a die is due when a read comes to wait for it, when it starts a program
-//! or erase for which reads wait already, and at each of its events; a look that comes while the bus still carries the
-//! command makes an appointment for the moment when it is to be in the cells.
+//! A command can be suspended only while the array is busy. A die is checked when a read starts to wait for it, when it
+//! starts a program or erase while reads already wait, and at each of its events; a check while the bus still carries
+//! the command schedules another one for the start of the array operation.
 
 use super::attend::Batch;
 use super::{Fault, Kernel};
@@ -14,16 +14,16 @@ use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
 use wordline_flash::{Kind, MAX_PLANES};
 
-/// What a die does beside a suspended command.
+/// Work of a die beside a suspended command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Interruption {
-    /// Whether the command of the die is suspended, or about to be.
+    /// True if the command of the die is suspended, or about to be.
     active: bool,
-    /// Whether an appointment is made.
+    /// True if a check is scheduled.
     appointed: bool,
     /// Suspensions of the command so far.
     suspensions: u32,
-    /// How long the command, or what is left of it, works in the cells.
+    /// Array time of the command, or its remainder.
     array: Time,
     /// The read beside it.
     reads: Batch,
@@ -35,7 +35,7 @@ impl Kernel {
         self.waiting[die as usize] >> (Class::HostRead as u32 * MAX_PLANES as u32) & reads != 0
     }
 
-    /// A read has come to wait for a die: if it is busy, it has to be looked at.
+    /// A read has started to wait for a die: if the die is busy, check it.
     pub(super) fn press(&mut self, die: u32) {
         if self.timed && self.dies[die as usize].busy && self.suspend.interrupts() {
             self.pressed.push_back(die);
@@ -67,7 +67,7 @@ impl Kernel {
         self.look(die, queue)
     }
 
-    /// Suspends the command of a die if reads wait that can go and the policy wants it.
+    /// Suspends the command of a die if ready reads wait and the policy wants it.
     pub(super) fn look(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = self.interruptions[die as usize];
         if !self.dies[die as usize].busy || state.active || state.appointed || !self.reads_wait(die) {
@@ -175,7 +175,7 @@ impl Kernel {
         }
     }
 
-    /// Whether a place lies neither in a block that the command of a die erases nor in a page that it programs.
+    /// True if a place is neither in a block that the die's command erases nor in a page that it programs.
     fn is_apart(&self, die: u32, place: Place) -> bool {
         let (command, at) = (&self.running[die as usize], self.address(place));
         command.pages().iter().all(|other| {

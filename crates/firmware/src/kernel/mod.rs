@@ -1,14 +1,14 @@
-//! The kernel: a request's way through the firmware, as named steps in their order.
+//! The kernel: the path of a request through the firmware, as named steps in order.
 //!
-//! [`Kernel::read`], [`Kernel::write`] and [`Kernel::trim`] take what the drive has split into units; `enqueue` puts operations into
-//! the queues of their task; `dispatch` fills an idle die: it surveys what waits, lets the arbiter choose, has pages bound (`bind`)
-//! and starts the command; `complete` takes the command's end back up. Collection runs through the same queues as a task of its
-//! own (`collect`), and moves pages inside their plane where it may (`copy`). Each step is a file of that name. Where dies work in
-//! cache mode (`sequence`) or are interrupted (`interrupt`), they need attention between start and end (`attend`). Where the time of
-//! operations went is kept in `account`, and what the write buffer waited for in `drain`.
+//! [`Kernel::read`], [`Kernel::write`] and [`Kernel::trim`] take requests split into units; `enqueue` puts operations
+//! into the queues of their task; `dispatch` fills an idle die: it surveys the waiting operations, lets the arbiter
+//! choose, binds pages (`bind`) and starts the command; `complete` handles the end of the command. Garbage collection
+//! uses the same queues as a separate task (`collect`), with copyback where allowed (`copy`). Each step is a file of
+//! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
+//! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
 //!
-//! The host's and the collector's state changes when an operation is *issued*; a die works on its commands one after the
-//! other, so whoever looks a place up later finds its data there by the time the die serves it.
+//! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
+//! up later are in place by the time the die serves the read.
 
 mod account;
 mod attend;
@@ -150,11 +150,11 @@ pub struct HostDone {
     pub units: u32,
     /// Bytes that the flash delivered for it.
     pub bytes: u32,
-    /// Whether the operation waited for a die that the collector held.
+    /// True if the operation waited for a die held by GC.
     pub gc_affected: bool,
 }
 
-/// What the flash did for whom. Units and pages, not bytes.
+/// Flash operations by task. Units and pages, not bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Pages read, programmed or blocks erased, by class of operation.
@@ -165,17 +165,17 @@ pub struct Counters {
     pub merge_reads: u64,
     /// Units written by the host.
     pub host_units: u64,
-    /// Units moved by the collector.
+    /// Units moved by GC.
     pub moved_units: u64,
     /// Units of programmed pages that stayed empty.
     pub padded_units: u64,
     /// Units written by the host that never reached flash: replaced or given back while they waited in the write buffer.
     pub absorbed_units: u64,
-    /// Blocks collected.
+    /// Victim blocks finished.
     pub collections: u64,
     /// Flash commands.
     pub commands: u64,
-    /// Pages that the collector moved inside their plane; each also counts as a page read and a page programmed.
+    /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.
     pub copybacks: u64,
     /// Programs and erases that were suspended for reads, each as often as it was.
     pub suspensions: u64,
@@ -201,7 +201,7 @@ impl Counters {
     }
 }
 
-/// What a die does now.
+/// Current work of a die.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Die {
     busy: bool,
@@ -209,7 +209,7 @@ struct Die {
     class: Class,
     count: u8,
     pages: [u32; MAX_PLANES],
-    /// When the collector last let go of it.
+    /// When GC last let go of it.
     collector_end: Time,
     /// When its command began.
     since: Time,
@@ -240,7 +240,7 @@ pub struct Kernel {
     map: Map,
     blocks: Blocks,
     space: Space,
-    // What is skipped here and below is of operations, and means nothing to a drive at rest.
+    // Skipped fields here and below belong to operations; an idle drive has none.
     #[serde(skip)]
     jobs: Jobs,
     shadow: Option<Shadow>,
@@ -261,7 +261,7 @@ pub struct Kernel {
     /// By plane, then class.
     #[serde(skip)]
     queues: Vec<Fifo>,
-    /// By die: bit `class * MAX_PLANES + plane` tells that a queue is not empty.
+    /// By die: bit `class * MAX_PLANES + plane` is set if a queue is not empty.
     #[serde(skip)]
     waiting: Vec<u64>,
     /// Writes without a plane yet: by write class, then any, each channel, each die.
@@ -286,7 +286,7 @@ pub struct Kernel {
     /// Idle dies that may find work.
     #[serde(skip)]
     dirty: VecDeque<u32>,
-    /// Whether dies need attention between start and end of a command; the next three are empty if not.
+    /// True if dies need attention between start and end of a command; otherwise the next three are empty.
     attentive: bool,
     /// By die: the command that it took last.
     #[serde(skip)]
@@ -297,13 +297,13 @@ pub struct Kernel {
     /// By die, where reads interrupt.
     #[serde(skip)]
     interruptions: Vec<Interruption>,
-    /// Dies that are busy and for which a read has come to wait.
+    /// Busy dies for which a read has started to wait.
     #[serde(skip)]
     pressed: VecDeque<u32>,
     /// Untimed commands that have ended.
     #[serde(skip)]
     ended: VecDeque<u32>,
-    /// Whether programs and erases may fail.
+    /// True if programs and erases may fail.
     fails: bool,
     /// Blocks that each plane holds back at first to replace bad ones.
     replacements: u32,
@@ -311,13 +311,13 @@ pub struct Kernel {
     condemned: Vec<u32>,
     /// Some write found no room.
     stalled: bool,
-    /// The drive comes to rest: units that are moved wait for no company.
+    /// The drive is becoming idle: moved units are written without filling pages.
     #[serde(skip)]
     closing: bool,
     /// Jobs that are being counted.
     #[serde(skip)]
     owners: Vec<u32>,
-    /// Domains that want to collect but found no block that gains a page: the next invalidation there lets them look again.
+    /// Domains that need GC but found no block that gains a page: the next invalidation there lets them try again.
     starved: Vec<bool>,
 
     #[serde(skip)]
@@ -325,16 +325,16 @@ pub struct Kernel {
     /// Requests that wait for the buffer.
     #[serde(skip)]
     awaiting: u32,
-    /// Until when the collector last held a die that a buffered unit waited for, while requests waited for the buffer.
+    /// Until when GC last held a die that a buffered unit waited for, while requests waited for the buffer.
     #[serde(skip)]
     held_up: Time,
     #[serde(skip)]
     done: Vec<HostDone>,
     counters: Counters,
-    /// What is noted of the commands, while somebody looks on.
+    /// Records of commands, while there are observers.
     #[serde(skip)]
     notes: Option<Box<Notes>>,
-    /// Why the run must end, where the step that found it could not say so.
+    /// Reason to end the run, if the step that found it could not return it.
     #[serde(skip)]
     fault: Option<Box<Fault>>,
 }
@@ -466,7 +466,7 @@ impl Kernel {
         &self.blocks
     }
 
-    /// What the flash did for whom.
+    /// Flash operations by task.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -493,7 +493,7 @@ impl Kernel {
         }
     }
 
-    /// Whether commands take time. Switching is allowed only while nothing runs.
+    /// True if commands take time. Switch only while no command runs.
     ///
     /// # Panics
     /// While operations are queued or run.
@@ -514,8 +514,8 @@ impl Kernel {
         self.map.expect(unit);
     }
 
-    /// Reads `bytes` from byte `skip` of unit `first` on, for a request; gives the units and bytes that wait for flash. The others
-    /// are unwritten or still in the write buffer.
+    /// Reads `bytes` from byte `skip` of unit `first` on, for a request; returns the units and bytes that wait for
+    /// flash. The others are unwritten or still in the write buffer.
     #[inline]
     pub fn read(&mut self, now: Time, request: u32, first: u32, skip: u32, bytes: u32) -> (u32, u32) {
         self.now = now;
@@ -572,8 +572,8 @@ impl Kernel {
         &self.buffer
     }
 
-    /// Writes a unit for a request; `whole` tells whether all its bytes are given. True if the host need not wait for it, because
-    /// it stays in the write buffer; `through` forbids that (FUA).
+    /// Writes a unit for a request; `whole` is true if all its bytes are given. True if the host need not wait for it,
+    /// because it stays in the write buffer; `through` forbids that (FUA).
     #[inline]
     pub fn write(&mut self, now: Time, request: u32, unit: u32, whole: bool, through: bool) -> bool {
         self.now = now;
@@ -619,7 +619,7 @@ impl Kernel {
             return false;
         }
         op.stamp = stamp;
-        // What was given back is wanted again, and its leaving was counted already.
+        // A trimmed unit is written again; its removal was counted already.
         if op.units == 1 {
             self.counters.absorbed_units += 1;
         }
@@ -664,7 +664,7 @@ impl Kernel {
         newest
     }
 
-    /// Lets idle dies take work, and untimed commands end, until nothing changes.
+    /// Starts commands on idle dies and ends untimed commands, until nothing changes.
     ///
     /// # Errors
     /// When a rule is broken.

@@ -1,10 +1,10 @@
-//! Bad blocks: those that came bad are never used, those that go bad are replaced and given up.
+//! Bad blocks: factory bad blocks are never used; blocks that go bad are replaced and retired.
 //!
-//! Each plane holds blocks back, and one of them takes the place of a block the moment that it goes bad, so that collection always has the
-//! room that it was promised. A failed erase gives its block up at once. A failed program condemns its block: it is closed as it
-//! is, its data move elsewhere like those of any victim, and after its erase it is not used again. Simplified: the data of the
-//! failed page itself are read from there too, in place of the controller's buffer that still has them. The drive ends when a plane has
-//! no replacement left.
+//! Each plane reserves blocks; one of them replaces a block as soon as it goes bad, so that GC always has its promised
+//! space. A failed erase retires its block at once. A failed program closes its block as it is; its data are moved like
+//! those of any victim, and after its erase it is not used again. Simplified: the data of the failed page itself are
+//! read from there too, in place of the controller's buffer that still has them. The drive ends when a plane has no
+//! replacement left.
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;
@@ -108,7 +108,7 @@ impl Kernel {
             if self.blocks.domain_of_plane(self.blocks.plane_of(block)) != domain {
                 at += 1;
             } else if self.blocks.get(block).status != Status::Closed {
-                // The collector has it already.
+                // GC has it already.
                 self.condemned.swap_remove(at);
             } else if self.start_job(domain, block) {
                 self.condemned.retain(|&other| other != block);

@@ -1,5 +1,5 @@
-//! A kernel from a snapshot. What a drive at rest does not need is not in it, and what follows from the configuration is never
-//! taken from it; all else is checked before the kernel relies on it.
+//! A kernel from a snapshot. It omits state that an idle drive does not need, and derived data are never read from it;
+//! everything else is checked before use.
 
 use super::{Counters, Kernel};
 use crate::blocks::Status;
@@ -10,7 +10,7 @@ use wordline_base::Time;
 const MOST_COUNTED: u64 = 1 << 60;
 
 impl Kernel {
-    /// Whether data, maps and wear that were saved hold together, and fit a drive like this: what [`Kernel::adopt`] takes over.
+    /// True if data, maps and wear that were saved hold together, and fit a drive like this: what [`Kernel::adopt`] takes over.
     ///
     /// # Errors
     /// Says what is wrong with them.
@@ -102,7 +102,7 @@ impl Kernel {
 }
 
 impl Counters {
-    /// Whether all of them can be added to.
+    /// True if all of them can be added to.
     fn can_go_on(&self) -> bool {
         let Self { ops, multi_plane, merge_reads, host_units, moved_units, padded_units, absorbed_units, .. } = self;
         let Self { collections, commands, copybacks, suspensions, .. } = self;

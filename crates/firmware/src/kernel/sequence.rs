@@ -1,7 +1,7 @@
-//! Cache mode: a die that has a register free is given a command that follows, or told that none does.
+//! Cache mode: a die with a free register gets a following command, or the information that there is none.
 //!
-//! A follower is of the same class and for the same planes in the same order. Whether there is one is looked up before
-//! anything is bound, since binding cannot be taken back.
+//! A follower is of the same class and for the same planes in the same order. Its existence is checked before anything
+//! is bound, since binding cannot be undone.
 
 use super::attend::Batch;
 use super::{stream_of, Fault, Kernel, Waits};
@@ -31,7 +31,7 @@ enum Source {
 }
 
 impl Kernel {
-    /// A register of a die in cache mode is free; `ended` tells that the command before the current one has ended.
+    /// A register of a die in cache mode is free; `ended` means that the command before the current one has ended.
     pub(super) fn go_on(&mut self, die: u32, ended: bool, queue: &mut EventQueue) -> Result<(), Fault> {
         if ended {
             self.end_held(die)?;
@@ -89,7 +89,7 @@ impl Kernel {
         }
     }
 
-    /// Whether a follower may go although an older operation waits for other planes.
+    /// True if a follower may go although an older operation waits for other planes.
     fn may_pass(&mut self, die: u32, passes: bool) -> bool {
         let most = self.pack.cache().map_or(0, |mode| mode.passes);
         let passed = &mut self.sequences[die as usize].passed;
@@ -160,7 +160,7 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Whether a write of the same class could follow the program that was put together.
+    /// True if a write of the same class could follow the assembled program.
     pub(super) fn is_followed(&mut self, die: u32, class: Class) -> bool {
         let Some(source) = self.source_of_follower(die, class, &self.command) else { return false };
         let (_, places) = self.survey(die);
@@ -168,7 +168,7 @@ impl Kernel {
         !self.passes(die, source, places[class as usize], &self.command) || self.sequences[die as usize].passed < most
     }
 
-    /// Whether writes from `source` would go before the oldest of their class, which waits at `place`.
+    /// True if writes from `source` would go before the oldest of their class, which waits at `place`.
     fn passes(&self, die: u32, source: Source, place: Waits, before: &Command) -> bool {
         let first = die * self.flash.geometry().planes_per_die;
         match (source, place) {
@@ -225,7 +225,7 @@ impl Kernel {
         self.shared_of(die, row).into_iter().find(enough).map(Source::Shared)
     }
 
-    /// Whether a write takes its page for certain when it is bound next.
+    /// True if a write is certain to get its page when it is bound next.
     fn is_sure(&self, op: &FlashOp, class: Class) -> bool {
         if class == Class::GcWrite {
             return self.map.is_valid(op.source);
@@ -233,7 +233,7 @@ impl Kernel {
         op.units > 0 && (!op.merge || self.map.lies_at(op.unit, op.source))
     }
 
-    /// Whether a queue holds what fills a page of a plane, or goes without filling it.
+    /// True if a queue can fill a page of a plane, or may be written without filling it.
     fn holds_write(&self, fifo: &Fifo, class: Class, plane: u32) -> bool {
         if class == Class::GcWrite && !self.jobs.is_released(self.blocks.domain_of_plane(plane)) {
             return self.holds_pages(fifo, class, self.plan.units_per_page);
@@ -241,7 +241,7 @@ impl Kernel {
         fifo.find(&self.slab, fifo.len, |op| self.is_sure(op, class)).is_some()
     }
 
-    /// Whether a queue holds `units` writes that are wanted whatever is bound before them.
+    /// True if a queue holds `units` writes that stay valid whatever is bound before them.
     fn holds_pages(&self, fifo: &Fifo, class: Class, units: u32) -> bool {
         let (mut slot, mut found) = (fifo.head, 0);
         while slot != NONE && found < units {
@@ -253,7 +253,7 @@ impl Kernel {
         found >= units
     }
 
-    /// Whether no plane of the die is a block's worth behind this one, where each plane collects for itself.
+    /// With GC per plane: true if no plane of the die is a whole block behind this one.
     fn is_level(&self, die: u32, plane: u32, stream: Stream) -> bool {
         let planes = self.flash.geometry().planes_per_die;
         let level = |plane| self.blocks.valid_in_plane(plane) / self.plan.units_per_block;

@@ -1,5 +1,5 @@
-//! What commands are for, told to whoever looks on: who draws a timeline of the flash, who counts what its units do, and who asks where
-//! the time of requests went.
+//! Purpose of commands, for observers: the timeline of the flash, the tables of its units, and the latency breakdown of
+//! requests.
 
 use super::account::Accounts;
 use super::history::Served;
@@ -19,7 +19,7 @@ pub struct Service {
     pub command: u64,
     /// Whose command it is.
     pub class: Class,
-    /// The request, as the drive numbered it; none for the collector's, and for data that were acknowledged before.
+    /// The request, as the drive numbered it; none for GC's, and for data that were acknowledged before.
     pub request: Option<u32>,
 }
 
@@ -34,7 +34,7 @@ pub enum Passage {
         command: u64,
         /// Whose command it is.
         class: Class,
-        /// What it does: a copyback counts as a read and a program.
+        /// Its operations: a copyback counts as a read and a program.
         kind: Kind,
         /// The planes that take part, as bits.
         planes: u8,
@@ -46,7 +46,7 @@ pub enum Passage {
     },
 }
 
-/// What is noted for those who look on.
+/// Records for observers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
     wants: Noting,
@@ -55,7 +55,7 @@ pub(super) struct Notes {
     pub accounts: Option<Accounts>,
 }
 
-/// What to note of what the flash does.
+/// Selection of the flash events to record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Noting {
     /// Whom each command serves, and what the flash does.
@@ -66,14 +66,14 @@ pub struct Noting {
     pub accounts: u32,
 }
 
-/// What was noted since the last look.
+/// Records since the last read.
 #[derive(Debug)]
 pub struct Noted<'a> {
     /// Whom the commands serve that have begun.
     pub services: &'a mut Vec<Service>,
     /// The steps of commands.
     pub passages: &'a mut Vec<Passage>,
-    /// What the dies did. A command is told before its entries.
+    /// Activity of the dies. A command comes before its entries.
     pub entries: &'a mut Vec<Logged>,
 }
 
@@ -90,7 +90,7 @@ fn served_by(slab: &Slab, class: Class, pages: &[u32]) -> Served {
 }
 
 impl Kernel {
-    /// Starts or ends noting what the flash does, and for whom.
+    /// Starts or stops recording flash activity with its purpose.
     pub fn record(&mut self, wants: Noting) {
         self.flash.record(wants.services || wants.passages, wants.accounts > 0);
         if wants == Noting::default() {
@@ -105,13 +105,13 @@ impl Kernel {
         notes.wants = wants;
     }
 
-    /// What is noted now.
+    /// Current selection of records.
     #[must_use]
     pub fn noting(&self) -> Noting {
         self.notes.as_ref().map_or(Noting::default(), |notes| notes.wants)
     }
 
-    /// What was noted since the last call, if anything is; the caller drains it.
+    /// Records since the last call, if any; the caller drains them.
     pub fn noted(&mut self) -> Option<Noted<'_>> {
         let notes = self.notes.as_mut().filter(|notes| notes.wants.services || notes.wants.passages)?;
         let entries = self.flash.recorded()?;
@@ -130,13 +130,13 @@ impl Kernel {
         times
     }
 
-    /// Whether dies work in cache mode.
+    /// True if dies use cache mode.
     #[must_use]
     pub fn caches(&self) -> bool {
         self.pack.cache().is_some()
     }
 
-    /// A command is about to begin: the time of the host's is added up.
+    /// A command is about to start: the time of host commands is summed.
     #[inline]
     pub(super) fn foresee(&mut self, class: Class) {
         if self.notes.is_some() && class.is_host() {
@@ -193,7 +193,7 @@ impl Kernel {
         }
     }
 
-    /// Notes that a buffered unit has come to wait.
+    /// Records that a buffered unit has started to wait.
     #[inline(never)]
     pub(super) fn witness_wait(&mut self, operation: u32, constraint: Constraint) {
         let planes = self.flash.geometry().planes_per_die;

@@ -4,7 +4,7 @@ use super::{Space, Stream, NONE, STREAMS};
 use crate::blocks::{Blocks, Status};
 
 impl Space {
-    /// Whether what was saved agrees with `blocks`, which were checked, and has the sizes of space like this.
+    /// True if what was saved agrees with `blocks`, which were checked, and has the sizes of space like this.
     ///
     /// # Errors
     /// Says what is wrong with it.

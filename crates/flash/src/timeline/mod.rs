@@ -1,4 +1,4 @@
-//! What a timeline shows of the flash and of the requests that it serves.
+//! Timeline of the flash and of the requests that it serves.
 //!
 //! Below one root: the host with a track for each queue slot (requests overlap, slots do not); then each channel with its bus, and
 //! its packages with their own share of that bus, their dies and planes. A slice lies
@@ -42,7 +42,7 @@ use wordline_timeline::{Arg, Event, TrackId};
 /// opens in a browser.
 pub const MOST_SLICES: u64 = 2_000_000;
 
-/// What to show, and of what.
+/// Selection of the timeline's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The name of the root.
@@ -57,7 +57,7 @@ pub struct Frame {
     pub queues: u32,
     /// Slots of each. Slot `s` is of queue `s / depth`.
     pub depth: u32,
-    /// Whether dies work in cache mode.
+    /// True if dies work in cache mode.
     pub caches: bool,
 }
 
@@ -167,7 +167,7 @@ impl Picture {
         self.pen.limit(now, self.waiting);
     }
 
-    /// Whether all that can be seen is drawn at `now`.
+    /// True if all that can be seen is drawn at `now`.
     #[must_use]
     pub fn is_over(&self, now: Time) -> bool {
         self.pen.is_over(now.saturating_sub(self.horizon))

@@ -26,7 +26,7 @@ impl Cut {
     }
 }
 
-/// What a timeline came to.
+/// Result of a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Slices that it holds.
@@ -99,7 +99,7 @@ impl Pen {
         }
     }
 
-    /// Draws what of a slice lies in the window.
+    /// Draws the part of a slice within the window.
     pub fn slice(&mut self, track: TrackId, start: Time, end: Time, event: &Event) {
         let visible = start < self.until && (end > self.from || start == end && start == self.from);
         if !visible || self.error.is_some() {
@@ -133,7 +133,7 @@ impl Pen {
         }
     }
 
-    /// Whether nothing that starts after `time` is shown.
+    /// True if nothing that starts after `time` is shown.
     pub fn is_over(&self, time: Time) -> bool {
         time > self.until || self.error.is_some()
     }

@@ -48,7 +48,7 @@ impl Slots {
         self.open.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Whether the request in a slot is still this one, and begins in the nanosecond given.
+    /// True if the request in a slot is still this one, and begins in the nanosecond given.
     pub fn begins_in(&self, pen: &Pen, (slot, id): (u32, u64), nanosecond: Time) -> bool {
         let open = self.open.get(slot as usize).and_then(Option::as_ref);
         open.is_some_and(|open| open.id == id && pen.nanosecond(open.start) == nanosecond)

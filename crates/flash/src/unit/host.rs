@@ -30,7 +30,7 @@ struct Request {
     left: u32,
 }
 
-/// What a die works on.
+/// Work of a die.
 #[derive(Clone, Debug, Default)]
 struct Die {
     waiting: VecDeque<Page>,
@@ -334,7 +334,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// Whether a plane-first host waits for more pages before it sends a command with fewer planes than it may have.
+    /// True if a plane-first host waits for more pages before it sends a command with fewer planes than it may have.
     #[inline]
     fn collects(&self) -> bool {
         self.experiment.host.scheduler == Scheduler::PlaneFirst && self.to_come > 0 && self.room()

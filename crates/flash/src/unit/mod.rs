@@ -167,7 +167,7 @@ pub enum Load {
     },
 }
 
-/// A package, its host and a load.
+/// A package, its host and a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -185,10 +185,10 @@ pub struct Experiment {
     /// Seed of sizes and addresses.
     #[serde(default)]
     pub seed: u64,
-    /// Whether the result holds every stage of every die.
+    /// True if the result holds every stage of every die.
     #[serde(default)]
     pub stage_log: bool,
-    /// Whether the result holds the latency of every request.
+    /// True if the result holds the latency of every request.
     #[serde(default)]
     pub latencies: bool,
 }
@@ -213,9 +213,9 @@ pub enum UnitError {
     Value {
         /// Dotted key.
         key: &'static str,
-        /// What was given.
+        /// The value given.
         value: String,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what to write instead.
         problem: String,
     },
     /// The host broke a rule of the cells: a defect of the model.
@@ -303,7 +303,7 @@ impl Experiment {
 /// Carries an experiment out. `progress` gets the share done now and then and may end it by answering false.
 ///
 /// # Errors
-/// Names the key that cannot be used; or says that the load needs more pages than the package has.
+/// Names the key that cannot be used; or says that the workload needs more pages than the package has.
 pub fn run(experiment: &Experiment, progress: impl FnMut(f64) -> bool) -> Result<Outcome, UnitError> {
     run_drawn(experiment, None, progress)
 }

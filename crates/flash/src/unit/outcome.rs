@@ -1,4 +1,4 @@
-//! What comes of an experiment.
+//! Result of an experiment.
 
 use super::plant::Plant;
 use super::Experiment;
@@ -132,7 +132,7 @@ pub struct Outcome {
     pub latencies_us: Vec<f64>,
 }
 
-/// What is counted while an experiment runs.
+/// Counters of a running experiment.
 pub struct Books {
     commands: u64,
     multi_plane_pages: u64,
@@ -182,7 +182,7 @@ impl Books {
         self.serving += time;
     }
 
-    /// Adds up the books of the dies. A load without requests counts its `pages` as such, and `bytes` of data.
+    /// Adds up the books of the dies. A workload without requests counts its `pages` as such, and `bytes` of data.
     pub fn close(
         self,
         plant: &mut Plant,

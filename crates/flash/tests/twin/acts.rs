@@ -12,7 +12,7 @@ pub struct Tag<'a> {
     pub held: bool,
 }
 
-/// Whether a transfer belongs to others of its command.
+/// True if a transfer belongs to others of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
     /// It is on its own.

@@ -57,7 +57,7 @@ impl<'a> Host<'a> {
         self.poll
     }
 
-    /// Whether to suspend now; if that is not possible yet, it is tried again later.
+    /// True if to suspend now; if that is not possible yet, it is tried again later.
     pub fn suspends(&mut self, now: Tick, possible: bool) -> bool {
         let plan = self.script[self.job].suspension.as_ref().expect("there is a plan");
         self.poll = (!possible).then_some(now + plan.every);
@@ -77,7 +77,7 @@ impl<'a> Host<'a> {
         read
     }
 
-    /// Whether all is done.
+    /// True if all is done.
     pub fn at_rest(&self) -> bool {
         !self.running && self.job == self.script.len()
     }

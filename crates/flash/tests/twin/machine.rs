@@ -61,7 +61,7 @@ struct Lane<'a> {
     acts: VecDeque<Act<'a>>,
     doing: Doing<'a>,
     registers: Registers,
-    /// Whether its command follows another in cache mode.
+    /// True if its command follows another in cache mode.
     sequence: bool,
     /// Commands of it that are over and that the host has not heard of.
     over: u32,
@@ -102,7 +102,7 @@ struct Wires<'a> {
 /// The dies, the bus and the hosts.
 pub struct Twin<'a> {
     durations: &'a Durations,
-    /// Whether the bus serves everybody in the order of asking, data or not.
+    /// True if the bus serves everybody in the order of asking, data or not.
     first_come: bool,
     now: Tick,
     dies: Vec<Die<'a>>,
@@ -335,7 +335,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// Whether cells work for a lane, or are to go on for it.
+    /// True if cells work for a lane, or are to go on for it.
     fn needs_cells(&self, lane: usize) -> bool {
         let Die { cells, suspended, .. } = &self.dies[lane % self.hosts.len()];
         cells.iter().chain(suspended).any(|work| work.lane == lane)

@@ -18,9 +18,9 @@ pub struct Shape {
     pub packages: u32,
     pub dies: u32,
     pub planes: u32,
-    /// Whether the bus serves everybody in the order of asking.
+    /// True if the bus serves everybody in the order of asking.
     pub first_come: bool,
-    /// Whether nothing runs in cache mode: a die then serves one command at a time.
+    /// True if nothing runs in cache mode: a die then serves one command at a time.
     pub plain: bool,
 }
 

@@ -84,12 +84,12 @@ pub fn ticks(pins: Pins) -> Tick {
     }
 }
 
-/// Whether a transfer carries page data, which let commands and addresses pass.
+/// True if a transfer carries page data, which let commands and addresses pass.
 pub fn carries_data(segment: Segment) -> bool {
     chain(segment).iter().any(|pins| matches!(pins, In | Out))
 }
 
-/// Whether data go to the die.
+/// True if data go to the die.
 pub fn carries_in(segment: Segment) -> bool {
     chain(segment).contains(&In)
 }

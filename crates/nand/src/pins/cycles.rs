@@ -1,4 +1,4 @@
-//! The four kinds of cycles: what each must keep before anything happens, and how a refusal is told.
+//! The four kinds of cycles: the rules checked before each, and the report of a refusal.
 
 use super::decode::{self, Accepted, Mode, Reach, COMMANDS};
 use super::die::Die;
@@ -155,7 +155,7 @@ impl Pins {
         error
     }
 
-    /// Whether a command has a place here.
+    /// True if a command has a place here.
     fn admits(&self, command: u8, now: Time) -> Result<(), Wrong> {
         let die = self.concerned();
         if !decode::is_known(command) {
@@ -178,7 +178,7 @@ impl Pins {
         }
     }
 
-    /// Whether a command can open a sequence.
+    /// True if a command can open a sequence.
     fn opens(&self, command: u8, now: Time) -> Result<(), Wrong> {
         let selected = self.selected;
         let own = self.die(selected).takes(command, now);
@@ -236,7 +236,7 @@ impl Pins {
         }
     }
 
-    /// Whether bytes from a column on stay within a register.
+    /// True if bytes from a column on stay within a register.
     pub(super) fn within(&self, column: u32, bytes: usize, end: u32) -> Result<(), Reason> {
         if bytes as u64 + u64::from(column) > u64::from(end) {
             return Err(Reason::Column { column, bytes, end });
@@ -339,12 +339,12 @@ impl Pins {
     }
 }
 
-/// Whether data may follow an address.
+/// True if data may follow an address.
 fn takes_data(addressed: &Addressed) -> bool {
     matches!(addressed.command, 0x80 | 0x85)
 }
 
-/// Whether a wait is over.
+/// True if a wait is over.
 fn over(now: Time, (wait, until): (Wait, Time)) -> Result<(), Reason> {
     if now < until {
         return Err(Reason::Early { wait, until });

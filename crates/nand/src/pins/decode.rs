@@ -80,12 +80,12 @@ pub(crate) fn writes(command: u8) -> bool {
 }
 
 impl Mode {
-    /// Whether nothing that is under way would be lost by another command.
+    /// True if nothing that is under way would be lost by another command.
     pub(crate) fn is_free(self) -> bool {
         matches!(self, Self::Idle | Self::Output { .. } | Self::Copyback | Self::Parameters | Self::Feature)
     }
 
-    /// Whether pages of a read are in the registers.
+    /// True if pages of a read are in the registers.
     pub(crate) fn holds_pages(self) -> bool {
         matches!(self, Self::Output { .. } | Self::CacheRead | Self::Copyback)
     }

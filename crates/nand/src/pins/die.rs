@@ -21,7 +21,7 @@ pub(crate) struct Work {
     pub(crate) task: Task,
     pub(crate) pages: Vec<PageAddress>,
     pub(crate) end: Time,
-    /// Whether it can be suspended: not in cache mode, and no internal move.
+    /// True if it can be suspended: not in cache mode, and no internal move.
     pub(crate) alone: bool,
 }
 
@@ -119,7 +119,7 @@ impl Die {
         bits.iter().filter(|(set, _)| *set).fold(0, |status, (_, bit)| status | bit)
     }
 
-    /// Whether it takes `command`, which is known.
+    /// True if it takes `command`, which is known.
     pub(crate) fn takes(&self, command: u8, now: Time) -> Result<(), Reason> {
         if decode::is_always(command) {
             return Ok(());
@@ -157,7 +157,7 @@ impl Die {
         }
     }
 
-    /// Whether it is idle as far as commands for the whole package are concerned.
+    /// True if it is idle as far as commands for the whole package are concerned.
     pub(crate) fn is_idle(&self, now: Time) -> bool {
         self.lines(now).array_ready && self.mode_at(now).is_free() && self.suspended.is_none()
     }
@@ -176,7 +176,7 @@ impl Die {
         })
     }
 
-    /// Whether a page is beyond the reach of a read because of the suspended command.
+    /// True if a page is beyond the reach of a read because of the suspended command.
     pub(crate) fn is_held_back(&self, at: PageAddress) -> bool {
         self.suspended.as_ref().is_some_and(|(work, _)| {
             let touches = |page: &PageAddress| {
@@ -196,7 +196,7 @@ impl Die {
     }
 }
 
-/// Whether two lists of pages are of the same planes in the same order.
+/// True if two lists of pages are of the same planes in the same order.
 pub(crate) fn same_planes(a: &[PageAddress], b: &[PageAddress]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.plane == b.plane)
 }

@@ -1,4 +1,4 @@
-//! What a refused cycle is told: which cycle it was, in what state the die was, why it is wrong, and what would be right.
+//! Error of a refused cycle: the cycle, the state of the die, the reason, and the right cycle.
 
 use super::decode::{Accepted, Condition};
 use crate::cells::Violation;

@@ -1,4 +1,4 @@
-//! What a command does once its sequence is complete: to the registers, the cells, and the time at which the die is ready.
+//! Effects of a complete command sequence: on the registers, the array, and the time at which the die is ready.
 //!
 //! Registers and cells change at the last cycle of a sequence, since nobody can look at them before the die is ready again; what
 //! RESET cuts off is spoiled then.
@@ -261,7 +261,7 @@ impl Pins {
         self.queue(die, at, mode, end)
     }
 
-    /// Whether the cells give pages; notes the reads.
+    /// True if the cells give pages; notes the reads.
     fn check_read(&mut self, die: u32, pages: &[PageAddress]) -> Result<(), Wrong> {
         for &at in pages {
             let PageAddress { plane, block, page } = at;

@@ -1,4 +1,4 @@
-//! What a package says of itself: READ ID, READ PARAMETER PAGE and the features.
+//! Identification of a package: READ ID, READ PARAMETER PAGE and the features.
 //!
 //! The bytes of manufacturer and device are made up: no register of manufacturers assigns them to anybody here.
 

@@ -1,4 +1,4 @@
-//! What the pages hold: bytes of written pages, and which pages and blocks a RESET has left unusable.
+//! Contents of pages: bytes of written pages, and pages and blocks made unusable by a RESET.
 
 use crate::geometry::{PackageGeometry, PageAddress};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,7 +44,7 @@ impl Store {
         }
     }
 
-    /// Whether a program or an erase that was cut off has left the page unusable.
+    /// True if a program or an erase that was cut off has left the page unusable.
     pub(crate) fn is_torn(&self, die: u32, at: PageAddress) -> bool {
         self.pages.get(&self.key(die, at)) == Some(&Page::Torn) || self.torn.contains(&self.block(die, at))
     }

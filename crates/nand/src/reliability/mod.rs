@@ -1,4 +1,4 @@
-//! What fails in a package: bits, reads, programs, erases and blocks.
+//! Failures of a package: bits, reads, programs, erases and blocks.
 //!
 //! All here is pure: the state of a block comes from the caller, random numbers come from a stream that the caller
 //! keeps, and nothing allocates after construction. Bit errors follow [`rber`], their correction [`ecc`].
@@ -205,7 +205,7 @@ impl Reliability {
         Stream::new(self.seed, "nand-reliability", self.instance)
     }
 
-    /// Whether bits can be wrong. If not, [`Self::read`] neither draws nor looks at its arguments.
+    /// True if bits can be wrong. If not, [`Self::read`] neither draws nor looks at its arguments.
     #[inline]
     #[must_use]
     pub fn has_errors(&self) -> bool {
@@ -218,14 +218,14 @@ impl Reliability {
         (self.endurance > 0).then_some(self.endurance)
     }
 
-    /// Whether a block with so many cycles must not be erased and programmed once more.
+    /// True if a block with so many cycles must not be erased and programmed once more.
     #[inline]
     #[must_use]
     pub fn is_worn_out(&self, cycles: u32) -> bool {
         self.endurance > 0 && cycles >= self.endurance
     }
 
-    /// Programs of one page before its block has to be erased.
+    /// Programs of one page before its block must be erased.
     #[inline]
     #[must_use]
     pub fn nop(&self) -> u32 {
@@ -286,7 +286,7 @@ impl Reliability {
         errors.retries(fate, stress, class, self.read_retries)
     }
 
-    /// Whether a block was bad when it left the factory. The same for every run with the same seed; never for the first
+    /// True if a block was bad when it left the factory. The same for every run with the same seed; never for the first
     /// block of a die.
     #[must_use]
     pub fn factory_bad(&self, die: u32, plane: u32, block: u32) -> bool {
@@ -298,13 +298,13 @@ impl Reliability {
         Stream::new(self.seed, "factory-bad", number).unit() < self.factory_bad
     }
 
-    /// Whether a program fails in a block with so many cycles. Draws unless programs never fail.
+    /// True if a program fails in a block with so many cycles. Draws unless programs never fail.
     #[inline]
     pub fn program_fails(&self, stream: &mut Stream, cycles: u32) -> bool {
         self.fails(stream, self.program_fail, cycles)
     }
 
-    /// Whether an erase fails in a block with so many cycles. Draws unless erases never fail.
+    /// True if an erase fails in a block with so many cycles. Draws unless erases never fail.
     #[inline]
     pub fn erase_fails(&self, stream: &mut Stream, cycles: u32) -> bool {
         self.fails(stream, self.erase_fail, cycles)

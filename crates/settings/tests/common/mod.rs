@@ -56,7 +56,7 @@ pub struct Geometry {
     pub spare: f64,
     /// Order of the address parts.
     pub order: [u8; 4],
-    /// Whether planes pair.
+    /// True if planes pair.
     pub paired: bool,
     /// Random seed.
     pub seed: u64,

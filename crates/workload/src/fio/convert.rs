@@ -1,4 +1,4 @@
-//! The options of one job, with those of `[global]` before them, turned into a job.
+//! Conversion of the options of one job, with those of `[global]`, to a job.
 
 use super::known::{self, ASYNCHRONOUS, FOREIGN, ONLY, SYNCHRONOUS, WITHOUT_MEANING};
 use super::lines::{Place, Written};
@@ -57,7 +57,7 @@ impl<'a> Draft<'a> {
                 draft.last.insert(name, written);
             }
         }
-        // What the suffixes mean comes first, wherever it was written.
+        // The meaning of suffixes is needed first, wherever it was written.
         if let Some(written) = draft.last.get("kb_base") {
             draft.base = match written.value.as_deref() {
                 Some("1024") => Base::Old,

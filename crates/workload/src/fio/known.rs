@@ -1,4 +1,4 @@
-//! Which options of fio mean something to a modelled drive, which mean nothing, and which would mean something else.
+//! Options of fio: those that apply to a modelled drive, those without effect, and those with another meaning.
 
 /// Options that are carried out, under all their names.
 pub(crate) const MEANT: [(&str, &[&str]); 50] = [

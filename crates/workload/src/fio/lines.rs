@@ -1,4 +1,4 @@
-//! The lines of a job file: sections and options, each with its place. What they mean is not looked at here.
+//! The lines of a job file: sections and options, each with its place, without interpretation.
 
 use super::Wrong;
 
@@ -15,9 +15,9 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     pub name: String,
-    /// What is behind the equals sign, if there is one.
+    /// Text after the equals sign, if there is one.
     pub value: Option<String>,
-    /// Whether a blank is behind the equals sign, which makes fio misread some values.
+    /// True if a blank is behind the equals sign, which makes fio misread some values.
     pub gap: bool,
     pub place: Place,
 }

@@ -1,7 +1,7 @@
 //! Job files of fio: read, checked, and turned into jobs.
 //!
-//! Which options are taken is in `known`; what a value means follows fio's documentation, checked against fio 3.33. An option
-//! that would mean something else here than in fio is refused, never left out in silence.
+//! `known` lists the accepted options; values follow fio's documentation, checked against fio 3.33. An option that
+//! would have another meaning than in fio is refused, never ignored.
 
 mod convert;
 mod known;
@@ -35,7 +35,7 @@ pub struct FioFile {
 pub struct FioJob {
     /// Its name in fio's results; several jobs may have the same.
     pub title: String,
-    /// What it does. Its name is the title, with a number where that is taken.
+    /// Its options. Its name is the title, with a number if that is taken.
     pub job: JobOptions,
     /// Its own options as written.
     pub options: BTreeMap<String, String>,
@@ -45,7 +45,7 @@ pub struct FioJob {
     pub places: BTreeMap<&'static str, (&'static str, Place)>,
 }
 
-/// What is wrong with an option of a job file.
+/// A wrong option of a job file.
 #[derive(Debug)]
 pub struct JobFileError {
     /// The file.
@@ -156,7 +156,7 @@ impl FioFile {
         Ok(file)
     }
 
-    /// The load that the jobs are.
+    /// The workload that the jobs are.
     #[must_use]
     pub fn load(&self) -> LoadFile {
         LoadFile { job: self.jobs.iter().map(|job| job.job.clone()).collect(), ..LoadFile::default() }
@@ -186,7 +186,7 @@ fn overriding(set: &str, titles: &[&str]) -> Result<(Option<String>, Written), W
     Ok((Some(job), written))
 }
 
-/// Jobs on several devices cannot be told apart on one drive.
+/// Jobs on several devices cannot be separated on one drive.
 fn one_target(sections: &[lines::Section]) -> Result<(), Wrong> {
     let named = |written: &&Written| written.name == "filename" && written.value.is_some();
     let mut names = sections.iter().flat_map(|section| &section.options).filter(named);

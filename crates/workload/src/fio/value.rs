@@ -1,9 +1,9 @@
 //! Values of options as fio reads them: numbers with suffixes, times, percentages, lists.
 //!
-//! Checked against fio 3.33. Where its documentation and its code disagree (`4ki`), or where it cuts off a fraction or a suffix
-//! without a word (`1.5g` is 1 there, `4 k` is 4, `0x4k` is 4), the value is refused with what to write instead.
+//! Checked against fio 3.33. Where its documentation and its code disagree (`4ki`), or where it silently cuts off a
+//! fraction or a suffix (`1.5g` is 1 there, `4 k` is 4, `0x4k` is 4), the value is refused with what to write instead.
 
-/// What a suffix of bytes stands for.
+/// Factor of a suffix of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     /// `k` is 1024 and `kib` is 1000: fio's default.

@@ -1,7 +1,7 @@
 //! Text of blkparse in its default layout: `maj,min cpu seq time pid action RWBS sector + n [process]`.
 //!
-//! One request makes many events: only those of one action count. Processors take turns, so that lines are not quite in order of
-//! time; a clock that wrapped makes stamps decades ahead; and a summary stands at the end.
+//! One request causes several events: only those of one action count. Lines of different CPUs are interleaved and not
+//! quite in order of time; a wrapped clock gives stamps decades ahead; a summary follows at the end.
 
 use super::detect::Sample;
 use super::formats::{nothing, Format, Opened, Opening, Parser};
@@ -15,7 +15,7 @@ use wordline_base::Op;
 
 /// Fields that are looked at.
 const FIELDS: usize = 10;
-/// The actions that stand for a request.
+/// The actions that may count as a request.
 pub(crate) const ACTIONS: [&str; 5] = ["Q", "G", "I", "D", "C"];
 /// Requests to sort by time in: more than the processors' buffers hold between two turns.
 pub(crate) const WINDOW: u32 = 1 << 16;
@@ -79,7 +79,7 @@ fn leading(line: &[u8]) -> ([&[u8]; FIELDS], usize) {
     (fields, count)
 }
 
-/// Whether a field is a device, `8,16`.
+/// True if a field is a device, `8,16`.
 #[inline]
 fn is_device(field: &[u8]) -> bool {
     let comma = memchr::memchr(b',', field);

@@ -1,4 +1,4 @@
-//! Columns found by their names, in files and in tables: what is wanted stands in one column, or the user says in which.
+//! Columns found by their names, in files and in tables: each field has one column, or the user names it.
 
 /// A kind of column that would do.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ pub fn column(names: &[&str], what: &str, kinds: &[Kind]) -> Result<Option<(usiz
     }
 }
 
-/// Where a name stands, in any case; as it is written if it stands so anywhere.
+/// Position of a name, ignoring case; an exact match comes first.
 fn places(names: &[&str], wanted: &str) -> Vec<usize> {
     let all = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
         names.iter().enumerate().filter(|(_, name)| fits(name)).map(|(at, _)| at).collect()

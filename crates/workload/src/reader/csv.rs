@@ -1,6 +1,6 @@
 //! CSV with a header line that names the columns.
 //!
-//! The separator is whichever of comma, tab and semicolon the header has most of. Fields may stand in double quotes; a
+//! The separator is the most frequent of comma, tab and semicolon in the header. Fields may be in double quotes; a
 //! separator inside quotes is not supported.
 
 use super::columns::{column, Kind, Unclear};
@@ -99,7 +99,7 @@ pub(crate) fn header(line: &[u8]) -> Option<(Separator, Vec<String>)> {
     Some((separator, fields[..found].iter().map(name).collect()))
 }
 
-/// Whether `line` is a header with at least one usual or mapped column name.
+/// True if `line` is a header with at least one usual or mapped column name.
 pub(crate) fn recognise(line: &[u8]) -> bool {
     let known = |name: &String| USUAL.iter().any(|usual| name.eq_ignore_ascii_case(usual));
     header(line).is_some_and(|(_, names)| names.iter().any(known))
@@ -113,7 +113,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// What is wrong when a name is missing because the first line holds no names at all.
+    /// The error if a name is missing because the first line has no names at all.
     #[cold]
     fn no_header(&self) -> Option<Box<Problem>> {
         let number = self.names.iter().find(|name| time_ps(name.as_bytes(), 0).is_ok())?;

@@ -1,7 +1,7 @@
 //! Detection of a trace's format, if unambiguous.
 //!
-//! A wrong unit of time makes a run that is wrong by a factor of a million and looks fine, so formats that look alike are
-//! never guessed: the error shows what the first lines would mean in each of them.
+//! A wrong time unit gives a plausible run that is wrong by a factor of a million. So formats that look alike are never
+//! guessed: the error shows the first lines as read in each of them.
 
 use super::formats::TraceFormat;
 use super::{csv, disksim, parquet, seconds, UNTIMED};

@@ -1,7 +1,7 @@
 //! The five-column ASCII family: `time device block blocks op`.
 //!
-//! DiskSim (ms), its variant with sizes in 4 KiB pages, MQSim and SSDSim (both ns, whatever their own settings say) share
-//! the columns and differ in units only, so which of them a file is in has to be stated by its user.
+//! DiskSim (ms), its variant with sizes in 4 KiB pages, MQSim and SSDSim (both ns, whatever their own settings say)
+//! share the columns and differ only in units, so the user must give the format.
 
 use super::formats::{never, nothing, Format, Opened, Opening, Parser, TraceFormat};
 use super::units::Units;
@@ -45,7 +45,7 @@ pub(crate) fn units_of(format: TraceFormat) -> Units {
     }
 }
 
-/// Whether `line` has the five columns of numbers of this family.
+/// True if `line` has the five columns of numbers of this family.
 pub(crate) fn resembles(line: &[u8]) -> bool {
     let mut fields = [&b""[..]; COLUMNS];
     split(line, Separator::Blanks, &mut fields) == COLUMNS

@@ -1,7 +1,7 @@
 //! Traces of smartphone eMMC: `lba sectors bytes flags t_request t_process t_submit t_done`.
 //!
-//! Size in sectors and size in bytes say the same, and the four times follow each other: that is how the format is known, and
-//! what every line is checked for.
+//! Size in sectors and size in bytes agree, and the four times are in order: the format is detected by this, and every
+//! line is checked for it.
 
 use super::detect::Sample;
 use super::formats::{nothing, Format, Opened, Opening, Parser};

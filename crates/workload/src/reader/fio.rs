@@ -53,7 +53,7 @@ fn version(line: &[u8]) -> Option<u8> {
     }
 }
 
-/// Whether a log of version 2 has a pause anywhere.
+/// True if a log of version 2 has a pause anywhere.
 fn waits(path: &Path) -> Result<bool, WorkloadError> {
     let mut lines = Lines::open(path)?;
     let mut fields = [&b""[..]; MOST];

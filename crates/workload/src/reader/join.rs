@@ -129,7 +129,7 @@ impl Joined {
         &self.paths
     }
 
-    /// Whether there are time stamps.
+    /// True if there are time stamps.
     pub fn timed(&self) -> bool {
         self.sources[0].timed()
     }

@@ -46,13 +46,13 @@ use std::path::{Path, PathBuf};
 use table::{Cursor, RowProblem};
 use wordline_base::Op;
 
-/// What a CSV trace says among its first comments, and a Parquet table in its metadata, when its times mean nothing.
+/// Mark of a trace whose times have no meaning: among the first comments of CSV, or in the metadata of a Parquet table.
 pub(crate) const UNTIMED: &str = "no time stamps: only the order counts";
 
 /// More devices than this are taken for a column that names something else.
 const MOST_DEVICES: usize = 10_000;
 
-/// What a parser makes of one line; the time is in picoseconds since the epoch of the file.
+/// A parsed line; the time is in picoseconds since the epoch of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parsed {
     pub time: u128,
@@ -63,7 +63,7 @@ pub(crate) struct Parsed {
     pub fua: bool,
 }
 
-/// One request as it stands in a trace.
+/// One request as recorded in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Picoseconds since the first request that was kept.
@@ -80,24 +80,24 @@ pub struct Record {
     pub fua: bool,
 }
 
-/// What of a trace was left out or changed while it was read.
+/// Requests and lines of a trace left out or changed while reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LeftOut {
-    /// Requests whose time ran backwards and was moved to that of the one before (`backwards = "clamp"`).
+    /// Requests whose time ran backwards and was clamped to the previous time (`backwards = "clamp"`).
     pub clamped: u64,
     /// Requests of zero bytes that were left out (`zero_size = "skip"`).
     pub skipped: u64,
     /// Lines that could not be read and were left out (`skip_bad`).
     pub unreadable: u64,
-    /// Requests that were left out because their time stamp was broken: the clock had wrapped.
+    /// Requests left out because of a broken time stamp: the clock had wrapped.
     pub wrapped: u64,
-    /// Lines that are no requests in this format: other events, messages, a summary.
+    /// Lines that are not requests in this format: other events, messages, a summary.
     pub ignored: u64,
 }
 
 impl LeftOut {
-    /// Whether nothing that is a request was left out or changed.
+    /// True if nothing that is a request was left out or changed.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         Self { ignored: 0, ..self } == Self::default()
@@ -196,8 +196,8 @@ impl TraceReader {
     /// The next request; `None` at the end of the trace.
     ///
     /// # Errors
-    /// On the first line that is not a request of this format, with file, line, field and what would be right; at the end
-    /// when there was no request at all.
+    /// On the first line that is not a request of this format, with file, line, field and what to write instead; at the
+    /// end when there was no request at all.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, WorkloadError> {
         loop {
@@ -298,7 +298,7 @@ impl TraceReader {
         Err(empty(self.feed.path(), &why))
     }
 
-    /// A remedy for traces of events that have none of the wanted kind.
+    /// A remedy for traces of events without any of the selected kind.
     fn other_action(&self) -> &'static str {
         match self.detected.format.about().takes.contains(&"action") {
             true => "; `action` (--load-set trace.action=Q) chooses which event counts",
@@ -330,7 +330,7 @@ impl TraceReader {
         self.line
     }
 
-    /// Whether the trace has time stamps. Without them all times are 0 and only the order counts.
+    /// True if the trace has time stamps. Without them all times are 0 and only the order counts.
     #[must_use]
     pub fn timed(&self) -> bool {
         match &self.feed {
@@ -339,7 +339,7 @@ impl TraceReader {
         }
     }
 
-    /// Whether it can be read this once only, as a file of it comes through a pipe.
+    /// True if it can be read this once only, as a file of it comes through a pipe.
     pub(crate) fn is_once(&self) -> bool {
         self.files().iter().any(|file| is_pipe(file))
     }
@@ -353,7 +353,7 @@ impl TraceReader {
         }
     }
 
-    /// What was left out or changed so far.
+    /// Requests and lines left out or changed so far.
     #[must_use]
     pub fn left_out(&self) -> LeftOut {
         LeftOut {

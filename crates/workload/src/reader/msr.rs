@@ -73,7 +73,7 @@ fn recognise(line: &[u8]) -> Option<Separator> {
     fits.then_some(separator)
 }
 
-/// Whether `line` names the columns.
+/// True if `line` names the columns.
 fn is_header(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.len() >= 9 && line[..9].eq_ignore_ascii_case(b"timestamp")

@@ -78,7 +78,7 @@ impl Sorter {
         self.heap.pop().map(|Reverse(waiting)| waiting.item)
     }
 
-    /// Whether the stamp of the request that comes next is broken: so far ahead that the clock must have wrapped.
+    /// True if the stamp of the request that comes next is broken: so far ahead that the clock must have wrapped.
     #[inline]
     pub fn is_wrapped(&mut self, item: &Item) -> bool {
         let time = item.parsed.time;
@@ -122,7 +122,7 @@ impl Spreader {
         !self.group.is_empty()
     }
 
-    /// Whether the stamp of a request is a whole number of units.
+    /// True if the stamp of a request is a whole number of units.
     pub fn is_whole(&self, item: &Item) -> bool {
         item.parsed.time.is_multiple_of(self.unit)
     }

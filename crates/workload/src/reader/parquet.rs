@@ -101,7 +101,7 @@ fn damaged(error: &ParquetError) -> io::Error {
     io::Error::other(format!("the Parquet table is damaged or of a kind that is not read: {error}"))
 }
 
-/// Whether a column can be told as one field of a line.
+/// True if a column can be told as one field of a line.
 fn plain(column: &ColumnDescPtr) -> bool {
     let told = !matches!(
         column.logical_type_ref(),
@@ -170,7 +170,7 @@ impl Column {
             Values::Double(values) => write!(text, "{}", values.get(at).copied().unwrap_or_default()),
             Values::Bytes(values) => {
                 let bytes = values.get(at).map(ByteArray::data).unwrap_or_default();
-                // What would end the field or the line is told as a blank.
+                // Characters that would end the field or the line become a blank.
                 text.extend(bytes.iter().map(|&byte| if byte < b' ' { b' ' } else { byte }));
                 Ok(())
             }
@@ -204,7 +204,7 @@ impl ParquetText {
         Ok(Self { reader, columns, group: 0, left: 0, rows: 0, consumed, size, text, at: 0 })
     }
 
-    /// What Wordline wrote into the table about it.
+    /// Wordline's own metadata of the table.
     pub fn note(&self) -> Option<&str> {
         let notes = self.reader.metadata().file_metadata().key_value_metadata()?;
         notes.iter().find(|note| note.key == NOTE)?.value.as_deref()

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 /// Most requests that a window of sorting may hold.
 pub(crate) const LARGEST_WINDOW: u32 = 1 << 24;
-/// Lines over which the share of bad ones counts at least before the end: bad ones may stand together, so that those at the
-/// start say little of the whole, and yet a file of something else is not to be read to its end.
+/// Minimum lines for the share of bad lines before the end: bad lines may be clustered at the start, but a file of
+/// another kind should not be read to its end.
 const SHARE_OVER: u64 = 1_000_000;
 
-/// A request and where it stands.
+/// A request and its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub parsed: Parsed,
@@ -24,7 +24,7 @@ pub(crate) struct Item {
     pub line: u64,
 }
 
-/// What all files of a trace share.
+/// State shared by all files of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub devices: DeviceTable,
@@ -45,13 +45,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// What the options say of it, before anything is read.
+    /// State from the options, before anything is read.
     pub fn of(options: &TraceOptions) -> Self {
         let filter = options.device.clone().map(|name| (name, None));
         Self { filter, skip_bad: options.skip_bad, ..Self::default() }
     }
 
-    /// Whether the requests of a device are wanted.
+    /// True if the requests of a device are wanted.
     #[inline]
     pub fn keeps(&mut self, device: u32) -> bool {
         let Some((wanted, number)) = &mut self.filter else { return true };
@@ -113,10 +113,10 @@ pub(crate) struct Source {
     head: usize,
     sorter: Option<Sorter>,
     spreader: Option<Spreader>,
-    /// Whether all lines have been read.
+    /// True if all lines have been read.
     ended: bool,
     timed: bool,
-    /// Whether it comes through a pipe.
+    /// True if it comes through a pipe.
     once: bool,
 }
 
@@ -169,7 +169,7 @@ impl Source {
         self.lines.path()
     }
 
-    /// Whether it has time stamps.
+    /// True if it has time stamps.
     pub fn timed(&self) -> bool {
         self.timed
     }
@@ -189,7 +189,7 @@ impl Source {
         }
     }
 
-    /// The next request as it stands in the file.
+    /// The next request as recorded in the file.
     #[inline]
     fn raw(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
         loop {

@@ -28,14 +28,14 @@ pub struct Row<'a> {
     pub fua: bool,
 }
 
-/// What is wrong with a row.
+/// Error of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowProblem {
     /// The field.
     pub field: &'static str,
     /// What is in it.
     pub value: String,
-    /// What is wrong and what would be right.
+    /// What is wrong, and what to write instead.
     pub problem: String,
 }
 
@@ -44,12 +44,12 @@ pub trait Rows: Send + Sync {
     /// How many there are.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
+    /// True if there is none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What the table is, for whoever asks how the trace was read.
+    /// Description of the table, as the way in which the trace was read.
     fn describe(&self) -> String;
 
     /// The request of a row, counted from 0.
@@ -81,7 +81,7 @@ impl PartialEq for Table {
 
 /// Goes through a table.
 pub(crate) struct Cursor {
-    /// What stands for the table in messages.
+    /// Label of the table in messages.
     name: PathBuf,
     rows: Arc<dyn Rows>,
     /// The row after the current one.

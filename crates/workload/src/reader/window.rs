@@ -15,12 +15,12 @@ use std::path::Path;
 /// Times in one piece of a [`Ranking`], at most.
 const PIECE: usize = 1024;
 
-/// What keeps a trace from being in order.
+/// Reason why a trace is not in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Disorder {
     /// The window that sorts each of its files; none if that would be larger than possible.
     pub window: Option<u32>,
-    /// Whether files that are read one behind another overlap in time.
+    /// True if files that are read one behind another overlap in time.
     pub across: bool,
 }
 
@@ -61,7 +61,7 @@ impl Ranking {
     }
 }
 
-/// What would put the trace at `path` in order, found by reading it once. Nothing when `watch` said not to go on.
+/// The option that sorts the trace at `path`, found by reading it once. `None` if `watch` stopped the reading.
 ///
 /// # Errors
 /// As for reading a trace.
@@ -71,7 +71,7 @@ pub(crate) fn needed(
     watch: &mut dyn FnMut(Reading) -> bool,
 ) -> Result<Option<Disorder>, WorkloadError> {
     let paths = files::expand(path, options)?;
-    // As they stand in the files: neither sorted nor spread.
+    // As recorded in the files: neither sorted nor spread.
     let raw = TraceOptions { sort_window: Some(0), spread: Some(Spread::None), ..options.clone() };
     let mut shared = Shared::of(options);
     let (mut window, mut across, mut requests) = (0, false, 0_u64);

@@ -103,7 +103,7 @@ impl OpWords {
     }
 }
 
-/// Whether a yes-or-no column says yes.
+/// True if a yes-or-no column says yes.
 pub(crate) fn truth(text: &[u8]) -> Result<bool, Box<Problem>> {
     let is = |words: [&str; 5]| words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
     if is(["0", "false", "no", "n", ""]) {

@@ -1,4 +1,4 @@
-//! Whether requests follow each other: sequentiality and seek distance.
+//! Order of requests: sequentiality and seek distance.
 
 use super::{share, Moments};
 use schemars::JsonSchema;
@@ -11,17 +11,17 @@ use wordline_base::Histogram;
 /// come between, and takes K = 10. Here any of the last K counts, so that K = 1 is the plain sense.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceInfo {
-    /// Share of requests that begin at the byte after the previous request of their device, 0 to 1.
+    /// Share of requests that start at the end of the previous request of their device, 0 to 1.
     pub plain_share: f64,
     /// The same by bytes.
     pub plain_bytes_share: f64,
     /// K.
     pub window: u32,
-    /// Share of requests that begin at the byte after one of the last K requests of their device, 0 to 1.
+    /// Share of requests that start at the end of one of the last K requests of their device, 0 to 1.
     pub window_share: f64,
     /// The same by bytes.
     pub window_bytes_share: f64,
-    /// Among writes alone, as in the source: share of writes that begin at the byte after one of the last K writes of their
+    /// For writes only, as in the source: share of writes that start at the end of one of the last K writes of their
     /// device; nothing without writes.
     pub window_write_share: Option<f64>,
     /// The same by bytes: the source's sequential ratio.
@@ -58,7 +58,7 @@ impl Ring {
         Self { ends: vec![u64::MAX; window as usize].into(), at: 0 }
     }
 
-    /// Whether one of the ends is `start`; then `end` takes the place of the oldest.
+    /// True if one of the ends is `start`; then `end` takes the place of the oldest.
     #[inline]
     fn follows(&mut self, start: u64, end: u64) -> bool {
         let found = self.ends.contains(&start);

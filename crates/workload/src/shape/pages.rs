@@ -1,10 +1,10 @@
 //! Which pages a trace touches and how often it writes them: footprint, rewrites, life span and life cycle.
 //!
-//! Addresses are followed in chunks of 16 pages of 4 KiB, 512-byte sector by sector. Up to 262,144 chunks are kept, which is all
-//! of a footprint of 1 GiB at the very least and of 16 GiB where addresses lie close together; memory stays below 100 MB.
-//! A trace that touches more is sampled: only chunks whose hash begins with a zero bit are kept, then with two, and so on, so
-//! that at least 131,072 remain. Sums over the kept chunks times the power of two estimate the whole without bias, with the
-//! standard error that the spread among the chunks gives.
+//! Addresses are followed in chunks of 16 pages of 4 KiB, 512-byte sector by sector. Up to 262,144 chunks are kept,
+//! which is all of a footprint of 1 GiB at the very least and of 16 GiB where addresses lie close together; memory
+//! stays below 100 MB. A trace that touches more is sampled: only chunks whose hash starts with a zero bit are kept,
+//! then with two, and so on, so that at least 131,072 remain. Sums over the kept chunks times the power of two estimate
+//! the whole without bias, with the standard error that the spread among the chunks gives.
 
 use super::share;
 use rustc_hash::FxHashMap;

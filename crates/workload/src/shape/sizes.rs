@@ -14,7 +14,7 @@ const SECTOR: u32 = 512;
 const MOST_OTHERS: usize = 65_536;
 /// Sizes that are listed as the most frequent.
 const LISTED: usize = 5;
-/// Powers of two for which the alignment is told, in bytes.
+/// Powers of two for which alignment is reported, in bytes.
 const GRAINS: [u64; 8] = [512, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 
 /// Distribution of request sizes.
@@ -157,9 +157,9 @@ impl Sizes {
 pub struct AlignmentInfo {
     /// The power of two, in bytes.
     pub bytes: u64,
-    /// Share of requests that begin at a multiple of it, 0 to 1.
+    /// Share of requests that start at a multiple of it, 0 to 1.
     pub start_share: f64,
-    /// Share of requests that begin and end at a multiple of it, 0 to 1.
+    /// Share of requests that start and end at a multiple of it, 0 to 1.
     pub whole_share: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The distributions that a stand-in draws from, fitted to what is published of a trace.
+//! The distributions of a stand-in, fitted to published statistics of a trace.
 
 use crate::distribution::normal_pair;
 use wordline_base::Stream;
@@ -75,7 +75,7 @@ impl SizeLaw {
         self.sizes[at.min(self.sizes.len() - 1)]
     }
 
-    /// Whether all sizes are multiples of `bytes`.
+    /// True if all sizes are multiples of `bytes`.
     pub fn in_multiples_of(&self, bytes: u32) -> bool {
         self.sizes.iter().all(|size| size.is_multiple_of(bytes))
     }

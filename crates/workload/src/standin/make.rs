@@ -44,9 +44,9 @@ pub struct Synthesised {
     pub arrivals: String,
     /// Factor on the excess of gaps over the median that makes the mean of this trace exact.
     pub stretch: f64,
-    /// What came out.
+    /// The resulting statistics.
     pub measured: Measured,
-    /// What was written.
+    /// The written trace.
     pub written: Written,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Gaps<'a> {
     }
 }
 
-/// The factor for what gaps exceed the median that gives the wanted mean; nothing when it was told to stop.
+/// The factor on the excess of gaps over the median that gives the requested mean; `None` if stopped.
 fn stretch(model: &Model, watch: &mut dyn FnMut(Reading) -> bool) -> Option<f64> {
     let (count, middle) = (model.requests - 1, model.median_gap);
     let (mut below, mut above, mut excess) = (0.0, 0_u64, 0.0);

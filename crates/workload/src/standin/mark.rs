@@ -1,4 +1,4 @@
-//! The mark of a stand-in: what tells it from a recorded trace wherever it is read.
+//! The mark that distinguishes a stand-in from a recorded trace.
 //!
 //! A CSV trace has it in its first comments, a Parquet table in its metadata; every other format has a file of JSON beside it.
 
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How a mark begins.
+/// Start of a mark.
 const SIGN: &str = "stand-in:";
 /// The longest mark.
 const LONGEST: u64 = 64 << 10;

@@ -1,7 +1,7 @@
 //! Writing traces: one request after another, in constant memory, into the formats that other tools read.
 //!
-//! What a format cannot say is an error until the user says what to do with it; what it can only say more coarsely, such as
-//! times, is counted and told.
+//! Data that a format cannot express are an error until the user chooses a remedy; coarser data, such as rounded times,
+//! are counted and reported.
 
 mod names;
 mod sink;
@@ -90,26 +90,26 @@ impl OutputFormat {
         i64::MAX as u128 * unit
     }
 
-    /// Whether it has a word for `op`.
+    /// True if it has a word for `op`.
     #[must_use]
     pub fn says(self, op: Op) -> bool {
         matches!(op, Op::Read | Op::Write)
             || matches!(self, OutputFormat::Fio | OutputFormat::Csv | OutputFormat::Parquet)
     }
 
-    /// Whether a file can say of itself that its times mean nothing.
+    /// True if a file can say of itself that its times mean nothing.
     #[must_use]
     pub fn says_untimed(self) -> bool {
         matches!(self, OutputFormat::Csv | OutputFormat::Parquet)
     }
 
-    /// Whether it can mark a write with force unit access.
+    /// True if it can mark a write with force unit access.
     #[must_use]
     pub fn says_fua(self) -> bool {
         matches!(self, OutputFormat::Csv | OutputFormat::Parquet)
     }
 
-    /// Whether its addresses and sizes are in blocks of 512 bytes.
+    /// True if its addresses and sizes are in blocks of 512 bytes.
     #[must_use]
     pub fn in_blocks(self) -> bool {
         matches!(self, OutputFormat::Disksim | OutputFormat::Mqsim | OutputFormat::Ssdsim)
@@ -161,7 +161,7 @@ pub enum WriteError {
         file: String,
         /// The request's number, from 1.
         number: u64,
-        /// What is wrong, and what to do.
+        /// What is wrong, and the remedy.
         what: String,
     },
     /// Wrong use; the message is complete.
@@ -182,7 +182,7 @@ pub struct WriteOptions {
     pub note: Option<String>,
 }
 
-/// What was written, and what it lost.
+/// The written trace, and its losses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
     /// Requests written.

@@ -1,4 +1,4 @@
-//! What devices are called in a format, each by a name of its own.
+//! Unique names of devices in a format.
 
 use std::collections::HashSet;
 

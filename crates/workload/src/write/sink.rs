@@ -1,4 +1,4 @@
-//! Where text goes: a file or standard output, compressed if its name ends so.
+//! Output of text: a file or standard output, compressed by the ending of its name.
 
 use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Write};

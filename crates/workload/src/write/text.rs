@@ -65,7 +65,7 @@ impl Text {
         }
     }
 
-    /// What stands before the first request.
+    /// Text before the first request.
     fn begin(&mut self) {
         self.begun = true;
         match self.format {
@@ -101,7 +101,7 @@ impl Text {
         number(&mut self.line, record.time_ps / 100_000);
         let device = self.names.get(record.device).unwrap_or("trace,0");
         let op = if record.op == Op::Read { "Read" } else { "Write" };
-        // The response time is not known; 0 stands for it.
+        // The response time is unknown and written as 0.
         let _ = writeln!(self.line, ",{device},{op},{},{},0", record.offset, record.bytes);
     }
 
@@ -115,7 +115,7 @@ impl Text {
     fn fio(&mut self, record: &Record) {
         let us = record.time_ps / 1_000_000;
         let name = self.names.get(record.device).unwrap_or(NAMELESS);
-        // Files have to be named and opened before their first use.
+        // Files must be named and opened before their first use.
         if !self.opened.contains(&record.device) {
             let _ = write!(self.line, "{us} {name} add\n{us} {name} open\n");
             self.opened.push(record.device);

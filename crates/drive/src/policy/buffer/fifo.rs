@@ -1,10 +1,11 @@
 //! A write-back buffer, first in, first out.
 //!
 //! Source: dirik09 (section 4, the drive's write buffer); kim18 (4.2), where small writes are combined until they fill
-//! a page. Faithful: a write is acknowledged once its data are in the buffer; reads of buffered units are served from
-//! it; flush drains it and a FUA write waits for flash. Units leave in the order of arrival at their die; a page that
-//! is not full waits until its oldest unit is in the oldest quarter of the buffer; a unit written again before it
-//! leaves replaces the older version. Simplified: DRAM access takes no time.
+//! a page.
+//! Faithful: a write is acknowledged once its data are in the buffer; reads of buffered units are served from it;
+//! flush drains it and a FUA write waits for flash. Units leave in the order of arrival at their die; a page that is
+//! not full waits until its oldest unit is in the oldest quarter of the buffer; a unit written again before it leaves
+//! replaces the older version. Simplified: DRAM access takes no time.
 
 use super::Buffer;
 use schemars::JsonSchema;

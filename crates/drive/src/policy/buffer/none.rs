@@ -1,7 +1,8 @@
 //! No write buffer: a write is acknowledged when it is in flash.
 //!
-//! Source: the write-through drives of choi18 and jung13 (6.5), which model no buffer. Faithful: flush and FUA are
-//! immediate. Units smaller than a page share a page only with writes that wait for the same die.
+//! Source: the write-through drives of choi18 and jung13 (6.5), which model no buffer.
+//! Faithful: flush and FUA are immediate. Units smaller than a page share a page only with writes that wait for the
+//! same die.
 
 use super::Buffer;
 use schemars::JsonSchema;

@@ -1,7 +1,8 @@
 //! FCFS: requests are dispatched in the order of arrival.
 //!
-//! Source: jung13 (6.5.2), the virtually addressed queue (VAQ). Faithful: strict order of arrival, independent of
-//! addresses. Flash operations then wait in the queues of the dies, and requests complete in any order.
+//! Source: jung13 (6.5.2), the virtually addressed queue (VAQ).
+//! Faithful: strict order of arrival, independent of addresses. Flash operations then wait in the queues of the dies,
+//! and requests complete in any order.
 
 use super::Dispatch;
 use schemars::JsonSchema;

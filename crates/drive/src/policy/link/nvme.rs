@@ -1,10 +1,11 @@
 //! PCI Express with NVMe queues.
 //!
-//! Source: PCI Express Base Specification 6.0 (rates and codings of generations 1 to 6), NVM Express Base Specification
-//! 2.0 (64-byte submission entries, 16-byte completion entries, up to 65,535 queues of 65,536 entries). Faithful: rates
-//! after coding, both directions at once, a header of 24 bytes on every packet (framing, sequence number, 16-byte
-//! header, LCRC). Simplified: read requests and doorbells take no separate interface time but are part of latency_us;
-//! flow control never stalls; generation 6 is taken as its FLIT rate (236 of 256 bytes) with the same header.
+//! Source: PCI Express Base Specification 6.0 (rates and codings of generations 1 to 6), NVM Express Base
+//! Specification 2.0 (64-byte submission entries, 16-byte completion entries, up to 65,535 queues of 65,536 entries).
+//! Faithful: rates after coding, both directions at once, a header of 24 bytes on every packet (framing, sequence
+//! number, 16-byte header, LCRC). Simplified: read requests and doorbells take no separate interface time but are part
+//! of latency_us; flow control never stalls; generation 6 is taken as its FLIT rate (236 of 256 bytes) with the same
+//! header.
 
 use super::{Link, LinkCosts, Transfer};
 use schemars::JsonSchema;

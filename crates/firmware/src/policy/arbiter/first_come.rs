@@ -1,7 +1,7 @@
-//! First come, first served, over all tasks.
+//! First come, first served (FCFS) over all tasks.
 //!
 //! Source: kim18 (5.2), the system called Vanilla: one pair of queues for all tasks.
-//! Faithful: strict order of arrival at the die, whatever the task.
+//! Faithful: strict order of arrival at the die, for all tasks.
 
 use super::{Arbiter, Class, Waiting, CLASSES};
 use crate::policy::{About, Build};

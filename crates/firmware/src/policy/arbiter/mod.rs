@@ -1,4 +1,4 @@
-//! Family `arbiter`: which task's operation takes the die next.
+//! Family `arbiter`: scheduling of operations at each die.
 
 use crate::policies;
 use schemars::JsonSchema;

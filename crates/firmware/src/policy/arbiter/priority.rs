@@ -1,7 +1,7 @@
 //! Fixed priorities.
 //!
-//! Source: choi18 (Table 1): "GC (highest), reads (second highest), writes (lowest)"; kim18 (5.2) gives the host the highest
-//! priority in its RAIN system. Both are orders of this one policy.
+//! Source: choi18 (Table 1): "GC (highest), reads (second highest), writes (lowest)"; kim18 (5.2) gives the host the
+//! highest priority in its RAIN system. Both are orders of this one policy.
 //! Faithful: strict priority at each die, first come within a class. An operation that runs is not interrupted.
 
 use super::{Arbiter, Class, Waiting, CLASSES};

@@ -1,7 +1,8 @@
 //! Guest: an external collect policy.
 //!
-//! Source: whoever wrote it. Faithful: it decides when GC starts another victim block. The steps follow the options of
-//! garbage collection on demand, which it takes besides its own.
+//! Source: whoever wrote it.
+//! Faithful: it decides when GC starts another victim block. The steps follow the options of garbage collection on
+//! demand, which it takes besides its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
 use super::{Collect, Copyback, Scope, SpaceView};

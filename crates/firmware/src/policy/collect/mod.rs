@@ -1,4 +1,4 @@
-//! Family `collect`: when blocks are collected, and in what steps.
+//! Family `collect`: start, stop and steps of garbage collection.
 
 use crate::policies;
 use crate::policy::Trouble;

@@ -1,10 +1,11 @@
 //! Garbage collection on demand: start below one number of free blocks, stop at another.
 //!
 //! Source: kim18 (4.2): "active when the number of free blocks drops below a threshold, and stops once it exceeds
-//! another", after the cleaning of Rosenblum and Ousterhout (SOSP 1991). The reserve follows Agrawal et al. (USENIX ATC
-//! 2008). Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM). Faithful:
-//! both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's computing time is
-//! zero (kim18 has 1 to 3 us).
+//! another", after the cleaning of Rosenblum and Ousterhout (SOSP 1991). The reserve follows Agrawal et al. (USENIX
+//! ATC 2008).
+//! Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM).
+//! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's computing
+//! time is zero (kim18 has 1 to 3 us).
 
 use super::{Collect, Copyback, Scope, SpaceView};
 use crate::policy::{About, Build};

@@ -1,6 +1,7 @@
 //! The free block that has been free longest.
 //!
-//! Source: the allocation of most simulators before wear was looked at (Agrawal et al., USENIX ATC 2008, as their baseline).
+//! Source: the allocation of most simulators without wear levelling (Agrawal et al., USENIX ATC 2008, as their
+//! baseline).
 //! Faithful: strict order of erasing in each plane.
 
 use super::FreeBlock;

@@ -1,7 +1,8 @@
 //! Guest: an external free-block policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: the blocks of a plane are opened by the ranks that it gave them; of equal ones, the block with the lowest number.
+//! Faithful: the blocks of a plane are opened by the ranks that it gave them; of equal ones, the block with the lowest
+//! number.
 
 use super::FreeBlock;
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};

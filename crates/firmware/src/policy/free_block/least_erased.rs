@@ -1,8 +1,8 @@
-//! Wear-aware choice: the free block with the fewest erases.
+//! Dynamic wear levelling: the free block with the fewest P/E cycles.
 //!
 //! Source: Agrawal et al. (USENIX ATC 2008), section 3.5; "wear-aware block selection" of choi18 (Table 1).
-//! Faithful: the least worn free block of the plane; of equals the one that has been free longest. Simplified: it evens the wear
-//! of blocks that come free, and does not move cold data.
+//! Faithful: the least worn free block of the plane; among equals, the one that has been free longest. Simplified: it
+//! levels the wear of freed blocks only and does not move cold data (no static wear levelling).
 
 use super::FreeBlock;
 use crate::policy::{About, Build};

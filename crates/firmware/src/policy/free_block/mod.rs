@@ -1,4 +1,4 @@
-//! Family `free_block`: which erased block is written next.
+//! Family `free_block`: choice of the next free block.
 
 use crate::policies;
 use crate::policy::Trouble;
@@ -14,7 +14,7 @@ pub trait FreeBlock {
 }
 
 policies! {
-    family "free_block" decides "which erased block of a plane is written next";
+    family "free_block" decides "which free block of a plane is opened next";
     trait FreeBlock, config FreeBlockConfig, policy FreeBlockPolicy;
     members {
         /// The block with the fewest erases.

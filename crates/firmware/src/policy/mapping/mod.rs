@@ -1,4 +1,4 @@
-//! Family `mapping`: the translation of logical units to pages, and the work that it costs.
+//! Family `mapping`: translation of logical pages to flash pages, and its cost.
 
 use crate::policies;
 

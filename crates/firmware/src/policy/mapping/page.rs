@@ -1,8 +1,9 @@
 //! Page mapping: one entry for every unit, the whole map in memory.
 //!
-//! Source: Ban, US patent 5,404,485 (1995), as used by kim18 (4.2) with units of 4 KB and jung13 (3.4) with units of a page.
-//! Faithful: any unit can lie in any page; units smaller than a page are gathered into pages when they are written.
-//! Simplified: the map is always in memory, so a look-up costs neither time nor flash reads.
+//! Source: Ban, US patent 5,404,485 (1995), as used by kim18 (4.2) with units of 4 KB and jung13 (3.4) with units of a
+//! page.
+//! Faithful: any unit can be in any page; units smaller than a page are combined into pages when they are written.
+//! Simplified: the map is always in memory, so a lookup costs neither time nor flash reads.
 
 use super::Mapping;
 use crate::policy::{About, Build};

@@ -1,9 +1,9 @@
 //! Cache mode: while the array is busy with a page, the bus carries the next page of the same plane.
 //!
-//! Source: the cache mode commands of jung13 (2.3) and ONFI 4.2 (READ PAGE CACHE, PROGRAM PAGE CACHE). Faithful: a
-//! second register overlaps bus and array; a follower has the same kind and plane; the last program of a sequence is a
-//! plain one. Simplified: only operations of one task follow each other, and single-plane commands only; the member
-//! `planes` has an option for both together.
+//! Source: the cache mode commands of jung13 (2.3) and ONFI 4.2 (READ PAGE CACHE, PROGRAM PAGE CACHE).
+//! Faithful: a second register overlaps bus and array; a follower has the same kind and plane; the last program of a
+//! sequence is a plain one. Simplified: only operations of one task follow each other, and single-plane commands only;
+//! the member `planes` has an option for both together.
 
 use super::{checked_passes, CacheMode, Pack};
 use crate::policy::{About, Build};

@@ -1,8 +1,8 @@
 //! Multi-plane packing: operations of one kind at one page offset in different planes of a die become one command.
 //!
 //! Source: the plane addressing rule of jung13 (2.3.3) and its plane-first packing (2.8.8); ONFI multi-plane commands.
-//! Faithful: same die, same page offset, different planes, block numbers free; reads, programs and erases. Simplified: only
-//! operations of one task and kind are joined.
+//! Faithful: same die, same page offset, different planes, block numbers free; reads, programs and erases. Simplified:
+//! only operations of one task and kind are joined.
 
 use super::{checked_passes, CacheMode, Pack};
 use crate::policy::{About, Build};

@@ -1,7 +1,7 @@
 //! The 24 static allocation orders of channel, way (package), die and plane.
 //!
-//! Source: jung13, chapter 3, figure 3.3 (Jung and Kandemir, HotStorage 2012). The first letter varies fastest: in CWDP,
-//! consecutive logical pages go to consecutive channels, then ways, then dies, then planes.
+//! Source: jung13, chapter 3, figure 3.3 (Jung and Kandemir, HotStorage 2012). The first letter varies fastest: in
+//! CWDP, consecutive logical pages go to consecutive channels, then ways, then dies, then planes.
 //! Faithful: all 24 orders, by logical page. Simplified: nothing.
 
 use super::{Constraint, Placement};

@@ -1,8 +1,8 @@
-//! Dynamic placement: a write goes wherever it can start first.
+//! Dynamic allocation: a write goes to the die where it can start first.
 //!
-//! Source: the dynamic allocation that jung13 (chapter 3) and Tavakkol et al. (TOMPECS 2016) set against static orders;
-//! late binding as in the design of this engine. Among several idle dies the one on the channel whose bus is free first
-//! takes the write; ties go round the channels and the dies in turn.
+//! Source: the dynamic allocation that jung13 (chapter 3) and Tavakkol et al. (TOMPECS 2016) set against static
+//! orders; late binding as in the design of this engine. Among several idle dies the one on the channel whose bus is
+//! free first takes the write; ties go round the channels and the dies in turn.
 //! Faithful: no write waits while a die that could take it is idle. Simplified: nothing.
 
 use super::{Constraint, Placement};

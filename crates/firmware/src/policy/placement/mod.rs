@@ -1,4 +1,4 @@
-//! Family `placement`: where a write may go.
+//! Family `placement`: page allocation for writes.
 
 use crate::policies;
 

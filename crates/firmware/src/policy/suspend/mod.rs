@@ -1,4 +1,4 @@
-//! Family `suspend`: whether a read may interrupt a program or an erase.
+//! Family `suspend`: read suspension of programs and erases.
 
 use crate::policies;
 use wordline_base::Time;

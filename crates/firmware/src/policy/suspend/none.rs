@@ -1,4 +1,4 @@
-//! No suspension: what runs ends.
+//! No suspension: running commands finish.
 //!
 //! Source: ONFI 4.2, which has no suspend command.
 //! Faithful: a die takes its next command when the one before it has ended.

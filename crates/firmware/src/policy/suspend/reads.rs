@@ -1,10 +1,11 @@
 //! Host reads interrupt programs and erases.
 //!
-//! Source: Wu and He, "Reducing SSD Read Latency via NAND Flash Program and Erase Suspension", FAST 2012; the suspend commands of
-//! Micron's data sheets.
-//! Faithful: a read that waits stops the program or erase at its die, all host reads that can go do so, then the command goes
-//! on; as long as more of them come, it stays suspended. Simplified: only commands in the cells are stopped, not those in cache
-//! mode or on the bus; the array loses the times nand.suspend_us and nand.resume_us and none of its work.
+//! Source: Wu and He, "Reducing SSD Read Latency via NAND Flash Program and Erase Suspension", FAST 2012; the suspend
+//! commands of Micron's data sheets.
+//! Faithful: a waiting read suspends the program or erase at its die; all ready host reads run, then the command
+//! resumes; it stays suspended as long as more reads arrive. Simplified: only commands in their array phase are
+//! suspended, not those in cache mode or on the bus; the array loses the times nand.suspend_us and nand.resume_us and
+//! none of its work.
 
 use super::{Running, Suspend};
 use crate::policy::{About, Build};

@@ -1,7 +1,7 @@
 //! TRIM is accepted and does nothing.
 //!
 //! Source: the drives of jung13 (5.6) that show no effect of TRIM; the standards leave the effect open.
-//! Faithful: the command is answered, all data stay.
+//! Faithful: the command completes, all data stay mapped.
 
 use super::Trim;
 use crate::policy::{About, Build};

@@ -1,8 +1,8 @@
-//! TRIM invalidates: the units lose their pages at once, and the collector need not move them.
+//! TRIM invalidates: the logical pages are unmapped at once, and GC need not move them.
 //!
 //! Source: jung13 (5.6, TRIM); ATA DATA SET MANAGEMENT, NVMe Dataset Management (deallocate).
-//! Faithful: whole units within the range are given back; a unit that the range covers in part keeps its data, as the standards
-//! allow. Simplified: the command costs its transfer and no flash work.
+//! Faithful: whole logical pages within the range are unmapped; one that the range covers in part keeps its data, as
+//! the standards allow. Simplified: the command costs its transfer and no flash operations.
 
 use super::Trim;
 use crate::policy::{About, Build};

@@ -1,4 +1,4 @@
-//! Family `trim`: what a deallocation does.
+//! Family `trim`: handling of deallocations.
 
 use crate::policies;
 

@@ -1,8 +1,8 @@
 //! Best of d: the block with the fewest valid units among d drawn at random.
 //!
 //! Source: Van Houdt (SIGMETRICS 2013), "d-choices"; Li, Lee and Lui (SIGMETRICS 2013), "randomised greedy".
-//! Faithful: d independent draws with replacement from the closed blocks of the domain; of equals the one drawn first. A draw
-//! that yields nothing to gain is repeated, at most 64 times.
+//! Faithful: d independent draws with replacement from the closed blocks of the domain; of equals the one drawn first.
+//! A draw that yields nothing to gain is repeated, at most 64 times.
 
 use super::Victim;
 use crate::blocks::VictimView;

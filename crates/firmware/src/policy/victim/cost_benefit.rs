@@ -1,7 +1,7 @@
 //! Cost-benefit: (1 - u) x age / 2u, where u is the share of valid units.
 //!
-//! Source: Rosenblum and Ousterhout (SOSP 1991), section 3.6, with the age of Kawaguchi et al. (USENIX 1995): the time since a
-//! unit of the block was last invalidated. Used by kim18 (4.2).
+//! Source: Rosenblum and Ousterhout (SOSP 1991), section 3.6, with the age of Kawaguchi et al. (USENIX 1995): the time
+//! since a unit of the block was last invalidated. Used by kim18 (4.2).
 //! Faithful: the exact maximum of the formula. Simplified: age is counted in pages programmed in the domain instead of
 //! seconds, so that the choice does not depend on the speed of the drive.
 

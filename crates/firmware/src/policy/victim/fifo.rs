@@ -1,9 +1,9 @@
 //! FIFO: the block that was closed first.
 //!
-//! Source: Menon (1995) for log-structured arrays; analysed for flash by Robinson (1996) and Desnoyers (2014), where it equals
-//! LRU under uniform writes.
-//! Faithful: the order of closing in each domain. Simplified: a block without a page to gain is passed over and goes to the end of
-//! the order, as if it had been copied.
+//! Source: Menon (1995) for log-structured arrays; analysed for flash by Robinson (1996) and Desnoyers (2014), where
+//! it equals LRU under uniform writes.
+//! Faithful: the order of closing in each domain. Simplified: a block without a page to gain is passed over and goes
+//! to the end of the order, as if it had been copied.
 
 use super::Victim;
 use crate::blocks::VictimView;

@@ -1,7 +1,7 @@
 //! Greedy: the block with the fewest valid units.
 //!
-//! Source: Rosenblum and Ousterhout (SOSP 1991), section 3.5; the baseline of choi18 (Table 1). Analysed by Bux and Iliadis
-//! (2010) and Desnoyers (2014).
+//! Source: Rosenblum and Ousterhout (SOSP 1991), section 3.5; the baseline of choi18 (Table 1). Analysed by Bux and
+//! Iliadis (2010) and Desnoyers (2014).
 //! Faithful: the true minimum of the domain. Ties go to the block that has had that count for the longest time.
 
 use super::Victim;

@@ -1,7 +1,8 @@
 //! Guest: an external victim policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: what it answers is done, or the run ends with the reason: the block must be closed, lie in the domain and gain a page.
+//! Faithful: its answer is used, or the run ends with the reason: the block must be closed, be in the domain and gain
+//! a page.
 
 use super::Victim;
 use crate::blocks::VictimView;

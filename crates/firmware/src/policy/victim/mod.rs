@@ -1,4 +1,4 @@
-//! Family `victim`: which block to collect.
+//! Family `victim`: choice of the victim block.
 
 use crate::blocks::{Blocks, VictimView};
 use crate::policies;

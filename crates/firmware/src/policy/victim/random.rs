@@ -1,8 +1,8 @@
 //! Random: any closed block, evenly.
 //!
 //! Source: Van Houdt (SIGMETRICS 2013), the case d = 1.
-//! Faithful: even draws from the closed blocks of the domain. A block with nothing to gain is drawn again (the kernel would
-//! refuse it), at most 64 times.
+//! Faithful: even draws from the closed blocks of the domain. A block with nothing to gain is drawn again (the kernel
+//! would refuse it), at most 64 times.
 
 use super::best_of::draw;
 use super::Victim;
