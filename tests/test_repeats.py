@@ -136,7 +136,7 @@ def test_wrong_repeats_are_refused(wordline: Run, drive: Path) -> None:
     for options, words in (
         (("writes.toml", "--repeat", "1"), ("--repeat", "2")),
         (("writes.toml", "--repeat", "2", "--seed", str(2**64 - 1)), ("repeat", "18446744073709551615")),
-        (("pipe.csv", "--repeat", "2"), ("pipe.csv", "read once")),
+        (("pipe.csv", "--repeat", "2"), ("pipe.csv", "read only once")),
     ):
         ran = wordline("run", drive, *options)
         assert ran.returncode == 2, ran.stderr
