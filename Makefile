@@ -28,13 +28,18 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+$(VENV)/.maturin: $(VENV)/.created
+	$(PIP) install 'maturin>=1.9.4,<2'
+	@touch $@
+
+# What tests, lint and pages need besides; the program is built and run without.
 $(VENV)/.tools: $(VENV)/.created
-	$(PIP) install 'maturin>=1.9.4,<2' 'ruff>=0.11' 'pytest>=8' 'pytest-xdist>=3.6' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
+	$(PIP) install 'ruff>=0.11' 'pytest>=8' 'pytest-xdist>=3.6' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
 		'fio-plot>=1.1.21,<2' 'pyarrow>=18' 'polars>=1.20' 'pandas>=2.2' 'playwright>=1.49' 'mypy>=1.15' 'nbclient>=0.10' 'ipykernel>=6.29' \
 		'mkdocs-material>=9.5,<10'
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.tools pyproject.toml Cargo.toml Cargo.lock $(SOURCES)
+$(VENV)/.built: $(VENV)/.maturin pyproject.toml Cargo.toml Cargo.lock $(SOURCES)
 	@rm -rf $(WHEELS)
 	$(BIN)/maturin build --release --interpreter $(BIN)/python --out $(WHEELS)
 	@# Twice: the first replaces the same version with the new build, the second brings what it depends on.
@@ -47,10 +52,10 @@ run: build ## replay the bundled trace of a database and report on it
 	$(BIN)/wordline run demo traces/pgbench-ext4.csv.zst --report $(REPORT)
 	@echo "The full report, for a browser: $(REPORT)"
 
-wheel: $(VENV)/.tools ## the wheel of a release, optimised across all libraries: dist/
+wheel: $(VENV)/.maturin ## the wheel of a release, optimised across all libraries: dist/
 	$(BIN)/maturin build --profile dist --locked --interpreter $(BIN)/python --out $(RELEASE)
 
-test: build ## the engine's tests, then the program as a user runs it
+test: build $(VENV)/.tools ## the engine's tests, then the program as a user runs it
 	$(CARGO) test $(CHECKED) --workspace
 	$(BIN)/python -m pytest -n auto --dist loadfile tests
 
@@ -68,7 +73,7 @@ docs: build ## the references of keys, policies, results, tables and formats, fr
 site: $(VENV)/.tools ## the documentation for a browser: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-figures: build ## the figures of the documentation, from runs of the commands on its pages
+figures: build $(VENV)/.tools ## the figures of the documentation, from runs of the commands on its pages
 	$(BIN)/python tools/figures.py
 
 studies: build ## the experiments of the papers: their pages in studies/

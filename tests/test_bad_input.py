@@ -165,7 +165,7 @@ def test_an_empty_trace(wordline: Run, drive: Path, tmp_path: Path) -> None:
 
 SPARE = {
     "capacity.replacement_blocks=200": ["small.toml:13:1", "capacity.replacement_blocks = 200", "at most"],
-    "nand.reliability.factory_bad_percent=50": ["small.toml:13:1", "factory_bad_percent = 50", "came bad"],
+    "nand.reliability.factory_bad_percent=50": ["small.toml:13:1", "factory_bad_percent = 50", "bad from the factory"],
 }
 
 
@@ -405,7 +405,7 @@ ENDLESS = ("--set", "precondition.overwrites=1000")
 
 def test_an_interrupt_while_the_drive_is_aged(drive: Path, load: Path, tmp_path: Path) -> None:
     outcome = interrupted("run", "demo", load, *ENDLESS, "--json", "part.json", cwd=tmp_path, after=1)
-    assert "PARTIAL" in outcome.stdout and "aged" in outcome.stdout
+    assert "PARTIAL" in outcome.stdout and "preconditioned" in outcome.stdout
     result = parsed((tmp_path / "part.json").read_text())
     assert result["partial"] is True
     assert result["precondition"]["interrupted"] is True
@@ -534,7 +534,7 @@ def test_what_is_no_drive_file(wordline: Run, tmp_path: Path) -> None:
     for text in ("", "# a drive\n", "[geometry]\n"):
         (tmp_path / "empty.toml").write_text(text)
         refused(wordline("check", "empty.toml"), "empty.toml: this file has no key of a drive", 'extends = "demo"')
-        refused(wordline("check", "empty.toml", "--set", "geometry.channels=4"), "says nothing")
+        refused(wordline("check", "empty.toml", "--set", "geometry.channels=4"), "has no key of a drive")
     (tmp_path / "empty.toml").write_text('extends = "demo"\n')
     done(wordline("check", "empty.toml"))
 
@@ -564,6 +564,6 @@ def test_a_key_without_meaning_names_the_one_that_leaves_it_so(
 def test_an_option_without_meaning_is_told_as_it_was_typed(wordline: Run, drive: Path, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("time_us,op,offset_bytes,size_bytes\n0,R,0,4096\n5,W,0,4096\n")
     refused(wordline("run", drive, "t.csv", "--iodepth", "4"), "--iodepth 4:", "--pace asap")
-    refused(wordline("run", drive, "t.csv", "--pace", "asap", "--speed", "2"), "--speed 2:", "means nothing")
+    refused(wordline("run", drive, "t.csv", "--pace", "asap", "--speed", "2"), "--speed 2:", "has no effect")
     (tmp_path / "load.toml").write_text('[[job]]\nrw = "write"\n')
     refused(wordline("run", drive, "load.toml", "--load-set", "job.0.rwmixread=3"), "--load-set job.0.rwmixread=3")

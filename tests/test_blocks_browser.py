@@ -200,7 +200,7 @@ def test_views_differ_and_follow_light_and_dark(opened: Any, scheme: str) -> Non
     page = ready(opened("bad", scheme=scheme))
     looks, legends = [], []
     for view in ("P/E cycles", "state", "valid data"):
-        page.get_by_label(view).check()
+        page.get_by_role("radio", name=view).check()
         looks.append(page.evaluate(COLOURS))
         legends.append(page.locator(".blocks .legend").inner_text())
     assert looks[0] != looks[1] != looks[2] != looks[0]

@@ -137,7 +137,7 @@ def test_causes_are_shares_and_gaps() -> None:
     result = synthetic.result() | {"time_of": {"read": {"link": 4.0, "bus": 4.0}, "write": {}, "series": told}}
     (panel,) = held(report.html(result))["figures"]["causes"]
     shares = {one["name"]: one["values"] for one in panel["series"]}
-    assert shares == {"link": [0.25, None, 0.75], "bus": [0.75, None, 0.25]}
+    assert shares == {"host interface": [0.25, None, 0.75], "bus": [0.75, None, 0.25]}
 
 
 def test_charts_have_the_places_of_the_static_figures() -> None:

@@ -188,7 +188,10 @@ def test_mistakes_are_told_with_their_place(wordline: Run, drive: Path, tmp_path
             "[a]\nrw=randread\nrandom_distribution=zipf\n",
             ["jobs.fio:3:1: [a] random_distribution=zipf", "zipf:theta"],
         ),
-        ("[a]\nrandom_distribution=zipf:1\n", ["jobs.fio:2:1: random_distribution=zipf:1: means nothing"]),
+        (
+            "[a]\nrandom_distribution=zipf:1\n",
+            ["jobs.fio:2:1: random_distribution=zipf:1: has no effect in a sequential job"],
+        ),
         ("[a]\nsteadystate=iops:2%\n", ["jobs.fio:2:1: steadystate=iops:2%: needs ss_dur"]),
         ("[a]\nss=iops:2%\nss_dur=0\n", ["jobs.fio:3:1: [a] steadystate_duration=0: must hold 1 to"]),
         ("[a]\nrate=1m\nrate_iops=100\n", ["jobs.fio:2:1: [a] rate=", "there is rate_iops as well"]),

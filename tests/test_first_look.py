@@ -34,7 +34,7 @@ def rows(times: list[int]) -> str:
 
 
 def test_ageing_is_the_end_of_that_drive(wordline: Run, mortal: Path, trace: Path) -> None:
-    refused(wordline("run", mortal, trace), "at its end", status=1)
+    refused(wordline("run", mortal, trace), "the drive failed", status=1)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_trace_is_looked_at_first(
     (tmp_path / "bad.csv").write_text("\n".join(["time_us,op,offset_bytes,size_bytes", *lines]) + "\n")
     refused(wordline("run", mortal, "bad.csv"), "bad.csv", *words)
     # What a run does not come to is no reason to refuse it; then the drive is aged, and that is its end.
-    refused(wordline("run", mortal, "bad.csv", "--limit", "1"), "at its end", status=1)
+    refused(wordline("run", mortal, "bad.csv", "--limit", "1"), "the drive failed", status=1)
 
 
 def test_loops_beyond_the_end_of_time_are_refused_first(wordline: Run, mortal: Path, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_loops_beyond_the_end_of_time_are_refused_first(wordline: Run, mortal: P
     told = refused(wordline("run", mortal, "long.csv", "--loops", "4"), "--loops 4", "106 days")
     most = re.search(r"give (\d+) at most", told)
     assert most
-    refused(wordline("run", mortal, "long.csv", "--loops", most[1]), "at its end", status=1)
+    refused(wordline("run", mortal, "long.csv", "--loops", most[1]), "the drive failed", status=1)
 
 
 def test_a_part_that_is_not_replayed_is_not_judged(wordline: Run, drive: Path, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_ramp_that_outlasts_its_job_is_refused_first(
     (tmp_path / "load.toml").write_text(f"[[job]]\nrw = 'randread'\n{job}\n")
     refused(wordline("run", mortal, "load.toml"), "load.toml:", *words)
     (tmp_path / "load.toml").write_text(f"[[job]]\nrw = 'randread'\n{re.sub('(?<=ramp_time_s = ).*', '0.5', job)}\n")
-    refused(wordline("run", mortal, "load.toml"), "at its end", status=1)
+    refused(wordline("run", mortal, "load.toml"), "the drive failed", status=1)
 
 
 def test_a_ramp_in_a_job_file_is_told_in_its_words(wordline: Run, mortal: Path, tmp_path: Path) -> None:

@@ -273,7 +273,7 @@ def test_a_policy_may_refuse_its_options(drive: Path, writes: Path) -> None:
         (lambda _: "3", "it answered '3' (str)"),
         (lambda view: view.blocks, "(ndarray)"),
         (lambda view: view.blocks[-1], "which gains no page: 64 of its 64 units are valid"),
-        (lambda view: (view.domain * 40 + 40) % 640, "was asked for"),
+        (lambda view: (view.domain * 40 + 40) % 640, "expected a block of domain"),
         (lambda _: None, "it chose no block, though"),
     ],
 )

@@ -229,7 +229,7 @@ def test_one_drive_is_for_one_thread(small: Drive) -> None:
 
     small.run(Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=200_000), progress=look)
     assert told
-    assert "is at work" in told[0]
+    assert "is busy" in told[0]
     assert small.run(READS)["requests"] == 2_000
 
 

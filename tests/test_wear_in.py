@@ -72,7 +72,7 @@ def test_a_drive_that_was_overwritten_does_not(wordline: Run, drive: Path) -> No
     flat = " ".join(text.split())
     told = f"wrote 1.6 % of the capacity, GC collected {result['gc']['collections']} blocks, not in steady state"
     assert told in flat
-    assert "takes the capacity written once" in flat
+    assert "needs at least one write of the whole capacity" in flat
 
 
 def test_a_run_that_only_reads_wrote_nothing(wordline: Run, drive: Path) -> None:

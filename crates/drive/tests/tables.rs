@@ -467,7 +467,8 @@ fn after_a_ramp_the_tables_tell_what_the_result_does() {
 fn the_picture_of_activity_agrees_with_the_table() {
     let mut drive = drive(&drives()[1].1, 1);
     let (rows, _) = watched(&mut drive, &mixed(), ALL, true);
-    let picture = drive.activity().unwrap().document(&drive, drive.now());
+    let picture =
+        drive.activity().unwrap().document(drive.kernel(), &drive.wires(), drive.is_half_duplex(), drive.now());
     let (interval, end) = (picture["interval_s"].as_f64().unwrap(), picture["end_s"].as_f64().unwrap());
     for die in 0..8 {
         let Some(list) = picture["dies_gc"].get(die) else { break };

@@ -267,7 +267,7 @@ fn options_that_mean_nothing_beside_others_are_told() {
     fails(
         list,
         TraceOptions { speed: 2.0, ..options(TraceFormat::Arc) },
-        &["means nothing in a trace without time stamps"],
+        &["has no effect in a trace without time stamps"],
     );
     let by_queue = TraceOptions { iodepth: Some(4), ..options(TraceFormat::Arc) };
     assert_eq!(replay(list, by_queue, DRIVE).unwrap().len(), 1, "the queue paces such a trace");

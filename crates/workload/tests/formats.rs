@@ -411,7 +411,7 @@ fn parts_follow_each_other() {
     let options = TraceOptions { files, ..given(TraceFormat::Arc) };
     let got = TraceReader::open("".as_ref(), &options).map(drain).unwrap().unwrap();
     assert_eq!(rows(&got), [(0, Read, 0, 4096), (0, Read, 4096, 4096), (0, Read, 8192, 4096)]);
-    assert!(!got.timed && got.reason.contains("2 files, one behind another"), "{}", got.reason);
+    assert!(!got.timed && got.reason.contains("2 files, one after another"), "{}", got.reason);
 }
 
 #[test]
