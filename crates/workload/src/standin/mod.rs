@@ -7,7 +7,7 @@
 //! - offsets are in a region sized such that random runs cover `footprint` of it: a share of 1 - exp(-T / R) of a region
 //!   of R bytes after T bytes of runs;
 //! - gaps follow a log-normal law, bursts, or an exponential law, depending on the given statistics. Gaps above the median are
-//! scaled by one factor, so that the mean of this trace is exact.
+//!   scaled by one factor, so that the mean of this trace is exact.
 //!
 //! Not modelled: hot and cold data, correlation of sizes, offsets and times, trends over the day. Every display of a
 //! result from a stand-in says so.
