@@ -87,8 +87,6 @@ pub struct Blocks {
     records: Vec<Block>,
     free: Vec<FreeList>,
     domains: Vec<Domain>,
-    /// Free blocks of all domains, which every request asks for.
-    all_free: u32,
     /// Valid units of each plane.
     valid: Vec<u32>,
     blocks_per_plane: Divisor,
@@ -148,7 +146,6 @@ impl Blocks {
             .collect();
         Self {
             records: vec![record; (sizes.planes * sizes.blocks_per_plane) as usize],
-            all_free: sizes.planes * sizes.blocks_per_plane,
             free,
             valid: vec![0; sizes.planes as usize],
             domains: vec![domain; (sizes.planes / sizes.planes_per_domain) as usize],
@@ -229,7 +226,7 @@ impl Blocks {
     /// Free blocks of the drive.
     #[must_use]
     pub fn free_blocks(&self) -> u32 {
-        self.all_free
+        self.domains.iter().map(|domain| domain.free).sum()
     }
 
     /// Number of domains.
@@ -243,7 +240,6 @@ impl Blocks {
         let Reverse((_, block)) = self.free[plane as usize].heap.pop()?;
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free -= 1;
-        self.all_free -= 1;
         let record = &mut self.records[block as usize];
         assert_eq!(record.status, Status::Free);
         record.status = Status::Open;
@@ -340,7 +336,6 @@ impl Blocks {
         list.heap.push(Reverse((free_block.rank(record.erases, list.freed), block)));
         list.freed = list.freed.wrapping_add(1);
         self.domains[domain as usize].free += 1;
-        self.all_free += 1;
     }
 
     /// Bad blocks of a domain, with those that are to become bad.
@@ -357,7 +352,6 @@ impl Blocks {
         record.status = Status::Bad;
         self.free[plane as usize].heap.retain(|Reverse((_, other))| *other != block);
         self.domains[domain as usize].free -= 1;
-        self.all_free -= 1;
         self.domains[domain as usize].bad += 1;
     }
 
@@ -375,7 +369,6 @@ impl Blocks {
                 list.spare.push(block);
                 let domain = self.domain_of_plane(plane);
                 self.domains[domain as usize].free -= 1;
-                self.all_free -= 1;
             }
         }
     }
@@ -396,7 +389,6 @@ impl Blocks {
         list.freed = list.freed.wrapping_add(1);
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free += 1;
-        self.all_free += 1;
         true
     }
 
@@ -480,7 +472,6 @@ impl Blocks {
         // The clocks of the other drive's domains go on in the largest of them: ages keep their order.
         let clock = other.domains.iter().map(|domain| domain.clock).max().unwrap_or(0);
         blocks.domains.iter_mut().for_each(|domain| domain.clock = clock);
-        blocks.all_free = 0;
         let mut order: Vec<u32> = (0..blocks.records.len() as u32).collect();
         order.sort_by_key(|&block| (blocks.records[block as usize].touched, block));
         for block in order {
@@ -497,7 +488,6 @@ impl Blocks {
                     list.heap.push(Reverse((free_block.rank(erases, list.freed), block)));
                     list.freed += 1;
                     blocks.domains[domain as usize].free += 1;
-                    blocks.all_free += 1;
                 }
                 Status::Closed => {
                     let touched = record.touched;

@@ -25,8 +25,7 @@ impl Blocks {
             }
         }
         self.check_planes()?;
-        (0..self.domains()).try_for_each(|domain| self.check_domain(domain))?;
-        self.check_free()
+        (0..self.domains()).try_for_each(|domain| self.check_domain(domain))
     }
 
     /// True if a block of an idle drive can be like this.
@@ -66,15 +65,6 @@ impl Blocks {
             if valid != u64::from(self.valid[plane]) {
                 return Err(format!("plane {plane} counts {} valid units, its blocks {valid}", self.valid[plane]));
             }
-        }
-        Ok(())
-    }
-
-    /// The free blocks of all domains together.
-    pub(crate) fn check_free(&self) -> Result<(), String> {
-        let free: u32 = self.domains.iter().map(|domain| domain.free).sum();
-        if free != self.all_free {
-            return Err(format!("the domains have {free} free blocks, but {} are counted in all", self.all_free));
         }
         Ok(())
     }
