@@ -52,7 +52,7 @@ run: build ## replay the bundled trace of a database and report on it
 	$(BIN)/wordline run demo traces/pgbench-ext4.csv.zst --report $(REPORT)
 	@echo "The full report, for a browser: $(REPORT)"
 
-wheel: $(VENV)/.maturin ## the wheel of a release, optimised across all libraries: dist/
+wheel: $(VENV)/.maturin ## the wheel of a release, with link-time optimisation: dist/
 	$(BIN)/maturin build --profile dist --locked --interpreter $(BIN)/python --out $(RELEASE)
 
 test: build $(VENV)/.tools ## the engine's tests, then the program as a user runs it

@@ -66,8 +66,7 @@ impl Reporter {
 
     /// The same of a drive, whose write amplification and free blocks go along.
     pub fn of_drive(&mut self, phase: &str, at: Progress) -> bool {
-        // Preconditioning takes no simulated time, or time that no run counts.
-        let seconds = if phase == "run" { at.time as f64 / 1e12 } else { 0.0 };
+        let seconds = at.time as f64 / 1e12;
         self.tell((phase, at.fraction, at.requests, seconds), Some((at.write_amplification, at.free_blocks)))
     }
 
