@@ -165,3 +165,14 @@ def test_paths_of_a_machine_are_found(house: ModuleType, monkeypatch: pytest.Mon
     assert [str(violation) for violation in house.violations()] == [
         "notes.md:1: an absolute path of somebody's machine"
     ]
+
+
+def test_modules_that_import_each_other_are_found(house: ModuleType) -> None:
+    manifest = house.ROOT / "crates" / "flash" / "Cargo.toml"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('[package]\nname = "wordline-flash"\n')
+    assert found(house, "crates/flash/src/bus.rs", "use crate::unit::Lane;\n") == []
+    assert found(house, "crates/flash/src/unit.rs", "use crate::bus::Wire as Cable;\n\npub struct Lane;\n") == [
+        "crates/flash/src/bus.rs:1: modules import each other in a circle: bus <- unit <- bus"
+    ]
+    assert found(house, "crates/flash/src/unit.rs", "//! Beside `crate::bus`.\n\npub struct Lane;\n") == []

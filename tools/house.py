@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules of the house that no compiler checks.
 
-- Crates depend on each other in one direction only, and so do the rooms of the Python package.
+- Crates depend on each other in one direction only; so do the rooms of the Python package, and the modules of a
+  crate.
 - A policy file says what it follows, and imports nothing but its family, views and settings.
 - No crate of the engine reads a clock on the wall.
 - No file names a directory of somebody's machine.
@@ -17,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,10 @@ ALLOWED: dict[str, set[str]] = {
 
 ALLOWED_IN_TESTS: dict[str, set[str]] = {"drive": {"theory"}}
 """The workspace crates that its tests may use besides."""
+
+CIRCLES = {"nand", "workload"}
+"""Crates whose modules import each other: a die and its package; trace options, the formats that they name, and the
+readers of these."""
 
 ROOMS: dict[str, set[str]] = {
     "base": set(),
@@ -135,6 +141,35 @@ def check_direction(manifest_path: Path) -> Iterator[Violation]:
             yield Violation(
                 manifest_path, line_of(text, name), f"{crate} must not depend on {below}; it may on: {rest}"
             )
+
+
+def module_of(path: Path) -> tuple[str, ...]:
+    """The module in a file of a crate, as its names from the top; ``lib.rs`` has none."""
+    parts = path.with_suffix("").parts
+    inside = parts[parts.index("src") + 1 :]
+    return tuple(name for name in inside if name not in ("mod", "lib"))
+
+
+def check_circles(crate: Path) -> Iterator[Violation]:
+    """No module of the crate imports another that imports it; a parent may take names from its own children."""
+    modules = {module_of(path): path for path in sorted((crate / "src").rglob("*.rs"))}
+    graph: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for module, path in modules.items():
+        code = without_comments(path.read_text().split("#[cfg(test)]\nmod tests", 1)[0])
+        trees = re.findall(r"\buse\s+((?:crate|super)\b[^;]*);", code) + re.findall(r"\bcrate(?:::\w+)+", code)
+        used = graph.setdefault(module, set())
+        for name in (name.split("::") for tree in trees for name in expand(tree)):
+            above = list(module)
+            while name[0] == "super":
+                above, name = above[:-1], name[1:]
+            whole = tuple(name[1:] if name[0] == "crate" else above + name)
+            found = next((whole[:end] for end in range(len(whole), 0, -1) if whole[:end] in modules), ())
+            used |= {found} - {module, ()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        names = ["::".join(module) for module in error.args[1]]
+        yield Violation(modules[error.args[1][0]], 1, f"modules import each other in a circle: {' <- '.join(names)}")
 
 
 def imported(text: str) -> Iterator[tuple[int, str]]:
@@ -244,6 +279,9 @@ def violations() -> Iterator[Violation]:
     """Everything that is wrong in the repository."""
     for manifest in sorted([*ROOT.glob("crates/*/Cargo.toml"), *ROOT.glob("benches/Cargo.toml")]):
         yield from check_direction(manifest)
+    for crate in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        if crate.parent.name not in CIRCLES:
+            yield from check_circles(crate.parent)
     for policy in sorted(ROOT.glob("crates/*/src/policy/*/*.rs")):
         if policy.name != "mod.rs":
             yield from check_policy(policy)

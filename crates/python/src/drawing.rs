@@ -1,6 +1,6 @@
 //! Timelines: their files, and their entries in a result.
 
-use crate::work::Failure;
+use crate::failure::Failure;
 use serde_json::{json, Value};
 use std::fs::File;
 use std::io;

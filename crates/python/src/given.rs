@@ -1,11 +1,11 @@
 //! Loads that Python holds on to.
 
+use crate::failure::Failure;
 use crate::frame::Frame;
 use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
 use crate::records;
 use crate::table::Trace;
-use crate::work::{look, Failure};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ impl Load {
         if looked().contains(&bytes) {
             return Ok(());
         }
-        look(opened, &self.spec, reporter)?;
+        self.spec.look(opened, reporter)?;
         looked().push(bytes);
         Ok(())
     }

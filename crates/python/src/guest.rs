@@ -1,7 +1,7 @@
 //! Policies written in Python: the firmware calls their objects and holds the interpreter's lock during the call. Their
 //! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
-use crate::work::Failure;
+use crate::failure::{noted, Failure};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wordline_drive::guests::{
     Build, Cause, GuestCollect, GuestFreeBlock, GuestVictim, Maker, Refusal, SpaceView, VictimView,
 };
-use wordline_drive::Fault;
 
 /// Numbers of a block that a victim policy is shown: its own, valid units, erases, age.
 const COLUMNS: usize = 4;
@@ -62,20 +61,6 @@ impl Guests {
             (_, failure) => failure,
         }
     }
-}
-
-/// The exception behind a fault, if a policy raised one.
-pub fn raised(fault: &Fault, story: &str) -> Option<PyErr> {
-    let Fault::Policy { trouble, .. } = fault else { return None };
-    let error = trouble.cause.as_ref()?.get::<PyErr>()?;
-    Some(noted(Python::attach(|py| error.clone_ref(py)), story))
-}
-
-/// An exception with a note from the engine.
-fn noted(error: PyErr, story: &str) -> PyErr {
-    // Python 3.10 has no notes; the exception itself says what matters.
-    Python::attach(|py| drop(error.value(py).call_method1("add_note", (story,))));
-    error
 }
 
 /// Why a policy gives no answer, after an exception.

@@ -1,11 +1,12 @@
 //! A drive that keeps its state from one load to the next.
 
 use crate::drawing::{told, Wanted};
+use crate::failure::Failure;
 use crate::given::{open, Load};
 use crate::guest::Guests;
 use crate::progress::Reporter;
 use crate::tables;
-use crate::work::{self, Failure};
+use crate::work;
 use crate::Policies;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;

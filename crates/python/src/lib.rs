@@ -2,6 +2,7 @@
 //! function is called with it, and an interrupt (Ctrl-C) stops the work and returns its partial result.
 
 mod drawing;
+mod failure;
 mod frame;
 mod given;
 mod guest;
@@ -16,6 +17,7 @@ mod tables;
 mod traces;
 mod work;
 
+use failure::Failure;
 use guest::Guests;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -25,7 +27,6 @@ use std::path::PathBuf;
 use wordline_drive::{presets, DriveConfig};
 use wordline_settings::{keys as keys_of, KeyDoc};
 use wordline_workload::LoadFile;
-use work::Failure;
 
 // Under the name by which users know them, and by which they are found when they are unpickled.
 create_exception!(wordline, InputError, PyValueError, "Wrong input of the user. The message is complete.");

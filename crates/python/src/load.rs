@@ -1,14 +1,17 @@
 //! A LOAD of the command line: a workload file, a job file of fio, or a trace with options.
 
+use crate::failure::Failure;
 use crate::kind::Kind;
-use crate::progress::interruptible;
-use crate::work::Failure;
+use crate::progress::{interruptible, Reporter};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wordline_drive::fio_json::JobWords;
 use wordline_settings::Origin;
-use wordline_workload::{check_meaning, fio_words, FioFile, LoadFile, Place, TraceOptions, WorkloadError};
+use wordline_workload::{
+    check_meaning, fio_words, FioFile, Load, LoadFile, Place, Reading, TraceOptions, WorkloadError,
+};
 
 /// A workload and where its parts were written.
 pub struct Spec {
@@ -181,6 +184,17 @@ impl Spec {
     pub fn base(&self) -> PathBuf {
         let parent = if self.is_workload { Path::new(&self.name).parent() } else { None };
         parent.map_or_else(PathBuf::new, Path::to_path_buf)
+    }
+
+    /// Looks through the traces of `load`, opened from this, for what their replay would refuse.
+    pub fn look(&self, load: &Load, reporter: &mut Reporter) -> Result<(), Failure> {
+        let mut watch = |at: Reading| reporter.report("look at the trace", Some(at.fraction), at.requests, 0.0);
+        let whole = load.look(&mut watch).map_err(|error| self.failure(&error))?;
+        match (whole, reporter.error.take()) {
+            (true, _) => Ok(()),
+            (false, Some(error)) => Err(Failure::Python(error)),
+            (false, None) => Err(Failure::Python(PyKeyboardInterrupt::new_err(()))),
+        }
     }
 
     /// Error of the workload, with the place where it was written.

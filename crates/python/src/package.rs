@@ -1,8 +1,8 @@
 //! A package by itself.
 
 use crate::drawing::{told, Wanted};
+use crate::failure::Failure;
 use crate::progress::Reporter;
-use crate::work::Failure;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use wordline_flash::unit::{self, Experiment, UnitError};

@@ -1,6 +1,6 @@
 //! Progress reports to the caller, and its request to stop.
 
-use crate::work::Failure;
+use crate::failure::Failure;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::panic::resume_unwind;

@@ -1,9 +1,9 @@
 //! The requests of a trace as a table.
 
+use crate::failure::Failure;
 use crate::frame::Frame;
 use crate::load::Spec;
 use crate::progress::interruptible;
-use crate::work::Failure;
 use arrow_array::builder::{BooleanBuilder, PrimitiveBuilder, StringDictionaryBuilder};
 use arrow_array::types::{Int8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::ArrayRef;

@@ -1,6 +1,6 @@
 //! A trace in memory: columns that came over the Arrow C interface, read where they are.
 
-use crate::work::Failure;
+use crate::failure::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{

@@ -1,9 +1,9 @@
 //! Functions on traces: summary, conversion, and generation from statistics.
 
+use crate::failure::Failure;
 use crate::key_json;
 use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
-use crate::work::Failure;
 use pyo3::exceptions::{PyBrokenPipeError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use serde_json::{json, Value};

@@ -1,13 +1,13 @@
 //! Runs and preconditioning, from text to documents.
 
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
+use crate::failure::Failure;
 use crate::given::{open, Given};
-use crate::guest::{raised, Guests};
+use crate::guest::Guests;
 use crate::load::Spec;
 use crate::progress::Reporter;
 use crate::tables;
 use cpu_time::ThreadTime;
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::io::ErrorKind;
@@ -21,47 +21,13 @@ use wordline_drive::run::{run_measured, Ended, Progress, RunError, Watch};
 use wordline_drive::snapshot::{self, Header, SnapshotError};
 use wordline_drive::streams::Streams;
 use wordline_drive::timeline::Cut;
-use wordline_drive::{fio_json, Drive, DriveConfig, Fault, Judged};
+use wordline_drive::{fio_json, Drive, DriveConfig, Judged};
 use wordline_settings::{Loaded, Origin};
 use wordline_tables::Facts;
-use wordline_workload::{system_words, Load, Reading};
+use wordline_workload::{system_words, Load};
 
 /// Seed of a run that names none.
 pub const SEED: u64 = 42;
-
-/// Why there is no result.
-pub enum Failure {
-    /// Wrong input of the user.
-    Input(String),
-    /// The run could not be carried through.
-    Run(String),
-    /// The caller's own function failed.
-    Python(PyErr),
-}
-
-impl Failure {
-    pub fn input(error: impl std::fmt::Display) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Fault(ref fault) => {
-                let story = error.to_string();
-                raised(fault, &story).map_or(Self::Run(story), Self::Python)
-            }
-            RunError::Load(_) | RunError::Request { .. } | RunError::Unmeasured { .. } => Self::input(error),
-        }
-    }
-}
-
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        RunError::from(fault).into()
-    }
-}
 
 /// Reads and checks a drive.
 pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loaded<DriveConfig>, Parts), Failure> {
@@ -135,7 +101,7 @@ pub fn run(
     let opened = timeline.map(Wanted::open).transpose()?;
     let mut tables = tables.map(tables::Opened::new).transpose()?;
     let mut reporter = Reporter::new(progress);
-    look(&load, &spec, &mut reporter)?;
+    spec.look(&load, &mut reporter)?;
     let mut streams = if job_by_job { Streams::job_by_job() } else { Streams::default() };
     let start = ThreadTime::now();
     let (mut drive, preconditioned) = match (new, snapshot) {
@@ -334,17 +300,6 @@ fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Fa
              the two out"
         )))
     })
-}
-
-/// Looks through the traces of a workload for what their replay would refuse.
-pub fn look(load: &Load, spec: &Spec, reporter: &mut Reporter) -> Result<(), Failure> {
-    let mut watch = |at: Reading| reporter.report("look at the trace", Some(at.fraction), at.requests, 0.0);
-    let whole = load.look(&mut watch).map_err(|error| spec.failure(&error))?;
-    match (whole, reporter.error.take()) {
-        (true, _) => Ok(()),
-        (false, Some(error)) => Err(Failure::Python(error)),
-        (false, None) => Err(Failure::Python(PyKeyboardInterrupt::new_err(()))),
-    }
 }
 
 /// A new drive at the start of the run.
