@@ -1,6 +1,5 @@
 //! Errors of a workload, as shown to the user.
 
-use crate::fio::JobFileError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -130,6 +129,28 @@ pub struct LineError {
     pub problem: String,
 }
 
+/// A wrong option of a job file.
+#[derive(Debug)]
+pub struct JobFileError {
+    /// The file.
+    pub file: PathBuf,
+    /// Where in it, or on the command line; `None` for the file as a whole.
+    pub place: Option<Place>,
+    /// The option as written.
+    pub text: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+/// Where an option of a job file was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Line and column of the job file, from 1.
+    Line(usize, usize),
+    /// On the command line; the text as typed.
+    Set(String),
+}
+
 impl WorkloadError {
     /// True if a signal ended the reading of a pipe: the user interrupted the run.
     #[must_use]
@@ -145,6 +166,19 @@ impl fmt::Display for LineError {
             write!(f, " `{}`", self.value)?;
         }
         write!(f, ": {}\n  {} {}: {}", self.problem, self.unit, self.line, self.text)
+    }
+}
+
+impl fmt::Display for JobFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = if self.text.is_empty() { String::new() } else { format!(" {}:", self.text) };
+        match &self.place {
+            Some(Place::Line(line, column)) => {
+                write!(f, "{}:{line}:{column}:{text} {}", self.file.display(), self.problem)
+            }
+            Some(Place::Set(set)) => write!(f, "--load-set {set}: {}", self.problem),
+            None => write!(f, "{}:{text} {}", self.file.display(), self.problem),
+        }
     }
 }
 

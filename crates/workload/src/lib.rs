@@ -42,8 +42,8 @@ mod zones;
 
 pub use compress::{heed, Compression};
 pub use convert::{convert, convert_as, ConvertError, Converted};
-pub use error::{system_words, LineError, WorkloadError};
-pub use fio::{fio_words, FioFile, FioJob, JobFileError, Place};
+pub use error::{system_words, JobFileError, LineError, Place, WorkloadError};
+pub use fio::{fio_words, FioFile, FioJob};
 pub use info::{info, info_watched, DeviceInfo, Reading, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};

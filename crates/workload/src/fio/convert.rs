@@ -1,10 +1,10 @@
 //! Conversion of the options of one job, with those of `[global]`, to a job.
 
 use super::known::{self, ASYNCHRONOUS, FOREIGN, ONLY, SYNCHRONOUS, WITHOUT_MEANING};
-use super::lines::{Place, Written};
+use super::lines::Written;
 use super::value::{bytes_or_percent, number, plain, switch, time_us, Base};
 use super::{FioJob, Wrong};
-use crate::error::nearest;
+use crate::error::{nearest, Place};
 use crate::job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 use std::collections::BTreeMap;
 

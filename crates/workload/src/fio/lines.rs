@@ -1,15 +1,7 @@
 //! The lines of a job file: sections and options, each with its place, without interpretation.
 
 use super::Wrong;
-
-/// Where an option was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Line and column of the job file, from 1.
-    Line(usize, usize),
-    /// On the command line; the text as typed.
-    Set(String),
-}
+use crate::error::Place;
 
 /// An option as written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,18 +8,16 @@ mod known;
 mod lines;
 mod value;
 
-use crate::error::{nearest, shown, WorkloadError};
+use crate::error::{nearest, shown, JobFileError, Place, WorkloadError};
 use crate::job::JobOptions;
 use crate::load::LoadFile;
 pub use convert::fio_words;
 use convert::Draft;
-pub use lines::Place;
 use lines::{sections, written, Written};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A job file with its jobs.
 #[derive(Clone, Debug)]
@@ -45,33 +43,7 @@ pub struct FioJob {
     pub places: BTreeMap<&'static str, (&'static str, Place)>,
 }
 
-/// A wrong option of a job file.
-#[derive(Debug)]
-pub struct JobFileError {
-    /// The file.
-    pub file: PathBuf,
-    /// Where in it, or on the command line; `None` for the file as a whole.
-    pub place: Option<Place>,
-    /// The option as written.
-    pub text: String,
-    /// What is wrong and what would be right.
-    pub problem: String,
-}
-
-impl fmt::Display for JobFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = if self.text.is_empty() { String::new() } else { format!(" {}:", self.text) };
-        match &self.place {
-            Some(Place::Line(line, column)) => {
-                write!(f, "{}:{line}:{column}:{text} {}", self.file.display(), self.problem)
-            }
-            Some(Place::Set(set)) => write!(f, "--load-set {set}: {}", self.problem),
-            None => write!(f, "{}:{text} {}", self.file.display(), self.problem),
-        }
-    }
-}
-
-/// The same before the file is known.
+/// A wrong option of a job file, before the file is known.
 #[derive(Debug)]
 pub(crate) struct Wrong {
     pub place: Place,
