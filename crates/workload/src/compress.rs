@@ -1,7 +1,7 @@
 //! Opening a file that may be compressed, detected by its first bytes and never by its name.
 
 use crate::error::WorkloadError;
-use crate::reader::parquet::{ParquetText, MAGIC};
+use crate::parquet_text::{ParquetText, MAGIC};
 use flate2::read::MultiGzDecoder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

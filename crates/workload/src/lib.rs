@@ -26,6 +26,7 @@ mod look;
 mod meaning;
 mod number;
 mod options;
+mod parquet_text;
 mod plan;
 mod rates;
 mod reader;

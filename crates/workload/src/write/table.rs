@@ -1,7 +1,7 @@
 //! A trace as a Parquet table, written row group by row group.
 
 use super::names::{Names, Style};
-use crate::reader::parquet::NOTE;
+use crate::parquet_text::NOTE;
 use crate::reader::Record;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
