@@ -1,9 +1,9 @@
 //! Conversion of a trace to another format.
 
 use crate::error::WorkloadError;
-use crate::info::Reading;
 use crate::look::explained;
 use crate::options::TraceOptions;
+use crate::progress::Reading;
 use crate::reader::detect::Detected;
 use crate::reader::{LeftOut, TraceReader};
 use crate::replay::check_speed;

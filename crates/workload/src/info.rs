@@ -3,6 +3,7 @@
 use crate::error::{option, WorkloadError};
 use crate::look::explained;
 use crate::options::TraceOptions;
+use crate::progress::{Reading, REPORTED};
 use crate::reader::detect::Detected;
 use crate::reader::{LeftOut, Record, TraceReader};
 use crate::shape::arrivals::{ArrivalInfo, Arrivals};
@@ -10,7 +11,6 @@ use crate::shape::order::{Order, SeekInfo, SequenceInfo};
 use crate::shape::pages::{FootprintInfo, LifeInfo, Pages, RewriteInfo, PAGE};
 use crate::shape::share;
 use crate::shape::sizes::{Alignment, AlignmentInfo, SizeInfo, Sizes};
-use crate::standin::Measured;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -20,9 +20,6 @@ use wordline_base::Op;
 pub const USUAL_WINDOW: u32 = 10;
 /// Largest K: each device keeps this many addresses, and each request is compared with them.
 const LARGEST_WINDOW: u32 = 4096;
-/// Requests between two progress reports.
-pub(crate) const REPORTED: u64 = 1 << 16;
-
 /// A summary of a trace as recorded: nothing is rounded to sectors or moved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceInfo {
@@ -112,13 +109,27 @@ pub struct DeviceInfo {
     pub extent_bytes: u64,
 }
 
-/// Progress of `info`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
-    /// Share of the file already read, 0 to 1.
-    pub fraction: f64,
-    /// Requests so far.
+/// Statistics of a trace, in the terms in which a stand-in is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measured {
+    /// Requests.
     pub requests: u64,
+    /// Seconds from the first request to the last.
+    pub duration_s: f64,
+    /// Percentage of writes.
+    pub write_percent: f64,
+    /// Mean size of a read in bytes; nothing without reads.
+    pub read_size_bytes: Option<f64>,
+    /// Mean size of a write in bytes; nothing without writes.
+    pub write_size_bytes: Option<f64>,
+    /// Percentage of requests that do not start at the end of the previous one.
+    pub random_percent: f64,
+    /// Bytes of the distinct 4 KiB pages that are touched.
+    pub footprint_bytes: u64,
+    /// Mean time between two requests in µs; nothing with one request.
+    pub gap_mean_us: Option<f64>,
+    /// Median time between two requests in µs; nothing with one request.
+    pub gap_median_us: Option<f64>,
 }
 
 /// The measures of a trace, fed with its requests.

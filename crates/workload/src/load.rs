@@ -1,10 +1,10 @@
 //! A whole workload: the streams of a workload file, opened for one drive.
 
 use crate::error::{option, WorkloadError};
-use crate::info::Reading;
 use crate::job::JobOptions;
 use crate::options::{Pace, TraceOptions};
 use crate::plan::{option_ps, JobPlan};
+use crate::progress::Reading;
 use crate::rates::Rates;
 use crate::reader::LeftOut;
 use crate::replay::TraceStream;

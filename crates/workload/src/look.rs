@@ -1,14 +1,11 @@
 //! A first pass over a trace: finds errors of a replay before a drive is preconditioned for it.
 
 use crate::error::WorkloadError;
-use crate::info::Reading;
-use crate::options::{Join, TraceOptions};
+use crate::options::TraceOptions;
+use crate::progress::Watch;
 use crate::reader::window::{needed, Disorder};
 use crate::reader::TraceReader;
 use std::path::Path;
-
-/// Progress callback; it can stop the reading.
-pub(crate) type Watch<'a> = &'a mut dyn FnMut(Reading) -> bool;
 
 /// Adds to the error of a reader whose trace runs backwards what would put that trace in order; other errors stay as they are.
 /// Nothing when the one who waits said no.
@@ -46,9 +43,4 @@ fn problem(back: u128, disorder: Disorder) -> String {
         Disorder { window: Some(n), across: false } => format!("{} puts the whole trace in order", sort(n)),
     };
     format!("runs backwards: {seconds} s before the previous request; {remedy}, or {clamp}")
-}
-
-/// True if several files are read one behind another although they have time stamps.
-pub(crate) fn one_behind_another(files: usize, options: &TraceOptions) -> bool {
-    files > 1 && options.join == Join::Order
 }

@@ -4,7 +4,6 @@ use super::detect::Detected;
 use super::source::{same_format, Item, Shared, Source};
 use crate::compress::is_pipe;
 use crate::error::{Problem, WorkloadError};
-use crate::look::one_behind_another;
 use crate::options::{Join, TraceOptions};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -139,4 +138,9 @@ impl Joined {
         let share: f64 = self.sources.iter().map(Source::progress).sum();
         (self.passed as f64 + share) / self.paths.len() as f64
     }
+}
+
+/// True if several files are read one behind another although they have time stamps.
+pub(crate) fn one_behind_another(files: usize, options: &TraceOptions) -> bool {
+    files > 1 && options.join == Join::Order
 }

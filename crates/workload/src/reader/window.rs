@@ -3,12 +3,12 @@
 //! A window of N requests hands out the earliest of the last N + 1 that were read. So a request comes in time if at most N requests
 //! before it belong behind it, and the window that a trace needs is the most of these that any of its requests has.
 
+use super::join::one_behind_another;
 use super::source::{Shared, Source, LARGEST_WINDOW};
 use crate::error::WorkloadError;
 use crate::files;
-use crate::info::{Reading, REPORTED};
-use crate::look::one_behind_another;
 use crate::options::{Spread, TraceOptions};
+use crate::progress::{Reading, Watch, REPORTED};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -65,11 +65,7 @@ impl Ranking {
 ///
 /// # Errors
 /// As for reading a trace.
-pub(crate) fn needed(
-    path: &Path,
-    options: &TraceOptions,
-    watch: &mut dyn FnMut(Reading) -> bool,
-) -> Result<Option<Disorder>, WorkloadError> {
+pub(crate) fn needed(path: &Path, options: &TraceOptions, watch: Watch<'_>) -> Result<Option<Disorder>, WorkloadError> {
     let paths = files::expand(path, options)?;
     // As recorded in the files: neither sorted nor spread.
     let raw = TraceOptions { sort_window: Some(0), spread: Some(Spread::None), ..options.clone() };

@@ -2,7 +2,8 @@
 
 use super::Model;
 use crate::convert::ConvertError;
-use crate::info::{Measures, Reading};
+use crate::info::{Measured, Measures};
+use crate::progress::Reading;
 use crate::reader::Record;
 use crate::write::{TraceWriter, Written};
 use schemars::JsonSchema;
@@ -11,29 +12,6 @@ use wordline_base::{Op, Stream};
 
 /// Requests between two progress reports.
 const REPORTED: u64 = 1 << 14;
-
-/// Statistics of the generated trace, in the terms of the request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Measured {
-    /// Requests.
-    pub requests: u64,
-    /// Seconds from the first request to the last.
-    pub duration_s: f64,
-    /// Percentage of writes.
-    pub write_percent: f64,
-    /// Mean size of a read in bytes; nothing without reads.
-    pub read_size_bytes: Option<f64>,
-    /// Mean size of a write in bytes; nothing without writes.
-    pub write_size_bytes: Option<f64>,
-    /// Percentage of requests that do not start at the end of the previous one.
-    pub random_percent: f64,
-    /// Bytes of the distinct 4 KiB pages that are touched.
-    pub footprint_bytes: u64,
-    /// Mean time between two requests in µs; nothing with one request.
-    pub gap_mean_us: Option<f64>,
-    /// Median time between two requests in µs; nothing with one request.
-    pub gap_median_us: Option<f64>,
-}
 
 /// A generated stand-in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -20,7 +20,7 @@ use crate::error::{option, WorkloadError};
 use crate::job::Bytes;
 use crate::number::byte_count;
 use laws::{GapLaw, SizeLaw};
-pub use make::{synthesise, Measured, Synthesised};
+pub use make::{synthesise, Synthesised};
 pub use mark::mark;
 pub(crate) use mark::{comments, of as mark_of};
 use schemars::JsonSchema;
