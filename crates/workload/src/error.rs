@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Longest piece of an offending line that an error shows, in characters.
 const SHOWN: usize = 120;
@@ -217,6 +217,12 @@ pub fn system_words(error: &io::Error) -> String {
 #[cold]
 pub(crate) fn option(key: &str, value: impl fmt::Display, problem: impl Into<String>) -> WorkloadError {
     WorkloadError::Option { key: key.to_owned(), value: value.to_string(), problem: problem.into() }
+}
+
+/// An error about a trace without any request; `why` says what it has instead.
+#[cold]
+pub(crate) fn empty(path: &Path, why: &str) -> WorkloadError {
+    WorkloadError::Empty { file: path.to_owned(), why: why.to_owned() }
 }
 
 /// `bytes` as text for an error: shortened, unprintable bytes escaped.

@@ -17,6 +17,7 @@ mod error;
 mod fields;
 mod files;
 mod fio;
+mod format_options;
 mod info;
 mod job;
 mod lines;
@@ -46,13 +47,12 @@ pub use compress::{heed, Compression};
 pub use convert::{convert, convert_as, ConvertError, Converted};
 pub use error::{system_words, JobFileError, LineError, Place, WorkloadError};
 pub use fio::{fio_words, FioFile, FioJob};
+pub use format_options::{Columns, TimeUnit, Unmatched};
 pub use info::{info, info_watched, DeviceInfo, Measured, TraceInfo, USUAL_WINDOW};
 pub use job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
 pub use meaning::check_meaning;
-pub use options::{
-    Backwards, Columns, Devices, Join, Pace, PastEnd, Spread, TimeUnit, TraceOptions, Unmatched, ZeroSize,
-};
+pub use options::{Backwards, Devices, Join, Pace, PastEnd, Spread, TraceOptions, ZeroSize};
 pub use progress::Reading;
 pub use reader::columns::{column, Kind, Unclear};
 pub use reader::detect::{detect, stand_in, Detected};

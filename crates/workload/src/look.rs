@@ -1,6 +1,7 @@
 //! A first pass over a trace: finds errors of a replay before a drive is preconditioned for it.
 
 use crate::error::WorkloadError;
+use crate::number::seconds;
 use crate::options::TraceOptions;
 use crate::progress::Watch;
 use crate::reader::window::{needed, Disorder};
@@ -25,7 +26,7 @@ pub(crate) fn explained(
 }
 
 fn problem(back: u128, disorder: Disorder) -> String {
-    let seconds = crate::reader::seconds(back);
+    let seconds = seconds(back);
     let clamp = "`backwards = \"clamp\"` (--load-set trace.backwards=clamp) lets such requests arrive with the \
         previous request";
     let sort = |n: u32| format!("`sort_window = {n}` (--load-set trace.sort_window={n})");

@@ -211,6 +211,12 @@ pub(crate) fn byte_count(text: &str) -> Option<u64> {
     whole(&lower.as_bytes()[..split]).ok()?.checked_mul(1 << shift)
 }
 
+/// Picoseconds as seconds for a message, without trailing zeros.
+pub(crate) fn seconds(ps: u128) -> String {
+    let text = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

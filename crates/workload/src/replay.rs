@@ -5,6 +5,7 @@ use crate::compress::is_pipe;
 use crate::error::{option, WorkloadError};
 use crate::files;
 use crate::look::explained;
+use crate::number::seconds;
 use crate::options::{Devices, Pace, PastEnd, TraceOptions};
 use crate::progress::{Reading, Watch, REPORTED};
 use crate::reader::detect::Detected;
@@ -193,7 +194,7 @@ impl TraceStream {
                 format!(
                     "this request would arrive {} s after the first; simulated time ends at 9223372 s (106 days). Check \
                      the unit of time, raise `speed`, or end earlier by `limit` or `loops`",
-                    crate::reader::seconds(arrival)
+                    seconds(arrival)
                 ),
             )),
         }
@@ -286,7 +287,7 @@ impl TraceStream {
         let most = most as u64;
         let problem = format!(
             "one loop takes {} s, and simulated time ends at 9223372 s (106 days); give {most} at most, or raise `speed`",
-            crate::reader::seconds((length as f64 / self.options.speed) as u128)
+            seconds((length as f64 / self.options.speed) as u128)
         );
         Err(option("trace.loops", self.options.loops, problem))
     }

@@ -1,9 +1,9 @@
 //! Alibaba block traces of 2020: `device_id,opcode,offset,length,timestamp`.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};

@@ -1,9 +1,9 @@
 //! Lists of the ARC paper (Megiddo and Modha, FAST 2003): `start_block blocks ignored request_number`, reads in order, without
 //! time stamps.
 
-use super::formats::{never, Format, Opened, Opening, Parser};
+use super::parser::{never, Format, Opened, Opening, Parsed, Parser};
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};

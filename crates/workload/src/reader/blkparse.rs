@@ -3,14 +3,14 @@
 //! One request causes several events: only those of one action count. Lines of different CPUs are interleaved and not
 //! quite in order of time; a wrapped clock gives stamps decades ahead; a summary follows at the end.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::{nearest, option, Problem, WorkloadError};
+use crate::format_options::FormatOptions;
 use crate::number::{time_ps, whole};
-use crate::options::TraceOptions;
 use wordline_base::Op;
 
 /// Fields that are looked at.
@@ -40,7 +40,7 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 /// The action that counts, D unless the options name another of those that a format has.
-pub(crate) fn wanted_action(options: &TraceOptions, actions: &[&str]) -> Result<String, WorkloadError> {
+pub(crate) fn wanted_action(options: &FormatOptions, actions: &[&str]) -> Result<String, WorkloadError> {
     let action = options.action.as_deref().unwrap_or("D");
     if actions.contains(&action) {
         return Ok(action.to_owned());

@@ -5,10 +5,9 @@
 //! bytes of another kind. The magic number gives version and byte order.
 
 use super::blkparse::{wanted_action, ACTIONS, WINDOW, WRAPPED};
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use wordline_base::Op;

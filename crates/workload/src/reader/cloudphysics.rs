@@ -1,9 +1,9 @@
 //! CloudPhysics traces as CSV: `version,time,op,size,lbn`, with SCSI commands in hexadecimal.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};

@@ -4,16 +4,15 @@
 //! separator inside quotes is not supported.
 
 use super::columns::{column, Kind, Unclear};
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
 use super::words::{as_written, truth, OpWords};
-use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::{nearest, option, Problem, WorkloadError};
 use crate::fields::{split, Separator, MOST};
+use crate::format_options::{FormatOptions, TimeUnit};
 use crate::number::time_ps;
-use crate::options::{TimeUnit, TraceOptions};
 use wordline_base::Op;
 
 const TIMES: [(&str, TimeUnit); 5] = [
@@ -199,7 +198,7 @@ impl From<WorkloadError> for HeaderError {
 
 impl Csv {
     /// A parser for a file with the header `line`.
-    pub fn new(line: &[u8], options: &TraceOptions) -> Result<Self, HeaderError> {
+    pub fn new(line: &[u8], options: &FormatOptions) -> Result<Self, HeaderError> {
         let Some((separator, names)) = header(line) else {
             let problem =
                 "a CSV trace begins with a header that names its columns, separated by commas, tabs or semicolons \
@@ -228,7 +227,7 @@ impl Csv {
         })
     }
 
-    fn time_column(finder: &Finder, options: &TraceOptions) -> Result<(usize, TimeUnit), HeaderError> {
+    fn time_column(finder: &Finder, options: &FormatOptions) -> Result<(usize, TimeUnit), HeaderError> {
         let of_name = |name: &str| TIMES.iter().find(|(usual, _)| name.to_lowercase().ends_with(&usual[4..]));
         let given = options.columns.time.as_deref();
         let usual = TIMES.map(|(name, _)| name);

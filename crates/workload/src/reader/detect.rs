@@ -4,24 +4,19 @@
 //! guessed: the error shows the first lines as read in each of them.
 
 use super::formats::TraceFormat;
-use super::{csv, disksim, parquet, seconds, UNTIMED};
-use crate::compress::{Compression, Input, Pipe};
-use crate::error::{shown, LineError, Problem, WorkloadError};
+use super::sample::Sample;
+use super::units::Units;
+use super::{csv, disksim, parquet};
+use crate::compress::Compression;
+use crate::error::{shown, WorkloadError};
 use crate::fields::{split, Separator};
 use crate::files;
-use crate::lines::Lines;
-use crate::number::{time_ps, whole};
+use crate::number::{seconds, time_ps, whole};
 use crate::options::TraceOptions;
-use crate::standin;
+use crate::standin::mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Lines examined.
-const SAMPLE: usize = 1_000;
-/// Bytes examined.
-const SAMPLE_BYTES: usize = 64 << 10;
+use std::path::Path;
 
 /// A trace's format and how it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,112 +29,6 @@ pub struct Detected {
     pub reason: String,
     /// Evidence that it is a stand-in, generated from statistics; `null` for a recorded trace.
     pub stand_in: Option<String>,
-}
-
-/// The start of a file.
-pub(crate) struct Sample {
-    path: PathBuf,
-    /// The pipe that the file is, if it is one.
-    pub pipe: Option<Arc<Pipe>>,
-    pub compression: Compression,
-    /// True for a Parquet table, which is read as lines.
-    pub table: bool,
-    /// Metadata of the table.
-    note: Option<String>,
-    /// Its first bytes.
-    pub bytes: Vec<u8>,
-    /// True if these are all.
-    pub whole: bool,
-    /// Its first lines that are neither blank nor comments, as the reader of lines sees them; none in binary files.
-    pub lines: Vec<Vec<u8>>,
-    /// Number of the first line.
-    first_number: u64,
-}
-
-impl Sample {
-    /// Reads a file's first bytes.
-    fn of_bytes(path: &Path) -> Result<Self, WorkloadError> {
-        let pipe = Pipe::at(path).map_err(|source| WorkloadError::Io { file: path.to_owned(), source })?;
-        let mut input = Input::open(path, pipe.as_ref())?;
-        let (compression, table, note) = (input.compression, input.table, input.note.take());
-        let mut bytes = vec![0; SAMPLE_BYTES];
-        let mut filled = 0;
-        let mut whole = false;
-        while filled < bytes.len() {
-            // An error does not matter here: the reader comes to it, too.
-            match input.read(&mut bytes[filled..]) {
-                Ok(0) => {
-                    whole = true;
-                    break;
-                }
-                Ok(n) => filled += n,
-                Err(_) => break,
-            }
-        }
-        bytes.truncate(filled);
-        let path = path.to_owned();
-        Ok(Self { path, pipe, compression, table, note, bytes, whole, lines: Vec::new(), first_number: 0 })
-    }
-
-    /// Reads its first lines, too. It is an error if none can be read, or if the first cannot and none may be bad; the
-    /// reader handles the others.
-    fn with_lines(mut self, may_be_bad: bool) -> Result<Self, WorkloadError> {
-        let mut lines = Lines::of(&self.path, self.pipe.as_ref(), false)?;
-        let mut bytes = 0;
-        let found = loop {
-            match lines.advance() {
-                Err(WorkloadError::Line(_)) if may_be_bad && (lines.number() as usize) < SAMPLE => {}
-                other => break other?,
-            }
-        };
-        if !found {
-            return Err(super::empty(&self.path, "it has no line with data"));
-        }
-        self.first_number = lines.number();
-        loop {
-            bytes += lines.current().len();
-            self.lines.push(lines.current().to_vec());
-            if bytes > SAMPLE_BYTES || self.lines.len() == SAMPLE || !lines.advance().unwrap_or(false) {
-                return Ok(self);
-            }
-        }
-    }
-
-    /// The first line.
-    pub fn first(&self) -> &[u8] {
-        self.lines.first().map_or(b"", Vec::as_slice)
-    }
-
-    /// The first well-formed line, or else the first: a parser must not learn from a bad line.
-    pub fn first_that(&self, fits: impl Fn(&[u8]) -> bool) -> &[u8] {
-        self.lines.iter().map(Vec::as_slice).find(|line| fits(line)).unwrap_or_else(|| self.first())
-    }
-
-    /// True if the trace states that its times have no meaning.
-    pub fn says_untimed(&self) -> bool {
-        let comments = (!self.table).then(|| standin::comments(&self.bytes));
-        let told = self.note.as_deref().or(comments.as_deref());
-        told.is_some_and(|told| told.lines().any(|line| line == UNTIMED))
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// An error about the first line.
-    #[cold]
-    pub fn error(&self, problem: Problem) -> WorkloadError {
-        WorkloadError::Line(Box::new(LineError {
-            file: self.path.clone(),
-            unit: "line",
-            line: self.first_number,
-            text: shown(self.first()),
-            field: problem.field,
-            value: problem.value,
-            problem: problem.problem,
-        }))
-    }
 }
 
 /// Detects the format of the trace at `path` from its first bytes; of several files, from the first.
@@ -167,7 +56,7 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
     let sample = Sample::of_bytes(path)?;
     let may_be_bad = options.skip_bad > 0.0;
     let found = |format, reason: String, sample: Sample| {
-        let stand_in = standin::mark_of(path, &sample.bytes, sample.note.as_deref());
+        let stand_in = mark::of(path, &sample.bytes, sample.note.as_deref());
         Ok((Detected { format, compression: sample.compression, reason, stand_in }, sample))
     };
     if sample.table || options.format == Some(TraceFormat::Parquet) {
@@ -250,8 +139,8 @@ fn five_columns(lines: &[Vec<u8>]) -> String {
         shown(&lines[0]),
         sample.lines
     );
-    for format in [TraceFormat::Disksim, TraceFormat::Disksim4k, TraceFormat::Mqsim, TraceFormat::Ssdsim] {
-        message += &sample.row(format);
+    for (name, units) in disksim::FAMILY {
+        message += &sample.row(name, units);
     }
     message
         + "  give the right one by --format, as in --format disksim, or as `format` in [trace] of a workload file;\n  \
@@ -287,13 +176,12 @@ impl Sums {
         true
     }
 
-    fn row(&self, format: TraceFormat) -> String {
-        let units = disksim::units_of(format);
+    fn row(&self, name: &str, units: Units) -> String {
         let span = self.last.saturating_sub(self.first.unwrap_or(0)) / 10_u128.pow(12 - units.time);
         let bytes = self.blocks.saturating_mul(u128::from(units.size)) / self.lines.max(1) as u128;
         let unit = if units.time == 9 { "ms" } else { "ns" };
         let odd = if self.fractions && units.time == 3 { "   (but times have fractions, which ns do not)" } else { "" };
-        let name = format!("\"{}\"", format.name());
+        let name = format!("\"{name}\"");
         let kib = bytes as f64 / 1024.0;
         format!("    {name:<13} {:>20} s in {unit}    {kib:>8.1} KiB in blocks of {}{odd}\n", seconds(span), units.size)
     }

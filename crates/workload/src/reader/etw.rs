@@ -3,10 +3,10 @@
 //! A header between `BeginHeader` and `EndHeader` names the columns of every kind of event; later versions of the recorder have
 //! one more, so columns are found there and never assumed.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::{hexadecimal, Units};
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator, MOST};

@@ -4,10 +4,10 @@
 //! requests between two of them arrive together. A log without any is sent as fast as the queue takes it. Version 3 is
 //! `timestamp file action offset length` and has no `wait`.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
 use crate::fields::{split, Separator};

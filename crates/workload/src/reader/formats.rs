@@ -1,92 +1,19 @@
 //! The list of all formats, with names, order of detection and documentation.
+//!
+//! A new format is a file beside this one, with its [`Format`], and a line of this list. It knows neither this list nor
+//! `TraceOptions`: what its user says comes in [`Opening`](super::parser::Opening).
 
-use super::detect::Sample;
+use super::parser::{never, Format};
+use super::sample::Sample;
 use super::{
     alibaba, arc, blkparse, blktrace, cloudphysics, csv, disksim, emmc, etw, fio, fiu, hp, msr, parquet, pattern, spc,
-    srt, systor, tencent, vscsi, wiscsee, Parsed,
+    srt, systor, tencent, vscsi, wiscsee,
 };
-use crate::device::DeviceTable;
-use crate::error::{option, Problem, WorkloadError};
-use crate::options::TraceOptions;
+use crate::error::{option, WorkloadError};
+use crate::format_options::FormatOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-
-/// Description of a format.
-pub(crate) struct Format {
-    /// Evidence that a file has this format only, or `None`. Formats that look like others have no such test.
-    pub recognise: fn(&Sample) -> Option<String>,
-    /// True if a first line might be of this format, for formats without detection.
-    pub resembles: fn(&[u8]) -> bool,
-    /// True for a file of binary records.
-    pub binary: bool,
-    /// Special options that this format supports.
-    pub takes: &'static [&'static str],
-    /// Its peculiarities, for the documentation; Markdown.
-    pub notes: &'static str,
-    /// Makes its parser.
-    pub open: fn(&Opening) -> Result<Opened, WorkloadError>,
-}
-
-/// A format that is neither recognised nor resembled.
-pub(crate) fn never(_: &Sample) -> Option<String> {
-    None
-}
-
-/// No line resembles a format that is recognised.
-pub(crate) fn nothing(_: &[u8]) -> bool {
-    false
-}
-
-/// Parses a line or a record.
-pub(crate) trait Parser: Send {
-    /// Reads a line, or a binary record; `None` when it is no request.
-    fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>>;
-
-    /// Length of the record that begins with `head`, at most 128 KiB; asked again with as many bytes until they suffice.
-    fn length(&self, head: &[u8]) -> Result<usize, Box<Problem>> {
-        Ok(head.len())
-    }
-}
-
-/// What there is to make a parser from.
-pub(crate) struct Opening<'a> {
-    pub format: TraceFormat,
-    pub options: &'a TraceOptions,
-    pub sample: &'a Sample,
-}
-
-/// A parser, and how its file is to be read.
-pub(crate) struct Opened {
-    pub parser: Box<dyn Parser>,
-    /// Bytes at the start of every binary record that hold its length; 0 for lines.
-    pub head: usize,
-    /// Lines, or bytes of a binary file, before the first request.
-    pub skip: usize,
-    /// True if there are time stamps.
-    pub timed: bool,
-    /// Default sort window, in requests.
-    pub sort_window: u32,
-    /// A gap of time beyond which a request is left out, in picoseconds: its stamp is broken.
-    pub wrapped: Option<u128>,
-    /// Unit of time stamps, as a power of ten of picoseconds.
-    pub unit: u32,
-    /// True if equal stamps are spread by default.
-    pub spread: bool,
-}
-
-impl Opened {
-    /// A file of lines with time stamps in order; `unit` is the unit of its stamps.
-    pub fn lines(parser: impl Parser + 'static, unit: u32) -> Self {
-        let parser = Box::new(parser);
-        Self { parser, head: 0, skip: 0, timed: true, sort_window: 0, wrapped: None, unit, spread: false }
-    }
-
-    /// A file of binary records whose first `head` bytes hold their length.
-    pub fn records(parser: impl Parser + 'static, unit: u32, head: usize) -> Self {
-        Self { head, ..Self::lines(parser, unit) }
-    }
-}
 
 macro_rules! formats {
     ($($(#[doc = $doc:literal])+ $id:ident = $name:literal, $about:path;)+) => {
@@ -181,23 +108,9 @@ formats! {
     Pattern = "pattern", pattern::FORMAT;
 }
 
-/// Special options of some formats, with a flag for those given.
-fn special(options: &TraceOptions) -> [(&'static str, bool); 8] {
-    [
-        ("read_is", options.read_is.is_some()),
-        ("write_is", options.write_is.is_some()),
-        ("columns", options.columns != Default::default()),
-        ("pattern", options.pattern.is_some()),
-        ("unmatched", options.unmatched != Default::default()),
-        ("action", options.action.is_some()),
-        ("address_block_bytes", options.address_block_bytes.is_some()),
-        ("size_block_bytes", options.size_block_bytes.is_some()),
-    ]
-}
-
 /// Refuses options that a format would ignore.
-pub(crate) fn check_options(format: TraceFormat, options: &TraceOptions) -> Result<(), WorkloadError> {
-    for (key, given) in special(options) {
+pub(crate) fn check_options(format: TraceFormat, options: &FormatOptions) -> Result<(), WorkloadError> {
+    for (key, given) in options.special() {
         if given && !format.about().takes.contains(&key) {
             let takers = TraceFormat::ALL.iter().filter(|other| other.about().takes.contains(&key));
             let names: Vec<_> = takers.map(|other| other.name()).collect();
@@ -222,4 +135,16 @@ pub fn format_table() -> String {
         let _ = writeln!(table, "| `{}` | {} | {found} | {} |", format.name(), bar(format.title()), bar(about.notes));
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_five_column_formats_are_those_that_their_reader_has_units_for() {
+        let listed = TraceFormat::ALL.into_iter().filter(|format| format.about().notes == disksim::FORMAT.notes);
+        let names: Vec<_> = listed.map(TraceFormat::name).collect();
+        assert_eq!(names, disksim::FAMILY.map(|(name, _)| name));
+    }
 }

@@ -1,7 +1,8 @@
 //! Several files as one trace.
 
 use super::detect::Detected;
-use super::source::{same_format, Item, Shared, Source};
+use super::parser::Item;
+use super::source::{same_format, Shared, Source};
 use crate::compress::is_pipe;
 use crate::error::{Problem, WorkloadError};
 use crate::options::{Join, TraceOptions};

@@ -7,6 +7,7 @@ pub(crate) mod blktrace;
 pub(crate) mod cloudphysics;
 pub(crate) mod columns;
 pub(crate) mod csv;
+mod cursor;
 pub(crate) mod detect;
 pub(crate) mod disksim;
 pub(crate) mod emmc;
@@ -19,7 +20,9 @@ mod join;
 pub(crate) mod msr;
 mod order;
 pub(crate) mod parquet;
+mod parser;
 pub(crate) mod pattern;
+pub(crate) mod sample;
 mod source;
 pub(crate) mod spc;
 pub(crate) mod srt;
@@ -33,35 +36,24 @@ pub(crate) mod wiscsee;
 pub(crate) mod words;
 
 use crate::compress::{is_pipe, Compression};
-use crate::error::{nearest, option, Problem, WorkloadError};
+use crate::error::{empty, nearest, option, Problem, WorkloadError};
 use crate::files;
+use crate::number::seconds;
 use crate::options::{Backwards, TraceOptions, ZeroSize};
+use cursor::Cursor;
 use detect::Detected;
 use formats::TraceFormat;
 use join::Joined;
+use parser::Item;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use source::{Item, Shared};
+use source::Shared;
 use std::path::{Path, PathBuf};
-use table::{Cursor, RowProblem};
+use table::RowProblem;
 use wordline_base::Op;
-
-/// Mark of a trace whose times have no meaning: among the first comments of CSV, or in the metadata of a Parquet table.
-pub(crate) const UNTIMED: &str = "no time stamps: only the order counts";
 
 /// More devices than this are taken for a column that names something else.
 const MOST_DEVICES: usize = 10_000;
-
-/// A parsed line; the time is in picoseconds since the epoch of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parsed {
-    pub time: u128,
-    pub device: u32,
-    pub offset: u64,
-    pub bytes: u64,
-    pub op: Op,
-    pub fua: bool,
-}
 
 /// One request as recorded in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -385,15 +377,4 @@ impl TraceReader {
             Feed::Table(cursor) => cursor.progress(),
         }
     }
-}
-
-#[cold]
-fn empty(path: &Path, why: &str) -> WorkloadError {
-    WorkloadError::Empty { file: path.to_owned(), why: why.to_owned() }
-}
-
-/// Picoseconds as seconds for a message, without trailing zeros.
-pub(crate) fn seconds(ps: u128) -> String {
-    let text = format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

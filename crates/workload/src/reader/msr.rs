@@ -3,15 +3,14 @@
 //! Time in FILETIME ticks of 100 ns, offset and size in bytes. Some copies have blanks instead of commas and lower-case
 //! types. The response time is not read: the simulated drive has its own.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
 use crate::fields::{split, Separator};
+use crate::format_options::FormatOptions;
 use crate::number::whole;
-use crate::options::TraceOptions;
 use wordline_base::Op;
 
 const COLUMNS: usize = 7;
@@ -81,7 +80,7 @@ fn is_header(line: &[u8]) -> bool {
 
 impl Msr {
     /// A parser for a file whose lines look like `line`.
-    pub fn new(line: &[u8], options: &TraceOptions) -> Result<Self, WorkloadError> {
+    pub fn new(line: &[u8], options: &FormatOptions) -> Result<Self, WorkloadError> {
         let units = Units { time: 5, address: 1, size: 1 }.with(options)?;
         Ok(Self { separator: separator_of(line), units })
     }
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     fn one(line: &str) -> Result<Parsed, String> {
-        let mut msr = Msr::new(line.as_bytes(), &TraceOptions::default()).unwrap();
+        let mut msr = Msr::new(line.as_bytes(), &FormatOptions::default()).unwrap();
         let parsed = msr.parse(line.as_bytes(), &mut DeviceTable::default());
         parsed.map(Option::unwrap).map_err(|p| format!("{}: {}", p.field, p.problem))
     }
@@ -152,7 +151,7 @@ mod tests {
 
     #[test]
     fn devices_are_host_and_disk() {
-        let mut msr = Msr::new(b"1,a,0", &TraceOptions::default()).unwrap();
+        let mut msr = Msr::new(b"1,a,0", &FormatOptions::default()).unwrap();
         let mut devices = DeviceTable::default();
         for (line, number) in [("1,a,0,Read,0,512,1", 0), ("1,a,1,Read,0,512,1", 1), ("1,a,0,Read,0,512,1", 0)] {
             assert_eq!(msr.parse(line.as_bytes(), &mut devices).unwrap().unwrap().device, number);

@@ -2,7 +2,7 @@
 //!
 //! Both hold a bounded number of requests, so that memory stays constant however long the trace is.
 
-use super::source::Item;
+use super::parser::Item;
 use crate::options::Spread;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -170,7 +170,7 @@ impl Spreader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Parsed;
+    use super::super::parser::Parsed;
     use super::*;
     use wordline_base::Op;
 

@@ -1,8 +1,8 @@
 //! Parquet tables, read as the lines of a CSV trace that [`ParquetText`](crate::parquet_text::ParquetText) makes of them.
 
 use super::csv;
-use super::detect::Sample;
-use super::formats::Format;
+use super::parser::Format;
+use super::sample::Sample;
 
 /// Why a file is a table.
 pub(crate) const SIGN: &str = "it begins and ends as a Parquet table does";

@@ -1,12 +1,11 @@
 //! Any text, read by a regular expression with named groups.
 
-use super::formats::{never, nothing, Format, Opened, Opening, Parser};
+use super::parser::{never, nothing, Format, Opened, Opening, Parsed, Parser};
 use super::units::Units;
 use super::words::{as_written, truth, OpWords};
-use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::{nearest, option, Problem, WorkloadError};
-use crate::options::{TraceOptions, Unmatched};
+use crate::format_options::{FormatOptions, Unmatched};
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 use wordline_base::Op;
 
@@ -49,7 +48,7 @@ fn wrong(pattern: &str, problem: impl Into<String>) -> WorkloadError {
 }
 
 impl Pattern {
-    fn new(options: &TraceOptions) -> Result<Self, WorkloadError> {
+    fn new(options: &FormatOptions) -> Result<Self, WorkloadError> {
         let Some(text) = options.pattern.as_deref() else {
             return Err(option(
                 "trace.format",

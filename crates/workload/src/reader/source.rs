@@ -1,9 +1,9 @@
 //! One file of a trace: its lines or records, its parser, and what makes its time stamps usable.
 
-use super::detect::Detected;
-use super::formats::{check_options, Opened, Opening, Parser, TraceFormat};
+use super::detect::{self, Detected};
+use super::formats::{check_options, TraceFormat};
 use super::order::{Sorter, Spreader, MOST_SHARED};
-use super::{detect, Parsed};
+use super::parser::{Item, Opened, Opening, Parser};
 use crate::device::DeviceTable;
 use crate::error::{option, Problem, WorkloadError};
 use crate::lines::Lines;
@@ -15,14 +15,6 @@ pub(crate) const LARGEST_WINDOW: u32 = 1 << 24;
 /// Minimum lines for the share of bad lines before the end: bad lines may be clustered at the start, but a file of
 /// another kind should not be read to its end.
 const SHARE_OVER: u64 = 1_000_000;
-
-/// A request and its place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Item {
-    pub parsed: Parsed,
-    /// Number of its line or record.
-    pub line: u64,
-}
 
 /// State shared by all files of a trace.
 #[derive(Debug, Default)]
@@ -125,12 +117,13 @@ impl Source {
     pub fn open(path: &Path, options: &TraceOptions) -> Result<(Self, Detected), WorkloadError> {
         let (mut detected, sample) = detect::resolve(path, options)?;
         let format = detected.format;
-        check_options(format, options)?;
+        let given = options.for_format();
+        check_options(format, &given)?;
         if options.sort_window.is_some_and(|window| window > LARGEST_WINDOW) {
             let window = options.sort_window.unwrap_or_default();
             return Err(option("trace.sort_window", window, format!("must be at most {LARGEST_WINDOW} requests")));
         }
-        let opened = (format.about().open)(&Opening { format, options, sample: &sample })?;
+        let opened = (format.about().open)(&Opening { name: format.name(), options: &given, sample: &sample })?;
         let window = options.sort_window.unwrap_or(opened.sort_window);
         let how = options.spread.unwrap_or(if opened.spread { Spread::Even } else { Spread::None });
         say(&mut detected, &opened, window, how);

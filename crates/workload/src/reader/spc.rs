@@ -1,10 +1,10 @@
 //! SPC traces, as the UMass repository has them: `ASU,LBA,Size,Opcode,Timestamp` and optional fields (SPC trace file
 //! format 1.0.1).
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};

@@ -3,10 +3,9 @@
 //! The header ends with a form feed. A record of 56 bytes is fourteen words: size and kind, identity, seconds and
 //! microseconds, start and end of the service, bytes, sector, device, driver, cylinder, flags (bit 0 = read), two more.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
 use wordline_base::Op;

@@ -3,10 +3,10 @@
 //! Stamps are seconds since 1970; their publishers name times of day in Japan (UTC + 9 h), which means nothing to a replay, as
 //! times count from the first request. Commands other than reads and writes have a blank type.
 
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};

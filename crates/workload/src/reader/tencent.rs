@@ -3,9 +3,9 @@
 //! Stamps are whole seconds, and thousands of requests share one. Played as they are they would arrive in one burst a second,
 //! so they are spread over it.
 
-use super::formats::{never, Format, Opened, Opening, Parser};
+use super::parser::{never, Format, Opened, Opening, Parsed, Parser};
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};

@@ -1,8 +1,8 @@
 //! The units of a trace's columns, and the fields they turn into picoseconds and bytes.
 
 use crate::error::{option, Problem, WorkloadError};
+use crate::format_options::FormatOptions;
 use crate::number::{time_ps, whole};
-use crate::options::TraceOptions;
 
 /// Most digits of a hexadecimal number of 64 bits.
 const HEX_DIGITS: usize = 16;
@@ -34,7 +34,7 @@ pub(crate) struct Units {
 
 impl Units {
     /// These units with what the options say instead.
-    pub fn with(self, options: &TraceOptions) -> Result<Self, WorkloadError> {
+    pub fn with(self, options: &FormatOptions) -> Result<Self, WorkloadError> {
         let block = |key: &str, value: Option<u64>, own: u64| match value {
             Some(bytes) if bytes == 0 || bytes > 1 << 20 => Err(option(key, bytes, "must be 1 to 1048576 bytes")),
             Some(bytes) => Ok(bytes),

@@ -4,10 +4,9 @@
 //! the upper byte of `ver` is the version.
 
 use super::cloudphysics::scsi;
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::Parsed;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
 use wordline_base::Op;

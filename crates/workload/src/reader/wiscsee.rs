@@ -1,10 +1,10 @@
 //! WiscSee's traces: `pid event read|write|discard offset size time pre_wait sync`, made from blktrace.
 
 use super::blkparse::wanted_action;
-use super::detect::Sample;
-use super::formats::{nothing, Format, Opened, Opening, Parser};
+use super::parser::{nothing, Format, Opened, Opening, Parsed, Parser};
+use super::sample::Sample;
 use super::units::Units;
-use super::{words, Parsed};
+use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};

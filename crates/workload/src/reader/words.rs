@@ -1,7 +1,7 @@
 //! The words of columns that several formats share.
 
 use crate::error::{option, Problem, WorkloadError};
-use crate::options::TraceOptions;
+use crate::format_options::FormatOptions;
 use wordline_base::Op;
 
 /// R or W, in any case, or what is wrong.
@@ -20,7 +20,7 @@ pub(crate) fn as_written(raw: &[u8]) -> String {
 }
 
 /// The digit that means a read, `own` unless the options turn it round.
-pub(crate) fn read_digit(options: &TraceOptions, own: u8) -> Result<u8, WorkloadError> {
+pub(crate) fn read_digit(options: &FormatOptions, own: u8) -> Result<u8, WorkloadError> {
     let read = match options.read_is.as_deref() {
         None => own,
         Some("1") => b'1',
@@ -64,7 +64,7 @@ pub(crate) struct OpWords {
 
 impl OpWords {
     /// The words that the options give; `what` names the kind of trace.
-    pub fn new(options: &TraceOptions, what: &str) -> Result<Self, WorkloadError> {
+    pub fn new(options: &FormatOptions, what: &str) -> Result<Self, WorkloadError> {
         let given = |text: &Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
         let (key, word) = match (&options.read_is, &options.write_is) {
             (Some(word), None) => ("trace.read_is", word),

@@ -14,7 +14,7 @@
 
 mod laws;
 mod make;
-mod mark;
+pub(crate) mod mark;
 
 use crate::error::{option, WorkloadError};
 use crate::job::Bytes;
@@ -22,7 +22,6 @@ use crate::number::byte_count;
 use laws::{GapLaw, SizeLaw};
 pub use make::{synthesise, Synthesised};
 pub use mark::mark;
-pub(crate) use mark::{comments, of as mark_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

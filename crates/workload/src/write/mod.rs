@@ -9,7 +9,8 @@ mod table;
 mod text;
 
 use crate::error::{nearest, system_words};
-use crate::reader::{Record, UNTIMED};
+use crate::reader::sample::UNTIMED;
+use crate::reader::Record;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sink::Sink;
