@@ -5,7 +5,7 @@ use crate::cells::Violation;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
 use crate::log::{Entry, Log, Stage, What};
-use crate::package::{Around, Lane, Step};
+use crate::step::{Around, Lane, Step};
 use crate::times::DieTimes;
 use crate::timing::Timing;
 use serde::{Deserialize, Serialize};

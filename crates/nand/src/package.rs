@@ -16,35 +16,12 @@ use crate::die::Die;
 use crate::geometry::PackageGeometry;
 use crate::log::Log;
 use crate::reliability::{ReliabilityConfig, ReliabilityError};
+use crate::step::{Around, Lane, Step};
 use crate::times::DieTimes;
 use crate::timing::Timing;
 use crate::wear::{Wear, WearCounts};
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
-
-/// What a die needs next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// To be stepped at this time.
-    At(Time),
-    /// An answer, at once: [`Package::follow`] or [`Package::finish`] for a command in cache mode; for a die that was suspended,
-    /// reads, and [`Package::resume`] after them. `ended` tells that the command before the current one has ended.
-    Ready {
-        /// True if the command before the current one has ended.
-        ended: bool,
-    },
-    /// Nothing: its command ended just now, and in cache mode all that came before it.
-    Done,
-}
-
-/// What a die works on: its commands, or reads beside a suspended one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Lane {
-    /// The command of the die.
-    Main,
-    /// Suspending, and what is done while the main command is suspended.
-    Aside,
-}
 
 /// A NAND package.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,18 +30,6 @@ pub struct Package {
     cells: Cells,
     wear: Option<Box<Wear>>,
     dies: Vec<Die>,
-}
-
-/// What every step needs besides the package: when, the times, the bus and whoever looks on.
-pub struct Around<'a, B, L> {
-    /// The time.
-    pub now: Time,
-    /// The times of the package.
-    pub timing: &'a Timing,
-    /// Its bus.
-    pub bus: &'a mut B,
-    /// Who looks on.
-    pub log: &'a mut L,
 }
 
 impl Package {
