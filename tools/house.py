@@ -45,10 +45,6 @@ ALLOWED: dict[str, set[str]] = {
 ALLOWED_IN_TESTS: dict[str, set[str]] = {"drive": {"theory"}}
 """The workspace crates that its tests may use besides."""
 
-CIRCLES = {"nand", "workload"}
-"""Crates whose modules import each other: a die and its package; trace options, the formats that they name, and the
-readers of these."""
-
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "policy": set(),
@@ -280,8 +276,7 @@ def violations() -> Iterator[Violation]:
     for manifest in sorted([*ROOT.glob("crates/*/Cargo.toml"), *ROOT.glob("benches/Cargo.toml")]):
         yield from check_direction(manifest)
     for crate in sorted(ROOT.glob("crates/*/Cargo.toml")):
-        if crate.parent.name not in CIRCLES:
-            yield from check_circles(crate.parent)
+        yield from check_circles(crate.parent)
     for policy in sorted(ROOT.glob("crates/*/src/policy/*/*.rs")):
         if policy.name != "mod.rs":
             yield from check_policy(policy)
