@@ -94,7 +94,7 @@ fn the_rules_of_the_cells_are_told_with_the_cycle() {
     assert_eq!(
         error.to_string(),
         "cycle 6 at 120000 ps, command 30h, die 1 (idle): page 2 of block 3, plane 0, die 1 is read but not written; \
-         the block has 0 pages; right would be: to keep the rules of the cells"
+         the block has 0 pages; expected a command within the rules of the array"
     );
     // The other die works on.
     write(&mut host, 0, 0, 0, 0, &[1]);
@@ -452,7 +452,7 @@ fn a_wrong_command_is_told_what_would_be_right() {
     let error = host.try_command(0x30).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cycle 4 at 80000 ps, command 30h, die 0 (idle): the command has no place in this sequence; right would be: one of \
+        "cycle 4 at 80000 ps, command 30h, die 0 (idle): the command has no place in this sequence; expected one of \
          the commands D0h D1h FCh FFh"
     );
     let error = host.try_command(0x31).unwrap_err();
