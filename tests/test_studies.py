@@ -292,7 +292,7 @@ def test_a_study_becomes_a_page(made_up: Path, tmp_path: Path) -> None:
         "2 claims: 1 reproduced (within a factor of 1.5; an order: holds in every case), 0 same direction, 1 not"
         in text
     )
-    assert "Not tried for this result: `wordline study made-up --sensitivity`" in text
+    assert "Not run for this result; `wordline study made-up --sensitivity`" in text
     assert "| colour | blue | nobody \\| said |" in text
     assert "|---|---:|\n| a | 1,234 |\n| b | – |" in text
     assert "It is 45.0 %, not 40.0 %; half 22.5, 22." in text
@@ -365,7 +365,7 @@ def test_what_was_tried_is_kept_for_the_same_result_only(made_up: Path, tmp_path
         (made_up / "study.toml").write_text(FAKE_STUDY.replace(old, new))
         other = runner.run(catalogue.read(made_up), lambda *_: None, "made-up")
         assert sensitivity.kept(other) is None
-        assert "Not tried for this result" in page.text_of(other)
+        assert "Not run for this result" in page.text_of(other)
 
 
 def test_an_interrupt_keeps_the_alternatives_that_were_run(made_up: Path) -> None:
@@ -432,7 +432,7 @@ def test_a_study_must_measure_its_claims(made_up: Path) -> None:
         ('title = "A study"', "", "missing.*title"),
         ('title = "A study"', 'title = "A study"\ncolour = 1', "unknown.*colour"),
         ('title = "A study"', "title = ", "Invalid value"),
-        ('study = "made-up"\nsays = "more"', 'study = "other"\nsays = "more"', "a.number: of another study"),
+        ('study = "made-up"\nsays = "more"', 'study = "other"\nsays = "more"', "a.number: belongs to another study"),
         ('choice = "blue"', 'chioce = "blue"', "open parameter colour.*chioce"),
         ('key = "shade"', 'key = "colour"', "colour: left open twice"),
     ],
@@ -540,13 +540,13 @@ def test_other_choices_on_the_terminal(wordline: Run, tmp_path: Path) -> None:
     text = done(wordline("study", "nand-page-size", "--sensitivity"))
     assert max(map(len, text.splitlines())) <= 80
     assert "as chosen" in text and "→" in text and "factor of 1.5" in text
-    assert "changed (→) by: which mode the gain of larger pages is that of; interface" in " ".join(text.split())
+    assert "changed (→) by: mode of the gain from larger pages; interface" in " ".join(text.split())
     out = tmp_path / "out" / "studies" / "nand-page-size"
     document = parsed(done(wordline("study", "nand-page-size", "--sensitivity", "--json")))
     assert document == parsed((out / "sensitivity.json").read_text())
     kept = parsed((ROOT / "studies" / "nand-page-size" / "sensitivity.json").read_text())
     assert document | {"version": ""} == kept | {"version": ""}
-    assert "## Choices that move the claims" in (out / "README.md").read_text()
+    assert "## Choices that change verdicts" in (out / "README.md").read_text()
 
 
 def test_other_choices_end_with_what_was_run(tmp_path: Path) -> None:
