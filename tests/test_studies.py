@@ -91,7 +91,7 @@ def claim(value: object, unit: str = "%", **more: Any) -> Claim:  # noqa: ANN401
         (0, "%", 5, YES),
         (0, "%", -5, YES),
         (0, "%", 5.1, NO),
-        # A factor of 4: 2.67 to 6; an effect of 3 above 1, of which a third is 1, hence 2.
+        # A factor of 4: 2.67 to 6; an effect of 3 above 1, a third of it is 1, hence 2.
         (4, "x", 2.67, YES),
         (4, "x", 6, YES),
         (4, "x", 2, SAME),

@@ -69,7 +69,7 @@ class TraceProcessor:
         self.ask("TPM_FINALIZE_TRACE_DATA")
 
     def losses(self) -> list[Row]:
-        """What of the trace the processor could not use: kinds of trouble and how often; empty for a sound trace.
+        """Parts of the trace that the processor could not use: kinds and numbers of errors; empty for a sound trace.
 
         Not by its own grades of severity: packets that it skipped are mere information to it.
         """

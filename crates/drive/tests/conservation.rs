@@ -27,7 +27,7 @@ fn cache(random: &mut Stream) -> String {
     format!("cache = {}, passes = {}", chance(random, 50), between(random, 0, 20))
 }
 
-/// What reads may suspend, and how often.
+/// Operations that reads may suspend, and limits.
 fn suspension(random: &mut Stream) -> String {
     let (programs, erases) = *pick(random, &[(true, true), (true, false), (false, true)]);
     let least = pick(random, &["0.0", "1.0", "100.0", "500.0"]);

@@ -103,11 +103,11 @@ fn modes() -> [(&'static str, Vec<Command>, u64); 16] {
         ("read", sequence(Kind::Read, 1, &[3]), 91_220),
         // Address 240, tDBSY 500, address 240, tR 50,000, data 2 x 41,300.
         ("multi-plane read", sequence(Kind::Read, 2, &[3]), 133_580),
-        // Address 240, tR 50,000; 31h 120, tRCBSY 3,000; while page 3 comes out (40,980, then 31h 120) the cells read
+        // Address 240, tR 50,000; 31h 120, tRCBSY 3,000; while page 3 comes out (40,980, then 31h 120) the array reads
         // page 4 (50,000), then tRCBSY 3,000; the same with page 4 and 5 and 3Fh; data 40,980.
         ("cache read, sequential", sequence(Kind::Read, 1, &[3, 4, 5]), 200_340),
-        // Address 240, tDBSY 500, address 240, tR 50,000; 31h 120, tRCBSY 3,000; data 2 x 41,300, in which the cells
-        // read the next pages; 31h 120, tRCBSY 3,000; data 82,600; 3Fh 120, tRCBSY 3,000; data 82,600.
+        // Address 240, tDBSY 500, address 240, tR 50,000; 31h 120, tRCBSY 3,000; data 2 x 41,300, during which the
+        // array reads the next pages; 31h 120, tRCBSY 3,000; data 82,600; 3Fh 120, tRCBSY 3,000; data 82,600.
         ("multi-plane cache read, sequential", sequence(Kind::Read, 2, &[3, 4, 5]), 308_140),
         // Address 240, tR 50,000; address and 31h 240, tRCBSY 3,000; tR 50,000, longer than data 40,980 and address
         // 240; tRCBSY 3,000; tR 50,000 again, tRCBSY 3,000; data 40,980.
@@ -195,8 +195,8 @@ fn sequences_of_cached_reads_are_bound_by_bus_or_array() {
 #[test]
 fn sequences_of_cached_programs_are_bound_by_bus_or_array() {
     let fast = |us| NandConfig { program_us: ByClass::One(us), ..config() };
-    // Data 41,270 and tCBSY 3,000 for each of two pages, in which the cells write the page before (30,000); data
-    // 41,270, tPROG 30,000.
+    // Data 41,270 and tCBSY 3,000 for each of two pages, during which the array programs the previous page (30,000);
+    // data 41,270, tPROG 30,000.
     assert_eq!(took(&fast(30.0), Kind::Program, 1, &[0, 1, 2]), 159_810);
     // Two more pages are two times 44,270 more.
     assert_eq!(took(&fast(30.0), Kind::Program, 1, &[0, 1, 2, 3, 4]), 248_350);
