@@ -1,4 +1,4 @@
-"""Maps of blocks for tests: packed as the engine packs them, and of a small drive that is overwritten and collected."""
+"""Maps of blocks for tests: packed as by the engine, and of a small drive with overwrites and GC."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = Sequence[Sequence[int]]
 
 
 def packed(rows: Rows) -> str:
-    """Bytes of cells by moment, each told as the difference from the moment before."""
+    """Bytes of cells by moment, each as the difference from the previous moment."""
     before, out = [0] * len(rows[0]), bytearray()
     for row in rows:
         out += bytes((now - then) % 256 for now, then in zip(row, before, strict=True))
@@ -47,7 +47,7 @@ def told(
 
 @dataclass
 class Drive:
-    """Planes that place pages by turns, each with one open block, and collect the block with the fewest valid pages."""
+    """Planes that place pages in turn, each with one open block, and collect the block with the fewest valid pages."""
 
     channels: int = 4
     dies_per_channel: int = 2
@@ -112,7 +112,7 @@ class Drive:
                 self._put(plane, min(self.valid[victim]))
 
     def geometry(self, blocks_per_cell: int = 1) -> dict[str, int]:
-        """The sizes, as a map tells them."""
+        """The sizes, as in a map."""
         keys = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane")
         return {**{key: getattr(self, key) for key in keys}, "blocks_per_cell": blocks_per_cell}
 
@@ -121,7 +121,7 @@ STATES = ("free", "open", "victim", "spare", "bad")
 
 
 def collected(drive: Drive, moments: int = 24, blocks_per_cell: int = 1, end_s: float = 334.09) -> dict[str, Any]:
-    """The map of a drive that is filled, and then overwritten at random, its first fifth more often."""
+    """The map of a drive that is filled and then overwritten at random, its first fifth more often."""
     groups = [
         drive._blocks(plane)[first : first + blocks_per_cell]
         for plane in range(drive.planes)

@@ -1,4 +1,4 @@
-"""The program as a user runs it: the installed command, in a process of its own."""
+"""The program for a user: the installed command, in a process of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 BROWSER = os.environ.get("WORDLINE_BROWSER") or next((path for name in NAMES if (path := shutil.which(name))), None)
 LONG = os.environ.get("WORDLINE_LONG") == "1"
 
-# A shell that runs the tests in the background makes them and their children deaf to Ctrl-C, and nohup to a hang-up.
+# A shell that runs the tests in the background makes them and their children ignore Ctrl-C, and nohup a hang-up.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -33,7 +33,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @contextmanager
 def started(command: list[str | Path], **options: Any) -> Iterator[subprocess.Popen[str]]:  # noqa: ANN401
-    """A process that is gone afterwards, however the test ends: one that heeds no signal would keep it waiting."""
+    """A process that is killed at the end of the test: one that ignores signals would block the test."""
     with subprocess.Popen(command, text=True, **options) as process:
         try:
             yield process
@@ -114,7 +114,7 @@ def drive(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def load(tmp_path: Path) -> Path:
-    """A small synthetic load."""
+    """A small synthetic workload."""
     path = tmp_path / "load.toml"
     path.write_text(SMALL_LOAD)
     return path
@@ -122,7 +122,7 @@ def load(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def writes(tmp_path: Path) -> Path:
-    """A load of skewed overwrites, so that much is collected."""
+    """A workload of skewed overwrites, for much GC."""
     path = tmp_path / "writes.toml"
     path.write_text(OVERWRITES)
     return path
@@ -130,7 +130,7 @@ def writes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """A small trace in plain CSV, a request every millisecond."""
+    """A small trace in plain CSV, one request per millisecond."""
     path = tmp_path / "small.csv"
     path.write_text(trace_text(TRACE_ROWS))
     return path
@@ -143,7 +143,7 @@ def trace_text(rows: list[tuple[str, int, int]]) -> str:
 
 
 def parsed(text: str) -> Any:  # noqa: ANN401
-    """JSON as the standard has it: without NaN and infinities."""
+    """Standard JSON, without NaN and infinities."""
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -152,13 +152,13 @@ def parsed(text: str) -> Any:  # noqa: ANN401
 
 
 def done(outcome: subprocess.CompletedProcess[str]) -> str:
-    """The standard output of a run that has to have succeeded."""
+    """The standard output of a run that must succeed."""
     assert outcome.returncode == 0, outcome.stderr
     return outcome.stdout
 
 
 def refused(outcome: subprocess.CompletedProcess[str], *words: str, status: int = 2) -> str:
-    """The message of a run that has to have been refused; it must hold all of ``words``."""
+    """The message of a run that must be rejected; it must contain all of ``words``."""
     assert outcome.returncode == status, f"status {outcome.returncode}: {outcome.stderr}"
     assert outcome.stderr.startswith("wordline: "), outcome.stderr
     assert "Traceback" not in outcome.stderr
@@ -186,7 +186,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(browser: Any, files: dict[str, Path]) -> Iterator[Any]:  # noqa: ANN401
-    """Opens a page of ``files`` without a network, and fails at anything that the browser complains of."""
+    """Opens a page of ``files`` without a network, and fails on any error in the browser."""
     complaints: list[str] = []
     contexts = []
 

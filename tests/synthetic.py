@@ -1,4 +1,4 @@
-"""A made-up result with the shape of a real one, so that views of results can be tested without running a drive."""
+"""A made-up result with the shape of a real one, for tests of views without running a drive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def latencies(rng: random.Random, n: int, middle_us: float, spread: float, tail_us: float) -> list[float]:
-    """``n`` latencies: log-normal, and one in two hundred waits for a collector."""
+    """``n`` latencies: log-normal, and one in two hundred waits for GC."""
     waits = (tail_us * rng.random() if rng.random() < 0.005 else 0.0 for _ in range(n))
     return sorted(middle_us * math.exp(rng.gauss(0, spread)) + wait for wait in waits)
 

@@ -1,4 +1,4 @@
-"""Whatever a user gets wrong: refused with status 2 and a message that names the place, the value and the right one."""
+"""Every user error: rejected with status 2 and a message with place, value and remedy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_settings(wordline: Run, drive: Path, setting: str, words: list[str]) ->
 
 def test_a_drive_that_no_memory_holds(wordline: Run, drive: Path, load: Path) -> None:
     huge = ("--set", "geometry.blocks_per_plane=60000", "--set", "geometry.channels=64")
-    limit = 2 << 30  # a machine with enough for this drive has to be made small
+    limit = 2 << 30  # less than this drive needs, on any machine
 
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -178,7 +178,7 @@ def test_check_refuses_what_run_refuses(wordline: Run, load: Path, tmp_path: Pat
     told = refused(wordline("check", "small.toml"), *SPARE[setting])
     assert refused(wordline("run", "small.toml", load)) == told
     assert refused(wordline("precondition", "small.toml", "-o", "x", "--set", "precondition.fill=true")) == told
-    # The remedy helps, and what is a little less does not.
+    # The remedy helps, and slightly less does not.
     ratio = re.search(r"at least capacity\.raw_over_logical = ([\d.]+)", told)
     if ratio:
         done(wordline("check", "small.toml", "--set", f"capacity.raw_over_logical={ratio[1]}"))
@@ -272,7 +272,7 @@ def test_a_line_without_end(wordline: Run, tmp_path: Path) -> None:
 
 
 def test_places_that_cannot_be_written_are_found_before_the_run(wordline: Run, drive: Path, load: Path) -> None:
-    # The load would be refused as well: the place is looked at first.
+    # The workload would be rejected as well: the path is checked first.
     missing = ("run", drive, "missing.csv")
     refused(wordline(*missing, "--json", "no/such/dir/r.json"), "no/such/dir/r.json", "does not exist")
     refused(wordline(*missing, "--report", "no/r.html"), "no/r.html", "does not exist")
@@ -365,7 +365,7 @@ def test_snapshots_that_cannot_be_used(wordline: Run, drive: Path, load: Path, t
     refused(
         wordline("run", drive, load, "--from", "aged.snap", "--set", "mapping.unit_kib=4"), "mapping.unit_kib", "16"
     )
-    # Other policies are what a snapshot is for.
+    # Snapshots allow other policies.
     policies = [
         "victim.policy=fifo",
         "placement.policy=least-busy",
@@ -388,7 +388,7 @@ def wait_for_engine(pid: int) -> None:
 def interrupted(
     *arguments: str | Path, cwd: Path, after: float, number: signal.Signals = signal.SIGINT
 ) -> subprocess.CompletedProcess[str]:
-    """A command that gets Ctrl-C, or another signal, when it has run for a while."""
+    """A command that gets Ctrl-C, or another signal, after it has run for a while."""
     with started([PROGRAM, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         wait_for_engine(process.pid)
         time.sleep(after)
@@ -524,7 +524,7 @@ def test_a_snapshot_is_not_aged_again(wordline: Run, drive: Path, load: Path) ->
     done(wordline("precondition", drive, "-o", "d.snap"))
     again = "precondition.overwrites=1"
     refused(wordline("run", drive, load, "--from", "d.snap", "--set", again), f"--set {again}", "--from d.snap")
-    # What its file says was done then.
+    # The file says the same.
     done(wordline("run", drive, load, "--from", "d.snap"))
 
 

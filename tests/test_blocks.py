@@ -1,4 +1,4 @@
-"""The map of the blocks: unpacked as it was packed, laid out for any drive, and drawn only where there is one."""
+"""The map of the blocks: unpacked as packed, laid out for any drive, and drawn only if it exists."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ DATA = re.compile(r'<script type="application/json" id="blocks-data">(.*?)</scri
 
 
 def tiny() -> dict[str, Any]:
-    """Three cells at two moments: the last holds a single block."""
+    """Three cells at two moments: the last has a single block."""
     states = {"free": [[0, 128, 255], [0, 0, 0]], "open": [[0, 0, 0], [128, 0, 0]], "bad": [[0, 0, 0], [0, 0, 255]]}
     return blockmaps.told(TINY, [0.0, 2.5], [[200, 10, 0], [100, 0, 0]], [[3, 4, 0], [3, 5, 1]], states, step=0.5)
 
 
 def made(**of: Any) -> dict[str, Any]:  # noqa: ANN401
-    """A result whose map is that of a drive at work."""
+    """A result with the map of a busy drive."""
     return synthetic.result() | {"map": blockmaps.collected(blockmaps.Drive(**of), moments=6)}
 
 
 def test_a_map_is_unpacked_as_it_was_packed() -> None:
-    # By hand: the second moment is told by its differences from the first.
+    # By hand: the second moment has its differences from the first.
     assert zlib.decompress(base64.b64decode(tiny()["valid"])) == bytes([200, 10, 0, 156, 246, 0])
     of = blockmap.of({"map": tiny()})
     assert of is not None
@@ -103,7 +103,7 @@ def test_every_shape_of_a_drive_fits_and_no_two_cells_meet(shape: tuple[int, int
     side = chosen.side(of, blockfigure.ROOM[room])
     assert side >= 2.5, "a cell can be seen"
     assert side * width <= blockfigure.ROOM[room][0] + 1e-6 and side * height <= blockfigure.ROOM[room][1] + 1e-6
-    # Cells of a row of a plane touch; a plane begins beyond the end of the one before.
+    # Cells of a row of a plane touch; the next plane begins after a gap.
     rows: dict[float, list[float]] = {}
     for x, y in places:
         rows.setdefault(round(y, 6), []).append(x)
@@ -119,7 +119,7 @@ def test_the_picture_shows_the_last_moment() -> None:
     pixels = blockfigure._picture(of, chosen)
     step = blockfigure.PIXELS
     cells = [pixels[round(step * y) + 3, round(step * x) + 3] for x, y in chosen.places(of)]
-    # Valid data by how much they cover of what is behind them; the last cell is bad.
+    # Valid data by opacity; the last cell is bad.
     assert [int(cell[3]) for cell in cells] == [
         round(255 * (blockfigure.PALE + (1 - blockfigure.PALE) * share)) for share in (100 / 255, 0)
     ] + [255]
@@ -154,7 +154,7 @@ def test_the_page_takes_over_what_the_engine_packed(wordline: Run, tmp_path: Pat
 
 
 def test_a_map_at_its_bounds_stays_small() -> None:
-    """Of 12,288 blocks at 64 moments, collected throughout."""
+    """12,288 blocks at 64 moments, with GC throughout."""
     drive = blockmaps.Drive(8, 8, 2, 96, pages=8)
     packed = blockmaps.collected(drive, moments=64, blocks_per_cell=3)
     assert blockmap.of({"map": packed}).cells == 4096
@@ -173,9 +173,9 @@ def test_the_map_of_a_run_agrees_with_its_figures(wordline: Run, drive: Path, wr
     assert int((of.state("free", last) == 255).sum()) == result["free_blocks"]
     assert of.erases[last].mean() == pytest.approx(result["wear"]["mean"])
     assert of.erases[last].max() == result["wear"]["max"]
-    # What the run erased, it erased while it was looked at.
+    # All erases of the run are in the map.
     assert of.erases[last].sum() - of.erases[0].sum() == pytest.approx(result["flash"]["erases"], abs=2)
-    # The drive is filled: its data are valid, each once.
+    # The drive is filled: all its data are valid, each once.
     share = result["drive"]["logical_bytes"] / result["drive"]["raw_bytes"]
     assert of.valid[0].mean() / 255 == pytest.approx(share, abs=0.01)
     for moment in range(len(of.at_s)):

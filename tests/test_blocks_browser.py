@@ -1,4 +1,4 @@
-"""The blocks of the drive over the run, as a browser shows them: slider, pointer, keys, colours; without scripts."""
+"""The blocks of the drive over the run, in a browser: slider, pointer, keys, colours; without scripts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLOURS = """() => {
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Reports of a made-up result with the map of a drive at work; one with a single moment, and one without charts."""
+    """Reports of a made-up result with the map of a busy drive; one with a single moment, and one without charts."""
     folder = tmp_path_factory.mktemp("blocks")
     results = {
         name: synthetic.result() | {"map": blockmaps.collected(blockmaps.Drive(**of), MOMENTS, group)}
@@ -60,7 +60,7 @@ def map_of(files: dict[str, Path], name: str) -> blockmap.BlockMap:
 
 
 def ready(page: Any) -> Any:  # noqa: ANN401
-    """The page, once the map is unpacked and painted."""
+    """The page, after the map is unpacked and painted."""
     page.wait_for_selector("figure.live .blocks canvas")
     page.locator(".blocks canvas").scroll_into_view_if_needed()
     return page
@@ -71,7 +71,7 @@ def words(page: Any) -> str:  # noqa: ANN401
 
 
 def point(page: Any, of: blockmap.BlockMap, cell: int, room: str = "wide") -> None:  # noqa: ANN401
-    """Moves the pointer to where the layout has a cell."""
+    """Moves the pointer to a cell of the layout."""
     chosen = blockfigure.layout(of, blockfigure.ROOM[room])
     box = page.locator(".blocks canvas").bounding_box()
     width, height = chosen.size(of)
@@ -82,7 +82,7 @@ def point(page: Any, of: blockmap.BlockMap, cell: int, room: str = "wide") -> No
 
 
 def said(of: blockmap.BlockMap, moment: int, cell: int) -> str:
-    """What should be said of a cell."""
+    """The expected text of a cell."""
     plane, within = divmod(cell, of.cells_per_plane)
     die = plane // of.planes_per_die
     first = within * of.blocks_per_cell
@@ -183,7 +183,7 @@ def test_arrows_choose_a_cell(opened: Any, files: dict[str, Path]) -> None:  # n
     page.keyboard.press("ArrowRight")
     assert words(page).startswith(said(of, MOMENTS - 1, 1))
     seen = set()
-    # Through the whole row: over the gaps between planes and dies.
+    # Over the whole row, including the gaps between planes and dies.
     for _ in range(200):
         page.keyboard.press("ArrowRight")
         seen.add(re.search(r"die (\d+), plane (\d+)", words(page)).groups())

@@ -1,4 +1,4 @@
-"""What a page holds for its charts over time: the run's own series, bounded in size, and a library of known origin."""
+"""Chart data of a page: the run's own series, bounded in size, and a library of known origin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def held(page: str) -> dict[str, Any]:
 
 
 def full(intervals: int = 600, columns: int = 128, dies: int = 1024, cells: int = 32) -> dict[str, Any]:
-    """A result with as much over time as the engine ever tells."""
+    """A result with the maximum of series that the engine gives."""
     result = synthetic.result(channels=128, dies=dies)
     step = result["simulated_s"] / intervals
     rough = lambda n: struct.unpack("<I", hashlib.sha256(f"{n}".encode()).digest()[:4])[0] / 2**32  # noqa: E731

@@ -1,4 +1,4 @@
-"""Charts over simulated time, as a browser draws them: one cursor, one zoom, and the values of the run."""
+"""Charts over simulated time in a browser: one cursor, one zoom, and the values of the run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SPANS = f"() => {PLOTS}.map((plot) => [plot.scales.x.min, plot.scales.x.max])"
 
 CURSORS = f"() => {PLOTS}.map((plot) => plot.cursor.left < 0 ? null : plot.posToVal(plot.cursor.left, 'x'))"
 
-# The legends under the charts of a place: for each the interval, and its values.
+# The legends of the charts of a place: the interval and its values.
 LEGENDS = """(place) => [...document.querySelectorAll(`[data-chart=${place}] .legend`)].map((legend) => [
   legend.querySelector(".when").textContent,
   ...[...legend.querySelectorAll(".value")].map((value) => value.textContent),
 ])"""
 
-# How many pixels of all charts have the page's colour of that name.
+# Number of pixels of all charts in the page's colour of that name.
 PIXELS = """(name) => {
   const colour = getComputedStyle(document.documentElement).getPropertyValue(name).trim().slice(1);
   const [red, green, blue] = [0, 2, 4].map((at) => parseInt(colour.slice(at, at + 2), 16));
@@ -71,7 +71,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in names}
 
 
-# Reads are lower than writes, so that the dots of neither hide the other's.
+# Reads are lower than writes, so the dots of neither cover the other's.
 ONE = {
     key: [5.0 if key.startswith("read") else 7.0]
     for key in synthetic.result()["series"]
@@ -94,7 +94,7 @@ def result_of(files: dict[str, Path], name: str = "report") -> dict[str, Any]:
 
 
 def panels_of(page: Any, place: str) -> list[dict[str, Any]]:  # noqa: ANN401
-    """What the page holds of a place."""
+    """The data of a place in the page."""
     return json.loads(page.locator("#over-time-data").text_content())["figures"][place]
 
 
@@ -103,9 +103,9 @@ def output(page: Any) -> str:  # noqa: ANN401
 
 
 def over(page: Any, place: str) -> dict[str, float]:  # noqa: ANN401
-    """Where the first panel of a place is drawn, in sight."""
+    """The area of the first panel of a place, in view."""
     found = page.locator(f"[data-chart={place}] .u-over").first
-    # In the middle of the window: the bar that stays in sight would catch the pointer at its edge.
+    # In the middle of the window: the sticky bar would catch the pointer at its edge.
     found.evaluate("(element) => element.scrollIntoView({ block: 'center' })")
     return found.bounding_box()
 
@@ -121,7 +121,7 @@ def drag(page: Any, place: str, first: float, last: float) -> None:  # noqa: ANN
 
 
 def settle(page: Any) -> None:  # noqa: ANN401
-    """Charts draw when the script before has ended."""
+    """Charts are drawn after the previous script."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
@@ -250,7 +250,7 @@ def test_dragging_in_one_chart_zooms_all(opened: Any, name: str, width: int) -> 
     spans = page.evaluate(SPANS)
     assert spans == [spans[0]] * len(whole)
     assert spans[0] == [pytest.approx(first, rel=0.01), pytest.approx(last, rel=0.01)]
-    # The axis is drawn anew: it resolves what is shown.
+    # The axis is redrawn: it resolves the visible range.
     ticks = f"() => {PLOTS}[0].axes[0]._splits"
     assert len([tick for tick in page.evaluate(ticks) if spans[0][0] <= tick <= spans[0][1]]) >= 2
     drag(page, "latency", 0.25, 0.75)
@@ -310,7 +310,7 @@ def test_the_keyboard_zooms_and_resets(opened: Any) -> None:  # noqa: ANN401
     settle(page)
     assert output(page).startswith("Whole run")
     assert page.evaluate(SPANS) == whole
-    # Nobody looks closer than an interval.
+    # The zoom ends at one interval.
     for _ in range(30):
         page.get_by_role("button", name="Zoom in").click()
     settle(page)
@@ -342,7 +342,7 @@ def test_what_stands_alone_is_a_dot(opened: Any, files: dict[str, Path]) -> None
     assert len(alone) >= 10
     mean = f"{PLOTS}[0].series.length - 1"
     assert page.evaluate(f"() => {PLOTS}[0].series.at(-1).points.filter({PLOTS}[0], {mean}, false)") == alone
-    # Each of them is there, in the colour of its line, and nothing between two of them.
+    # Each of them is drawn, in the colour of its line, with nothing between two of them.
     painted = f"""() => {{
       const plot = {PLOTS}[0];
       const canvas = plot.ctx.canvas;
@@ -415,7 +415,7 @@ def test_axes_have_a_few_ticks_however_close_one_looks(opened: Any) -> None:  # 
       const {{ min, max }} = plot.scales.y;
       return plot.axes[1]._splits.filter((tick) => tick !== null && tick >= min && tick <= max).length;
     }})"""
-    # All values of the second are the same.
+    # All values of the second are equal.
     for page in (opened(), opened("one")):
         for _ in range(4):
             counts = page.evaluate(ticks)
@@ -428,7 +428,7 @@ def test_axes_have_a_few_ticks_however_close_one_looks(opened: Any) -> None:  # 
 def test_nothing_moves_while_the_cursor_does(opened: Any) -> None:  # noqa: ANN401
     for width in (1100, 390):
         page = opened(width=width)
-        # Blocks are unpacked before they are shown.
+        # Blocks are unpacked before they are drawn.
         page.wait_for_selector("figure.live .blocks canvas")
         tall = "() => document.documentElement.scrollHeight"
         before = page.evaluate(tall)

@@ -1,4 +1,4 @@
-"""The command line: what there is, what it answers to a slip of the fingers, how fast it starts."""
+"""The command line: its commands, its answers to typing errors, its start-up time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_help_lists_the_commands_and_loads_little() -> None:
     text, _, modules = outcome.stdout.rstrip().rpartition("\n")
     for command in ("run", "check", "drives", "policies", "explain", "precondition", "trace", "timeline"):
         assert command in text
-    # These take longer to load than the rest together; what `--help` takes is measured by `make bench`.
+    # These take longer to load than all the rest; `make bench` measures `--help`.
     loaded = {name.partition(".")[0] for name in modules.split()} | set(modules.split())
     assert not {"wordline._core", "rich", "jinja2", "matplotlib", "pyarrow", "numpy"} & loaded
 
@@ -94,7 +94,7 @@ def test_drives_tells_true_sizes_in_line(wordline: Run) -> None:
         assert re.fullmatch(
             rf"{name} +{cells[0]} +{cells[1]} +[\d.]+ % +{drive['channels']} +{drive['dies']}", rows[name]
         )
-        # Of half a GiB the engine's own summary made 0 GiB, and of one die '1 dies'.
+        # The engine's own summary rounds half a GiB to 0 GiB, and writes '1 dies'.
         assert drive["summary"].startswith(f"{cells[0]}, ") and "1 dies" not in drive["summary"]
     assert len({line.index(" %") for name, line in rows.items() if name in PRESETS}) == 1
 
@@ -152,7 +152,7 @@ def test_check_shows_units_and_the_title(wordline: Run) -> None:
 
 
 def test_check_can_leave_out_the_defaults(wordline: Run, drive: Path) -> None:
-    # The file sets the channels, and the command d, to what they are anyway.
+    # The file sets the channels, and the command d, to their current values.
     arguments = ("check", drive, "--changed", "--set", "victim.policy=best-of", "--set", "victim.d=10")
     text = done(wordline(*arguments, "--set", "nand.erase_us=4000"))
     assert re.search(r"  erase_us = 4000(.0)? µs +--set nand.erase_us=4000\n", text)
@@ -193,7 +193,7 @@ def test_policies_are_a_line_each_and_in_full_if_asked(wordline: Run) -> None:
         wanted = rf"  {policy['name']} +{mark} {re.escape(policy['summary'])}"
         assert any(re.fullmatch(wanted, line) for line in lines), policy["name"]
     families = {policy["family"] for policy in listed}
-    # Beside the policies: a head and a blank a family, and the hint.
+    # Beside the policies: a heading and a blank line per family, and the hint.
     assert len(lines) <= len(listed) + 2 * len(families) + 2
     for option in ("-v", "--verbose"):
         told = " ".join(done(wordline("policies", option)).split())
@@ -215,7 +215,7 @@ def test_policies_of_one_name(wordline: Run) -> None:
     assert greedy["family"] == "victim"
     told = " ".join(done(wordline("policies", "best-of")).split())
     assert "victim.d = 10" in told and "source:" in told and "greedy" not in told
-    # A name may be at home in several families.
+    # Several families may have the same name.
     homes = {policy["family"] for policy in parsed(done(wordline("policies", "fifo", "--json")))}
     assert homes == {"dispatch", "buffer", "victim", "free_block"}
     refused(
@@ -367,7 +367,7 @@ def test_a_file_behind_json_is_told_where_to_go(wordline: Run, tmp_path: Path, c
 def test_a_summary_can_be_written(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
     assert done(wordline("run", drive, load, "-o", "r.txt", "--json", "r.json")) == ""
     assert "write amplification" in (tmp_path / "r.txt").read_text()
-    # Without a file of its own, the JSON is what would be printed.
+    # Without a file of its own, the JSON is printed.
     assert done(wordline("run", drive, load, "-o", "s.json", "--json", "-q")) == ""
     digests = [parsed((tmp_path / name).read_text())["digest"] for name in ("r.json", "s.json")]
     assert digests[0] == digests[1]

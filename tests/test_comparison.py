@@ -1,4 +1,4 @@
-"""A comparison of made-up results: what is better, what is worse, and what is neither."""
+"""A comparison of made-up results: better, worse, and neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on concepts: its commands run, its numbers are what they give, and its effects hold over seeds."""
+"""The page on concepts: its commands run, its numbers are theirs, and its effects hold over seeds."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ TOLD = [
     *(("qd64", "latency_us.read.mean", "401 µs"), ("qd1", "utilisation.dies", "12 %")),
     *(("qd4", "utilisation.dies", "38 %"), ("qd16", "utilisation.dies", "75 %"), ("qd64", "utilisation.dies", "91 %")),
 ]
-"""Results of the page, their keys, and the number that the page tells."""
+"""Results of the page, their keys, and the number on the page."""
 
 APART = [
     ("op28", "unit16", "write_amplification"),
@@ -85,7 +85,7 @@ APART = [
     ("out", "inside", "utilisation.channels"),
     ("out", "inside", "iops"),
 ]
-"""Pairs of results that the page tells apart, and by what."""
+"""Pairs of results with a difference stated on the page, and its direction."""
 
 Values = dict[str, list[float]]
 
@@ -114,7 +114,7 @@ def test_the_numbers_are_what_the_commands_give(figures: dict[str, Values]) -> N
         number = re.search(r"\d[\d.,]*", told)
         assert number
         digits = number[0].replace(",", "")
-        # Half of the last digit told, or a percent: whichever is more.
+        # Half of the last printed digit, or a percent: whichever is larger.
         decimals = len(digits.partition(".")[2])
         if told not in TEXT or abs(mean - float(digits)) > max(0.5 * 10**-decimals, 0.01 * mean):
             wrong.append(f"{name} {key}: the page tells {told}, measured {mean:.4g}")

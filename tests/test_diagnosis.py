@@ -1,4 +1,4 @@
-"""What is said of a run's limits, on cases whose answer is known beforehand, against the run's own tables."""
+"""Sentences on a run's limits, on cases with a known answer, against the run's own tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ order = "CWDP"
 policy = "on-demand"
 scope = "plane"
 """
-"""Page n is on channel n % 4, on die n // 4 % 2 of the channel; each plane collects for itself."""
+"""Page n is on channel n % 4, on die n // 4 % 2 of the channel; GC is plane by plane."""
 
 DIES = 8
 PAGE = 16_384
@@ -29,7 +29,7 @@ PAGE = 16_384
 def ran(
     wordline: Run, tmp_path: Path, load: str, *options: str, drive: str = ""
 ) -> tuple[dict[str, Any], dict[str, polars.DataFrame], str]:
-    """The result of a run, its tables, and what is said of its limits."""
+    """The result of a run, its tables, and the sentences on its limits."""
     (tmp_path / "drive.toml").write_text(SMALL_DRIVE + drive)
     name = "load.csv" if load.startswith("time") else "load.toml"
     (tmp_path / name).write_text(load)
@@ -42,13 +42,13 @@ def ran(
 
 
 def job(**options: Any) -> str:  # noqa: ANN401
-    """A load of one job."""
+    """A workload of one job."""
     quoted = {key: f'"{value}"' if isinstance(value, str) else str(value).lower() for key, value in options.items()}
     return '[[job]]\nname = "j"\n' + "".join(f"{key} = {value}\n" for key, value in quoted.items())
 
 
 def by_table(result: dict[str, Any], dies: polars.DataFrame) -> dict[str, list[int]]:
-    """The saturated intervals of each die by who held it longest, counted from the table of dies."""
+    """The saturated intervals of each die by longest occupant, from the table of dies."""
     told = result["activity"]["saturated"]
     length = round(told["interval_s"] * 1e3)
     assert length % 8 == 0
@@ -58,7 +58,7 @@ def by_table(result: dict[str, Any], dies: polars.DataFrame) -> dict[str, list[i
     sums = rows.group_by("die", "window").agg(
         polars.col("busy_us", "wait_bus_us", "host_read_us", "host_write_us", "gc_us").sum()
     )
-    # The last interval may be cut off by the end.
+    # The end may cut off the last interval.
     lasts = polars.min_horizontal(length * 1e3, result["activity"]["end_s"] * 1e6 - polars.col("window") * length * 1e3)
     full = sums.filter(polars.col("busy_us") - polars.col("wait_bus_us") >= 0.9 * lasts)
     counts = {holder: [0] * DIES for holder in story.HOLDERS}
@@ -127,7 +127,7 @@ def test_collection_on_one_die_is_told(wordline: Run, tmp_path: Path) -> None:
     whole = sum(counts[holder][0] for holder in counts)
     assert f"ie 0 was saturated in {whole} of {told['intervals']} intervals" in text
     assert f"by garbage collection in {counts['gc'][0]}" in text or "s, by garbage collection" in text
-    # Writes wait for the buffer, which waits for this die, and for nothing else.
+    # Writes wait for the buffer, which waits for this die only.
     requests = tables["requests"].filter(polars.col("op") == "write")
     waited = requests.filter(polars.sum_horizontal(f"{key}_us" for key in causes.BUFFER) > 0)
     assert waited.height > 500
@@ -143,7 +143,7 @@ def test_a_full_write_buffer_tells_of_the_collection_behind_it(wordline: Run, tm
     spent = result["time_of"]["write"]
     waited = sum(spent[key] for key in causes.BUFFER)
     assert waited > 0.9 * sum(spent.values())
-    # The dies are always taken, by collection or by what the host wrote: so are the units that wait for them.
+    # The dies are always busy with GC or host writes: so are the logical pages that wait for them.
     dies = tables["dies"]
     share = dies["gc_us"].sum() / dies["busy_us"].sum()
     assert spent["wait_buffer_gc"] / waited == pytest.approx(share, abs=0.06)
@@ -158,7 +158,7 @@ def test_a_stalled_request_counts_where_it_waits(wordline: Run, tmp_path: Path) 
     series = result["time_of"]["series"]
     interval = series["interval_s"]
     in_flight = [sum(times) / interval for times in zip(*series["write"].values(), strict=True)]
-    # All 64 requests wait in each interval but the last ones: none can count for more time than there is.
+    # All 64 requests wait in each interval except the last: none can count for more time than exists.
     requests = tables["requests"]
     for at, told in enumerate(in_flight):
         overlap = requests.select(

@@ -1,4 +1,4 @@
-"""The pages of the documentation say what the program does."""
+"""The pages of the documentation agree with the program."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_page_that_is_out_of_date_is_named_and_made_anew(tmp_path: Path) -> No
 
 
 def shown_commands() -> list[tuple[str, str]]:
-    """Every command that a page shows: the page, and the line."""
+    """Every command on a page: the page, and the line."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     lines = ((page.name, line.strip()) for page in pages for line in page.read_text().splitlines())
     return [(page, line.removeprefix("$ ")) for page, line in lines if re.match(r"(\$ )?wordline [a-z]", line)]
@@ -83,7 +83,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def python_runs(folder: Path, *texts: str) -> None:
-    """Runs Python as it stands on a page."""
+    """Runs Python code from a page."""
     python = Path(PROGRAM).parent / "python"
     ran = subprocess.run(
         [python, "-c", "\n".join(texts)], cwd=folder, capture_output=True, text=True, timeout=300, check=False
@@ -118,19 +118,19 @@ def test_the_example_in_the_help_of_a_drive_runs(tmp_path: Path) -> None:
     example = textwrap.dedent(help_text.split("::\n", 1)[1])
     assert "fork(" in example
     assert 'Drive("tlc-nvme"' in example
-    # The same on a drive that is filled and overwritten in a moment.
+    # The same on a drive that is filled and overwritten quickly.
     python_runs(tmp_path, "import wordline", example.replace('"tlc-nvme"', '"demo"'))
 
 
 def test_the_page_on_reports_names_every_cause() -> None:
-    """The table of causes has each part of a request's time, in the order and by the names of the report."""
+    """The table of causes has each part of a request's time, in the order and with the names of the report."""
     text = (ROOT / "docs" / "report.md").read_text()
     rows = re.findall(r"^\| ([^|]+) \| `(\w+)` \| [^|]+ \|[^|]*\|$", text, re.M)
     assert rows == [(cause.name, cause.key) for cause in CAUSES]
 
 
 def test_the_results_that_the_pages_on_terms_name_exist() -> None:
-    """Keys of a drive there are links, which the site checks; those of a result stand by themselves."""
+    """Keys of a drive there are links, which the site checks; those of a result are plain."""
     known = set()
     for section in json.loads(_core.result_keys()):
         for key in section["keys"]:
@@ -143,7 +143,7 @@ def test_the_results_that_the_pages_on_terms_name_exist() -> None:
 
 
 def spread(key: str) -> list[str]:
-    """Keys that are written as one, by braces."""
+    """Keys written together, with braces."""
     braces = re.search(r"\{([^}]*)\}", key)
     if not braces:
         return [key]
@@ -155,7 +155,7 @@ NO_SOURCES = {"crc16", "int16", "log10", "systor17", "uint16"}
 
 
 def test_every_source_has_its_reference() -> None:
-    """Keys that code, presets and studies name, sources of all policies, authors that code quotes by year."""
+    """Keys named by code, presets and studies, sources of all policies, authors that code quotes by year."""
     text = (ROOT / "docs" / "bibliography.md").read_text()
     entries = re.findall(r"^\| `?([^`|]+?)`? \| (.+) \|$", text, re.M)
     names = {name for name, _ in entries}
@@ -165,7 +165,7 @@ def test_every_source_has_its_reference() -> None:
     texts = [
         path.read_text() for path in files if path.suffix in kinds and path.is_file() and "target" not in path.parts
     ]
-    # Letters and a year; short ones count in brackets only.
+    # Letters and a year; short ones count only in brackets.
     key = re.compile(r"\b[a-z]{3,}[012]\d\b|(?<=\[)[a-z]{2}[012]\d(?=\])")
     used = {found for one in texts for found in key.findall(one)} - NO_SOURCES
     assert {"jung13", "choi18", "kim18", "dirik09", "chang11", "isscc18", "at19", "th18"} <= used

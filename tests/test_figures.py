@@ -1,4 +1,4 @@
-"""The figures of a run: what each shows, when it is left out, and that all figures over time share one axis."""
+"""The figures of a run: contents, conditions, and the common axis of all figures over time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS = 40
 
 
 def whole_result() -> dict[str, Any]:
-    """A made-up result with every part that figures are drawn from, also those that only some results have."""
+    """A made-up result with every part used by figures, including those that only some results have."""
     result = synthetic.result()
     rng = random.Random(7)
     result["cdf"] |= {
@@ -73,7 +73,7 @@ def latency_over_time(rng: random.Random, end_s: float) -> dict[str, Any]:
 
 
 def time_of(rng: random.Random, result: dict[str, Any]) -> dict[str, Any]:
-    """The causes of reads and writes, over time, and by latency: the slower, the more of it is garbage collection."""
+    """The causes of reads and writes, over time, and by latency: slower requests have more GC."""
     told: dict[str, Any] = {"series": {"interval_s": result["simulated_s"] / STEPS}, "by_latency": {}}
     kinds = {
         "read": ("link", "wait_die_own", "wait_die_read", "wait_die_gc", "array_read"),
@@ -92,7 +92,7 @@ def time_of(rng: random.Random, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def drawn(figure: drawing.Drawing, inches: tuple[float, float] = drawing.WIDE) -> Figure:
-    """A figure as it is drawn for a file."""
+    """A figure as drawn for a file."""
     with drawing.colours(palette.LIGHT):
         made = Figure(figsize=(inches[0], inches[1] * figure.height), layout="constrained")
         figure.plot(made)
@@ -101,7 +101,7 @@ def drawn(figure: drawing.Drawing, inches: tuple[float, float] = drawing.WIDE) -
 
 
 def panels(made: Figure, mark: str = "time") -> list[Axes]:
-    """Axes by what they are marked as."""
+    """Axes by their labels."""
     return [axes for axes in made.axes if (axes.get_gid() or "").startswith(mark)]
 
 
@@ -160,7 +160,7 @@ def test_tails_over_time_are_compared_by_operation() -> None:
     line = axes_of[0].get_lines()[0]
     known = [us for us in result["series"]["read_latency_p99_us"] if us is not None]
     assert [us for us in line.get_ydata() if not math.isnan(us)] == known, "no value is no nought"
-    # With few known, the mean.
+    # With few points, the mean.
     tails = result["series"]["read_latency_p99_us"]
     result["series"]["read_latency_p99_us"] = [us if n % 3 == 0 else None for n, us in enumerate(tails)]
     shown = comparefigures.latency_over_time(runs)
@@ -196,7 +196,7 @@ def test_the_distribution_has_a_curve_for_each_operation() -> None:
 
 
 def host(*written_mib_s: float) -> dict[str, Any]:
-    """A result in intervals of a second, in which the host wrote so much."""
+    """A result in intervals of a second, with these host writes."""
     pages = sum(written_mib_s) * 64
     return {
         "simulated_s": len(written_mib_s) * 1.0,
@@ -212,7 +212,7 @@ def host(*written_mib_s: float) -> dict[str, Any]:
 
 
 def test_write_amplification_adds_up_and_has_no_spikes() -> None:
-    # Nothing but a page is written in the middle, while collection programs as much as ever.
+    # The host writes only a page in the middle, while GC programs as much as before.
     result = host(*[1.0] * 30, 1 / 64, *[0.0] * 29, *[1.0] * 40)
     programs = [100.0] * 30 + [100.0] * 30 + [100.0] * 40
     result["series"]["programs"] = programs
@@ -234,7 +234,7 @@ def test_write_amplification_is_left_out_where_it_is_not_known() -> None:
     result["series"]["write_amplification"] = [2.0] * 20
     told = amplification.over_time(result)
     assert told is not None and told.since_start[-1] == pytest.approx(2.0) and told.rolling[7] == pytest.approx(2.0)
-    # A tenth of what was programmed fell into intervals without writes, whose figure is null.
+    # A tenth of the programs fell into intervals without writes, whose write amplification is null.
     result["series"]["write_amplification"] = [None, None] + [2.0] * 18
     assert amplification.over_time(result) is None
     without = figures.space_over_time(result)
@@ -253,7 +253,7 @@ def test_the_last_interval_counts_as_long_as_it_was() -> None:
 
 
 def strengths(axes: Axes) -> Any:  # noqa: ANN401
-    """How strong the colour of each pixel of a map is, 0 to 1."""
+    """Colour intensity of each pixel of a map, 0 to 1."""
     (image,) = axes.get_images()
     return image.get_array()[..., 3] / 255
 
@@ -288,7 +288,7 @@ def test_the_map_of_latencies_counts_requests() -> None:
     assert shown is not None and "full colour 100 requests" in shown.words
     made = drawn(shown)
     (panel,) = panels(made)
-    # Empty classes at the ends are not shown; a doubling takes eight pixels, the slowest is above.
+    # Empty classes at the ends are hidden; a doubling has eight pixels, the slowest is on top.
     assert panel.get_ylim() == pytest.approx((math.log10(2), math.log10(8)))
     seen = strengths(panel)
     assert seen.shape == (16, 2)
@@ -311,7 +311,7 @@ def test_a_map_of_one_request_is_drawn() -> None:
 def test_causes_by_percentile_are_those_of_its_class() -> None:
     result = whole_result()
     classes = result["time_of"]["by_latency"]["read"]
-    # 90,001 requests: p99 is the 89,101st, p99.9 the 89,911th, and 9 lie beyond p99.99.
+    # 90,001 requests: p99 is the 89,101st, p99.9 the 89,911th, and 9 are beyond p99.99.
     bands = divisions.bands_of(classes)
     assert [(band.name, band.requests) for band in bands] == [
         ("p50", 60_000),

@@ -1,4 +1,4 @@
-"""fio's job files and its JSON: every mode runs, results have fio's layout, and tools of its world read them."""
+"""fio's job files and its JSON: every mode runs, results have fio's layout, and fio's tools read them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def leaves(value: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
 
 @pytest.fixture
 def fio(wordline: Run, drive: Path, tmp_path: Path) -> Any:  # noqa: ANN401
-    """Runs jobs on the small drive and gives fio's JSON."""
+    """Runs jobs on the small drive and returns fio's JSON."""
 
     def run(text: str, *arguments: str) -> dict[str, Any]:
         (tmp_path / "jobs.fio").write_text(text)
@@ -247,7 +247,7 @@ def test_the_example_of_a_steady_state_comes_to_one(wordline: Run) -> None:
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_fio_itself_takes_the_examples(example: Path, tmp_path: Path) -> None:
-    # An option that the installed version has not is left out.
+    # An option unknown to the installed version is left out.
     text = "".join(line for line in example.read_text().splitlines(True) if not line.startswith("ss_interval"))
     (tmp_path / "example.fio").write_text(text)
     outcome = subprocess.run(["fio", "--parse-only", "example.fio"], cwd=tmp_path, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What is wrong with a load is told before a drive is aged for it, with a remedy that helps."""
+"""Errors in a workload are reported before a drive is preconditioned for it, with a remedy that helps."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ overwrites = 30.0
 endurance = 2
 erase_fail = 0.5
 """
-"""A drive that comes to its end while it is aged: only what is refused before that is refused at all."""
+"""A drive that ends during preconditioning: only earlier errors are reported."""
 
 
 @pytest.fixture
 def mortal(tmp_path: Path) -> Path:
-    """A drive that ageing wears out."""
+    """A drive that wears out during preconditioning."""
     path = tmp_path / "mortal.toml"
     path.write_text(SMALL_DRIVE.replace("1.28", "1.6") + WEARS_OUT)
     return path
@@ -52,7 +52,7 @@ def test_a_trace_is_looked_at_first(
 ) -> None:
     (tmp_path / "bad.csv").write_text("\n".join(["time_us,op,offset_bytes,size_bytes", *lines]) + "\n")
     refused(wordline("run", mortal, "bad.csv"), "bad.csv", *words)
-    # What a run does not come to is no reason to refuse it; then the drive is aged, and that is its end.
+    # Keys that a run does not reach are no reason to reject it; then preconditioning ends the drive.
     refused(wordline("run", mortal, "bad.csv", "--limit", "1"), "the drive failed", status=1)
 
 

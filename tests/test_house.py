@@ -1,4 +1,4 @@
-"""The checker of the house's rules finds what it is there to find."""
+"""The checker of the house's rules finds violations."""
 
 from __future__ import annotations
 

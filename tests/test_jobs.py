@@ -1,4 +1,4 @@
-"""Figures of each job or stream by itself, and where all figures of a run end."""
+"""Figures of each job or stream, and the common end of all figures of a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tenants(small: Path, tmp_path_factory: pytest.TempPathFactory) -> wordline.Run:
-    """A fill, and then three streams side by side, with all tables."""
+    """A fill, and then three concurrent streams, with all tables."""
     return wordline.run(small, Workload.text(TENANTS), tables="all", out=tmp_path_factory.mktemp("tables"))
 
 
@@ -138,7 +138,7 @@ def test_jobs_of_one_name_are_compared(tenants: wordline.Run, small: Path) -> No
 
 
 def stacked(path: Path, devices: int) -> Workload:
-    """A trace of several devices, one behind another: device ``n`` reads ``n + 1`` times."""
+    """A trace of several devices, one after another: device ``n`` reads ``n + 1`` times."""
     lines = ["time_us,device,op,offset_bytes,size_bytes"]
     for n in range(devices):
         lines += [f"{1000 * n + 10 * k},disk{n},R,{4096 * k},4096" for k in range(n + 1)]
@@ -150,7 +150,7 @@ def test_devices_of_a_trace_that_lie_apart_have_their_own(small: Path, tmp_path:
     run = wordline.run(small, stacked(tmp_path / "three.csv", 3))
     told = [(job["name"], job["device"], job["requests"], job["stream"]) for job in run["jobs"]]
     assert told == [("disk0", 0, 1, 0), ("disk1", 1, 2, 0), ("disk2", 2, 3, 0)]
-    # Devices that share their addresses are one disk.
+    # Devices with common addresses are one disk.
     merged = wordline.run(small, Workload.trace(tmp_path / "three.csv"))
     assert "jobs" not in merged and merged["requests"] == 6
 
@@ -164,7 +164,7 @@ def test_a_trace_of_very_many_devices_has_few_rows(small: Path, tmp_path: Path) 
 
 
 def sums(rows: list[dict[str, Any]], *columns: str) -> int:
-    """What columns add up to."""
+    """Sums of columns."""
     return sum(row[column] for row in rows for column in columns)
 
 
@@ -205,6 +205,6 @@ def test_a_kept_drive_is_idle_after_a_run(small: Path) -> None:
     first = drive.run(Workload.job(rw="write", bs="16k", number_ios=40))
     idle = first["simulated_s"] + first["afterwards"]["simulated_s"]
     assert drive.state["simulated_s"] == pytest.approx(idle, rel=1e-12)
-    # What the first run left to the flash is none of the second one's.
+    # Background work of the first run does not count in the second.
     second = drive.run(Workload.job(rw="randread", bs="16k", number_ios=40))
     assert (second["flash"]["programs"], second["afterwards"]["programs"]) == (0, 0)

@@ -1,4 +1,4 @@
-"""What a LOAD may be: told by what it holds, one device of a trace, and a trace through a pipe."""
+"""Kinds of LOAD: recognised by contents, one device of a trace, and a trace through a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBERS = "[one]\nsize=1048576\n"
 DEVICES = "time_us,device,op,offset_bytes,size_bytes\n0,3,R,0,4096\n5,4,R,0,4096\n9,3,W,8192,4096\n"
 
 
-# A trace under the name of another kind of file is what its name says.
+# A trace with the name of another kind of file is treated as named.
 NEUTRAL = ("load", "load.job", "load.csv")
 NAMED = ("load.toml", "load.fio", *NEUTRAL)
 
@@ -95,7 +95,7 @@ def test_a_device_in_a_workload_file_is_a_text(wordline: Run, drive: Path, tmp_p
 
 
 def through(pipe: Path, content: bytes) -> threading.Thread:
-    """Writes into a named pipe, as another program would."""
+    """Writes into a named pipe, like another program."""
     writer = threading.Thread(target=pipe.write_bytes, args=(content,), daemon=True)
     writer.start()
     return writer

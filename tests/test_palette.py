@@ -1,4 +1,4 @@
-"""Colours that readers who confuse red and green tell apart, too: garbage collection from all, and all neighbours."""
+"""Colours that readers with red-green blindness can distinguish: garbage collection from all, and all neighbours."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from wordline.studies import charts
 Triple = tuple[float, float, float]
 
 LEAST = 10.0
-"""CIEDE2000: some ten times what can just be noticed side by side."""
+"""CIEDE2000: about ten times the just noticeable difference side by side."""
 
 LOUD = 20.0
-"""How far garbage collection is from everything else."""
+"""Distance of garbage collection from all others."""
 
 # G. M. Machado, M. M. Oliveira, L. A. F. Fernandes, "A Physiologically-based Model for Simulation of Color Vision
 # Deficiency", IEEE Transactions on Visualization and Computer Graphics 15 (6), 2009: severity 1.0, on linear RGB.
@@ -49,7 +49,7 @@ def linear(colour: str) -> Triple:
 
 
 def lab(colour: str, eyes: str) -> Triple:
-    """CIELAB of a colour as these eyes see it."""
+    """CIELAB of a colour for these eyes."""
     r, g, b = (min(1.0, max(0.0, v)) for v in times(EYES[eyes], linear(colour)))
     one = lambda t: t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116  # noqa: E731
     x, y, z = (one(v / white) for v, white in zip(times(XYZ, (r, g, b)), WHITE, strict=True))
@@ -57,7 +57,7 @@ def lab(colour: str, eyes: str) -> Triple:
 
 
 def ciede2000(one: Triple, other: Triple) -> float:
-    """The difference of two colours, as CIE 142-2001 defines it."""
+    """The difference of two colours, as defined by CIE 142-2001."""
     (l1, a1, b1), (l2, a2, b2) = one, other
     mean = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
     grey = 1 + 0.5 * (1 - math.sqrt(mean**7 / (mean**7 + 25**7)))
@@ -76,7 +76,7 @@ def ciede2000(one: Triple, other: Triple) -> float:
     return math.sqrt(sum(part**2 for part in parts) + twist * parts[1] * parts[2])
 
 
-# Of the pairs that Sharma, Wu and Dalal published to test implementations (2005, Table 1).
+# Some of the pairs of Sharma, Wu and Dalal for testing implementations (2005, Table 1).
 PUBLISHED = [
     ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
     ((50.0, 2.5, 0.0), (73.0, 25.0, -18.0), 27.1492),
@@ -95,14 +95,14 @@ def test_the_measure_is_the_published_one(one: Triple, other: Triple, wanted: fl
 
 
 def nearest(pairs: Iterable[tuple[str, str]], values: Mapping[str, str]) -> tuple[float, str, str, str]:
-    """The two colours, by their names in figures, that some eyes tell apart least."""
+    """The two colours, by their names in figures, with the smallest difference for some eyes."""
     of = {palette.called(key): value for key, value in values.items()}
     return min(
         (ciede2000(lab(of[one], eyes), lab(of[other], eyes)), one, other, eyes) for one, other in pairs for eyes in EYES
     )
 
 
-# Everything that stands side by side in a stack or a legend. In a stack any two may: all between them may be nought.
+# Everything side by side in a stack or a legend. In a stack any two may be neighbours, if all between them are zero.
 TOGETHER: dict[str, list[str]] = {
     "causes": list(dict.fromkeys(cause.colour for cause in causes.CAUSES)),
     "operations": [colour for colour, _ in distributions.OP_LOOKS.values()],

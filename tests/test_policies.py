@@ -36,17 +36,17 @@ class Greedy(Victim):
 
 
 def choosing(choose: Callable[[Any, VictimView], object]) -> type[Victim]:
-    """A victim policy that chooses so."""
+    """A victim policy with this choice."""
     return type("Odd", (Victim,), {"name": "odd", "choose": choose})
 
 
 def ranking(rank: Callable[[int, int], object]) -> type[FreeBlock]:
-    """A free-block policy that ranks so."""
+    """A free-block policy with this ranking."""
     return type("Odd", (FreeBlock,), {"name": "odd", "rank": lambda _, erases, order: rank(erases, order)})
 
 
 def run(drive: Path, load: Path, policy: type, **sets: object) -> dict[str, Any]:
-    """A run with a policy in the place of its family's."""
+    """A run with a policy in place of its family's."""
     keys = {f"{policy.family}.{key}": value for key, value in sets.items()}
     return package.run(drive, load, {f"{policy.family}.policy": policy.name, **keys}, policies=[policy])
 
@@ -76,7 +76,7 @@ def test_a_built_in_choice_of_free_blocks_in_python_does_the_very_same(
     wordline: Run, drive: Path, writes: Path, name: str
 ) -> None:
     def result(policy: str) -> dict[str, Any]:
-        # Blocks that go bad are replaced by others, which become free then.
+        # Bad blocks are replaced by others, which become free then.
         sets = "nand.reliability.endurance=9 nand.reliability.erase_fail=0.5 capacity.replacement_blocks=6 "
         sets += f"capacity.raw_over_logical=1.6 free_block.policy={policy}"
         options = [part for setting in sets.split() for part in ("--set", setting)]
@@ -203,7 +203,7 @@ def test_what_a_policy_raises_comes_back_as_it_was_raised(drive: Path, writes: P
         run(drive, writes, choosing(lambda _, view: deep(view)))
     assert [frame.name for frame in traceback.extract_tb(caught.tb)][-2:] == ["<lambda>", "deep"]
     assert "the policy 'odd' (victim), at 0." in caught.value.__notes__[0]
-    # The engine is as good as before.
+    # The engine works as before.
     assert run(drive, writes, Greedy)["partial"] is False
 
 
@@ -222,7 +222,7 @@ def test_an_exception_about_a_block_comes_back_wherever_it_is_raised(drive: Path
     aged = package.Drive(drive)
     aged.precondition(fill=True)
     aged.save(tmp_path / "aged.snapshot")
-    # In a new drive, in one that starts from a snapshot, and in a fork under another policy.
+    # In a new drive, in one from a snapshot, and in a fork under another policy.
     limit = 0
     sets = {"free_block.policy": "odd"}
     with pytest.raises(LookupError, match="no rank for 0"):
@@ -242,7 +242,7 @@ def test_an_exception_is_not_lost_if_nothing_is_asked_afterwards(drive: Path, lo
         def closed(self, block: int) -> None:
             raise LookupError(f"not block {block}")
 
-    # Only what fills the drive closes blocks, and nothing has to be collected.
+    # Only the fill closes blocks, and nothing needs collection.
     reads = package.Workload.given(load, {"job.0.rw": "randread"})
     assert package.run(drive, reads, {"precondition.fill": True})["gc"]["collections"] == 0
     with pytest.raises(LookupError, match="not block"):

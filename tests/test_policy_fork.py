@@ -1,4 +1,4 @@
-"""Forks of drives with policies in Python: each decides by itself, from the state in which the drive was forked."""
+"""Forks of drives with policies in Python: each decides independently, from the state at the fork."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wordline.policy import Collect, FreeBlock, Policy, SpaceView, VictimView
 
 
 class Memory:
-    """What a policy keeps: how often it was asked, and of what it was told."""
+    """State of a policy: number of questions, and what it was given."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -22,7 +22,7 @@ class Memory:
 
 
 class Moody(Greedy):
-    """Chooses by chance and by what it remembers, so that only one with the same memory chooses the same."""
+    """Chooses by random numbers and memory, so that only one with the same memory chooses the same."""
 
     name = "moody"
 
@@ -54,7 +54,7 @@ class Restless(Collect):
 
 
 class Fickle(FreeBlock):
-    """Ranks by chance."""
+    """Ranks at random."""
 
     name = "fickle"
 
@@ -82,13 +82,13 @@ def test_a_fork_does_what_the_drive_would_have_done(drive: Path, writes: Path, p
     small.run(writes)
     fork = small.fork()
     mine = small.run(writes)
-    # Whatever the drive does in between is nothing to the fork.
+    # Later work of the drive does not affect the fork.
     small.run(writes)
     late = fork.fork()
     its = fork.run(writes)
     assert mine["gc"]["collections"] > 1000
     assert its["digest"] == mine["digest"] == late.run(writes)["digest"]
-    # With the memory of a new one it would be another run.
+    # With new memory it would be another run.
     anew = made(drive, policy)
     assert anew.run(writes)["digest"] != mine["digest"]
 
@@ -109,7 +109,7 @@ def test_what_a_policy_remembers_is_copied_and_not_shared(
 
     small = made(drive, policy)
     small.run(writes)
-    # Its own way of being copied is heeded; it shows us both.
+    # Its own copy function is used; it reveals both.
     monkeypatch.setattr(policy, "__deepcopy__", deepcopy, raising=False)
     fork = small.fork()
     ((mine, its),) = copies
@@ -140,7 +140,7 @@ def test_a_fork_with_overrides_has_a_policy_that_starts_anew(drive: Path, writes
     new = Shown.alive[before:]
     assert new
     assert all(policy.memory.asked == 0 for policy in new)
-    # It is told of the blocks that are closed already.
+    # It gets the blocks that are already closed.
     assert len(new[-1].memory.told) > 100
     fork.run(writes)
     assert new[-1].memory.asked > 1000
@@ -165,7 +165,7 @@ def test_a_policy_that_cannot_be_copied_says_so_when_its_fork_is_used(
         assert any(f"the policy '{policy.name}' ({policy.family}), at " in note for note in caught.value.__notes__)
         with pytest.raises(wordline.RunError, match="failed before"):
             one.run(writes)
-    # The drive itself is none the worse.
+    # The drive itself is unharmed.
     assert not small.run(writes).partial
 
 

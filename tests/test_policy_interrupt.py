@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a policy in Python ends a run like any other: what was done is kept, and marked."""
+"""Ctrl-C during a decision of a policy in Python ends a run like any other: results so far are kept, and marked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import Run, done, parsed, refused
 from test_policies import Greedy
 from wordline.policy import Collect, FreeBlock, Policy, SpaceView, VictimView
 
-# A signal that the policy sends itself arrives as if somebody had pressed Ctrl-C while it decides.
+# A signal from the policy itself arrives as if somebody had pressed Ctrl-C during its decision.
 STOPPED = """\
 import signal
 
@@ -39,7 +39,7 @@ class Stopped(Victim):
 
 
 class Counting(Policy):
-    """Is interrupted when it is asked for the n-th time, and must not be asked again."""
+    """Is interrupted at the n-th question, and must not be asked again."""
 
     calls: ClassVar[int] = 0
     last: ClassVar[int] = 5
@@ -102,12 +102,12 @@ def stopped(tmp_path: Path) -> Path:
 
 
 def given(policy: type[Policy]) -> dict[str, str]:
-    """The setting that names a policy."""
+    """The setting of a policy."""
     return {f"{policy.family}.policy": policy.name}
 
 
 def interrupted(work: Callable[[], object]) -> Any:  # noqa: ANN401
-    """What work had come to when it was interrupted."""
+    """Work done at the interrupt."""
     with pytest.raises(package.Interrupted) as raised:
         work()
     return raised.value.result
@@ -121,7 +121,7 @@ def test_what_was_done_until_then_is_the_result(drive: Path, writes: Path, polic
     assert result.partial
     assert 0 < result["requests"] < 40_000
     assert result["latency_us"]["write"]["count"] == result["by_op"]["write"]["requests"]
-    # The policy owes an answer, without which the drive cannot go on.
+    # The drive cannot continue without the policy's answer.
     story = f"the policy '{policy.name}' ({policy.family}), at "
     assert made.state["ended"].startswith(story)
     assert made.state["ended"].endswith(": it was interrupted")
@@ -195,14 +195,14 @@ def test_commands_that_have_no_partial_result(wordline: Run, drive: Path, writes
     aged = ("--set", "precondition.overwrites=2", "-o", "aged.snapshot")
     refused(wordline("precondition", drive, *mine, *aged), "interrupted; no snapshot was written", status=130)
     assert not (stopped.parent / "aged.snapshot").exists()
-    # Before there is a drive, there is nothing to tell of.
+    # Before there is a drive, there is nothing to report.
     for command in (("run", drive, writes), ("check", drive)):
         outcome = wordline(*command, *mine, "--set", "victim.at=-1")
         assert (outcome.returncode, outcome.stderr.strip()) == (130, "wordline: interrupted")
 
 
 def test_the_tests_of_the_pts_keep_what_was_done(wordline: Run, drive: Path, stopped: Path) -> None:
-    # Nothing is collected in the first test, which writes half of the drive.
+    # The first test collects nothing; it writes half of the drive.
     mine = ("--policy", stopped, "--set", "victim.policy=stopped", "--set", "mapping.unit_kib=4")
     tests = ("--test", "wsat,lat", "--quick", "--capacities", "0.5", "--json", "pts.json")
     outcome = wordline("pts", drive, *mine, *tests)

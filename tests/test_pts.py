@@ -1,4 +1,4 @@
-"""The tests of the SNIA PTS: the criterion by hand, the tests on a small drive, and what is refused."""
+"""The tests of the SNIA PTS: the criterion by hand, the tests on a small drive, and errors."""
 
 from __future__ import annotations
 
@@ -88,15 +88,15 @@ def bench(drive: Path) -> Bench:
 
 
 def test_sequential_measurements_go_on_where_the_last_ended(bench: Bench) -> None:
-    # The drive has 500 MiB; the last request that fits in whole ends there.
+    # The drive has 500 MiB; the last whole request ends there.
     load = Load(Cell(0, 1024 * KIB), random=False, depth=8)
     assert bench.drive.capacity == 500 * 1024 * KIB
     assert bench.measure(load, requests=400)["requests"] == 400
     assert bench.reached == {"read": 0, "write": 400 << 20}
-    # Each page of the drive is written once, none twice: nothing is there to collect yet.
+    # Each page of the drive is written once, none twice: nothing needs collection yet.
     assert bench.measure(load, requests=100)["written_bytes"] == 100 << 20
     assert bench.reached["write"] == 0
-    # Over the end and twice round.
+    # Past the end, and twice around.
     assert bench.measure(load, requests=1100)["requests"] == 1100
     assert bench.reached["write"] == 100 << 20
     found = bench.measure(load, seconds=0.05)
@@ -116,7 +116,7 @@ def test_a_timed_measurement_goes_over_the_end(bench: Bench) -> None:
 def test_small_writes_read_the_rest_of_their_unit(bench: Bench) -> None:
     bench.fill()
     small = bench.measure(Load(Cell(0, KIB // 2), random=True, depth=8), requests=2000)
-    # Units of 16 KiB: each write of 512 bytes programs 32 times as much, if none meet in the buffer.
+    # Logical pages of 16 KiB: each write of 512 bytes programs 32 times as much, if none meet in the buffer.
     assert bench.drive.derived["unit_bytes"] == 16 * KIB
     assert 28 < small["write_amplification"] <= 40
 
@@ -150,7 +150,7 @@ def test_the_iops_matrix_on_a_small_drive(wordline: Run, drive: Path) -> None:
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, Path]:
-    """The other tests: the result, what was printed, and where the files are."""
+    """The other tests: the result, the output, and the paths of the files."""
     folder = tmp_path_factory.mktemp("pts")
     (folder / "small.toml").write_text(SMALL_DRIVE)
     command = [PROGRAM, "pts", "small.toml", "--test", "tp,lat,wsat,xsr", "--quick", "--capacities", "0.5"]
@@ -209,7 +209,7 @@ def test_saved_tests_are_shown_again(wordline: Run, others: tuple[dict[str, Any]
 
 def test_the_same_seed_gives_the_same_bytes(wordline: Run, drive: Path, tmp_path: Path) -> None:
     def text(seed: str) -> str:
-        # Without a file of its own, the JSON is what would be printed.
+        # Without a file of its own, the JSON is printed.
         done(wordline("pts", drive, "--test", "lat", "--quick", "--seed", seed, "--json", "-o", "pts.json", "-q"))
         return (tmp_path / "pts.json").read_text()
 
@@ -219,7 +219,7 @@ def test_the_same_seed_gives_the_same_bytes(wordline: Run, drive: Path, tmp_path
 
 
 def shown(terminal: int) -> Iterator[str]:
-    """What a program writes to a terminal, bit by bit."""
+    """Terminal output of a program, piece by piece."""
     while True:
         try:
             piece = os.read(terminal, 4096)
@@ -235,7 +235,7 @@ def test_an_interrupt_gives_the_tables_so_far(drive: Path) -> None:
     terminal, end = pty.openpty()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True)
     os.close(end)
-    # The progress bar tells when points have been measured.
+    # The progress bar shows the number of measured points.
     for piece in shown(terminal):
         if "Write saturation" in piece:
             process.send_signal(signal.SIGINT)
@@ -285,7 +285,7 @@ def test_a_policy_that_fails_takes_no_finished_test_along(
 ) -> None:
     policy = tmp_path / "mine.py"
     policy.write_text(FAILING)
-    # The first test writes too little for a collection, or enough for one, as is needed.
+    # The first test writes too little for GC, or enough, as needed.
     capacities = "0.5" if only == "choose" else "2"
     mine = ("--policy", policy, "--set", "victim.policy=mine", "--set", f"victim.only={only}")
     tests = ("--test", "wsat,lat,xsr", "--quick", "--capacities", capacities, "--set", "mapping.unit_kib=4")
@@ -343,7 +343,7 @@ def test_what_is_wrong_is_refused_before_the_tests(wordline: Run, drive: Path) -
     refused(wordline("pts", drive, "--full", "--quick"), "give one of them")
     refused(wordline("pts", "demoo"), "did you mean 'demo'")
     refused(wordline("pts", drive, "--capacities", "0.4"), "--capacities")
-    # A whole test takes minutes: these come at once.
+    # A whole test takes minutes: these are immediate.
     for option in ("--json", "--report", "-o"):
         refused(wordline("pts", drive, option, "none/file"), "none/file", "'none' does not exist")
     refused(wordline("pts", drive, "--report", drive), "read by the same command")

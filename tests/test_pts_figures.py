@@ -1,4 +1,4 @@
-"""The figures of the SNIA tests, over made-up results: axes that show all values, and labels that can be read."""
+"""The figures of the SNIA tests, over made-up results: axes that show all values, and readable labels."""
 
 from __future__ import annotations
 

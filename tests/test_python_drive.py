@@ -1,4 +1,4 @@
-"""Drives in Python: state that lasts, forks, snapshots, threads and interrupts."""
+"""Drives in Python: lasting state, forks, snapshots, threads and interrupts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wordline import Drive, Workload, package
 READS = Workload.job(rw="randread", bs="16k", iodepth=8, number_ios=2_000)
 WRITES = Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=2_000)
 ENDLESS = Workload.job(rw="randwrite", bs="4k", iodepth=8, time_based=True, runtime_s=1e6)
-"""Until it is interrupted, or the drive is worn out in a long time."""
+"""Until it is interrupted, or the drive wears out after a long time."""
 
 
 @pytest.fixture
@@ -71,11 +71,11 @@ def test_each_run_goes_on_and_is_measured_apart(small: Drive) -> None:
     assert second["by_op"]["write"]["requests"] == second["flash"]["programs"] == 0
     assert second["write_amplification"] is None
     assert second["series"]["start_s"][0] == 0
-    # All that a run does is in its own figures, and the drive's time goes on.
+    # All work of a run is in its own figures, and the drive's time continues.
     state = small.state
     assert state["runs"] == 2
     assert state["simulated_s"] >= first["simulated_s"] + second["simulated_s"]
-    # It is another state than the first run found, so the same load does another thing.
+    # The state differs from that of the first run, so the same workload has another result.
     assert small.run(WRITES)["digest"] != first["digest"]
     assert small.run(READS, seed=5)["seed"] == 5
 
@@ -172,7 +172,7 @@ def test_wordline_run_takes_drives_and_workloads(drive: Path, small: Drive) -> N
 
 
 def test_other_threads_go_on_during_a_run(drive: Path) -> None:
-    """A thread that has to get hold of the interpreter again and again does so while a long run goes on."""
+    """A thread that needs the interpreter again and again makes progress during a long run."""
     begun, ended, turns = threading.Event(), threading.Event(), 0
 
     def turn() -> None:
@@ -185,7 +185,7 @@ def test_other_threads_go_on_during_a_run(drive: Path) -> None:
     other = threading.Thread(target=turn)
     other.start()
     begun.set()
-    # No progress function, so that the run itself never lets go of the lock for one.
+    # No progress function, so the run itself never releases the lock for one.
     Drive(drive).run(Workload.job(rw="randwrite", bs="16k", iodepth=8, io_size="20g"), progress=False)
     ended.set()
     other.join()
@@ -193,7 +193,7 @@ def test_other_threads_go_on_during_a_run(drive: Path) -> None:
 
 
 def test_drives_run_side_by_side(small: Drive) -> None:
-    """Each of two runs is seen in the middle of its work while the other is, too."""
+    """Each of two runs is seen in progress while the other is, too."""
     both = threading.Barrier(2, timeout=60)
     met = [False, False]
     results: list[dict] = [{}, {}]
@@ -296,7 +296,7 @@ def test_a_worn_out_drive_says_so_again(tmp_path: Path) -> None:
 
 
 def test_the_command_is_quick_to_help() -> None:
-    """Nothing heavy is loaded by ``import wordline``."""
+    """``import wordline`` loads nothing heavy."""
     code = (
         "import sys, wordline; print([m for m in ('wordline._core','rich','pyarrow','matplotlib') if m in sys.modules])"
     )

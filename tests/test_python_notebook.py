@@ -1,4 +1,4 @@
-"""Drives and runs in notebooks: the tutorial, what they show, and the progress bar."""
+"""Drives and runs in notebooks: the tutorial, their display, and the progress bar."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_tutorial_is_kept_without_outputs() -> None:
 
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
-    """The tutorial with what its cells gave."""
+    """The tutorial with the outputs of its cells."""
     book = nbformat.read(TUTORIAL, as_version=4)
     place = tmp_path_factory.mktemp("tutorial")
     client = nbclient.NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": place}})
@@ -42,7 +42,7 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
 
 
 def outputs(book: nbformat.NotebookNode, word: str) -> list[Any]:
-    """What the only code cell with ``word`` gave."""
+    """The output of the only code cell with ``word``."""
     (cell,) = [cell for cell in book.cells if cell.cell_type == "code" and word in cell.source]
     return cell.outputs
 
@@ -98,7 +98,7 @@ def test_a_run_shows_itself(drive: Path) -> None:
     assert tables[1].find("tbody")[0][1].text == "2,000"
     svg = [element for element in shown.iter() if element.tag.endswith("svg")]
     assert len(svg) == 1
-    # All colours that the figure uses are given.
+    # All colours of the figure are defined.
     html = run._repr_html_()
     assert set(re.findall(r"var\((--\w+)\)", html)) <= set(notebook.COLOURS)
     assert "interrupted" not in html
@@ -110,7 +110,7 @@ def test_a_run_shows_itself(drive: Path) -> None:
 
 @pytest.fixture
 def display(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """A notebook's kernel that notes what is displayed, in place of IPython."""
+    """A notebook kernel that records displayed objects, in place of IPython."""
     seen: list[str] = []
 
     class ZMQInteractiveShell:
@@ -139,7 +139,7 @@ def test_a_long_run_shows_its_progress_in_a_notebook(
     made.run(long)
     assert len(display) > 1
     assert re.fullmatch(r'<progress value="0\.\d+"></progress> run [\d.]+ [kM]? ?requests, .*', display[0]), display[0]
-    # It is gone at the end.
+    # It is removed at the end.
     assert display[-1] == ""
     display.clear()
     made.run(long, progress=False)

@@ -1,4 +1,4 @@
-"""Drives, loads and errors in programs: interrupted, sent to other processes, copied, shown, and written to files."""
+"""Drives, workloads and errors in programs: interrupted, sent to other processes, copied, shown, written to files."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_reader_that_leaves_ends_every_command_quietly(tmp_path: Path, command
 
 
 def ran(drive: Drive, load: Workload) -> tuple[str, dict[str, Any]]:
-    """What another process does with what it is sent."""
+    """Result of another process on a received object."""
     return drive.run(load).digest, drive.state
 
 
@@ -380,7 +380,7 @@ def test_parts_of_killed_processes_are_cleared(wordline: Run, drive: Path, load:
         assert process.stdout is not None
         process.stdout.readline()
         (part,) = tmp_path.glob(".r.json.*.part")
-        # While its process lives it is left alone.
+        # A live process keeps its file.
         files.clear(tmp_path / "r.json")
         assert part.exists()
         process.kill()
@@ -435,7 +435,7 @@ def test_what_has_no_end_ends_in_a_message(tmp_path: Path, command: tuple[str, .
 
 
 def altered(value: Any, rolls: random.Random) -> Any:  # noqa: ANN401
-    """A document with one value changed, lost or of another kind."""
+    """A document with one value changed, removed or of another kind."""
     value = copy.deepcopy(value)
     at: Any = value
     while True:

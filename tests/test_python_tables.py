@@ -35,7 +35,7 @@ def small(drive: Path) -> Drive:
 
 
 def figures(result: Run) -> dict[str, Any]:
-    """What two runs of the same requests have in common, however they were given."""
+    """The common results of two runs of the same requests, however they were given."""
     return {key: result[key] for key in ("requests", "by_op", "latency_us", "waiting_us", "flash", "series", "cdf")}
 
 
@@ -167,7 +167,7 @@ def test_wrong_options_of_tables_are_refused(small: Drive) -> None:
 
 
 def test_big_columns_are_shared_and_not_copied() -> None:
-    """Reading a table of 64 MB takes no memory of that order."""
+    """Reading a table of 64 MB needs far less memory."""
     import resource
 
     n = 2_000_000

@@ -1,4 +1,4 @@
-"""The types of the Python interface, as a type checker sees them."""
+"""The types of the Python interface, for a type checker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run under several seeds: means, intervals, and which differences are more than chance."""
+"""One run under several seeds: means, intervals, and differences beyond chance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from wordline.results import reading as results
 WRITES = '[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 8\nnumber_ios = 2_000\n'
 
 TABLE = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 10: 2.228, 29: 2.045, 30: 2.042, 120: 1.980}
-"""Student's t for 95 %, two-sided, as printed tables have it."""
+"""Student's t for 95 %, two-sided, from printed tables."""
 
 
 def test_student_is_that_of_the_tables() -> None:
@@ -144,7 +144,7 @@ def test_wrong_repeats_are_refused(wordline: Run, drive: Path) -> None:
 
 
 def test_an_interrupt_keeps_the_first_run(drive: Path) -> None:
-    """It strikes as soon as a request is done, as Ctrl-C would."""
+    """It interrupts as soon as a request is done, like Ctrl-C."""
     load = package.Workload.job(rw="randwrite", bs="16k", iodepth=8, time_based=True, runtime_s=1_000_000)
 
     def watch(_: str, __: object, requests: int, ___: object) -> None:
@@ -188,7 +188,7 @@ def test_whole_runs_are_kept_whatever_ends_them(together: int) -> None:
 
 
 def test_an_interrupt_stops_runs_side_by_side() -> None:
-    """An interrupt strikes when two are done: what is under way hears of it by its progress function."""
+    """An interrupt comes when two are done: running ones learn of it through their progress function."""
 
     def one(seed: int, _: bool, progress: Any) -> str:  # noqa: ANN401
         if seed < 3:

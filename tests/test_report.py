@@ -1,4 +1,4 @@
-"""Report and comparison of saved results: what they say follows from the run, and every figure is a file."""
+"""Report and comparison of saved results: their sentences follow from the run, and every figure is a file."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ overwrites = 0.5
 policy = "fifo"
 capacity_kib = 1024
 """
-"""Full enough to collect, with a write buffer: [precondition] goes on."""
+"""Full enough for GC, with a write buffer: [precondition] goes on."""
 
 Runner = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    """Runs a job on the small drive and gives the result; the same run is made once."""
+    """Runs a job on the small drive and returns the result; the same run is made once."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "small.toml").write_text(SMALL_DRIVE + AGED)
     known: dict[str, dict[str, Any]] = {}
@@ -255,7 +255,7 @@ def test_results_of_older_versions_are_compared_too() -> None:
 
 
 def told(**changes: Any) -> str:  # noqa: ANN401
-    """What a made-up result is said to be limited by."""
+    """The limit stated for a made-up result."""
     result = synthetic.result()
     result.update(changes)
     return " ".join(limits.sentences(result))
@@ -300,7 +300,7 @@ def test_uneven_load_is_told_only_where_it_was_measured() -> None:
 
 
 def saturated(dies: dict[str, list[int]], **more: Any) -> str:  # noqa: ANN401
-    """What is said of a run with so many saturated intervals."""
+    """The sentence for a run with this number of saturated intervals."""
     none = [0] * len(next(iter(dies.values())))
     by = {"read": none, "write": none, "gc": none} | dies
     counts = {"interval_s": 1.05, "intervals": 60, "dies_by": by, "channels": [0, 0], "link_in": 0, "link_out": 0}
@@ -386,7 +386,7 @@ def test_nothing_depends_on_what_may_be_null(small: Runner) -> None:
 
 
 def without(value: Any, part: resultshape.Part) -> Any:  # noqa: ANN401
-    """A result with ``null`` wherever it may be."""
+    """A result with ``null`` in every possible place."""
     if part.null or (part.holds and part.holds["null"] and not part.holds["depth"]):
         return None
     if isinstance(value, dict) and part.keys:
@@ -406,7 +406,7 @@ def test_a_trace_beside_a_job_is_said_in_a_line(wordline: Run, trace: Path, tmp_
     text = done(wordline("compare", "job.json", "trace.json", "--report", "c.html"))
     differing = text.partition("Differences\n")[2].splitlines()
     assert [" ".join(line.split()) for line in differing] == ["load runs the job mixed replays the trace small.csv"]
-    # Two of a kind are compared key by key.
+    # Results of the same kind are compared key by key.
     done(wordline("run", "small.toml", trace, "--limit", "3", "--json", "limited.json", "-q"))
     text = done(wordline("compare", "trace.json", "limited.json"))
     assert "load: options.trace.limit" in text and "replays" not in text

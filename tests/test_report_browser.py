@@ -1,4 +1,4 @@
-"""The pages as a browser shows them: at a desktop's and a telephone's width, light and dark, and on paper."""
+"""The pages in a browser: desktop and phone width, light and dark, and on paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTHS = {"desktop": 1100, "telephone": 390}
 PAGES = ("report", "comparison", "pts")
 FIGURES_OF = {"report": 14, "comparison": 4, "pts": 12}
 
-# Luminance and contrast as WCAG 2.2 defines them, of every text on the first opaque background behind it.
+# Luminance and contrast as in WCAG 2.2, of every text on the first opaque background behind it.
 CONTRASTS = """() => {
   const part = (v) => { const c = v / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
   const parse = (text) => text.match(/[\\d.]+/g).map(Number);
@@ -43,8 +43,8 @@ CONTRASTS = """() => {
   return worst.sort((a, b) => a[0] - b[0]).slice(0, 5);
 }"""
 
-# Of each figure that is shown: how large it is, and how many of its marks have colours that differ from the page's. A
-# chart that a script draws has pixels instead of marks.
+# For each visible figure: its size, and the number of marks in colours other than the page's. A chart drawn by a script
+# has pixels instead of marks.
 FIGURES = """() => [...document.querySelectorAll("figure")].map((figure) => {
   const paper = getComputedStyle(document.body).backgroundColor;
   const every = [...figure.querySelectorAll(".wide > svg, .narrow > svg, .chart, .blocks")];

@@ -1,4 +1,4 @@
-"""The reference of a result's keys: every key that a run gives is told, and every key that is told some run gives."""
+"""The reference of a result's keys: every key of a run is documented, and every documented key occurs in some run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STABLE = """
     latency_us.{all,read,write,trim}.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,max} write_amplification
     flash.{reads,programs,erases} gc.{collections,moved_pages} wear.{mean,max,stddev} energy_j partial
 """
-"""The keys of a result that keep name and meaning whatever comes."""
+"""The keys of a result whose name and meaning are stable."""
 
 STEADY = """
 [global]
@@ -70,17 +70,17 @@ def expanded(pattern: str) -> list[str]:
 
 
 def listed() -> dict[str, dict[str, Any]]:
-    """The keys that the code tells."""
+    """The keys in the code."""
     rows = [row for section in json.loads(_core.result_keys()) for row in section["keys"]]
     return {key: row for row in rows for key in expanded(row["key"])}
 
 
 OBJECTS = {"config", "workload.options"}
-"""Parts whose keys are those of other references."""
+"""Parts whose keys are documented in other references."""
 
 
 def leaves(value: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
-    """The dotted keys of a document; those of the elements of a list follow ``[]``."""
+    """The dotted keys of a document; those of list elements follow ``[]``."""
     if isinstance(value, dict) and path not in OBJECTS:
         for key, below in value.items():
             yield from leaves(below, f"{path}.{key}" if path else key)
@@ -101,7 +101,7 @@ def burst() -> Workload:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Results of runs that differ in what they are and ask for."""
+    """Results of runs with different settings and options."""
     place = tmp_path_factory.mktemp("runs")
     small, fio = place / "small.toml", place / "steady.fio"
     small.write_text(SMALL_DRIVE)
@@ -144,12 +144,12 @@ def test_what_runs_give_is_told_and_what_is_told_runs_give(runs: dict[str, dict[
     assert runs["kept"]["precondition"] is None
     given = {key for run in runs.values() for key in leaves(run)}
     told = set(listed())
-    # A part of the time that no request spent has no series.
+    # A part of the time without requests has no series.
     parts = {key.removeprefix("time_of.") for key in given if key.startswith(("time_of.read.", "time_of.write."))}
     given |= {f"time_of.{place}.{part}" for place in ("series", "by_latency") for part in parts}
-    # No block of these drives is bad, or held back to replace one.
+    # No block of these drives is bad or a replacement.
     given |= {"map.states.spare", "map.states.bad"}
-    # Parts that are null or empty where there is nothing to tell.
+    # Parts that are null or empty when there is nothing to report.
     nothing = {"precondition", "changes", "workload", "afterwards"}
     assert sorted(given - told - nothing) == []
     assert sorted(told - given - nothing) == []
@@ -200,7 +200,7 @@ def test_the_page_has_every_key() -> None:
 
 
 def changed(value: Any, path: tuple[str | int, ...], new: Any) -> Any:  # noqa: ANN401
-    """A copy of a document in which one value is another."""
+    """A copy of a document with one changed value."""
     if not path:
         return new
     copy = list(value) if isinstance(value, list) else dict(value)
@@ -262,6 +262,6 @@ def test_a_key_that_every_result_has_is_missed(runs: dict[str, dict[str, Any]]) 
             below = below[part]
         kept = {other: value for other, value in below.items() if other != last}
         assert resultshape.problem(changed(run, tuple(path), kept)) == f"this result is incomplete: it has no '{key}'"
-    # Others joined the layout later, or are not of every run.
+    # Others were added later, or are not in every run.
     del run["reliability"], run["activity"]
     assert resultshape.problem(run) is None

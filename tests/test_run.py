@@ -1,4 +1,4 @@
-"""Runs: results, their files, and that they come out the same again."""
+"""Runs: results, their files, and reproducibility."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
 
 
 def test_the_pages_for_tasks_lead_the_way(site: Path) -> None:
-    """A page for each task, in the order of the navigation; the tutorial is a page, and the notebook lies beside it."""
+    """A page for each task, in the order of the navigation; the tutorial is a page, with the notebook beside it."""
     tasks = ["first-run", "my-trace", "my-drive", "my-policy", "compare", "report"]
     links = Page((site / "index.html").read_text(encoding="utf-8")).links
     places = [links.index(f"{task}.html") for task in tasks]

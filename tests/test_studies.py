@@ -46,7 +46,7 @@ PUBLISHED: dict[str, tuple[Any, str]] = {
     "jung13.migration-no-registers": (None, "order"),
     "jung13.die-first-plane-first": (None, "order"),
 }
-"""What was published: a value that was edited to improve the score would show here."""
+"""Published values: an edit that improves the score would show here."""
 
 
 def claim(value: object, unit: str = "%", **more: Any) -> Claim:  # noqa: ANN401
@@ -91,7 +91,7 @@ def claim(value: object, unit: str = "%", **more: Any) -> Claim:  # noqa: ANN401
         (0, "%", 5, YES),
         (0, "%", -5, YES),
         (0, "%", 5.1, NO),
-        # A factor of 4: 2.67 to 6; an effect of 3 above 1, of which a third is 1, hence 2.
+        # A factor of 4: 2.67 to 6; an effect of 3 above 1, a third of it is 1, hence 2.
         (4, "x", 2.67, YES),
         (4, "x", 6, YES),
         (4, "x", 2, SAME),
@@ -114,7 +114,7 @@ def claim(value: object, unit: str = "%", **more: Any) -> Claim:  # noqa: ANN401
         ([60, 80], "%", [50, 100], YES),
         ([60, 80], "%", [50, 130], SAME),
         ([60, 80], "%", [-1, 70], NO),
-        # An order holds everywhere or it does not.
+        # An order holds everywhere or not.
         (None, "order", {"a": True, "b": True}, YES),
         (None, "order", {"a": True, "b": False}, NO),
     ],
@@ -136,7 +136,7 @@ def test_the_rule(value: object, unit: str, measured: Any, verdict: Verdict) -> 
         ([-50, -40], "%", -30, 0.75),
         ([-50, -40], "%", -60, 1.2),
         ([-50, -40], "%", 10, -0.25),
-        # Of several values the one farthest off, which is the one that decides the verdict.
+        # Of several values the one farthest off, which also decides the verdict.
         ([60, 80], "%", [50, 70, 88], 50 / 60),
         ([60, 80], "%", [50, 70, 120], 1.5),
         ([60, 80], "%", [-1, 400], -1 / 60),
@@ -292,7 +292,7 @@ def test_a_study_becomes_a_page(made_up: Path, tmp_path: Path) -> None:
         "2 claims: 1 reproduced (within a factor of 1.5; an order: holds in every case), 0 same direction, 1 not"
         in text
     )
-    assert "Not tried for this result: `wordline study made-up --sensitivity`" in text
+    assert "Not run for this result; `wordline study made-up --sensitivity`" in text
     assert "| colour | blue | nobody \\| said |" in text
     assert "|---|---:|\n| a | 1,234 |\n| b | – |" in text
     assert "It is 45.0 %, not 40.0 %; half 22.5, 22." in text
@@ -328,7 +328,7 @@ def test_a_discussion_names_only_what_was_measured(made_up: Path) -> None:
 
 
 def tried(folder: Path) -> tuple[runner.Report, sensitivity.Sensitivity]:
-    """A study, and what its alternatives give."""
+    """A study, and the results of its alternatives."""
     known: dict[str, dict[str, Any]] = {}
     report = runner.run(catalogue.read(folder), lambda *_: None, "made-up", known=known)
     return report, sensitivity.run(report, lambda *_: None, "made-up", known)
@@ -338,7 +338,7 @@ def test_alternatives_are_tried_one_at_a_time(made_up: Path, tmp_path: Path) -> 
     report, found = tried(made_up)
     document = found.json("1.2.3")
     assert [row["measured"] for row in document["claims"]] == [45.0, {"x": True, "y": False}]
-    # 50 / 40 = 1.25 is reproduced as 45 is; 15 / 40 is more than a third.
+    # 50 / 40 = 1.25 is reproduced like 45; 15 / 40 is more than a third.
     assert [
         (it["instead"]["choice"], row["measured"], row["ratio"], row["verdict"], row["changed"])
         for it in document["alternatives"]
@@ -365,7 +365,7 @@ def test_what_was_tried_is_kept_for_the_same_result_only(made_up: Path, tmp_path
         (made_up / "study.toml").write_text(FAKE_STUDY.replace(old, new))
         other = runner.run(catalogue.read(made_up), lambda *_: None, "made-up")
         assert sensitivity.kept(other) is None
-        assert "Not tried for this result" in page.text_of(other)
+        assert "Not run for this result" in page.text_of(other)
 
 
 def test_an_interrupt_keeps_the_alternatives_that_were_run(made_up: Path) -> None:
@@ -432,7 +432,7 @@ def test_a_study_must_measure_its_claims(made_up: Path) -> None:
         ('title = "A study"', "", "missing.*title"),
         ('title = "A study"', 'title = "A study"\ncolour = 1', "unknown.*colour"),
         ('title = "A study"', "title = ", "Invalid value"),
-        ('study = "made-up"\nsays = "more"', 'study = "other"\nsays = "more"', "a.number: of another study"),
+        ('study = "made-up"\nsays = "more"', 'study = "other"\nsays = "more"', "a.number: belongs to another study"),
         ('choice = "blue"', 'chioce = "blue"', "open parameter colour.*chioce"),
         ('key = "shade"', 'key = "colour"', "colour: left open twice"),
     ],
@@ -516,7 +516,7 @@ def test_a_study_runs(wordline: Run, tmp_path: Path) -> None:
 
 
 def test_planes_gain_what_the_sums_say(wordline: Run) -> None:
-    # A read of n planes: 50 us in the cells for all of them, 51.2 us a plane for the data, and a few latches.
+    # A read of n planes: 50 us in the array for all of them, 51.2 us per plane for the data, and a few latches.
     result = parsed(done(wordline("study", "nand-planes", "--json")))
     measured = {row["id"]: row["measured"] for row in result["claims"]}
 
@@ -540,20 +540,20 @@ def test_other_choices_on_the_terminal(wordline: Run, tmp_path: Path) -> None:
     text = done(wordline("study", "nand-page-size", "--sensitivity"))
     assert max(map(len, text.splitlines())) <= 80
     assert "as chosen" in text and "→" in text and "factor of 1.5" in text
-    assert "changed (→) by: which mode the gain of larger pages is that of; interface" in " ".join(text.split())
+    assert "changed (→) by: mode of the gain from larger pages; interface" in " ".join(text.split())
     out = tmp_path / "out" / "studies" / "nand-page-size"
     document = parsed(done(wordline("study", "nand-page-size", "--sensitivity", "--json")))
     assert document == parsed((out / "sensitivity.json").read_text())
     kept = parsed((ROOT / "studies" / "nand-page-size" / "sensitivity.json").read_text())
     assert document | {"version": ""} == kept | {"version": ""}
-    assert "## Choices that move the claims" in (out / "README.md").read_text()
+    assert "## Choices that change verdicts" in (out / "README.md").read_text()
 
 
 def test_other_choices_end_with_what_was_run(tmp_path: Path) -> None:
     command: list[str | Path] = [PROGRAM, "study", "--all", "--sensitivity", "--full", "--json"]
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
         out = tmp_path / "out" / "studies"
-        # The first study is under way once the folder is there; as the full one of all, it takes long.
+        # The first study is running once the folder exists; a full one takes long.
         while not out.exists() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
@@ -565,7 +565,7 @@ def test_other_choices_end_with_what_was_run(tmp_path: Path) -> None:
 
 
 def every_kept(name: str) -> dict[str, Any]:
-    """A kept file of all studies, by study."""
+    """A saved file of all studies, by study."""
     # A wheel has the studies without their results.
     return {it: parsed((ROOT / "studies" / it / name).read_text()) for it in catalogue.names()}
 
@@ -579,7 +579,7 @@ def test_what_is_kept_of_other_choices_belongs_to_the_results() -> None:
         assert not other["partial"]
         asked = {left["key"] for left in result["open"]}
         used |= asked
-        # What a study leaves open it asks for, and each alternative was tried.
+        # A study uses all its open parameters, and each alternative was run.
         assert asked >= {left.key for left in study.open if not left.shared}, study.name
         assert [(it["key"], it["instead"]["value"]) for it in other["alternatives"]] == [
             (left.key, it.value) for left in study.open if left.key in asked for it in left.alternatives
@@ -608,7 +608,7 @@ def test_the_order_on_the_bus_decides_what_its_reason_says() -> None:
         by_id |= {row["id"]: row for row in other["claims"]}
         by_id |= {f"chosen {row['id']}": row for row in document["claims"]}
     assert moved == {"jung13.die-first-plane-first", "jung13.slc-contention"}
-    # The reads of eight dies are as they were.
+    # The reads of eight dies are unchanged.
     reads = [by_id[f"{it}jung13.dies-read"]["measured"] for it in ("chosen ", "")]
     assert reads[0] == pytest.approx(reads[1], rel=1e-6)
     large = by_id["jung13.die-first-plane-first"]["measured"]
@@ -634,19 +634,19 @@ def test_the_typical_model_of_two_dies_is_run(wordline: Run) -> None:
     (row,) = [it for it in result["claims"] if it["id"] == "jung13.latency-model-typical-ddp"]
     legacy = 100 * (rate("typical") / rate("variation") - 1)
     assert row["measured"][0] == pytest.approx(legacy)
-    # A page of a die takes its time in the cells and 51.2 us on the bus, which two dies pass to each other.
+    # A page of a die takes its program time and 51.2 us on the bus, which the two dies share.
     assert rate("typical") == pytest.approx(2 * 2048 / 2**20 / 702e-6, rel=0.01)
 
 
 def numerals(text: str) -> set[float]:
-    """The numbers in a text; those of sections, such as 2.8.1, are none."""
+    """The numbers in a text, except sections such as 2.8.1."""
     found = (it.replace(",", "").rstrip(".") for it in re.findall(r"\d[\d,.]*", text))
     return {float(it) for it in found if it.count(".") < 2}
 
 
 @pytest.mark.parametrize("name", catalogue.names())
 def test_a_discussion_types_no_measured_figure(name: str) -> None:
-    """Percentages are those of claims, times those of a device; all else stands where the choices are."""
+    """Percentages are those of claims, times those of a device; all others are in the definition."""
     study = catalogue.load(name)
     given = (study.folder / "study.toml").read_text()
     chapter = (study.folder.parent / f"{study.chapter}.toml").read_text()

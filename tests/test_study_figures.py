@@ -1,4 +1,4 @@
-"""Published figures in the drawings of the studies: where they stand, and that no claim about a number lacks one."""
+"""Published figures in the drawings of the studies: their places, and that no claim with a number lacks one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from wordline.studies.outcome import Bars, Lines, Published
 
 
 def kept() -> dict[str, dict[str, Any]]:
-    """The kept results, by study."""
+    """The saved results, by study."""
     # A wheel has the studies without their results.
     return {it: json.loads((ROOT / "studies" / it / "result.json").read_text()) for it in catalogue.names()}
 
 
 def marks(figure: Bars | Lines) -> tuple[Axes, list[tuple[float, float]]]:
-    """The axes of a drawing, and where its hollow marks are."""
+    """The axes of a drawing, and the places of its hollow marks."""
     with drawing.colours(palette.LIGHT):
         canvas = Figure(figsize=charts.INCHES, layout="constrained")
         axes = canvas.subplots()
@@ -65,7 +65,7 @@ def test_what_is_published_is_that_of_the_claim() -> None:
 
 
 NOT_DRAWN = {"jung13.latency-range"}
-"""Claims about a number that no drawing shows: slowest over fastest program is a table."""
+"""Claims with a number that no drawing shows: slowest over fastest program is a table."""
 
 
 def test_every_number_that_is_drawn_has_the_published_one_beside_it() -> None:

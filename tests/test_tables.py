@@ -1,4 +1,4 @@
-"""Tables of runs, read back by the programs that people read them with."""
+"""Tables of runs, read back by the usual programs."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ number_ios = 200
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """Two streams, one of them of parts of pages."""
+    """Two streams, one of them with parts of pages."""
     path = tmp_path / "mixed.toml"
     path.write_text(LOAD)
     return path
 
 
 def tables(wordline: Run, tmp_path: Path, drive: Path, load: Path, *more: str) -> tuple[dict[str, Any], Path]:
-    """The result of a run that wrote all tables, and where they are."""
+    """The result of a run that wrote all tables, and their paths."""
     out = tmp_path / "out"
     done(wordline("run", drive, load, "--tables", "all", "--out", out, "--json", "r.json", "-q", *more))
     return parsed((tmp_path / "r.json").read_text()), out
 
 
 def facts(path: Path) -> dict[str, str]:
-    """What the file says of itself."""
+    """The metadata of the file."""
     metadata = parquet.read_metadata(path).metadata
     return {
         key.decode().removeprefix("wordline."): value.decode()
@@ -112,7 +112,7 @@ def test_requests_agree_with_the_result(wordline: Run, tmp_path: Path, drive: Pa
 def test_units_and_intervals_agree_with_the_result(wordline: Run, tmp_path: Path, drive: Path, mixed: Path) -> None:
     result, out = tables(wordline, tmp_path, drive, mixed, "--interval", "3ms")
     frames = {name: polars.read_parquet(out / f"{name}.parquet") for name in NAMES}
-    # What the drive did after its last completion is in rows of its own.
+    # Work of the drive after its last completion is in rows of its own.
     parts = ("intervals", "dies", "planes", "channels")
     within, beyond = (polars.col("end_s") <= result["measured_to_s"], polars.col("start_s") >= result["measured_to_s"])
     assert all(frames[name].filter(within | beyond).height == frames[name].height for name in parts)
@@ -170,7 +170,7 @@ def test_two_runs_write_the_same_bytes(wordline: Run, tmp_path: Path, drive: Pat
 
 
 def growing(out: Path) -> list[Path]:
-    """The parts of tables that are being written, once there are some of a megabyte."""
+    """The parts of tables in progress, once some are larger than a megabyte."""
     deadline = time.monotonic() + 60
     while not (parts := list(out.glob(".*.part"))) or max(part.stat().st_size for part in parts) < 1_000_000:
         assert time.monotonic() < deadline, "the table does not grow"

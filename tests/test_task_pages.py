@@ -1,4 +1,4 @@
-"""Every command on the pages for tasks runs, from the first page to the last in one folder, as a user would go."""
+"""Every command on the task pages runs, from the first page to the last in one folder, like a user."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def commands(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the user works: with the bundled trace and a trace of theirs, in milliseconds and blocks."""
+    """The user's folder: with the bundled trace and their own trace, in milliseconds and blocks."""
     place = tmp_path_factory.mktemp("user")
     (place / "traces").mkdir()
     shutil.copy(BUNDLED, place / "traces")
@@ -71,11 +71,11 @@ def test_the_pages_run_from_first_to_last(folder: Path) -> None:
                 )
     assert set(REFUSED) <= set(ran)
     assert len(ran) > 25
-    # What they wrote is what the pages say.
+    # Their output is that on the pages.
     digests = {path.stem: parsed(path.read_text())["digest"] for path in folder.glob("*.json")}
     assert digests["greedy"] == digests["own"] == digests["plain"]
     assert len({digests[name] for name in ("greedy", "fifo", "suspend", "young", "mine", "benefit")}) == 6
-    # Each of what is compared wrote its drive once over at least, and the effects that the pages tell hold over seeds.
+    # Each compared run wrote its drive at least once over, and the effects on the pages hold over seeds.
     saved = {path.stem: parsed(path.read_text()) for path in folder.glob("*.json")}
     compared = ("greedy", "fifo", "plain", "suspend", "young", "own", "mine", "benefit")
     assert all(saved[name]["written"]["of_capacity"] >= 1 for name in compared)

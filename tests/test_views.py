@@ -1,4 +1,4 @@
-"""Summary, report and lists, over made-up results: numbers as people read them, nothing broken at the edges."""
+"""Summary, report and lists, over made-up results: readable numbers, and correct edge cases."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_lists_fit_a_terminal() -> None:
         screen = Console(file=out, width=80, highlight=False, force_terminal=terminal, color_system=None)
         listing.show_policies(screen, [policy], details=False)
         line = out.getvalue().splitlines()[1]
-        # Cut between words on a terminal; whole for programs that look for lines.
+        # Wrapped between words on a terminal; whole for programs that read lines.
         whole = f"  greedy * {policy['summary']}"
         assert (line.endswith(" …") and whole.startswith(line[:-1]) and len(line) <= 80) if terminal else line == whole
 

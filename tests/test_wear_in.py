@@ -1,4 +1,4 @@
-"""How far a run wore its drive in: what was there before, how much it wrote, and whether it ended in steady state."""
+"""Wear-in of a run: the initial state, the written amount, and whether it ended in steady state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def result_of(wordline: Run, drive: Path, load: str, *options: str) -> tuple[dic
     assert ran.returncode == 0, ran.stderr
     result = parsed((drive.parent / "run.json").read_text())
     blocks = result["drive"]["blocks"]
-    # An erase counts when it begins, and wears its block when it is over: dies may still be at it when the figures end.
+    # An erase counts at its start and wears its block at its end: some may be in progress when the figures end.
     erased = result["at_start"]["erases"] + result["flash"]["erases"]
     dies = len(result["utilisation"]["dies"])
     assert 0 <= erased - round(result["wear"]["mean"] * blocks) <= dies * result["config"]["geometry"]["planes_per_die"]
@@ -35,7 +35,7 @@ def result_of(wordline: Run, drive: Path, load: str, *options: str) -> tuple[dic
 
 
 def test_a_drive_written_in_order_twice_over_is_in_steady_state(wordline: Run, drive: Path) -> None:
-    """Each block is wholly invalid when it is collected, so that write amplification is 1 in every round."""
+    """Each block is completely invalid when it is collected, so write amplification is 1 in every round."""
     result, text = result_of(wordline, drive, SEQUENTIAL.format(loops=2))
     assert result["written"]["of_capacity"] == pytest.approx(2, rel=0.01)
     assert result["written"]["rounds"] == pytest.approx([1] * 5, rel=0.01)
@@ -48,7 +48,7 @@ def test_filling_an_empty_drive_is_no_steady_state(wordline: Run, drive: Path) -
     result, text = result_of(wordline, drive, SEQUENTIAL.format(loops=1), "--set", "precondition.fill=false")
     assert result["at_start"] == {"filled": 0, "erases": 0}
     assert result["flash"]["erases"] == 0
-    # Of the first round, the write buffer still holds a part.
+    # The write buffer still holds a part of the first round.
     assert result["written"]["rounds"] == pytest.approx([1] * 5, rel=0.1)
     assert result["written"]["steady"] is False
     assert text.startswith("The drive was empty when measuring began.\n")

@@ -1,4 +1,4 @@
-"""The wheel as somebody gets it who has nothing of ours: in an empty environment, with what the README shows first."""
+"""The wheel on a fresh system: in an empty environment, with the first commands of the README."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WHEELS = sorted((ROOT / "target" / "wheels").glob(f"wordline-{wordline.__version
 
 pytestmark = pytest.mark.skipif(not WHEELS, reason="there is no wheel of this version in target/wheels; make builds it")
 
-# Nothing of the environment in which the tests run may help.
+# The environment of the tests must not help.
 BARE = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
 
 
 def told(*command: str | Path, within: Path) -> str:
-    """The output of a command that has to succeed."""
+    """The output of a command that must succeed."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=within, env=BARE)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -29,7 +29,7 @@ def told(*command: str | Path, within: Path) -> str:
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel, what it needs, and what the README's example needs."""
+    """The programs of an environment with the wheel, its dependencies, and those of the README's example."""
     folder = tmp_path_factory.mktemp("empty")
     told(sys.executable, "-m", "venv", folder / "venv", within=folder)
     programs = folder / "venv" / "bin"

@@ -1,4 +1,4 @@
-"""Words that others use for what Wordline has keys for, and the keys of results."""
+"""Synonyms of Wordline's keys, and the keys of results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_explain_says_which_key_a_word_is_for(wordline: Run) -> None:
     told = done(wordline("explain", "over-provisioning"))
     assert told.startswith("For 'over-provisioning' see capacity.raw_over_logical.\n")
     assert "Raw capacity" in told
-    # Of the word of others and the end of a key the first is shown, and the other named.
+    # Of a synonym and the end of a key the first is shown, and the other named.
     assert "See also: trace.columns.op." in done(wordline("explain", "op"))
     assert "See also: results.precondition." in done(wordline("explain", "precondition"))
     refused(wordline("explain", "waaf"), "no key 'waaf'; did you mean 'waf'?")
@@ -55,7 +55,7 @@ def test_every_word_leads_to_keys_that_there_are() -> None:
     known = asking.Known(files, resultkeys.every(json.loads(_core.result_keys())))
     words = [synonyms.plain(word) for word in synonyms.words()]
     twice = {word for word in words if words.count(word) > 1}
-    # Written in two ways that come to the same.
+    # Two spellings with the same meaning.
     assert twice <= {"iodepth", "runtime"}
     for word in synonyms.words():
         answer = asking.answer(word, known)
@@ -75,7 +75,7 @@ def test_every_word_leads_to_keys_that_there_are() -> None:
         ("zipf=1.1", "; of the workload, the key is job.random_distribution"),
         ("waf=2", "; this is a figure of results, write_amplification, and cannot be set"),
         ("collect=greedy", "expected a table; the key is collect.policy"),
-        # What the engine knows better.
+        # Cases that the engine handles better.
         ("nand.reliability.retention_s=3", "write 'retention_hours': this key is in hours"),
         ("nosuch=3", "the top-level keys are"),
     ],
@@ -103,7 +103,7 @@ def test_so_is_a_line_of_a_file(wordline: Run, drive: Path, tmp_path: Path) -> N
     (tmp_path / "zipf.toml").write_text("[[job]]\nzipf = 1.1\n")
     refused(wordline("run", drive, "zipf.toml"), "unknown key 'job.0.zipf' (value 1.1); the key is job.0.random_")
     refused(wordline("trace", "info", BUNDLED, "--load-set", "qd=3"), "the keys are job.iodepth and trace.iodepth")
-    # The keys of a stand-in are none of a drive.
+    # The keys of a stand-in are not keys of a drive.
     refused(wordline("trace", "synth", "-o", "x.csv", "--set", "gc=1"), "the top-level keys are: source")
 
 

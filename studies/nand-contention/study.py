@@ -13,7 +13,7 @@ COUNTS = (1, 2, 4, 8)
 
 
 def contention(result: dict[str, Any]) -> float:
-    """Time that operations were ready and waited for the bus, in percent of all their time."""
+    """Time that ready operations waited for the bus, in percent of their total time."""
     waited = result["contention_us"]
     return 100 * waited / (waited + sum(result["stages_us"][stage] for stage in STAGES))
 
@@ -49,7 +49,7 @@ def run(context: Context) -> Outcome:
         measured={"jung13.slc-contention": gain(slc, mlc)},
         tables=[
             Table(
-                "Contention, % of all time of operations, mean of the workloads",
+                "Contention, % of the total time of operations, mean of the workloads",
                 ("dies", *DEVICES, "SLC over MLC1, %"),
                 [
                     (
@@ -75,14 +75,14 @@ def run(context: Context) -> Outcome:
             Lines(
                 "contention",
                 "Bus contention by number of dies",
-                "Mean share of contention: it grows with the dies.",
+                "Mean share of contention, which grows with the number of dies.",
                 "dies",
-                "% of all time of operations",
+                "% of the total time of operations",
                 [str(dies) for dies in COUNTS],
                 {device: [means[device, dies] for dies in COUNTS] for device in DEVICES},
                 [
                     Published("jung13.slc-contention", words, COUNTS.index(dies), value, value, "SLC")
-                    for words in ["MLC1 as measured, and the published mean gain of SLC over that"]
+                    for words in ["MLC1 as measured, plus the published mean gain of SLC"]
                     for dies in compared
                     for value in [above(means["MLC1", dies], context.published("jung13.slc-contention")[0])]
                 ],

@@ -1,4 +1,4 @@
-"""The stages of reads and writes: their shares, and every one of a short run."""
+"""The stages of reads and writes: their shares, and all stages of a short run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PAGES, BLOCKS = 8, 2
 BUS_NAMES = tuple(map(str.upper, BUS_STAGES))
 """The stages on the bus, by their names in the log."""
 NS_A_CYCLE = 1
-"""The caption of figure 2.13: one cycle takes a nanosecond."""
+"""From the caption of figure 2.13: one cycle is a nanosecond."""
 
 Log = Sequence[dict[str, Any]]
 
 
 def bus_between_cells_us(log: Log) -> float:
-    """Time in which the bus works while the cells wait between two consecutive programs, summed, in microseconds."""
+    """Total bus time in the gaps between consecutive programs, in microseconds."""
     cells = sorted((entry["start_us"], entry["end_us"]) for entry in log if entry["stage"] == "TIN")
     bus = [(entry["start_us"], entry["end_us"]) for entry in log if entry["stage"] in BUS_NAMES]
     gaps = [(end, start) for (_, end), (start, _) in pairwise(cells) if start > end]
@@ -70,14 +70,15 @@ def run(context: Context) -> Outcome:
             "jung13.read-bus-share": min(on_bus.values()),
             "jung13.cache-write-hides-bus": {
                 "no bus time between programs": idle_us < 0.001,
-                "less of it than in legacy mode": idle_us < bus_between_cells_us(short["write", "legacy"]["log"]),
+                "less bus time between programs than in legacy mode": idle_us
+                < bus_between_cells_us(short["write", "legacy"]["log"]),
             },
         },
         tables=[
             *(_shares(op, {mode: long[op, mode]["stages_us"] for mode in MODES}) for op in ("write", "read")),
             Table(
                 "Bus time between programs, sixteen writes",
-                ("mode", "programs", "bus time between them, µs", "all, µs"),
+                ("mode", "programs", "bus time between them, µs", "total time, µs"),
                 [
                     (mode, _count(log, "TIN"), bus_between_cells_us(log), max(entry["end_us"] for entry in log))
                     for mode in SHORT_MODES
@@ -93,7 +94,7 @@ def run(context: Context) -> Outcome:
                         zip_longest(*(_programs(short["write", it]["log"]) for it in SHORT_MODES)), 1
                     )
                 ],
-                "A cycle is a nanosecond. In 2x mode one program takes a page in each of the two blocks.",
+                "A cycle is a nanosecond. In 2x mode one program has a page in each of the two blocks.",
             ),
             *(
                 _cycles(f"Cycles of sixteen {op}s, {mode} mode", short[op, mode]["log"])
@@ -107,7 +108,7 @@ def run(context: Context) -> Outcome:
                 Stack(
                     f"shares-{op}",
                     f"Shares of the stages of {op}s",
-                    f"Share of each stage in all stages of {op}s, by mode.",
+                    f"Share of each stage of {op}s, by mode.",
                     "%",
                     list(MODES),
                     {
@@ -132,13 +133,13 @@ def run(context: Context) -> Outcome:
 
 
 def _published(context: Context, shares: dict[str, dict[str, float]]) -> Bars:
-    """The shares that the paper gives numbers of, with these."""
+    """The shares with published numbers, and these numbers."""
     claims = {"writes, cells": "jung13.write-array-share", "reads, bus": "jung13.read-bus-share"}
-    words = {"writes, cells": "published range, writes", "reads, bus": "published least, reads"}
+    words = {"writes, cells": "published range, writes", "reads, bus": "published minimum, reads"}
     return Bars(
         "shares",
-        "Shares that the paper gives",
-        "Share of the cells in all stages of writes, and of the bus in all stages of reads, by mode.",
+        "Shares with published values",
+        "Share of the cells in the stages of writes, and of the bus in the stages of reads, by mode.",
         "%",
         list(MODES),
         {name: [by_mode[mode] for mode in MODES] for name, by_mode in shares.items()},
@@ -171,11 +172,11 @@ def _shares(op: str, by_mode: dict[str, dict[str, float]]) -> Table:
         (mode, *(share(stages, [stage]) for stage in seen), share(stages, BUS_STAGES))
         for mode, stages in by_mode.items()
     ]
-    return Table(f"Shares of the stages of {op}s, %", ("mode", *map(str.upper, seen), "all of the bus"), rows)
+    return Table(f"Shares of the stages of {op}s, %", ("mode", *map(str.upper, seen), "bus, total"), rows)
 
 
 def _cycles(title: str, log: Log) -> Table:
-    """How often every stage occurs, and for how long."""
+    """Number and cycles of every stage."""
     by_stage: dict[str, list[float]] = {}
     for entry in sorted(log, key=lambda entry: entry["start_us"]):
         by_stage.setdefault(entry["stage"], []).append((entry["end_us"] - entry["start_us"]) * 1000 / NS_A_CYCLE)
@@ -183,7 +184,7 @@ def _cycles(title: str, log: Log) -> Table:
         (stage, len(cycles), round(min(cycles)), round(max(cycles)), round(sum(cycles)))
         for stage, cycles in by_stage.items()
     ]
-    head = ("stage", "times", "shortest", "longest", "all")
+    head = ("stage", "number", "shortest", "longest", "total")
     return Table(title, head, rows, "A cycle is a nanosecond, as in the paper's figure.")
 
 
@@ -197,7 +198,7 @@ def _timeline(op: str, mode: str, log: Log) -> Timeline:
     return Timeline(
         f"cycles-{op}-{mode}",
         f"The first quarter of sixteen {op}s, {mode} mode",
-        f"Stages of {op}s of 2 KB to two blocks in {mode} mode: what the bus does above, the cells below.",
+        f"Stages of {op}s of 2 KB to two blocks in {mode} mode: the bus above, the cells below.",
         [lane for lane in ("bus", "registers", "cells") if any(span[0] == lane for span in spans)],
         spans,
     )

@@ -1,4 +1,4 @@
-"""Packages of many dies against packages of many planes, under application loads."""
+"""Packages of many dies against packages of many planes, under application workloads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from wordline.studies.outcome import Bars, Outcome, Published, Table
 from wordline.studies.packages import gain, mean
 
 COUNTS = (2, 4, 8)
+PLACEMENTS = {"static": "static placement", "log": "placement in order of arrival"}
 
 
 def run(context: Context) -> Outcome:
-    """Requests a second of every workload on both kinds of package."""
+    """IOPS of every workload on both kinds of package."""
     chapter = context.chapter()
     requests = context.requests(context.choice("application_requests"))
     judged, compared = context.choice("addressing"), context.choice("compared")
@@ -31,13 +32,13 @@ def run(context: Context) -> Outcome:
             for workload in chapter.workloads()
             for what in ("dies", "planes")
             for count in (1, *COUNTS)
-            for addressing in ("static", "log")
+            for addressing in PLACEMENTS
         }
     )
     iops = {key[:3]: result["iops"] for key, result in results.items() if key[3] == judged}
 
     def dies_over_planes(workload: str, count: int, addressing: str) -> float:
-        """By how many percent many dies serve more requests than many planes."""
+        """IOPS of many dies over many planes, in percent."""
         dies, planes = (results[workload, what, count, addressing]["iops"] for what in ("dies", "planes"))
         return gain(dies, planes)
 
@@ -48,7 +49,7 @@ def run(context: Context) -> Outcome:
     }
 
     def grouped(workload: str, what: str, count: int) -> float:
-        """Pages that went in commands of several planes, in percent."""
+        """Pages in multi-plane commands, in percent."""
         result = results[workload, what, count, judged]
         return 100 * result["multi_plane_pages"] / result["pages"]
 
@@ -61,7 +62,7 @@ def run(context: Context) -> Outcome:
         measured={"jung13.dies-over-planes": measured},
         tables=[
             Table(
-                "Requests a second",
+                "IOPS",
                 (
                     "workload",
                     "dies or planes",
@@ -84,26 +85,26 @@ def run(context: Context) -> Outcome:
                 ],
             ),
             Table(
-                "Dies over planes by their number, mean of the workloads, %",
-                ("dies or planes", "static placement", "pages written where there is room"),
+                "Many dies over many planes by number, mean of the workloads, %",
+                ("dies or planes", *PLACEMENTS.values()),
                 [
                     (
                         str(count),
                         *(
                             mean(dies_over_planes(workload, count, addressing) for workload in chapter.workloads())
-                            for addressing in ("static", "log")
+                            for addressing in PLACEMENTS
                         ),
                     )
                     for count in COUNTS
                 ],
-                "The last column is not judged: pages written one after the other over the planes always fit together.",
+                f"The column '{PLACEMENTS[judged]}' is judged. In order of arrival, pages always have partners.",
             ),
         ],
         figures=[
             Bars(
                 f"iops-{what}",
-                f"Gain of many {what} under application loads",
-                f"Requests a second with one to eight {what}, relative to one.",
+                f"Gain of many {what} under application workloads",
+                f"IOPS with two to eight {what}, relative to one.",
                 f"relative to one {what[:-1]}",
                 chapter.workloads(),
                 {
@@ -119,7 +120,7 @@ def run(context: Context) -> Outcome:
             Bars(
                 "dies-over-planes",
                 "Many dies over many planes",
-                "By how much many dies serve more requests than many planes, mean of the workloads.",
+                "IOPS of many dies over many planes, mean of the workloads.",
                 "%",
                 [*(str(count) for count in COUNTS), "mean"],
                 {"dies over planes": [*by_count.values(), measured]},

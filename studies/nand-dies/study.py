@@ -14,11 +14,11 @@ ORDERS = ("first-come", "commands-first")
 
 
 def run(context: Context) -> Outcome:
-    """Bandwidth by dies, and that of queued reads under both orders on the bus."""
+    """Bandwidth by dies, and that of queued reads under both bus arbitrations."""
     planes = context.choice("planes")
 
     def package(count: int, host: dict[str, Any]) -> dict[str, Any]:
-        """A package with so many dies."""
+        """A package with this number of dies."""
         return {
             "dies": count,
             "planes": planes,
@@ -41,7 +41,7 @@ def run(context: Context) -> Outcome:
         ).items()
     }
     table = Table(
-        f"Reads of 2 KB, {chapter.application_depth} outstanding, by whose turn it is on the bus",
+        f"Reads of 2 KB, {chapter.application_depth} outstanding, by bus arbitration",
         ("dies", *(cell for order in ORDERS for cell in (f"{order}, MiB/s", "against one, %"))),
         [(str(n), *(cell for it in ORDERS for cell in (rate[it, n], gain(rate[it, n], rate[it, 1])))) for n in COUNTS],
         "Not judged.",

@@ -1,4 +1,4 @@
-"""Blocks moved within a package, in six modes."""
+"""Block migration within a package, in six modes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(context: Context) -> Outcome:
     pages = most * chapter.shape("MLC1")["pages_per_block"]
 
     def against_legacy(mode: str) -> float:
-        """By how many percent a mode takes longer than legacy mode, with the most blocks."""
+        """Time of a mode over legacy mode, in percent, with the most blocks."""
         return gain(took_s[mode, most], took_s["legacy", most])
 
     def a_page_us(*of: str) -> float:
@@ -102,7 +102,7 @@ def run(context: Context) -> Outcome:
             Lines(
                 "time",
                 "Time of a migration",
-                "Time by number of blocks moved: internal data move over two planes is the fastest.",
+                "Time by number of blocks: internal data move on two planes is the fastest.",
                 "blocks",
                 "ms",
                 [str(blocks) for blocks in BLOCKS],
@@ -110,7 +110,7 @@ def run(context: Context) -> Outcome:
                 [
                     Published(
                         "jung13.migration-speed",
-                        f"published mean of {', '.join(FAST)}, from that of {', '.join(slow)} as measured",
+                        f"published mean of {', '.join(FAST)}, relative to {', '.join(slow)} as measured",
                         BLOCKS.index(compared),
                         expected_ms,
                         expected_ms,
@@ -120,7 +120,7 @@ def run(context: Context) -> Outcome:
             Stack(
                 "stages",
                 f"Time in each stage, {most} blocks",
-                "Time in each stage by mode; internal modes have no TOR and no TIR.",
+                "Time in each stage by mode; internal modes have neither TOR nor TIR.",
                 "ms",
                 list(MODES),
                 {

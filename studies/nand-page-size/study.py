@@ -20,7 +20,7 @@ def run(context: Context) -> Outcome:
     judged, transfers = context.choice("mode"), context.choice("transfers")
 
     def load(op: str, page: int, spanned: int) -> tuple[dict[str, Any], dict[str, int]]:
-        """A load of pages of so many bytes, transfers spanning so many of them if they do; and the host's queue."""
+        """A workload with this page size, whose transfers span ``spanned`` pages if so chosen; and the host's queue."""
         size = {"spanning": spanned * page, "queued": page, "64 KiB": 64 * KIB}[transfers]
         queue = {"queue_depth": chapter.application_depth} if transfers == "queued" else {}
         return stream(op, size, pages * page // size), queue
@@ -63,7 +63,7 @@ def run(context: Context) -> Outcome:
     published = [
         Published(
             "jung13.page-size-read",
-            f"4 KiB as measured in {judged} mode, and the published gain of 8 KiB over that",
+            f"4 KiB as measured in {judged} mode, plus the published gain of 8 KiB",
             SIZES_KIB.index(8),
             larger,
             larger,
@@ -98,7 +98,11 @@ def run(context: Context) -> Outcome:
                 f"page-size-{op}",
                 f"{op.capitalize()} bandwidth by page size",
                 f"Sequential {op}s on a dual-die package: "
-                + ("bandwidth grows with the page." if op == "write" else "the bus sets the limit, whatever the page."),
+                + (
+                    "bandwidth grows with the page."
+                    if op == "write"
+                    else "the bus is the bottleneck for all page sizes."
+                ),
                 "page (KiB)",
                 "MiB/s",
                 [str(kib) for kib in SIZES_KIB],
@@ -111,7 +115,7 @@ def run(context: Context) -> Outcome:
             Bars(
                 "doublings",
                 "Gain of writes from doublings",
-                "What each doubling gains, and their mean.",
+                "Gain of each doubling, and their mean.",
                 "%",
                 [*doublings, "mean"],
                 {"writes": [*doublings.values(), mean(doublings.values())]},

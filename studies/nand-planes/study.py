@@ -11,13 +11,13 @@ from wordline.studies.scaling import scaling
 
 
 def package(count: int, host: dict[str, Any]) -> dict[str, Any]:
-    """A package with so many planes."""
+    """A package with this number of planes."""
     return {"planes": count, "host": {**host, "planes_per_command": count, "scheduler": "plane-first"}}
 
 
 def run(context: Context) -> Outcome:
     """Bandwidth by planes."""
-    outcome = scaling(context, "plane", package, "a die with more planes gains once a transfer covers them")
+    outcome = scaling(context, "plane", package, "more planes gain if transfers span them")
     page = context.chapter().page_bytes("MLC1")
     spanning = outcome.tables[0].rows
     page_us = {int(row[0]): [page / 2**20 / row[at] * 1e6 for at in (1, 3)] for row in spanning}

@@ -10,8 +10,8 @@ SCHEDULERS = ("die-first", "plane-first")
 SIZES_KIB = (2, 4, 8, 16, 32, 64)
 DIES = PLANES = 2
 PACES_US = {"read": 200.0, "write": 2000.0}
-"""Between arrivals of small requests: two dies could serve about four reads or three writes of a page meanwhile."""
-PACED, FULL = "at an even pace", "as many outstanding as the queue holds"
+"""Interval between small requests; in it, two dies could serve about four reads or three writes of a page."""
+PACED, FULL = "evenly spaced", "queue always full"
 
 
 def run(context: Context) -> Outcome:
@@ -109,11 +109,11 @@ def run(context: Context) -> Outcome:
                     )
                     for kib in SIZES_KIB
                 ],
-                "The third and sixth numbers: plane-first over die-first.",
+                "The columns '%' are plane-first over die-first.",
             ),
             Table(
                 "Random requests of about 2 KB",
-                ("load", "arrivals", "scheduler", "mean latency, µs", "p99 latency, µs", "requests a second"),
+                ("requests", "arrivals", "scheduler", "mean latency, µs", "p99 latency, µs", "IOPS"),
                 [
                     (f"{op}s", pace, scheduler, it["latency_us"]["mean"], it["latency_us"]["p99"], it["iops"])
                     for op in ("read", "write")
@@ -121,7 +121,7 @@ def run(context: Context) -> Outcome:
                     for scheduler in SCHEDULERS
                     for it in [small[op, pace, scheduler]]
                 ],
-                f"Judged are those {arrivals}.",
+                f"The rows '{arrivals}' are judged.",
             ),
         ],
         figures=[

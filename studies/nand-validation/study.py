@@ -14,14 +14,14 @@ CLAIMS = {
     "SDP": {"typical": "jung13.latency-model-typical-sdp", "worst": "jung13.latency-model-worst-sdp"},
     "DDP": {"typical": "jung13.latency-model-typical-ddp"},
 }
-"""What is published of the models' write bandwidth, by package."""
+"""Published claims on the models' write bandwidth, by package."""
 
 READINGS = {
-    "as it is": "bus and dies as they are",
+    "as it is": "bus and dies as in the per-page model",
     "overlap": "cells overlap with all other stages",
-    "batches": "n t_io + t_prog batch by batch",
+    "batches": "n t_io + t_prog, batch by batch",
 }
-"""What the typical-case model may be, in words."""
+"""Readings of the typical-case model, in words."""
 
 
 def run(context: Context) -> Outcome:
@@ -32,7 +32,7 @@ def run(context: Context) -> Outcome:
     judged, plane_count = context.choice("typical-model"), context.choice("planes")
 
     def experiment(package: str, op: str, mode: str, model: str, reading: str = "as it is") -> dict[str, Any]:
-        """A run of one latency model; ``reading`` says how much of bus and cells may overlap."""
+        """A run of one latency model; ``reading`` sets the overlap of bus and array."""
         dies, commanded = PACKAGES[package], MODES[mode]["planes_per_command"]
         batch = dies * commanded if reading == "batches" else 1
         return chapter.experiment(
@@ -74,15 +74,15 @@ def run(context: Context) -> Outcome:
         return [bandwidth[package, "write", mode, model] for mode in MODES]
 
     def off(package: str, model: str) -> list[float]:
-        """By how much a model's write bandwidth is off, by mode, in percent."""
+        """Error of a model's write bandwidth, by mode, in percent."""
         return [gain(it, right) for it, right in zip(of(package, model), of(package, "variation"), strict=True)]
 
     def off_as(package: str, reading: str) -> list[float]:
-        """By how much the typical-case model is off if it is taken so, by mode, in percent."""
+        """Error of the typical-case model in this reading, by mode, in percent."""
         return [gain(read_as[package, mode, reading], bandwidth[package, "write", mode, "variation"]) for mode in MODES]
 
     def published(package: str) -> list[Published]:
-        """Where the published ranges put the constant models, from the per-page model as measured."""
+        """The published ranges of the constant models, applied to the measured per-page model."""
         return [
             Published(claim, f"published range, {model} case", n, above(right, low), above(right, high), model)
             for model, claim in CLAIMS[package].items()
@@ -122,14 +122,14 @@ def run(context: Context) -> Outcome:
                 ],
             ),
             Table(
-                "The typical-case model as others may have meant it, writes",
+                "Readings of the typical-case model, writes",
                 ("package", "mode", *(f"{words}, off, %" for words in READINGS.values())),
                 [
                     (package, mode, *(off_as(package, reading)[n] for reading in READINGS))
                     for package in PACKAGES
                     for n, mode in enumerate(MODES)
                 ],
-                f"Judged is the column '{READINGS[judged]}'.",
+                f"The column '{READINGS[judged]}' is judged.",
             ),
             Table(
                 "Read bandwidth, MiB/s",
@@ -139,7 +139,7 @@ def run(context: Context) -> Outcome:
                     for package in PACKAGES
                     for mode in MODES
                 ],
-                "Read times do not vary over a block, so that all models agree.",
+                "Read times do not vary within a block, so all models agree.",
             ),
             Table(
                 "Program times within a block, µs",
@@ -151,7 +151,7 @@ def run(context: Context) -> Outcome:
             Bars(
                 f"write-{package.lower()}",
                 f"Write bandwidth of the latency models, {package}",
-                f"Write bandwidth of the {package} in four modes: the typical-case model lies above, the worst-case "
+                f"Write bandwidth of the {package} in four modes: the typical-case model is above, the worst-case "
                 "model below the per-page model.",
                 "MiB/s",
                 list(MODES),
@@ -180,7 +180,7 @@ def run(context: Context) -> Outcome:
 
 
 def program_ranges(context: Context, chapter: Chapter) -> dict[str, tuple[float, float]]:
-    """The fastest and slowest program seen while a few blocks are written, by device."""
+    """The fastest and slowest program during writes of a few blocks, by device."""
     logs = context.packages(
         {
             device: chapter.experiment(stream("write", chapter.page_bytes(device), 512), device, stage_log=True)

@@ -1,5 +1,5 @@
-//! Where the figures of a run end: at its last completion, whatever the drive still does by itself. A case made by hand, and whole runs
-//! against the books of the drive.
+//! The figures of a run end at its last completion, whatever background work follows. A case by hand, and whole runs
+//! against the drive's own counters.
 
 mod common;
 
@@ -43,7 +43,7 @@ fn result(text: &str, drive: &Drive, partial: bool) -> Value {
     document(drive, &about)
 }
 
-/// Runs jobs and gives the result, too.
+/// Runs jobs and returns the result, too.
 fn ran(text: &str, drive: &mut Drive, jobs: &Value) -> (Ended, Value) {
     let load = load(drive, jobs);
     let ended = run(drive, load, &mut |_| true).expect("no rule is broken");
@@ -60,11 +60,12 @@ fn programs_after_the_last_completion_are_none_of_the_run() {
     let mut drive = drive(TINY, 1);
     let (ended, told) =
         ran(TINY, &mut drive, &json!([{"name": "w", "rw": "write", "bs": "16k", "iodepth": 1, "number_ios": 5}]));
-    // Each write is done when it is in the buffer, and the next one is sent then.
+    // Each write completes when it is in the buffer, and then the next one is sent.
     let last = 5 * (COMMAND + DATA + COMPLETION);
     assert_eq!((drive.metrics.end, ended.measured_to), (last, last));
     is(&told["simulated_s"], last);
-    // The first page went to the die when its data were there. Until the last completion it was not even on the die.
+    // The first page went to the die when its data had arrived. At the last completion it was not yet on the
+    // die.
     let first = COMMAND + DATA;
     assert_eq!((&told["flash"]["programs"], &told["flash"]["commands"]), (&json!(1), &json!(1)));
     assert_eq!(told["write_amplification"], json!(0.2), "one page of the five written");
@@ -90,18 +91,18 @@ fn figures_end_with_a_flush_and_with_a_runtime() {
         &mut drive,
         &json!([{"name": "w", "rw": "write", "bs": "16k", "iodepth": 1, "number_ios": 5, "fsync": 5}]),
     );
-    // The flush is a request of the load, and is done when all is in flash.
+    // The flush is a request of the workload, and completes when all data are in flash.
     assert_eq!((&told["flash"]["programs"], &told["afterwards"]["programs"]), (&json!(5), &json!(0)));
     assert_eq!((&told["write_amplification"], &told["afterwards"]["simulated_s"]), (&json!(1.0), &json!(0.0)));
-    // A job that rests until its time is over lasts until then, and the flash goes on in that time: two writes, at 0 and at
-    // 0.5 ms, and the second of their programs ends after the first millisecond.
+    // A job that rests until its time is over lasts until then, and the flash continues meanwhile: two writes, at 0 and
+    // at 0.5 ms, and the second program ends after the first millisecond.
     let resting = json!([{"name": "w", "rw": "write", "bs": "16k", "iodepth": 1, "time_based": true, "runtime_s": 0.001,
                           "thinktime_us": 500.0, "thinktime_blocks": 1}]);
     let (ended, told) = ran(TINY, &mut drive, &resting);
     assert_eq!(ended.measured_to, 1_000 * US);
     assert_eq!((&told["requests"], &told["flash"]["programs"]), (&json!(2), &json!(2)));
     is(&told["afterwards"]["simulated_s"], COMMAND + DATA + 2 * PROGRAM - 1_000 * US);
-    // The first program's 500 us; of the second one, only the bus has begun.
+    // The first program's 500 us; of the second, only the bus transfer has begun.
     is(&told["utilisation"]["dies"][0], 500 * US * 1_000);
 }
 
@@ -134,7 +135,7 @@ fn run_and_rest_add_up_to_what_the_drive_did() {
     ] {
         let text = text(rest);
         let mut drive = drive(&text, 1);
-        // What one run leaves is none of the next one's.
+        // Leftovers of one run do not count in the next.
         for _ in 0..2 {
             let (ended, told) = ran(&text, &mut drive, &jobs);
             let (counters, after) = (*drive.kernel().counters(), &told["afterwards"]);
@@ -157,8 +158,8 @@ fn run_and_rest_add_up_to_what_the_drive_did() {
             assert!((told["activity"]["end_s"].as_f64().unwrap() - length).abs() < 1e-11, "{rest}");
             assert!(ended.measured_to > ended.measured_from && ended.measured_from == 0, "{rest}");
             worked_on += after["programs"].as_u64().unwrap();
-            // Wear is that of the last completion, too; a block counts an erase when it is over, so some have begun only: one a
-            // plane at most.
+            // Wear, too, is that of the last completion. A block counts an erase at its end, so at most one per plane
+            // has only begun.
             let records = drive.kernel().blocks().records();
             let erases: u32 = records.iter().map(|block| block.erases).sum();
             let then = told["wear"]["mean"].as_f64().unwrap() * records.len() as f64;
@@ -183,7 +184,7 @@ fn an_interrupted_run_ends_all_its_figures_where_it_was() {
         (&told["afterwards"], &told["flash"]["programs"]),
         (&Value::Null, &json!(drive.kernel().counters().programs()))
     );
-    // What comes to its end later is none of it.
+    // Later completions do not count.
     drive.drain().expect("no rule is broken");
     assert_eq!(result(&text(""), &drive, true)["flash"], told["flash"]);
 }
@@ -191,7 +192,7 @@ fn an_interrupted_run_ends_all_its_figures_where_it_was() {
 #[test]
 fn a_load_that_ends_within_its_ramp_is_told_though_the_flash_works_on() {
     let mut drive = drive(TINY, 1);
-    // The five writes are done after 138 us, the flash after 4 ms.
+    // The five writes complete after 138 us, the flash finishes after 4 ms.
     let jobs = json!([{"name": "w", "rw": "write", "bs": "16k", "number_ios": 5, "ramp_time_s": 0.001}]);
     let load = load(&drive, &jobs);
     let ran = run_measured(&mut drive, load, &mut |_| true, Watch::default(), &mut Streams::default());

@@ -1,5 +1,5 @@
-//! Bandwidth of a saturated drive against the formula of its bottleneck: dies, channels, or the host link. Each case has one
-//! of them far below the others, and a queue deep enough to keep it busy.
+//! Bandwidth of a saturated drive against the formula of its bottleneck: dies, channels, or the host interface. In each
+//! case one of them is far below the others, and the queue is deep enough to keep it busy.
 //!
 //! All figures are literals. NV-DDR3: a command or address cycle takes 25 ns, tADL 150 ns, tWB 100 ns, tRR 20 ns, tCCS 200 ns,
 //! and at R MT/s a byte takes 1/R us. So for a page of `n` bytes, in nanoseconds:
@@ -60,7 +60,7 @@ impl Case {
         drive
     }
 
-    /// Bytes a nanosecond, from the completion of the tenth part of the requests on, with the queue full throughout.
+    /// Bytes per nanosecond, measured after a tenth of the completions, with the queue always full.
     fn saturate(&self, drive: &mut Drive, count: u64, mut next: impl FnMut(u64) -> Request) -> f64 {
         let (mut submitted, mut completed, mut bytes, mut start) = (0, 0, 0, 0);
         while completed < count {
@@ -91,7 +91,7 @@ impl Case {
     fn sequential(&self, op: Op, bytes: u32) -> f64 {
         let mut drive = if op == Op::Read { self.filled() } else { self.drive() };
         let places = drive.logical_bytes() / u64::from(bytes);
-        // A drive is written once, so that nothing is collected; it is read as long as the measurement takes.
+        // A drive is written once, so that nothing is collected; reads last as long as the measurement.
         let count = if op == Op::Read { 3_000 } else { places - self.depth };
         let found = self.saturate(&mut drive, count, |nth| request(op, nth % places * u64::from(bytes), bytes));
         assert_eq!(drive.kernel().counters().collections, 0);
@@ -106,7 +106,7 @@ fn agrees(name: &str, found: f64, formula: f64) {
     assert!(difference.abs() < 0.01, "{name}: {found} GB/s, but the bottleneck allows {formula}");
 }
 
-/// Eight dies on eight channels: a die gives a page each tR + command + data.
+/// Eight dies on eight channels: a die delivers a page per tR + command + data.
 const DIES: Case = Case {
     shape: "channels = 8, packages_per_channel = 1, dies_per_package = 1",
     planes: 1,
@@ -115,10 +115,10 @@ const DIES: Case = Case {
     depth: 1_024,
 };
 
-/// The same with two planes a die.
+/// The same with two planes per die.
 const DIES_OF_TWO_PLANES: Case = Case { planes: 2, ..DIES };
 
-/// Eight dies on each of two slow channels: while one sends, the others read; the channel never rests.
+/// Eight dies on each of two slow channels: while one transfers, the others read; the channel is always busy.
 const CHANNELS: Case = Case {
     shape: "channels = 2, packages_per_channel = 4, dies_per_package = 2",
     planes: 1,
@@ -127,8 +127,8 @@ const CHANNELS: Case = Case {
     depth: 512,
 };
 
-/// Fast flash behind SATA 3 Gb/s: 10/3 ns a byte, and of each request a command (2 x 36 bytes), a DMA Setup frame (44), Data
-/// frames of 8,192 bytes with 20 more each, and a completion (24), one direction at a time.
+/// Fast flash behind SATA 3 Gb/s: 10/3 ns per byte, and per request a command (2 x 36 bytes), a DMA Setup frame (44),
+/// Data frames of 8,192 bytes with 20 more each, and a completion (24), one direction at a time.
 const SATA: Case = Case {
     shape: "channels = 4, packages_per_channel = 1, dies_per_package = 2",
     planes: 1,
@@ -141,8 +141,8 @@ fn sata(bytes: f64) -> f64 {
     bytes / ((72.0 + 44.0 + bytes + 20.0 * (bytes / 8_192.0).ceil() + 24.0) * 10.0 / 3.0)
 }
 
-/// Fast flash behind PCIe 1.0 x1: 4 ns a byte each way; packets of 256 bytes have 24 more, a completion takes 40 bytes on the
-/// way of read data, a command 88 bytes on that of written ones.
+/// Fast flash behind PCIe 1.0 x1: 4 ns per byte each way; packets of 256 bytes have 24 more, a completion takes 40
+/// bytes in the direction of read data, a command 88 bytes in the direction of written data.
 const PCIE: Case = Case {
     link: "policy = \"nvme\", pcie_generation = 1, pcie_lanes = 1, max_payload_bytes = 256, latency_us = 0.0",
     depth: 128,
@@ -157,7 +157,7 @@ fn pcie(bytes: f64, entry: f64) -> f64 {
 fn random_reads() {
     let die = READ_COMMAND + 100_000.0 + READ_OUT + PAGE_800;
     agrees("random read of pages, dies", DIES.random_read(16_384, 40_000), 8.0 * PAGE / die);
-    // A quarter of a page: tR is the same, the transfer a quarter.
+    // A quarter of a page: same tR, a quarter of the transfer.
     let die = READ_COMMAND + 100_000.0 + READ_OUT + PAGE_800 / 4.0;
     agrees("random read of 4 KiB, dies", DIES.random_read(4_096, 40_000), 8.0 * PAGE / 4.0 / die);
     let channel = READ_COMMAND + READ_OUT + PAGE_200;
@@ -169,7 +169,7 @@ fn random_reads() {
     agrees("random read of pages, PCIe", PCIE.random_read(16_384, 20_000), pcie(PAGE, 40.0));
 }
 
-/// With a tR that is not small: while other dies send, a die reads, so that the channel need not rest.
+/// With a larger tR: while other dies transfer, a die reads, so the channel stays busy.
 #[test]
 fn channels_hide_the_reads() {
     let slow = Case { nand: "rate_mt_s = 200, read_us = 50.0, program_us = 100.0", ..CHANNELS };
@@ -187,7 +187,8 @@ fn sequential_reads() {
     agrees("sequential read, dies of two planes", found, 16.0 * PAGE / die);
     let channel = READ_COMMAND + READ_OUT + PAGE_200;
     agrees("sequential read, channels", CHANNELS.sequential(Op::Read, 131_072), 2.0 * PAGE / channel);
-    // Each page is a transfer of its own on the link: one DMA Setup a page, one command and completion a request.
+    // Each page is a transfer of its own on the host interface: one DMA Setup per page, one command and completion per
+    // request.
     let request = 72.0 + 24.0 + 8.0 * (44.0 + PAGE + 40.0);
     agrees("sequential read, SATA", SATA.sequential(Op::Read, 131_072), 8.0 * PAGE / (request * 10.0 / 3.0));
     agrees("sequential read, PCIe", PCIE.sequential(Op::Read, 131_072), pcie(131_072.0, 40.0));

@@ -1,4 +1,4 @@
-//! The map of the blocks in a result, unpacked and held against the blocks themselves.
+//! The map of the blocks in a result, unpacked and compared with the blocks themselves.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn unpacked(text: &Value, moments: usize) -> Vec<Vec<u8>> {
     told
 }
 
-/// Overwrites a full drive in random order; measuring starts after the fill.
+/// Overwrites a full drive in random order; measurement starts after the fill.
 fn worn(text: &str) -> Drive {
     let mut drive = drive(text, 3);
     let pages = drive.logical_bytes() / 4096;
@@ -58,7 +58,7 @@ fn worn(text: &str) -> Drive {
     drive
 }
 
-/// The blocks of each cell.
+/// Blocks of each cell.
 fn cells(drive: &Drive, blocks: usize, per_cell: usize) -> Vec<&[Block]> {
     drive.kernel().blocks().records().chunks(blocks).flat_map(|plane| plane.chunks(per_cell)).collect()
 }
@@ -91,7 +91,7 @@ fn holds(planes: u32, blocks: u32, per_cell: usize) {
             assert_eq!((f64::from(share) * cell.len() as f64 / 255.0).round() as usize, blocks, "{name}, cell {at}");
         }
     }
-    // At the start all was written once: no block had been erased, and none was half valid but the open ones.
+    // At the start everything was written once: no block was erased, and only open blocks were half valid.
     let first = &unpacked(&map["valid"], at.len())[0];
     let half = first.iter().filter(|&&share| share != 0 && share != 255).count();
     assert!(half <= 2 * planes as usize, "{half}");

@@ -1,4 +1,4 @@
-//! How many blocks are collected at a time, counted from outside after every step of a drive.
+//! Number of concurrently collected blocks, counted from outside after every step of a drive.
 
 mod common;
 
@@ -7,13 +7,13 @@ use wordline_base::{Op, Stream};
 use wordline_drive::Drive;
 use wordline_firmware::blocks::Status;
 
-/// Blocks under collection now.
+/// Blocks being collected now.
 fn victims(drive: &Drive) -> usize {
     drive.kernel().blocks().records().iter().filter(|block| block.status == Status::Victim).count()
 }
 
-/// The most blocks under collection at any time, and the number of collections, while a full drive with units of 4 KiB in pages of
-/// 16 KiB is overwritten in random order by writes of `kib`.
+/// Maximum number of concurrently collected blocks, and the number of collections, while a full drive with logical
+/// pages of 4 KiB in flash pages of 16 KiB is overwritten in random order by writes of `kib`.
 fn overwrite(at_a_time: u32, kib: u32) -> (usize, u64) {
     let text = format!(
         r#"
@@ -39,7 +39,8 @@ fn overwrite(at_a_time: u32, kib: u32) -> (usize, u64) {
     (most, drive.kernel().counters().collections - before)
 }
 
-/// Writes of whole pages leave whole pages valid: no unit of a victim needs company, so no block starts before its turn.
+/// Writes of whole pages leave whole pages valid: no logical page of a victim waits for others, so no block starts
+/// early.
 #[test]
 fn whole_pages_keep_to_the_limit() {
     for at_a_time in [1, 2, 4] {
@@ -50,7 +51,8 @@ fn whole_pages_keep_to_the_limit() {
     }
 }
 
-/// Only the units of the last, incomplete page wait for company: less than a page of them, so of at most three blocks.
+/// Only the logical pages of the last, incomplete page wait for others: less than a page of them, so from at most three
+/// blocks.
 #[test]
 fn blocks_that_wait_for_company_are_few() {
     for at_a_time in [1, 2, 4] {

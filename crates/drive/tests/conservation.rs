@@ -1,5 +1,5 @@
-//! Nothing is lost: random drives under random loads keep their books, answer every request once, and hold exactly what
-//! was written and not given back.
+//! Nothing is lost: random drives under random workloads keep consistent records, complete every request once, and hold
+//! exactly the data that were written and not trimmed.
 
 mod common;
 
@@ -27,14 +27,14 @@ fn cache(random: &mut Stream) -> String {
     format!("cache = {}, passes = {}", chance(random, 50), between(random, 0, 20))
 }
 
-/// What reads may interrupt, and how often.
+/// Operations that reads may suspend, and limits.
 fn suspension(random: &mut Stream) -> String {
     let (programs, erases) = *pick(random, &[(true, true), (true, false), (false, true)]);
     let least = pick(random, &["0.0", "1.0", "100.0", "500.0"]);
     format!("programs = {programs}, erases = {erases}, most = {}, least_left_us = {least}", between(random, 1, 6))
 }
 
-/// A drive file with everything but its spare space drawn at random, and whether TRIM invalidates.
+/// A drive file with random values for everything except over-provisioning, and whether TRIM invalidates.
 fn random_text(random: &mut Stream) -> String {
     let page_kib = *pick(random, &[4, 8, 16]);
     let units: Vec<u64> = [1, 2, 4, 8, 16].into_iter().filter(|&unit| unit <= page_kib).collect();
@@ -137,7 +137,7 @@ fn random_text(random: &mut Stream) -> String {
     )
 }
 
-/// The least spare space that is accepted, from a ladder of ratios; none if even the last is refused.
+/// The smallest accepted over-provisioning from a list of ratios; none if even the last is rejected.
 fn just_accepted(config: &mut DriveConfig) -> bool {
     (0..400).any(|step| {
         config.firmware.capacity.raw_over_logical = 1.005 * 1.01_f64.powi(step);
@@ -147,7 +147,7 @@ fn just_accepted(config: &mut DriveConfig) -> bool {
 
 fn random_config(random: &mut Stream) -> Option<DriveConfig> {
     let text = random_text(random);
-    // Parsed apart from its check, so that the spare space can be chosen.
+    // Parsing is separate from the check, so that over-provisioning can be chosen.
     let ample = format!("capacity = {{ raw_over_logical = 100.0 }}\n{text}");
     let mut config = match from_text("random", &ample) {
         Ok(config) => config,
@@ -172,7 +172,7 @@ fn random_config(random: &mut Stream) -> Option<DriveConfig> {
 
 // --------------------------------------------------------------------------------------------------------- random loads
 
-/// How a load looks, drawn once a run.
+/// Shape of a workload, drawn once per run.
 struct Shape {
     writes: u64,
     trims: u64,
@@ -183,7 +183,7 @@ struct Shape {
     hot: bool,
     streams: u64,
     depth: u64,
-    /// Mean time between arrivals; none for a closed loop.
+    /// Mean interarrival time; none for a closed loop.
     gap: Option<Time>,
 }
 
@@ -227,15 +227,15 @@ impl Shape {
     }
 }
 
-/// What the test knows of a unit, from requests and completions alone.
+/// Knowledge of the test about a logical page, from requests and completions alone.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Unit {
     /// Writes and trims in flight.
     writing: u32,
     trimming: u32,
-    /// What the last of both left, if they did not overlap.
+    /// Result of the last completed write or trim, if they did not overlap.
     written: Option<bool>,
-    /// True if it was ever given back.
+    /// True if it was ever trimmed.
     trimmed: bool,
 }
 
@@ -246,7 +246,7 @@ struct Shadow {
 }
 
 impl Shadow {
-    /// The units that a request writes or reads, or those that a trim covers whole.
+    /// The logical pages that a request writes or reads, or that a trim covers entirely.
     fn range(&self, request: &Request) -> std::ops::Range<usize> {
         let (start, end) = (request.offset, request.offset + u64::from(request.bytes));
         let (first, last) = match request.op {
@@ -286,7 +286,7 @@ impl Shadow {
         }
     }
 
-    /// True if some unit of a read is in flash for certain when there is no write buffer.
+    /// True if some logical page of a read is certainly in flash when there is no write buffer.
     fn in_flash(&self, request: &Request) -> bool {
         self.units[self.range(request)]
             .iter()
@@ -300,12 +300,12 @@ fn key(request: &Request) -> Key {
     (request.arrival, request.offset, request.bytes, request.op as u8, request.fua, request.stream)
 }
 
-/// A drive with all that is known of what is in it.
+/// A drive and the expected contents.
 struct Watched {
     drive: Drive,
     buffered: bool,
     shadow: Shadow,
-    /// Requests in flight, with the least time that each has to take.
+    /// Requests in flight, with the minimum latency of each.
     in_flight: HashMap<Key, (u32, Time)>,
     last: Time,
     host_units: u64,
@@ -313,7 +313,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// The least time that a request takes, whatever the link: what the cells need.
+    /// Minimum latency of a request on any host interface: the array times.
     fn least(&self, request: &Request) -> Time {
         match request.op {
             Op::Write if !self.buffered || request.fua => LEAST_PROGRAM,
@@ -327,7 +327,7 @@ impl Watched {
         self.drive.submit(at, request).expect("it fits the drive");
         self.shadow.submitted(&request);
         if request.op == Op::Trim {
-            // A write that still waits in the buffer leaves it without being written.
+            // A write that waits in the buffer can be trimmed there without a program.
             let end = request.offset + u64::from(request.bytes);
             for (&(_, offset, bytes, ..), entry) in &mut self.in_flight {
                 if offset < end && request.offset < offset + u64::from(bytes) {
@@ -372,7 +372,7 @@ impl Watched {
     }
 }
 
-/// Feeds requests until `volume` bytes are written; gives how many requests that took.
+/// Feeds requests until `volume` bytes are written; returns the number of requests.
 fn feed(watched: &mut Watched, random: &mut Stream, shape: &Shape, volume: u64) -> u64 {
     let sectors = watched.drive.logical_bytes() / SECTOR;
     let unit = u64::from(watched.drive.kernel().plan().unit_bytes) / SECTOR;
@@ -380,7 +380,7 @@ fn feed(watched: &mut Watched, random: &mut Stream, shape: &Shape, volume: u64) 
     while written < volume && count < 6_000 {
         let mut request = shape.draw(random, sectors, unit);
         if let Some(gap) = shape.gap {
-            // Bursts: most requests follow at once, some after a long time.
+            // Bursts: most requests follow at once, some after a long gap.
             arrival += if chance(random, 70) { gap / 20 } else { 2 * gap };
             while watched.drive.next_event().is_some_and(|next| next <= arrival) {
                 watched.step();
@@ -405,7 +405,7 @@ fn feed(watched: &mut Watched, random: &mut Stream, shape: &Shape, volume: u64) 
     count
 }
 
-/// Counters, block records and the NAND's own records tell one story.
+/// Counters, block records and the NAND's own records agree.
 fn books_balance(watched: &Watched, config: &DriveConfig) {
     let kernel = watched.drive.kernel();
     let (plan, counters) = (kernel.plan(), kernel.counters());
@@ -432,7 +432,7 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     for domain in 0..plan.domains {
         assert!(kernel.blocks().free_in_domain(domain) >= plan.reserve_blocks, "the reserve of domain {domain}");
     }
-    // Of the commands, the array time of each kind is known where planes do not share it and all pages are alike.
+    // The array time of each kind of command is known if planes do not share it and all pages are alike.
     let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
     if text.contains("None") && text.contains("One(") && counters.suspensions == 0 {
         let array: Time = (0..geometry.dies()).map(|die| kernel.flash().die_times(die).array()).sum();
@@ -446,7 +446,7 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     }
 }
 
-/// Each unit is read alone: it costs one flash read if it holds data, none if not.
+/// Each logical page is read alone: one flash read if it holds data, none if not.
 fn holds_what_was_written(watched: &mut Watched) {
     let unit_bytes = watched.shadow.unit_bytes;
     let mut mapped = 0_u64;
@@ -456,7 +456,7 @@ fn holds_what_was_written(watched: &mut Watched) {
         let reads = watched.drive.kernel().counters().reads() - before;
         mapped += reads;
         match watched.shadow.units[at].written {
-            // A trim and a write were under way together: either may have come last.
+            // A trim and a write overlapped: either may have been last.
             None if watched.shadow.units[at].trimmed => assert!(reads <= 1),
             None => assert_eq!(reads, 0, "unit {at} was never written"),
             Some(written) => {
@@ -480,7 +480,7 @@ fn watch(config: &DriveConfig, seed: u64) -> Watched {
     Watched { drive, buffered, shadow, in_flight: HashMap::new(), last: 0, host_units: 0, completed: [0; 4] }
 }
 
-/// Tells of which drive a test failed.
+/// Names the drive of a failed test.
 struct Story<'a>(&'a DriveConfig);
 
 impl Drop for Story<'_> {
@@ -554,8 +554,7 @@ fn random_drives() {
     }
 }
 
-/// Figures far outside of what makes sense, between ones that do, are refused with the key they belong to, or accepted; they
-/// never bring the check down.
+/// Absurd values among valid ones are rejected with their key, or accepted; they never crash the check.
 #[test]
 fn nonsense_is_refused() {
     let (mut refused, count) = (0, if long() { 40_000 } else { 4_000 });
@@ -628,7 +627,7 @@ const SMALL: &str = r#"
     verify = { shadow = true }
 "#;
 
-/// A request that does not fit is refused, and the drive is as it was.
+/// A request that does not fit is rejected, and the drive is unchanged.
 #[test]
 fn misfits_are_refused() {
     use wordline_drive::SubmitError;
@@ -650,7 +649,7 @@ fn misfits_are_refused() {
     let late = Request { arrival: 5, ..request(Op::Read, 0, 512) };
     assert!(matches!(drive.submit(4, late), Err(SubmitError::OutOfTime { .. })));
     assert_eq!((drive.in_flight(), drive.next_event()), (0, None));
-    // Two slots in each of two queues; streams go round the queues.
+    // Two slots in each of two queues; streams alternate between the queues.
     for stream in [0, 1, 2, 3] {
         assert!(drive.has_slot(stream));
         drive.submit(10, Request { stream, ..request(Op::Write, 0, 512) }).expect("there is a slot");
@@ -662,12 +661,12 @@ fn misfits_are_refused() {
     assert_eq!(drive.completions().len(), 4);
 }
 
-/// What was acknowledged from the write buffer and then given back does not come back.
+/// Data that were acknowledged from the write buffer and then trimmed do not reappear.
 #[test]
 fn trim_reaches_the_write_buffer() {
     let buffer = "policy = \"fifo\", capacity_kib = 256 }\n mapping = { policy = \"page\", unit_kib = 4";
     let mut drive = Drive::new(&config(&SMALL.replace("policy = \"none\"", buffer)), 1).expect("accepted");
-    // A quarter of a page waits in the buffer for company.
+    // A quarter of a page waits in the buffer for more data.
     one(&mut drive, request(Op::Write, 0, 4_096));
     one(&mut drive, request(Op::Trim, 0, 4_096));
     drive.drain().expect("the drive comes to rest");
@@ -675,7 +674,7 @@ fn trim_reaches_the_write_buffer() {
     assert_eq!(drive.kernel().counters().reads(), 0, "the unit was given back");
 }
 
-/// Two acknowledged writes of a unit, the first of a part of it: the second is the one that stays.
+/// Two acknowledged writes of a logical page, the first of a part of it: the second wins.
 #[test]
 fn acknowledged_writes_keep_their_order() {
     let text = SMALL.replace("policy = \"none\"", "policy = \"fifo\", capacity_kib = 256");
@@ -686,15 +685,16 @@ fn acknowledged_writes_keep_their_order() {
     one(&mut drive, request(Op::Write, 0, 4_096));
     one(&mut drive, request(Op::Write, 0, 16_384));
     drive.drain().expect("the drive comes to rest");
-    // In order: old data are read once, merged and programmed; then the whole unit. Out of order: the part is merged twice,
-    // the second time over the newer data.
+    // In order: old data are read once, merged and programmed; then the whole logical page. Out of order: the part is
+    // merged twice, the second time over the newer data.
     assert_eq!(drive.kernel().counters().merge_reads, 1);
     let version =
         serde_json::to_value(&drive).expect("a drive can be written out")["kernel"]["shadow"]["expected"][0].clone();
     assert_eq!(version, 3, "the third write is the last");
 }
 
-/// A FUA write of a part of a unit, and a newer write that waits for company at the same die: the FUA write is not held up.
+/// A FUA write of a part of a logical page, and a newer write that waits for more data at the same die: the FUA write
+/// is not delayed.
 #[test]
 fn a_hurried_write_passes_one_that_waits() {
     let buffer = "policy = \"fifo\", capacity_kib = 256 }\n mapping = { policy = \"page\", unit_kib = 4";
@@ -702,7 +702,7 @@ fn a_hurried_write_passes_one_that_waits() {
     one(&mut drive, request(Op::Write, 0, 4_096));
     one(&mut drive, request(Op::Flush, 0, 0));
     let now = drive.now();
-    // Its old data are read first; meanwhile the other one comes to wait.
+    // Its old data are read first; meanwhile the other write starts to wait.
     drive.submit(now, Request { arrival: now, fua: true, ..request(Op::Write, 0, 512) }).expect("there is a slot");
     drive.submit(now, Request { arrival: now, ..request(Op::Write, 65_536, 4_096) }).expect("there is a slot");
     while drive.step().expect("no rule is broken") {}

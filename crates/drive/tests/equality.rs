@@ -1,4 +1,4 @@
-//! What must come out the same: timed and untimed runs, forks, snapshots, reruns.
+//! Results that must be identical: timed and untimed runs, forks, snapshots, reruns.
 
 mod common;
 
@@ -12,14 +12,14 @@ use wordline_drive::{Drive, DriveConfig};
 
 // ------------------------------------------------------------------------------------------------------ timed, untimed
 
-/// Policies that do not look at time: every page has its plane, a plane collects for itself, and the collector's operations
-/// go before the host's, so that each plane sees one and the same order of operations. Pages are not joined across planes,
-/// which would change the order in which a plane's pages are read.
+/// Policies that do not depend on time: every page has its plane, GC works plane by plane, and GC's operations go
+/// before the host's, so that each plane has the same order of operations. Pages are not joined across planes, because
+/// this would change the order of reads in a plane.
 fn time_free(random: &mut Stream, victim: &str) -> DriveConfig {
     let order: String = shuffled(random, &['C', 'W', 'D', 'P']).into_iter().collect();
     let classes = [&shuffled(random, &["gc-erase", "gc-write", "gc-read"])[..], &["host-read", "host-write"]].concat();
     let planes = between(random, 1, 3);
-    // Where a die has one plane there is nothing to join.
+    // A die with one plane has nothing to join.
     let pack = if planes == 1 && chance(random, 50) { "planes" } else { "none" };
     config(&format!(
         r#"
@@ -79,7 +79,7 @@ fn timed_and_untimed_leave_the_same_state() {
 
 // ------------------------------------------------------------------------------------------------ forks and snapshots
 
-/// A drive of dynamic policies under a buffer: everything that could differ.
+/// A drive of dynamic policies with a buffer: everything that could differ.
 const DYNAMIC: &str = r#"
     geometry = { channels = 2, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 2, blocks_per_plane = 40,
                  pages_per_block = 32, page_kib = 16 }
@@ -98,7 +98,7 @@ const DYNAMIC: &str = r#"
     verify = { shadow = true }
 "#;
 
-/// The mixed load of a seed.
+/// The mixed workload of a seed.
 fn mixed(seed: u64, bytes: u64) -> impl FnMut(u64) -> Request {
     let mut random = Stream::new(seed, "mixed", 0);
     move |_| {
@@ -109,7 +109,7 @@ fn mixed(seed: u64, bytes: u64) -> impl FnMut(u64) -> Request {
     }
 }
 
-/// Runs the load of a seed; gives all that can be told of the run afterwards.
+/// Runs the workload of a seed; returns the complete observable result.
 fn outcome(drive: &mut Drive, seed: u64) -> (u64, u64, u64) {
     let bytes = drive.logical_bytes();
     drive.start_measuring();
@@ -133,7 +133,7 @@ fn a_fork_goes_on_like_its_original() {
     let mut original = aged(&config(DYNAMIC), 1, 1.0, false);
     let mut fork = original.clone();
     assert_eq!(outcome(&mut original, 5), outcome(&mut fork, 5));
-    // In mid-run, with requests and collections under way.
+    // In mid-run, with requests and collections in progress.
     let bytes = original.logical_bytes();
     let mut load = mixed(6, bytes);
     for nth in 0..32 {
@@ -151,13 +151,13 @@ fn a_fork_goes_on_like_its_original() {
     }
     assert!(!fork.step().expect("no rule is broken"));
     assert_eq!(outcome(&mut original, 7), outcome(&mut fork, 7));
-    // A fork is a drive of its own.
+    // A fork is independent.
     let before = fork.kernel().state_hash();
     outcome(&mut original, 8);
     assert_eq!(fork.kernel().state_hash(), before);
 }
 
-/// A file of its own for each test, removed at its end.
+/// A file for each test, removed at its end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -168,7 +168,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It may never have been written.
+        // It may not have been written.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -209,7 +209,7 @@ fn with_policies(victim: &str, scope: &str, placement: &str, arbiter: &str) -> D
 
 const VICTIMS: [&str; 5] = ["greedy", "fifo", "random", "best-of", "cost-benefit"];
 
-/// One aged drive of each kind, carried on under every victim policy and arbiter.
+/// One preconditioned drive of each kind, continued under every victim policy and arbiter.
 #[test]
 fn a_snapshot_serves_drives_of_other_policies() {
     let file = Scratch::new("other");
@@ -235,9 +235,9 @@ fn a_snapshot_serves_drives_of_other_policies() {
     }
 }
 
-/// State made with collection over the drive may leave a plane without a free block, and state made with dynamic placement
-/// may leave it full of other planes' pages: where the new drive collects plane by plane or places statically, such state is
-/// refused or carried on, but no drive comes to a stop over it.
+/// State of a drive with GC over all planes may leave a plane without a free block, and dynamic placement may leave it
+/// full of other planes' pages. A drive with GC plane by plane or with static placement rejects or continues such a
+/// state, but never gets stuck.
 #[test]
 fn a_snapshot_of_another_scope_is_refused_or_works() {
     let file = Scratch::new("scope");

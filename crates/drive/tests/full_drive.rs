@@ -1,4 +1,4 @@
-//! A full drive under nothing but random writes, with 2 % spare space and its queues full: it never stops.
+//! A full drive under random writes only, with 2 % over-provisioning and full queues: it never gets stuck.
 
 mod common;
 
@@ -7,11 +7,11 @@ use wordline_base::{Op, Stream};
 use wordline_drive::precondition::precondition;
 use wordline_drive::{Drive, DriveConfig};
 
-/// A drive with 2 % to 3 % of spare space: the least that is accepted above 2 %, for blocks enough to hold it.
+/// A drive with 2 % to 3 % over-provisioning: the minimum above 2 % that is accepted, with enough blocks for it.
 fn tight(scope: &str, placement: &str, unit_kib: u32, buffer: &str, arbiter: &str, depth: u32) -> DriveConfig {
-    // What is too scattered to be collected, up to 3 units in each block of quarter pages, must be little: large blocks.
+    // Fragmentation, up to 3 logical pages in each block of quarter pages, must be small: large blocks.
     let (dies, blocks, pages) = if unit_kib == 16 { (2, 400, 16) } else { (1, 480, 128) };
-    // Over the drive it is the blocks of all planes that count.
+    // With GC over the drive the blocks of all planes count.
     let blocks = if scope == "plane" { blocks } else { blocks / 2 };
     let mut config = config(&format!(
         r#"
@@ -67,7 +67,7 @@ const FIRST_COME: &str = "policy = \"first-come\"";
 const HOST_FIRST: &str =
     "policy = \"priority\", order = [\"host-read\", \"host-write\", \"gc-read\", \"gc-write\", \"gc-erase\"]";
 
-/// Quarter pages take longest: without WORDLINE_LONG they do each scope once.
+/// Quarter pages take longest: without WORDLINE_LONG they run each scope once.
 fn all(name: &str, unit_kib: u32, buffer: &str) {
     let cases = [
         ("plane", STATIC, HOST_FIRST),

@@ -1,4 +1,5 @@
-//! Policies from outside the program: they decide as members do, and what they may not decide ends the run with its story.
+//! Policies from outside the program: they decide like built-in ones, and an invalid decision ends the run with an
+//! explanation.
 
 mod common;
 
@@ -14,7 +15,7 @@ use wordline_drive::precondition::precondition;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::{Drive, DriveConfig, Fault};
 
-/// How the guests of these tests choose.
+/// Decision rules of the guests in these tests.
 type Choice = fn(&VictimView<'_>, u64) -> Result<Option<u32>, Refusal>;
 
 #[derive(Clone, Debug)]
@@ -39,7 +40,7 @@ impl GuestVictim for Chooser {
     }
 }
 
-/// Collects when so many blocks are free.
+/// Collects when this number of blocks is free.
 #[derive(Clone, Debug)]
 struct Below(u32);
 
@@ -53,7 +54,7 @@ impl GuestCollect for Below {
     }
 }
 
-/// Ranks as `least-erased` does, so many times.
+/// Ranks as `least-erased` does, this number of times.
 #[derive(Clone, Debug)]
 struct Ranker(u64);
 
@@ -142,7 +143,7 @@ fn overwrite(drive: &mut Drive) -> Result<u64, Fault> {
     let mut random = Stream::new(1, "guests", 0);
     for _ in 0..2 * units {
         if !drive.has_slot(0) {
-            // It has come to a stop, and says why when it is drained.
+            // It has stopped, and says why when it is drained.
             break;
         }
         let write = request(Op::Write, random.below(units) * u64::from(bytes), bytes);
@@ -163,7 +164,7 @@ fn outcome(sets: &[&str], guests: &[Arc<dyn Maker>]) -> Result<u64, String> {
 fn a_guest_that_decides_as_a_member_does_comes_to_the_same() {
     let member = outcome(&["victim.policy=greedy"], &[]).expect("it runs");
     assert_eq!(outcome(&["victim.policy=guest"], &[guest("victim", least)]), Ok(member));
-    // What a preset says of collection belongs to its policy: all that matters is said for both.
+    // The preset's GC options belong to its policy, so all relevant ones are given for both.
     let steps = ["collect.scope=plane", "collect.reserve_blocks=1", "collect.start_blocks=3", "collect.stop_blocks=3"];
     let with = |policy: &'static str| [&[policy][..], &steps, &["collect.window_pages=8"]].concat();
     let member = outcome(&with("collect.policy=on-demand"), &[]).expect("it runs");
@@ -181,14 +182,15 @@ fn a_rank_that_is_not_given_ends_the_run_wherever_it_is_asked_for() {
         let sets = ["free_block.policy=guest", ranks];
         outcome(&sets, &guests).expect_err("it fails")
     };
-    // The drive has 160 blocks: the first is asked about when the drive is made, the last before anything is erased.
+    // The drive has 160 blocks: it asks about the first when the drive is built, about the last before anything is
+    // erased.
     for ranks in ["free_block.below=0", "free_block.below=159"] {
         assert_eq!(told(ranks), "the policy 'guest' (free_block), at 0.000000 s: tired");
     }
     let later = told("free_block.below=170");
     assert!(later.ends_with(": tired") && !later.contains("at 0.000000 s"), "{later}");
 
-    // A drive that takes over the state of another asks anew about the blocks that are free.
+    // A drive with another's state asks again about the free blocks.
     let mut worn = Drive::new(&config(&[], &[]).expect("accepted"), 7).expect("accepted");
     overwrite(&mut worn).expect("it runs");
     let free = worn.kernel().blocks().free_blocks();
@@ -247,7 +249,7 @@ fn an_interrupt_while_a_guest_decides_is_no_failure_of_it() {
     assert!(fault.is_interrupt() && fault.to_string().ends_with(": stopped"), "{fault}");
     let Fault::Policy { trouble, .. } = &fault else { unreachable!("it is one of a policy") };
     assert_eq!(trouble.cause.as_ref().and_then(Cause::get::<u64>), Some(&5));
-    // The guest is asked no more: its answer to the last question is missing.
+    // The guest is not asked again: its last answer is missing.
     assert_eq!(overwrite(&mut drive).expect_err("it has ended"), fault);
 
     (config.precondition.fill, config.precondition.overwrites) = (true, 2.0);
@@ -263,7 +265,7 @@ fn a_forked_drive_has_a_guest_of_its_own() {
     let mut drive = Drive::new(&config(&["victim.policy=guest"], &guests).expect("accepted"), 7).expect("accepted");
     let fork = drive.clone();
     assert!(overwrite(&mut drive).is_err());
-    // The count of the second began where the first stood when it was forked: at nothing.
+    // The second's count started where the first was at the fork: at zero.
     let mut again = fork.clone();
     assert_eq!(
         overwrite(&mut again).map_err(|f| f.to_string()),

@@ -1,12 +1,12 @@
-//! Latency of each operation on an idle drive, to the picosecond, against sums made by hand from the figures of the standards.
+//! Latency of each operation on an idle drive, to the picosecond, against sums by hand from the standards.
 //!
-//! All figures below are literals; none comes from the code under test. In picoseconds:
+//! All figures below are literals, independent of the code under test. In picoseconds:
 //! - ONFI SDR mode 5: a command, address or data cycle takes 20 ns, tADL 70 ns, tWB 100 ns, tRR 20 ns, tCCS 200 ns.
 //! - ONFI NV-DDR3 at 800 MT/s: a command or address cycle takes 25 ns, two bytes take 2.5 ns, tADL 150 ns, tWB 100 ns, tRR
 //!   20 ns, tCCS 200 ns.
 //! - A page address is five cycles, a block address three.
-//! - SATA 6 Gb/s with 8b/10b coding: 5/3 ns a byte. PCIe 3.0 x4 with 128b/130b coding: 130 bits for 16 bytes on four lanes of
-//!   8 Gb/s, 130/512 ns a byte.
+//! - SATA 6 Gb/s with 8b/10b coding: 5/3 ns per byte. PCIe 3.0 x4 with 128b/130b coding: 130 bits for 16 bytes on four
+//! lanes of 8 Gb/s, 130/512 ns per byte.
 
 mod common;
 
@@ -92,7 +92,7 @@ impl Bus {
     }
 }
 
-/// A host link, by hand.
+/// A host interface, by hand.
 #[derive(Clone, Copy)]
 struct Host {
     name: &'static str,
@@ -102,9 +102,9 @@ struct Host {
     data: fn(u32) -> Time,
 }
 
-/// Around every frame stand 16 bytes. A command is a Register frame of 20 bytes and its acknowledgement: 2 x 36 bytes x 5/3 ns.
-/// A completion is a Set Device Bits frame of 8 bytes: 24 x 5/3 ns. Data: a DMA Setup frame of 28 bytes (44 x 5/3 ns, which
-/// rounded up to picoseconds is 73,334), then the bytes with 20 more for each Data frame of at most 8,192.
+/// Every frame has 16 bytes around it. A command is a Register frame of 20 bytes and its acknowledgement: 2 x 36 bytes
+/// x 5/3 ns. A completion is a Set Device Bits frame of 8 bytes: 24 x 5/3 ns. Data: a DMA Setup frame of 28 bytes (44 x
+/// 5/3 ns, rounded up to picoseconds 73,334), then the bytes with 20 more for each Data frame of at most 8,192.
 const SATA: Host = Host {
     name: "SATA",
     keys: "policy = \"sata\", rate_gb_s = 6.0",
@@ -113,8 +113,9 @@ const SATA: Host = Host {
     data: |bytes| 73_334 + ((Time::from(bytes) + 20 * Time::from(bytes.div_ceil(8_192))) * 5_000).div_ceil(3),
 };
 
-/// Every packet has 24 bytes of header. A command is an entry of 64 bytes: 88 x 130/512 ns = 22,343.75 ps, then 0.5 us until
-/// it is fetched. A completion is an entry of 16 bytes: 40 x 130/512 ns = 10,156.25 ps. Data go in packets of 256 bytes.
+/// Every packet has a header of 24 bytes. A command is an entry of 64 bytes: 88 x 130/512 ns = 22,343.75 ps, then 0.5
+/// us for the fetch. A completion is an entry of 16 bytes: 40 x 130/512 ns = 10,156.25 ps. Data go in packets of 256
+/// bytes.
 const NVME: Host = Host {
     name: "NVMe",
     keys: "policy = \"nvme\", pcie_generation = 3, pcie_lanes = 4, max_payload_bytes = 256, latency_us = 0.5",
@@ -151,7 +152,7 @@ fn build(bus: Bus, host: Host, planes: u32, unit_kib: u32, pack: &str, buffer: &
 const NO_BUFFER: &str = "policy = \"none\"";
 const BUFFER: &str = "policy = \"fifo\", capacity_kib = 1024";
 
-/// The figures that the formulas above come to, worked out separately for some of them.
+/// Results of the formulas above, computed separately for some of them.
 #[test]
 fn the_hand_counts_right() {
     assert_eq!(SDR.read(4_096), 140_000 + 100_000 + 50_000_000 + 20_000 + 81_920_000);
@@ -174,7 +175,7 @@ fn reads() {
             let found = latency(&mut drive, request(Op::Read, u64::from(16 * KIB - bytes), bytes));
             assert_eq!(found, expected, "{} bytes on {} and {}", bytes, bus.name, host.name);
         }
-        // What was never written comes from nowhere, at the speed of the link.
+        // Unwritten data come from no page, at the rate of the host interface.
         let found = latency(&mut drive, request(Op::Read, 65_536, 4 * KIB));
         assert_eq!(found, host.command + (host.data)(4 * KIB) + host.completion);
     }
@@ -188,11 +189,11 @@ fn writes() {
         let around = |bytes| host.command + (host.data)(bytes) + host.completion;
         let whole = request(Op::Write, 0, 16 * KIB);
         assert_eq!(latency(&mut drive, whole), around(16 * KIB) + bus.program(16 * KIB), "a page on {name}");
-        // A part of a page: the page is read whole, merged and programmed whole.
+        // A part of a page: the whole page is read, merged and programmed.
         let expected = around(4 * KIB) + bus.read(16 * KIB) + bus.program(16 * KIB);
         let part = request(Op::Write, 4_096, 4 * KIB);
         assert_eq!(latency(&mut drive, part), expected, "a quarter of a page on {name}");
-        // Without old data there is nothing to read.
+        // Without old data nothing is read.
         let new = request(Op::Write, 1 << 20, 4 * KIB);
         assert_eq!(latency(&mut drive, new), around(4 * KIB) + bus.program(16 * KIB), "a new quarter on {name}");
         // Two pages, one after the other on the only plane.
@@ -206,13 +207,13 @@ fn sub_page_units() {
     for (bus, host) in cases() {
         let mut drive = build(bus, host, 1, 4, "none", NO_BUFFER);
         let around = |bytes| host.command + (host.data)(bytes) + host.completion;
-        // One unit goes into a page of its own; the bus carries the page.
+        // One logical page goes into its own page; the bus transfers the page.
         let one_unit = request(Op::Write, 0, 4 * KIB);
         assert_eq!(latency(&mut drive, one_unit), around(4 * KIB) + bus.program(16 * KIB));
-        // Half a unit: only the unit is read.
+        // Half a logical page: only this logical page is read.
         let half = request(Op::Write, 2_048, 2 * KIB);
         assert_eq!(latency(&mut drive, half), around(2 * KIB) + bus.read(4 * KIB) + bus.program(16 * KIB));
-        // Four units fill one page, and are read as one.
+        // Four logical pages fill one page, and are read together.
         let page = request(Op::Write, 16_384, 16 * KIB);
         assert_eq!(latency(&mut drive, page), around(16 * KIB) + bus.program(16 * KIB));
         let read = request(Op::Read, 16_384, 16 * KIB);
@@ -231,7 +232,7 @@ fn buffered_writes_and_flushes() {
             around(4 * KIB),
             "acknowledged from the buffer"
         );
-        // It waits there for company, and is read from there.
+        // It waits there for more data, and is read from there.
         let found = one(&mut drive, request(Op::Read, 0, 4 * KIB));
         assert_eq!(found.time - found.submitted, around(4 * KIB));
         // A flush programs it.
@@ -266,21 +267,22 @@ fn two_planes_work_together_or_in_turn() {
         let mut together = build(bus, host, 2, 16, "planes", NO_BUFFER);
         let expected = host.command + (host.data)(32 * KIB) + bus.program_two(16 * KIB) + host.completion;
         assert_eq!(latency(&mut together, write), expected, "two planes programmed together on {name}");
-        // Both pages are there when the command ends, and go to the host one after the other.
+        // Both pages are ready when the command ends, and go to the host one after the other.
         let expected = host.command + bus.read_two(16 * KIB) + 2 * page + host.completion;
         assert_eq!(latency(&mut together, read), expected, "two planes read together on {name}");
         let mut in_turn = build(bus, host, 2, 16, "none", NO_BUFFER);
         let expected = host.command + (host.data)(32 * KIB) + 2 * bus.program(16 * KIB) + host.completion;
         assert_eq!(latency(&mut in_turn, write), expected, "two planes programmed in turn on {name}");
-        // The first page goes to the host while the second is read, which takes longer on every one of these links.
+        // The first page goes to the host while the second is read, which takes longer on each of these host
+        // interfaces.
         assert!(bus.read(16 * KIB) > page);
         let expected = host.command + 2 * bus.read(16 * KIB) + page + host.completion;
         assert_eq!(latency(&mut in_turn, read), expected, "two planes read in turn on {name}");
     }
 }
 
-/// A write that meets a collection waits for what is left of it: here for the erase of a block without valid pages, which
-/// begins the moment the write before it is programmed.
+/// A write during a collection waits for its rest: here for the erase of a block without valid pages, which begins the
+/// moment the previous write is programmed.
 #[test]
 fn a_write_waits_for_an_erase() {
     for (bus, host) in cases() {
@@ -305,7 +307,7 @@ fn a_write_waits_for_an_erase() {
     }
 }
 
-/// Erases of one and two planes by the flash alone, and the rule that each command is what its chain says.
+/// Erases of one and two planes by the flash alone; each command follows its chain.
 #[test]
 fn erases() {
     for bus in [SDR, NV_DDR3] {
@@ -321,7 +323,7 @@ fn erases() {
         let geometry = Geometry::new(&shape).expect("it is sound");
         let mut nand = NandConfig::default();
         if bus.name == "SDR" {
-            // The section as the drive files above have it.
+            // The section as in the drive files above.
             nand = common::config(&format!("nand = {{ {} }}", bus.keys)).nand;
         }
         let timing = Timing::new(&nand, 4).expect("it is sound");

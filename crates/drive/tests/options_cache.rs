@@ -59,8 +59,8 @@ fn uses(drive: &Drive, segment: Segment) -> u64 {
     drive.kernel().flash().die_times(0).bus[segment as usize].count
 }
 
-/// Three programs back to back: while the cells write one, the data of the next come in, and each but the last takes tCBSY
-/// when it moves to the data register.
+/// Three programs back to back: while the array programs one, the data of the next come in, and each but the last takes
+/// tCBSY to move to the data register.
 #[test]
 fn programs_follow_each_other() {
     let around = COMMAND + data(48 * KIB) + COMPLETION;
@@ -73,7 +73,7 @@ fn programs_follow_each_other() {
     assert_eq!(cached.kernel().flash().die_times(0).register, 2 * T_CBSY);
 }
 
-/// A program that nothing follows pays nothing.
+/// A program without a follower costs nothing more.
 #[test]
 fn a_lone_program_is_a_plain_one() {
     let mut cached = build(1, CACHE);
@@ -82,8 +82,8 @@ fn a_lone_program_is_a_plain_one() {
     assert_eq!((uses(&cached, Segment::ProgramCache), uses(&cached, Segment::Program)), (0, 1));
 }
 
-/// Three reads: while a page comes out, the cells read the next, which is the longer. The first page is with the host long
-/// before the last is read.
+/// Three reads: while a page is transferred, the array reads the next, which takes longer. The host has the first page
+/// long before the last is read.
 #[test]
 fn reads_follow_each_other() {
     let read = request(Op::Read, 0, 48 * KIB);
@@ -91,7 +91,7 @@ fn reads_follow_each_other() {
     let mut plain = build(1, NONE);
     one(&mut plain, request(Op::Write, 0, 48 * KIB));
     assert_eq!(latency(&mut plain, read), around + 3 * (READ_COMMAND + T_R + READ_OUT));
-    // Written in order, each page is the one after the last; written backwards, it has to be addressed.
+    // Written in order, each page follows the previous one; written backwards, it needs an address.
     for (order, turn, segment) in
         [([0, 1, 2], TURN, Segment::CacheSequential), ([2, 1, 0], READ_COMMAND, Segment::CacheRandom)]
     {
@@ -105,7 +105,7 @@ fn reads_follow_each_other() {
     }
 }
 
-/// A read that nothing follows is as fast as a plain one.
+/// A read without a follower is as fast as a plain one.
 #[test]
 fn a_lone_read_costs_nothing() {
     let mut cached = build(1, CACHE);
@@ -114,24 +114,24 @@ fn a_lone_read_costs_nothing() {
     assert_eq!(latency(&mut cached, request(Op::Read, 0, 16 * KIB)), expected);
 }
 
-/// Both planes of a die in one command, and such commands in cache mode.
+/// Both planes of a die in one command, also in cache mode.
 #[test]
 fn multi_plane_commands_follow_each_other() {
     let mut cached = build(2, "policy = \"planes\", cache = true");
     let around = COMMAND + data(64 * KIB) + COMPLETION;
     let found = latency(&mut cached, request(Op::Write, 0, 64 * KIB));
     assert_eq!(found, around + 2 * DATA_IN + T_DBSY + T_CBSY + 2 * T_PROG);
-    // Two pages are there at the end of each command, and go to the host one after the other.
+    // Two pages are ready at the end of each command, and go to the host one after the other.
     let around = COMMAND + 2 * data(16 * KIB) + COMPLETION;
     let found = latency(&mut cached, request(Op::Read, 0, 64 * KIB));
     let sense = 2 * READ_COMMAND + T_DBSY + T_R;
     assert_eq!(found, around + sense + (TURN + T_RCBSY) + (T_R + T_RCBSY) + 2 * READ_OUT_PLANE);
 }
 
-/// With two planes and single-plane commands a sequence stays in its plane, but not for ever.
+/// With two planes and single-plane commands a sequence stays in its plane, up to a limit.
 #[test]
 fn a_sequence_passes_older_operations_of_other_planes_a_few_times() {
-    // Eight pages in turn on both planes: the last program of each sequence is a plain one.
+    // Eight pages alternate between both planes: the last program of each sequence is a plain one.
     for (passes, sequences) in [(0, 8), (1, 4), (3, 2), (16, 2)] {
         let mut cached = build(2, &format!("policy = \"cache\", passes = {passes}"));
         one(&mut cached, request(Op::Write, 0, 128 * KIB));
@@ -139,7 +139,7 @@ fn a_sequence_passes_older_operations_of_other_planes_a_few_times() {
     }
 }
 
-/// Bytes a microsecond of a drive under a full queue of pages in order.
+/// Bytes per microsecond of a drive under a full queue of pages in order.
 fn saturated(drive: &mut Drive, op: Op, count: u64) -> f64 {
     let (mut submitted, mut completed, mut start) = (0, 0, 0);
     while completed < count {
@@ -160,7 +160,7 @@ fn saturated(drive: &mut Drive, op: Op, count: u64) -> f64 {
     16_384.0 * (count - count / 10) as f64 / ((drive.now() - start) as f64 / 1e6)
 }
 
-/// The cells never wait for the bus: a page each tPROG + tCBSY, and each tR + tRCBSY.
+/// The array never waits for the bus: a page per tPROG + tCBSY, and per tR + tRCBSY.
 #[test]
 fn sequential_bandwidth_is_that_of_the_cells() {
     for (pack, write_us, read_us) in [(NONE, 20.905 + 500.0, 0.275 + 50.0 + 20.5), (CACHE, 504.0, 53.0)] {
@@ -176,7 +176,7 @@ fn sequential_bandwidth_is_that_of_the_cells() {
     }
 }
 
-/// Where writes go wherever there is room, they follow each other as well, in one plane or in both.
+/// With dynamic placement, writes follow each other as well, in one plane or in both.
 #[test]
 fn writes_without_a_plane_follow_each_other() {
     for (planes, pack, scope) in [
@@ -190,7 +190,8 @@ fn writes_without_a_plane_follow_each_other() {
         let found = saturated(&mut drive, Op::Write, 60 * u64::from(planes));
         let together = if pack == CACHE { 1.0 } else { f64::from(planes) };
         let formula = together * 16_384.0 / 504.0;
-        // Once a block, a multi-plane command does not follow: where both planes open one, either could take the room.
+        // Once per block, a multi-plane command does not follow: if both planes open a block, either could take the
+        // space.
         let slack = if together > 1.0 { 0.015 } else { 0.005 };
         assert!(
             (found / formula - 1.0).abs() < slack,

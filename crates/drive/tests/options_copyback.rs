@@ -1,4 +1,4 @@
-//! Copyback of collection: what it costs in time and on the bus, by hand, and what it leaves as it was.
+//! Copyback in GC: its cost in time and on the bus, by hand, and its invariants.
 //!
 //! Literals of NV-DDR3 at 800 MT/s: a command or address cycle takes 25 ns, 16 KiB take 20.48 us, tADL 150 ns, tWB 100 ns, tRR
 //! 20 ns. Of the drives: tR 50 us, tPROG 500 us, tBERS 3 ms.
@@ -48,7 +48,7 @@ fn build(planes: u32, unit_kib: u32, copyback: &str, rest: &str) -> Drive {
     drive(&text, 1)
 }
 
-/// What a moved page costs the bus.
+/// Bus cost of a moved page.
 fn on_bus(copyback: &str) -> Time {
     match copyback {
         "off" => READ_COMMAND + READ_OUT + DATA_IN,
@@ -61,7 +61,7 @@ fn uses(drive: &Drive, segment: Segment) -> u64 {
     drive.kernel().flash().die_times(0).bus[segment as usize].count
 }
 
-/// Writes one at a time. Where the end of one starts a copyback or an erase, the next waits for it and for nothing else.
+/// Writes one at a time. If the end of one starts a copyback or an erase, the next waits for it and for nothing else.
 #[test]
 fn a_write_waits_for_a_copyback() {
     for copyback in ["internal", "checked"] {
@@ -71,7 +71,7 @@ fn a_write_waits_for_a_copyback() {
         let program = DATA_IN + T_PROG;
         // The host alone: command, 0.5 us, 64 packets of 256 bytes, completion.
         let host = 522_344 + ((PAGE + 24 * 64) * 130_000).div_ceil(512) + 10_157;
-        // The whole, then all but one page of every block.
+        // The whole drive, then all but one page of every block.
         let rounds = (0..pages).chain((0..pages).filter(|page| page % 16 != 0));
         for page in rounds {
             let before = *drive.kernel().counters();
@@ -93,7 +93,7 @@ fn a_write_waits_for_a_copyback() {
     }
 }
 
-/// Random overwriting of whole pages: all that the bus carried, and all that the cells did.
+/// Random overwrites of whole pages: total bus traffic and total array work.
 #[test]
 fn the_bus_carries_commands_only() {
     let mut seen = Vec::new();
@@ -118,18 +118,18 @@ fn the_bus_carries_commands_only() {
         assert_eq!(host, 6 * pages);
         assert!(counters.moved_units > pages, "{copyback}: {} units moved", counters.moved_units);
         if copyback != "off" {
-            // What was overwritten before its turn came is not moved at all.
+            // Pages that were overwritten before their move are not moved.
             assert_eq!(counters.copybacks, counters.moved_units, "{copyback}");
         }
         seen.push((bus, counters.programs() as f64 / (6 * pages) as f64));
     }
     let [(off, amplification), (internal, same), (checked, also)] = seen[..] else { panic!("three") };
     assert!(internal < checked && checked < off, "{internal} < {checked} < {off} ps on the bus");
-    // A page that is read and written takes longer, and meanwhile some are overwritten and need not be written any more.
+    // A page that is read and written takes longer; some are overwritten meanwhile and need no write.
     assert!(same == also && same / amplification < 1.05 && same >= amplification, "{seen:?}");
 }
 
-/// Pages with a hole in them are read and written, whole ones are moved; write amplification counts both.
+/// Partly valid pages are read and written, full ones are moved; write amplification counts both.
 #[test]
 fn pages_with_holes_are_read_and_written() {
     let mut drive = build(1, 4, "internal", "");
@@ -143,7 +143,7 @@ fn pages_with_holes_are_read_and_written() {
     assert_eq!(counters.programs() * 4, counters.host_units + counters.moved_units + counters.padded_units);
 }
 
-/// Two planes side by side share the time of a copyback.
+/// Two planes share the time of a copyback.
 #[test]
 fn planes_copy_together() {
     let rest =
@@ -160,7 +160,7 @@ fn planes_copy_together() {
     );
 }
 
-/// Over the whole drive as well: a page stays in its plane where that has room.
+/// Over the whole drive as well: a page stays in its plane if the plane has space.
 #[test]
 fn free_placement_lets_pages_stay() {
     let rest = "scope = \"drive\" }\n placement = { policy = \"least-busy\" }\n pack = { policy = \"planes\"";

@@ -1,4 +1,5 @@
-//! Suspension for reads: latencies of a tiny drive to the picosecond, by hand, and what it does to the tail of a mixed load.
+//! Suspension for reads: latencies of a tiny drive to the picosecond, by hand, and its effect on the tail of a mixed
+//! workload.
 //!
 //! Literals: SDR mode 5: a command or address cycle takes 20 ns, a byte 20 ns, tADL 70 ns, tWB 100 ns, tRR 20 ns; NV-DDR3 at
 //! 800 MT/s: 25 ns, 1.25 ns, 150 ns, 100 ns, 20 ns. Of the drives: tR 50 us, tPROG 500 us, tBERS 3 ms, 30 us to suspend, 5 us to
@@ -81,14 +82,14 @@ impl Bus {
 const NONE: &str = "policy = \"none\"";
 const READS: &str = "policy = \"reads\"";
 
-/// Overwrites in order until an erase has begun; gives the last page written and the time when the erase began.
+/// Overwrites in order until an erase begins; returns the last written page and the start of the erase.
 fn until_an_erase(drive: &mut Drive) -> (u64, Time) {
     let pages = drive.logical_bytes() / PAGE;
     for nth in 0.. {
         let before = drive.kernel().counters().erases();
         let done = one(drive, request(Op::Write, nth % pages * PAGE, 16 * KIB));
         if drive.kernel().counters().erases() > before {
-            // It begins the moment the write is programmed, before the host hears of that.
+            // It begins when the write is programmed, before its completion reaches the host.
             return (nth % pages, done.time - COMPLETION);
         }
     }
@@ -121,8 +122,8 @@ fn a_read_meets_an_erase() {
     }
 }
 
-/// Reads come to wait while the bus still carries the data of a program: they stop it the moment it is in the cells, go one
-/// after the other, and the program goes on.
+/// Reads arrive while the bus still transfers the data of a program: they suspend it the moment the array starts,
+/// execute one after the other, and the program resumes.
 #[test]
 fn reads_meet_a_program_on_the_bus() {
     let bus = SDR;
@@ -145,13 +146,13 @@ fn reads_meet_a_program_on_the_bus() {
     let first = cells + bus.pause() + T_SUSPEND + bus.read(4 * KIB);
     let second = first + bus.read(4 * KIB);
     let out = data(4 * KIB) + COMPLETION;
-    // The cells worked on while the bus carried the suspension.
+    // The array was still busy while the bus carried the suspension.
     let programmed = second + bus.pause() + T_RESUME + (T_PROG - bus.pause());
     assert_eq!(times, [first + out, second + out, programmed + COMPLETION]);
     assert_eq!(drive.kernel().counters().suspensions, 1);
 }
 
-/// A read of the page under program waits for it; one of another page of its block does not.
+/// A read of the page under program waits for it; a read of another page of its block does not.
 #[test]
 fn a_page_under_program_cannot_be_read() {
     let bus = NV_DDR3;
@@ -181,11 +182,11 @@ fn a_page_under_program_cannot_be_read() {
     assert_eq!(drive.kernel().counters().suspensions, 1, "nothing was stopped for it");
 }
 
-/// The options hold: how often, how late, and which of both.
+/// Limits of suspension: number, time, and the choice between both.
 #[test]
 fn the_policy_decides() {
     let bus = NV_DDR3;
-    // Reads one after the other during one erase: each stops it anew until it was stopped `most` times.
+    // Consecutive reads during one erase: each suspends it again, up to `most` times.
     for most in [1, 3] {
         let mut drive = bus.drive(&format!("{READS}, most = {most}"), "");
         let (page, _) = until_an_erase(&mut drive);
@@ -216,7 +217,7 @@ fn the_policy_decides() {
     assert_eq!(config("").firmware.suspend.name(), "none");
 }
 
-/// An aged drive under reads and writes: the tail of the reads no longer holds programs and erases.
+/// A preconditioned drive under reads and writes: the tail of the reads no longer contains programs and erases.
 #[test]
 fn the_tail_of_the_reads_is_cut() {
     let tail = |suspend: &str| {

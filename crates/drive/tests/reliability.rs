@@ -1,5 +1,5 @@
-//! Drives whose flash fails: bad blocks are left out or given up without losing data, reads that need retries take longer, and a
-//! drive without spare blocks ends with its story.
+//! Drives whose flash fails: bad blocks are skipped or retired without data loss, retries make reads slower, and a
+//! drive without spare blocks ends with an explanation.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn bad(drive: &Drive) -> usize {
     (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count()
 }
 
-/// Writes pages at random, at most `count`; true unless the drive came to its end before.
+/// Writes at most `count` pages at random; true unless the drive ended before.
 fn random_writes(drive: &mut Drive, seed: u64, count: u64) -> bool {
     let mut random = Stream::new(seed, "reliability-load", 0);
     let pages = drive.logical_bytes() / PAGE;
@@ -129,7 +129,7 @@ fn too_many_bad_blocks_are_refused_at_once() {
 
 #[test]
 fn a_retry_is_a_read_again_with_other_thresholds() {
-    // One bit of 1,024 bytes can be corrected: every read fails until its retries are spent.
+    // One bit per 1,024 bytes can be corrected: every read fails until its retries are used up.
     let hopeless =
         "model = \"power-law\", ecc_bits = 1, read_retries = 2, retry_rber_factor = 1.0, retention_hours = 9000.0";
     let mut worn = drive(&text(hopeless, "buffer = { policy = \"none\" }"), 1);

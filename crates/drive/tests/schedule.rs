@@ -1,8 +1,9 @@
-//! Bandwidth of a channel full of dies against its exact schedule: the twin of the flash, which steps through every bus cycle.
+//! Bandwidth of a channel full of dies against its exact schedule: the twin of the flash, which simulates every bus
+//! cycle.
 //!
-//! The ratio of bus to cell time runs from 0.25 to 4, planes from 1 to 4, dies from 1 to 8: neither bus nor cells are far below
-//! the other, so that it matters in which order the dies are served. Every die has the same commands waiting from the start on, and the
-//! whole of it takes as long on the drive as in the twin, but for the link.
+//! The ratio of bus to array time is 0.25 to 4, with 1 to 4 planes and 1 to 8 dies: neither bus nor array is far below
+//! the other, so the order of service matters. Every die has the same waiting commands from the start, and the total
+//! takes as long on the drive as in the twin, except for the host interface.
 
 mod common;
 
@@ -25,10 +26,10 @@ use twin::table::{Durations, Order, Tick, TICK_PS};
 use wordline_base::{Op, Time};
 use wordline_flash::{Command, Kind, PageAddress};
 
-/// Commands of each die.
+/// Commands per die.
 const COMMANDS: u32 = 40;
 const PAGE: u32 = 1024;
-/// Ticks of 10 ns for a page of 1,024 bytes at 20 ns a byte.
+/// Ticks of 10 ns for a page of 1,024 bytes at 20 ns per byte.
 const TRANSFER: Tick = 2 * PAGE as Tick;
 /// tDBSY: 0.5 us.
 const DUMMY: Tick = 50;
@@ -38,12 +39,12 @@ struct Case {
     op: Op,
     dies: u32,
     planes: u32,
-    /// Ticks that the cells work on a command.
+    /// Array ticks of a command.
     cells: Tick,
 }
 
 impl Case {
-    /// Picoseconds from the start of the first command to the end of the last, as the twin has it.
+    /// Picoseconds from the start of the first command to the end of the last, in the twin.
     fn by_twin(self) -> Time {
         let durations = Durations {
             read: vec![self.cells],
@@ -68,7 +69,8 @@ impl Case {
         TICK_PS * trace.seen.iter().map(|seen| seen.time).max().expect("something ran")
     }
 
-    /// The same on the drive, from the arrival of the requests to the last completion: each of them covers all dies and planes.
+    /// The same on the drive, from the arrival of the requests to the last completion: each request covers all dies and
+    /// planes.
     fn by_drive(self) -> Time {
         let Self { op, dies, planes, cells } = self;
         let micros = cells as f64 * 0.01;
@@ -146,8 +148,9 @@ fn a_channel_keeps_its_exact_schedule() {
     }
 }
 
-/// The planes of a die go out together, so that the other dies read meanwhile. By hand, for two planes and a tR of four transfers: a die's
-/// round is its commands, tDBSY, tR, and two transfers; that of two dies fits into it, since the bus needs less.
+/// The planes of a die are transferred together, so that the other dies read meanwhile. By hand, for two planes and a
+/// tR of four transfers: a die's round is its commands, tDBSY, tR, and two transfers; that of two dies fits into it,
+/// since the bus needs less.
 #[test]
 fn dies_of_several_planes_do_not_read_in_lockstep() {
     // A command is 7 cycles of 20 ns and tWB of 100 ns: 240 ns. Data of a plane: 7 cycles, tCCS of 200 ns, 1,024 cycles.
@@ -157,7 +160,7 @@ fn dies_of_several_planes_do_not_read_in_lockstep() {
         let round = 2.0 * command + 0.5 + cells as f64 * 0.01 + 2.0 * out;
         assert!(f64::from(dies) * (2.0 * out + 2.0 * command) <= round, "the bus is no bottleneck");
         let found = case.by_drive() as f64 / 1e6 / f64::from(COMMANDS);
-        // In the first round each die waits for the data of all before it; after that it never does.
+        // In the first round each die waits for the data of all previous ones; after that it never waits.
         let most = round + f64::from(dies) * 2.0 * out / f64::from(COMMANDS);
         assert!(found < most * 1.01, "{case:?}: {found} us a round, {round} by hand");
     }

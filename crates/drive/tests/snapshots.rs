@@ -1,4 +1,4 @@
-//! Snapshots are input like any other: whole ones go on exactly where they were taken, altered ones are refused or work.
+//! Snapshots are untrusted input: intact ones continue exactly, modified ones are rejected or work.
 
 mod common;
 
@@ -19,7 +19,7 @@ const SHAPE: &str = r#"
 "#;
 const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
 
-/// Drives that remember different things: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
+/// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
 const KINDS: [(&str, &str); 6] = [
     (
         "dynamic",
@@ -102,7 +102,7 @@ fn mixed(seed: u64, bytes: u64) -> impl FnMut(u64) -> Request {
     }
 }
 
-/// What can be told of a load afterwards, to the digit.
+/// The complete observable result of a workload.
 fn outcome(drive: &mut Drive, seed: u64) -> String {
     let bytes = drive.logical_bytes();
     drive.start_measuring();
@@ -130,7 +130,7 @@ fn every_kind_of_drive_goes_on_where_it_was_saved() {
     }
 }
 
-/// A snapshot taken apart: what comes before the stream, the header with its length, and the state.
+/// The parts of a snapshot: the bytes before the stream, the header with its length, and the state.
 struct Open {
     head: [u8; 12],
     header: Vec<u8>,
@@ -146,7 +146,7 @@ impl Open {
         Self { head: bytes[..12].try_into().expect("twelve bytes"), state: all.split_off(length), header: all }
     }
 
-    /// Put together again, with a checksum that is right.
+    /// Assembled again, with a correct checksum.
     fn shut(&self) -> Vec<u8> {
         let mut stream = zstd::Encoder::new(self.head.to_vec(), 1).expect("memory");
         stream.include_checksum(true).expect("it has one");
@@ -155,10 +155,10 @@ impl Open {
     }
 }
 
-/// Changes a state somewhere.
+/// Modifies a state at random.
 fn alter(random: &mut Stream, state: &mut Vec<u8>) {
     let mut below = |bound: usize| random.below(bound as u64) as usize;
-    // Half of the changes go to the front: geometry and sizes are there, the maps take up the most.
+    // Half of the changes are near the front: geometry and sizes are there; the maps take most of the space.
     let end = if below(2) == 0 { state.len().min(2_000) } else { state.len() };
     let at = below(end);
     match below(8) {
@@ -166,7 +166,7 @@ fn alter(random: &mut Stream, state: &mut Vec<u8>) {
         1 => state[at] = below(256) as u8,
         2 => state[at] = state[at].wrapping_add(1),
         3 => state[at] = state[at].wrapping_sub(1),
-        // A number becomes as large as one can be: ten bytes of 64 bits, or five of 32.
+        // A number becomes the maximum: ten bytes for 64 bits, or five for 32.
         4 => drop(state.splice(at..=at, [0xff; 9].into_iter().chain([1]))),
         5 => drop(state.splice(at..=at, [0xff, 0xff, 0xff, 0xff, 0x0f])),
         6 => {
@@ -182,7 +182,7 @@ fn alter(random: &mut Stream, state: &mut Vec<u8>) {
     }
 }
 
-/// Works for a while; the firmware may find fault with its books, but not break.
+/// Works for a while; the firmware may detect errors in its records, but must not panic.
 fn work(drive: &mut Drive) -> Result<(), wordline_drive::Fault> {
     let mut next = mixed(5, drive.logical_bytes());
     drive.start_measuring();
@@ -243,14 +243,14 @@ fn what_no_drive_can_be_is_refused_with_the_reason() {
         }
     };
     assert!(snapshot::from_bytes("it", &Open::new(&whole).shut(), &config, 3).is_ok());
-    // A header that claims to be endless, and a state that is: neither takes memory.
+    // A header that claims to be endless, and an endless state: neither takes memory.
     let told = refused(&|open| open.header[..8].copy_from_slice(&(1_u64 << 60).to_le_bytes()));
     assert!(told.contains("header"), "{told}");
     let told = refused(&|open| open.state.resize(1 << 28, 0));
     assert!(told.contains("more than a drive of this size"), "{told}");
     let told = refused(&|open| open.state.push(0));
     assert!(told.contains("1 bytes too many"), "{told}");
-    // The figures of the drive stand first; the second is the number of units in a page.
+    // The geometry of the drive comes first; its second number is the logical pages per page.
     let told = refused(&|open| open.state[2] += 1);
     assert!(told.contains("no drive can be in this state") || told.contains("configuration"), "{told}");
 }

@@ -1,5 +1,5 @@
-//! Jobs side by side, one after another, resting, ramping and steady: what is measured of each against what the drive measured of
-//! all.
+//! Jobs side by side, one after another, resting, ramping and steady: the figures of each job against those of the
+//! drive.
 
 mod common;
 
@@ -123,13 +123,13 @@ fn figures_of_many_streams_stay_few() {
         numjobs,
         ..job(Rw::RandRead)
     };
-    // More clones than there may be rows: a row a job.
+    // More clones than rows: one row per job.
     let (drive, streams) = ran(vec![few("one", 1), few("hundred", 100), few("two", 2)]);
     let rows = streams.jobs().unwrap().rows();
     let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.stream, row.requests())).collect();
     assert_eq!(told, [("one", 0, 1), ("hundred", 1, 100), ("two", 101, 2)]);
     assert_eq!(drive.metrics.requests(), 103);
-    // More jobs than that: the last row is of all that are left.
+    // More jobs than rows: the last row covers all the rest.
     let (_, streams) = ran((0..MOST_ROWS + 5).map(|n| few(&format!("job{n}"), 1)).collect());
     let rows = streams.jobs().unwrap().rows();
     let last = rows.last().unwrap();
@@ -188,21 +188,21 @@ fn a_rest_begins_when_all_have_completed() {
 fn a_job_with_a_runtime_sends_nothing_later_and_lasts_until_then() {
     let second = 1_000_000_000_000;
     let limited = |rw| JobOptions { time_based: true, runtime_s: Some(2.0), ..job(rw) };
-    // Four requests at 0, 0.5, 1 and 1.5 s, and the rest after the last goes beyond the end.
+    // Four requests at 0, 0.5, 1 and 1.5 s; the rest after the last one exceeds the end.
     let resting = JobOptions { thinktime_us: 500_000.0, ..limited(Rw::Read) };
     let (drive, streams) = ran(vec![resting.clone()]);
     assert_eq!(
         (drive.metrics.requests(), drive.metrics.end, streams.reported()[0].runtime()),
         (4, 2 * second, 2 * second)
     );
-    // A rate that asks for more does not make it longer.
+    // A higher rate does not extend it.
     let (drive, streams) = ran(vec![JobOptions { rate_iops: Some(1000.0), ..resting }]);
     assert_eq!((drive.metrics.requests(), streams.reported()[0].runtime()), (4, 2 * second));
     let (drive, _) =
         ran(vec![JobOptions { rate_iops: Some(1e7), iodepth: 4, runtime_s: Some(0.1), ..limited(Rw::Write) }]);
     let late = drive.metrics.end - second / 10;
     assert!((1..second / 100).contains(&late), "only what was in flight ends later: {late}");
-    // One a second: at 0 and 1 s, and two seconds in all. A job behind a wall waits for them.
+    // One per second: at 0 and 1 s, and two seconds in all. A job behind a wall waits for them.
     let slow = JobOptions { rate_iops: Some(1.0), ..limited(Rw::Read) };
     let (drive, streams) = ran(vec![slow, JobOptions { stonewall: true, number_ios: Some(1), ..job(Rw::Read) }]);
     assert_eq!((drive.metrics.requests(), streams.reported()[0].runtime()), (3, 2 * second));
@@ -222,10 +222,10 @@ fn what_is_before_the_end_of_a_ramp_is_not_measured() {
     let [late, early] = &streams.reported()[..] else { panic!("two jobs") };
     assert_eq!((late.ops[0].latency.count, early.ops[0].latency.count), (100, 100));
     assert_eq!((late.start, early.start), (50_000_000_000, 20_000_000_000));
-    // The drive measures from the earlier end on: 100 of the one and 130 of the other.
+    // The drive measures from the earlier end on: 100 of one and 130 of the other.
     assert_eq!(drive.metrics.requests(), 230);
     assert_eq!(drive.metrics.start, 20_000_000_000 - 1);
-    // How long a job without a rate takes shows only when it is run.
+    // The duration of a job without a rate shows only when it runs.
     let short = JobOptions { time_based: false, size: Some(Bytes::from("160k")), rate_iops: None, ..ramping(0.05) };
     assert!(matches!(run(vec![short]), Err(RunError::Unmeasured { .. })));
 }

@@ -1,4 +1,5 @@
-//! What a fill leaves behind: untimed or timed, neighbours lie side by side in the planes of a die, so that reads of them share commands.
+//! Layout after a fill: untimed or timed, neighbours are in the planes of the same die, so that reads of them share
+//! commands.
 
 mod common;
 
@@ -55,7 +56,8 @@ fn a_timed_and_an_untimed_fill_leave_stripes_alike() {
                 assert!(timed_share > 0.98, "{planes} planes: timed {timed_share}");
                 assert!((untimed / timed - 1.0).abs() < 0.02, "{planes} planes: {untimed} MiB/s, timed {timed}");
             } else {
-                // Units that come one by one, each acknowledged when it is in flash: some dies start before their second page is whole.
+                // Logical pages come one by one, each acknowledged when it is in flash: some dies start before their
+                // second page is full.
                 assert!(timed_share > 0.75, "{planes} planes: timed {timed_share}");
             }
         }

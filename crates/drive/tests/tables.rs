@@ -1,4 +1,4 @@
-//! Tables of runs: single requests against sums made by hand, and whole runs against everything else that is known of them.
+//! Tables of runs: single requests against sums by hand, and whole runs against all other known figures.
 
 mod common;
 
@@ -27,7 +27,7 @@ const ALL: Wanted = Wanted {
     interval: 700 * US,
 };
 
-/// The rows of a run.
+/// Rows of a run.
 #[derive(Debug, Default)]
 struct Rows {
     requests: Vec<RequestRow>,
@@ -66,7 +66,7 @@ fn load(drive: &Drive, jobs: &Value) -> Load {
     Load::open(&spec, Path::new("."), drive.logical_bytes(), 1).expect("a load of the test")
 }
 
-/// Runs jobs on a drive and gives its tables; `go_on` as in a run.
+/// Runs jobs on a drive and returns its tables; `go_on` as in a run.
 fn watched(drive: &mut Drive, jobs: &Value, wanted: Wanted, go_on: bool) -> (Rows, Ended) {
     let rows = Rc::new(RefCell::new(Rows::default()));
     let load = load(drive, jobs);
@@ -128,7 +128,7 @@ fn a_write_and_a_read_by_hand() {
     let expected = parts(&[(Part::Link, link), (Part::Bus, BUS_READ), (Part::ArrayRead, 50 * US)]);
     assert_eq!(row.parts, expected);
     assert_eq!(row.flash_start, Some(120 * NS));
-    // One interval of 700 us holds it; the die was taken from the command to the end of the data.
+    // One interval of 700 us holds it; the die was busy from the command to the end of the data.
     let [die] = rows.dies[..] else { panic!("one interval") };
     assert_eq!((die.times.read, die.times.bus, die.times.occupied[0]), (50 * US, BUS_READ, 50 * US + BUS_READ));
     assert_eq!((die.start, die.end, die.times.ops), (0, row.completion, [1, 0, 0, 0, 0]));
@@ -149,10 +149,12 @@ fn reads_wait_for_the_die() {
     let link = 120 * NS + SATA_16K + 40 * NS;
     let flash = [(Part::Link, link), (Part::Bus, BUS_READ), (Part::ArrayRead, 50 * US)];
     assert_eq!(first.parts, parts(&flash));
-    // Its command waits for the first one's on the link, and then it waits for the rest of the first one's time in the die.
+    // Its command waits for the first one's on the host interface, and then it waits for the rest of the first one's
+    // time in the die.
     let waits = [(Part::WaitLink, 120 * NS), (Part::WaitDieRead, die - 120 * NS)];
     assert_eq!(second.parts, parts(&[&flash[..], &waits].concat()));
-    // A job's third request comes when there is a slot, which is the first one's; the die works on the second until 120 ns + 2 die.
+    // A job's third request comes when a slot is free, which is the first one's; the die executes the second until 120
+    // ns + 2 die.
     assert_eq!((third.arrival, third.submitted), (first.completion, first.completion));
     let waits = [(Part::WaitDieRead, 2 * die - first.completion)];
     assert_eq!(third.parts, parts(&[&flash[..], &waits].concat()));
@@ -172,7 +174,8 @@ fn pages_of_the_same_request_are_told_apart_from_those_of_others() {
     for row in &rows.requests {
         assert_eq!(row.parts, parts(&[&flash[..], &[(Part::WaitDieOwn, 2 * die)]].concat()), "{row:?}");
     }
-    // Two at a time: the second is in the drive 120 ns after the first, and waits for both pages of that and for its own first.
+    // Two at a time: the second is in the drive 120 ns after the first, and waits for both pages of the first and for
+    // its own first page.
     let two = json!([job("r", "read", "32k", json!({"number_ios": 2, "iodepth": 2}))]);
     let (rows, _) = watched(&mut drive, &two, ALL, true);
     let [first, second] = rows.requests[..] else { panic!("two requests") };
@@ -190,8 +193,9 @@ fn a_wait_for_the_write_buffer_is_told_by_what_keeps_it_from_draining() {
     let [first, second, third, fourth, fifth] = rows.requests[..] else { panic!("five requests") };
     let waits = |row: &RequestRow| row.parts[Part::WaitBufferProgram as usize] > 0;
     assert!(![first, second, third, fourth].iter().any(waits), "there was room");
-    // The buffer has room for four. The fifth is in the drive four times its data on the link after the first, and waits for that to be
-    // in flash: all units in the buffer are in the write of the first or behind it, on the bus and in the cells.
+    // The buffer has space for four. The fifth is in the drive four times its data transfer after the first, and waits
+    // until the first is in flash: all buffered logical pages belong to the write of the first or are behind it, on the
+    // bus and in the array.
     let whole = BUS_WRITE + 500 * US - 4 * SATA_16K;
     let bus = (u128::from(whole) * u128::from(BUS_WRITE) / u128::from(BUS_WRITE + 500 * US)) as Time;
     let told = [Part::WaitBufferBus, Part::WaitBufferProgram].map(|part| fifth.parts[part as usize]);
@@ -241,7 +245,7 @@ fn text(pack: &str, rest: &str) -> String {
     )
 }
 
-/// Drives with everything that makes the way of a request long.
+/// Drives with every source of latency.
 fn drives() -> Vec<(&'static str, String)> {
     let plane =
         "placement = { policy = \"static\", order = \"CWDP\" }\ncollect = { policy = \"on-demand\", scope = \"plane\"";
@@ -331,7 +335,7 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
     }
     let waited = |part: Part| requests.iter().map(|row| row.parts[part as usize]).sum::<Time>();
     assert_eq!(waited(Part::WaitBufferGc) > 0, name.ends_with("buffer"), "{name}: the drive is full and collects");
-    // The rest that cannot be told is small.
+    // The unexplained rest is small.
     let total: Time = requests.iter().map(|row| row.completion - row.arrival).sum();
     let other: Time = requests.iter().map(|row| row.parts[Part::Other as usize]).sum();
     assert!(other * 20 < total, "{name}: {other} of {total} is not told");
@@ -358,7 +362,7 @@ fn units_agree(name: &str, drive: &Drive, rows: &Rows) {
     for die in 0..flash.geometry().dies() {
         let within = rows.dies.iter().filter(|row| row.unit == die && row.end <= reading.at);
         let array: Time = within.map(|row| row.times).map(|t| t.read + t.program + t.erase + t.other).sum();
-        // In cache mode the flash tells its work a few command cycles early or late.
+        // In cache mode the flash reports its work a few command cycles early or late.
         let off = if name == "cache" { 10 * US } else { 0 };
         assert!(array.abs_diff(reading.dies[die as usize]) <= off, "{name}: {array} {}", reading.dies[die as usize]);
     }
@@ -375,7 +379,7 @@ fn units_agree(name: &str, drive: &Drive, rows: &Rows) {
     }
     for row in &rows.dies {
         let (length, times) = (row.end - row.start, row.times);
-        // What the drive does after its last completion begins an interval of its own.
+        // Work of the drive after its last completion is in an interval of its own.
         let from = if row.start >= drive.metrics.end { drive.metrics.end } else { 0 };
         assert!((row.start - from) % ALL.interval == 0 && length <= ALL.interval, "{name}: {row:?}");
         assert!(row.end <= drive.metrics.end || row.start >= drive.metrics.end, "{name}: {row:?}");
@@ -401,7 +405,7 @@ fn intervals_agree(name: &str, drive: &Drive, rows: &Rows) {
         assert_eq!(sum(&rows.intervals, |row| row.ops[class]), count, "{name}: class {class}");
     }
     assert_eq!(sum(&rows.intervals, |row| row.moved_units), counters.moved_units, "{name}");
-    // What is in slots, on average over all time, is what all requests spent there (Little).
+    // The mean number of occupied slots is the total time of requests over the time (Little).
     let spent: Time = rows.requests.iter().map(|row| row.completion - row.submitted).sum();
     let area: f64 = rows.intervals.iter().map(|row| row.queue_mean * (row.end - row.start) as f64).sum();
     assert!((area - spent as f64).abs() < 1e-6 * spent as f64, "{name}: {area} {spent}");
@@ -409,7 +413,7 @@ fn intervals_agree(name: &str, drive: &Drive, rows: &Rows) {
     let dies: Time = rows.dies.iter().map(|row| row.times.occupied.iter().sum::<Time>()).sum();
     let shares: f64 = rows.intervals.iter().map(|row| row.dies_busy * (row.end - row.start) as f64).sum();
     assert!((shares * f64::from(geometry.dies()) - dies as f64).abs() < 1e-6 * dies as f64, "{name}");
-    // Those up to the last completion are the result's.
+    // Those up to the last completion are in the result.
     let reading = drive.reading();
     let within: Vec<&IntervalRow> = rows.intervals.iter().filter(|row| row.end <= drive.metrics.end).collect();
     for (class, &count) in reading.counters.ops.iter().enumerate() {
@@ -422,7 +426,7 @@ fn intervals_agree(name: &str, drive: &Drive, rows: &Rows) {
 }
 
 fn blocks_agree(name: &str, drive: &Drive, rows: &Rows) {
-    // As they are when the figures end, though the drive works on.
+    // As at the end of the figures, though the drive continues.
     let reading = drive.reading();
     assert_eq!(rows.blocks.len(), drive.kernel().blocks().records().len(), "{name}");
     let mean = sum(&rows.blocks, |row| u64::from(row.erases)) as f64 / rows.blocks.len() as f64;

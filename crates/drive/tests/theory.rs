@@ -1,9 +1,9 @@
 //! Write amplification under uniform random writes against the closed forms.
 //!
-//! The drive writes single units at random until it is in steady state, untimed, and collects over the whole drive. Its
-//! geometry keeps small what the formulas leave out: thousands of blocks, and one plane, so that two blocks are open (the
-//! host's and the collector's). A victim is chosen when the host opens a block and fewer than two are free then, that is
-//! with one block free: together three blocks that cannot be victims.
+//! The drive writes single logical pages at random until it is in steady state, untimed, with GC over the whole drive.
+//! Its geometry makes effects outside the formulas small: thousands of blocks, and one plane, so that two blocks are
+//! open (host and GC). A victim is chosen when the host opens a block and fewer than two are free then, so with one
+//! block free: together three blocks that cannot be victims.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn text(shape: &str, placement: &str, scope: &str, victim: &str, ratio: f64) -> 
     ))
 }
 
-/// Write amplification in steady state: of `measured` times the capacity, after the fill and `before` times.
+/// Write amplification in steady state, over `measured` times the capacity, after the fill and `before` times.
 fn measure(config: &DriveConfig, seed: u64, before: f64, measured: f64, timed: bool) -> f64 {
     let mut drive = Drive::new(config, seed).expect("accepted");
     let age = PreconditionConfig { fill: true, overwrites: before, ..PreconditionConfig::default() };
@@ -44,7 +44,7 @@ fn measure(config: &DriveConfig, seed: u64, before: f64, measured: f64, timed: b
     done.write_amplification.expect("there were writes")
 }
 
-/// Raw over logical as the formulas count it, with `reserved` blocks that cannot be victims.
+/// Raw over logical capacity as in the formulas, with `reserved` blocks that cannot be victims.
 fn alpha(config: &DriveConfig, reserved: u64) -> f64 {
     let plan = *Drive::new(config, 1).expect("accepted").kernel().plan();
     let blocks = u64::from(plan.raw_units / plan.units_per_block);
@@ -52,19 +52,19 @@ fn alpha(config: &DriveConfig, reserved: u64) -> f64 {
         .expect("there is spare space")
 }
 
-/// A block drawn blind among those that are not full, as the simulated policy has it: a draw without gain is repeated.
-/// [`theory::random`] draws full blocks too, and moves them for nothing.
+/// A random block among those that are not full, as in the simulated policy: a draw without gain is repeated.
+/// [`theory::random`] draws full blocks too, and moves them without gain.
 ///
-/// Let a page be overwritten at rate 1, and a block that is not full be drawn at rate `r`. From one draw to the next a block
-/// is full for `1 / b` on average, loses a page, and then lives on for `1 / r`; its valid pages add up to
+/// Let a page be overwritten at rate 1, and a block that is not full be drawn at rate `r`. Between two draws a block is
+/// full for `1 / b` on average, loses a page, and then lives for another `1 / r`; its valid pages add up to
 /// `b / b + (b - 1) / (1 + r)` over that time. Their mean over time is `b / alpha`:
 ///
 /// ```text
 /// (1 + (b - 1) / (1 + r)) / (1 / b + 1 / r) = b / alpha    =>    r = 1 / (alpha - 1)
 /// ```
 ///
-/// A block is rewritten once in `1 / b + 1 / r` with `b` pages, while the host writes `b / alpha` pages a unit of time:
-/// write amplification is `alpha / (alpha - 1 + 1 / b)`, and without repeated draws `alpha / (alpha - 1)`.
+/// A block is rewritten once in `1 / b + 1 / r` with `b` pages, while the host writes `b / alpha` pages per unit of
+/// time: write amplification is `alpha / (alpha - 1 + 1 / b)`, and without repeated draws `alpha / (alpha - 1)`.
 fn random_with_gain(alpha: f64, b: f64) -> f64 {
     let found = alpha / (alpha - 1.0 + 1.0 / b);
     assert!(found < theory::random(alpha).unwrap());
@@ -101,8 +101,8 @@ fn write_amplification_follows_the_closed_forms() {
     assert!(worst < 0.03, "the formulas are missed by up to {:.1} %", 100.0 * worst);
 }
 
-/// Collecting each plane for itself costs more than collecting the drive as one: a plane has fewer blocks to choose from,
-/// the planes do not fill evenly, and each keeps a block free where the drive needs one in all. Open blocks are the same.
+/// GC plane by plane costs more than GC over the drive: a plane has fewer blocks to choose from, the planes do not fill
+/// evenly, and each keeps a block free where the drive needs one in all. The number of open blocks is the same.
 #[test]
 fn plane_local_collection_costs_more() {
     let shape =
@@ -121,7 +121,7 @@ fn plane_local_collection_costs_more() {
     }
 }
 
-/// Time changes nothing about it: 64 writes in flight, collection at its own pace.
+/// Timing changes nothing: 64 writes in flight, GC at its own pace.
 #[test]
 fn timed_runs_agree() {
     let shape =
@@ -136,8 +136,9 @@ fn timed_runs_agree() {
     }
 }
 
-/// A block of 64 pages with four units each is a block of 256 small pages: what is left of a victim shares pages with the next one,
-/// so that next to nothing is padded. One more block cannot be a victim: the one whose last units wait.
+/// A block of 64 pages with four logical pages each is like a block of 256 small pages: the rest of a victim shares
+/// pages with the next one, so almost nothing is padded. One more block cannot be a victim: the one whose last logical
+/// pages wait.
 #[test]
 fn small_units_follow_the_closed_form_of_large_blocks() {
     let shape =
@@ -161,7 +162,8 @@ fn small_units_follow_the_closed_form_of_large_blocks() {
             100.0 * padded / moved
         );
         assert!((found / expected - 1.0).abs() < 0.015, "{ratio}: {found}, by the formula {expected}");
-        // With one block in reserve there is not always room to start on a second victim: then its last units go alone.
+        // With one block in reserve there is not always space for a second victim: then the last logical pages get
+        // their own page.
         assert!(padded < 2e-3 * moved, "{padded} units were padded, {moved} moved");
     }
 }

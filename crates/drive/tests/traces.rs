@@ -1,8 +1,8 @@
-//! Recorded traces, replayed against a shadow disk: by their time stamps, many times faster than recorded, and as fast as the
-//! drive takes them.
+//! Recorded traces, replayed against a shadow disk: by their time stamps, many times faster than recorded, and as fast
+//! as the drive accepts them.
 //!
-//! The traces lie in the folder that WORDLINE_TRACES names, or in `../shared/traces` beside the repository. Without them the
-//! tests say so and check the same on traces written here.
+//! The traces are in the folder WORDLINE_TRACES, or in `../shared/traces` beside the repository. Without them the tests
+//! say so and check the same on traces written here.
 
 mod common;
 
@@ -14,13 +14,13 @@ use wordline_drive::run::run;
 use wordline_drive::{load, Drive, DriveConfig};
 use wordline_workload::{Load, LoadFile, TraceOptions};
 
-/// A trace: file, format, requests in it, and how many of them are replayed unless WORDLINE_LONG is set.
+/// A trace: file, format, number of requests, and how many of them are replayed without WORDLINE_LONG.
 struct Trace {
     file: &'static str,
     format: &'static str,
     requests: u64,
     usual: u64,
-    /// How many times faster than recorded.
+    /// Speed-up over the recording.
     speed: f64,
 }
 
@@ -64,7 +64,7 @@ fn filled() -> Drive {
     drive
 }
 
-/// Replays a trace on a full drive, checks that it came through whole, and gives what it did.
+/// Replays a trace on a full drive, checks that it completed, and returns the counts.
 fn replay(drive: &mut Drive, base: &Path, options: TraceOptions, requests: u64) -> [u64; 4] {
     let name = options.file.display().to_string();
     let file = LoadFile { trace: Some(options), ..LoadFile::default() };

@@ -1,4 +1,4 @@
-//! A drive whose blocks have had all erases that they endure ends its run, and says so.
+//! A drive whose blocks have reached their endurance ends its run, and says so.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn build(endurance: u32) -> Drive {
     drive(&text, 1)
 }
 
-/// Overwrites in order until the flash takes no more.
+/// Overwrites in order until the flash is worn out.
 fn worn(drive: &mut Drive) -> Fault {
     let pages = drive.logical_bytes() / PAGE;
     for nth in 0.. {

@@ -1,5 +1,5 @@
-//! What a timeline shows of a package alone, decoded again and held against sums by hand. All times are of ONFI's asynchronous
-//! mode 4: 25 ns a cycle.
+//! Timelines of a single package, decoded again and compared with sums by hand. All times are of ONFI's asynchronous
+//! mode 4: 25 ns per cycle.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use wordline_flash::unit::{
 };
 use wordline_flash::{Interface, NandConfig};
 
-/// A file that is looked at afterwards.
+/// A file that is checked afterwards.
 #[derive(Clone, Default)]
 struct Sheet(Rc<RefCell<Vec<u8>>>);
 
@@ -163,7 +163,7 @@ fn draw(experiment: &Experiment, adjust: impl FnOnce(&mut Drawing), progress: im
     (outcome, drawing.came_to.expect("it was carried out"), read(&file))
 }
 
-/// The slices of an experiment that is carried through.
+/// The slices of a complete experiment.
 fn slices(experiment: &Experiment) -> Vec<Slice> {
     let (outcome, summary, slices) = draw(experiment, |_| (), |_| true);
     outcome.expect("the experiment is sound");
@@ -192,7 +192,7 @@ const OUT: u64 = 51_220 * NS;
 #[test]
 fn two_reads_are_drawn_as_calculated_by_hand() {
     let slices = slices(&experiment(stream(Direction::Read, 2)));
-    // Both dies are addressed one after the other; the data of the second wait for those of the first.
+    // Both dies are addressed one after the other; the second die's data wait for the first's.
     let (first_ready, second_ready) = (READ + T_R, 2 * READ + T_R);
     let first_end = first_ready + OUT;
     let end = first_end + OUT;
@@ -238,7 +238,8 @@ fn in_cache_mode_what_is_left_of_a_command_has_its_own_track() {
     let slices = slices(&reads);
     let die = on(&slices, "channel 0/package 0/die 0");
     let before = on(&slices, "channel 0/package 0/die 0/command before");
-    // The first is read; 31h and tWB, and its data move to the other register; they come out while the second is read.
+    // The first page is read; after 31h and tWB its data move to the other register, and are transferred while the
+    // second is read.
     let (turned, moves) = (READ + T_R + (25 + 100) * NS, reads_move(&slices));
     assert_eq!((die[0], die[1].1), (("read", 0, READ + T_R), READ + T_R));
     let second_read = turned + moves + T_R;
@@ -262,7 +263,7 @@ fn reads_move(slices: &[Slice]) -> u64 {
     end - start
 }
 
-/// Loads of every kind of command, single and multi-plane, plain and in cache mode.
+/// Workloads with every kind of command, single and multi-plane, plain and in cache mode.
 fn all_kinds() -> Vec<Experiment> {
     let mut list = Vec::new();
     for mode in [
@@ -288,7 +289,7 @@ fn all_kinds() -> Vec<Experiment> {
 #[test]
 fn bus_and_planes_show_what_the_books_say() {
     for experiment in all_kinds() {
-        // An overlap on any track would be an error.
+        // Any overlap on a track would be an error.
         let (outcome, summary, slices) = draw(&experiment, |_| (), |_| true);
         let outcome = outcome.expect("the experiment is sound");
         summary.unwrap_or_else(|error| panic!("{error}: {experiment:?}"));
@@ -357,7 +358,7 @@ fn a_window_is_the_whole_cut_at_its_bounds() {
             assert_eq!((&seen.track, &seen.name, seen.start, seen.end), (&whole.track, &whole.name, start, end));
             let cut = (start, end) != (whole.start, whole.end);
             assert_eq!(seen.args.get("whole_end_ps").copied(), whole.end.filter(|_| cut));
-            // Of a request that goes on behind the window, commands are not seen that begin there.
+            // A request that continues after the window shows no commands that begin there.
             let on_host = whole.track.contains("/host/") && whole.end > Some(window.1);
             assert!(seen.flows.len() == whole.flows.len() || on_host, "{seen:?} of {whole:?}");
         }
@@ -390,7 +391,7 @@ fn an_interrupted_run_leaves_a_marked_timeline() {
     assert_eq!(slices.iter().filter(|slice| slice.name == "cut here").count(), 1);
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after this number of bytes.
 struct Disk(usize);
 
 impl Write for Disk {

@@ -1,8 +1,8 @@
-//! The event-driven flash against a twin that steps through every bus cycle: the same scripts must leave the same
-//! timelines, entry by entry and to the tick.
+//! The event-driven flash against a twin that simulates every bus cycle: the same scripts must give the same timelines,
+//! entry by entry and to the tick.
 //!
-//! The twin shares no code with the model but the types of commands and of log entries. It has its own table of chains,
-//! its own arbiter, its own registers, and looks at each of them at every tick.
+//! The twin shares no code with the model except the types of commands and log entries. It has its own table of chains,
+//! its own arbiter and its own registers, and checks each of them at every tick.
 
 mod twin {
     pub mod acts;
@@ -26,7 +26,7 @@ use wordline_base::Stream;
 use wordline_flash::{Command, Kind, Segment};
 use wordline_nand::log::{Stage, What};
 
-/// All dies and planes, each with one package and, where the dies can be shared out, with two.
+/// All numbers of dies and planes, each with one package and, if the dies can be divided, with two.
 const SHAPES: u64 = 8 * 4;
 /// Jobs of all dies in a run.
 const JOBS: usize = 800;
@@ -42,7 +42,7 @@ fn shape(seed: u64) -> Shape {
 fn durations(random: &mut Stream) -> Durations {
     let order = *pick(random, &[Order::Cyclic, Order::Cyclic, Order::Alpha, Order::Beta]);
     let classes = if order == Order::Cyclic { between(random, 1, 4) } else { 2 };
-    // Now the bus is the narrow place, now the cells.
+    // Either the bus or the array is the bottleneck.
     let slow = *pick(random, &[1, 1, 5]);
     Durations {
         read: (0..classes).map(|_| between(random, 5, 40) * slow).collect(),
@@ -61,7 +61,7 @@ fn hosts(scripts: &[Vec<Job>]) -> Vec<Host<'_>> {
     scripts.iter().map(|script| Host::new(script)).collect()
 }
 
-/// Runs the scripts of a seed on both sides; gives what was covered.
+/// Runs the scripts of a seed on both sides; returns the coverage.
 fn run(seed: u64) -> Coverage {
     let mut random = Stream::new(seed, "twin", 0);
     let shape = shape(seed);
@@ -82,9 +82,9 @@ fn run(seed: u64) -> Coverage {
     coverage
 }
 
-// -------------------------------------------------------------------------------------------------- what is covered
+// -------------------------------------------------------------------------------------------------- coverage
 
-/// How often a thing happened, for each number of dies and planes.
+/// Number of occurrences, for each number of dies and planes.
 #[derive(Default)]
 struct Coverage {
     counts: BTreeMap<&'static str, u64>,
@@ -109,7 +109,7 @@ const SINGLE: [&str; 14] = [
     "read beside",
 ];
 
-/// Those that need several planes.
+/// Those for several planes.
 const MULTI: [&str; 10] = [
     "multi-plane read",
     "multi-plane cache read, sequential",
@@ -248,7 +248,7 @@ fn the_model_equals_its_cycle_stepping_twin() {
             assert!(coverage.of(mode) >= 10, "{dies} dies, {planes} planes: {mode} only {} times", coverage.of(mode));
         }
     }
-    // Some suspensions are not sent: their command is over before the bus could carry them.
+    // Some suspensions are not sent: their command ends before the bus could transfer them.
     let suspended = all.of("program suspended") + all.of("erase suspended");
     assert_eq!(all.of("suspension sent"), suspended);
     assert!(all.of("suspension held back") >= 100, "{}", all.of("suspension held back"));

@@ -1,4 +1,4 @@
-//! A package under its host, against sums by hand. All times are of ONFI's asynchronous mode 4: 25 ns a cycle.
+//! A package under its host, against sums by hand. All times are of ONFI's asynchronous mode 4: 25 ns per cycle.
 
 use wordline_flash::config::{ByClass, PageOrder};
 use wordline_flash::unit::{

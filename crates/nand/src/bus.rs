@@ -1,47 +1,47 @@
-//! The bus between controller and dies: whose turn it is.
+//! The bus between controller and dies, and its arbitration.
 //!
-//! A bus serves data in the order in which it is asked, and lets commands and addresses pass before data that have not started:
-//! were they to queue behind the data of all other dies, the dies would all start reading together and the bus would idle for tR
-//! in every round. [`Turns::FirstCome`] is the bus that does just that. A transfer gets its place the moment it is ready, and no
-//! event is spent on waiting; data that a command passes are only told later that they end later.
+//! A bus is first-come, first-served (FCFS), but commands and addresses pass data that have not started. If they queued
+//! behind the data of all other dies, the dies would all start reading together and the bus would idle for tR in every
+//! round. [`Turns::FirstCome`] is that plain bus. A transfer is scheduled the moment it is ready, so waiting costs no
+//! event. Data that a command passes learn their later end when their event comes.
 //!
-//! The data of all planes of a read go out one behind the other: their places are taken together, when the first is ready. Were
-//! each plane to queue up anew behind the other dies, the planes of all dies would alternate, all dies would start their next read at
-//! once, and the bus would idle for tR in every round. For the same reason the bus is kept for a die while it takes the addresses of several
-//! planes (but not their data), also in the tDBSY between them.
+//! The data of all planes of a read go out one behind the other: they are scheduled together when the first is ready.
+//! If each plane queued anew behind the other dies, the planes of all dies would alternate, all dies would start their
+//! next read at once, and the bus would idle for tR in every round. For the same reason a die holds the bus while it
+//! takes the addresses of several planes (but not their data), also during the tDBSY between them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::Time;
 
-/// A bus, asked in the order of time.
+/// A bus; requests must come in order of time.
 pub trait Bus {
-    /// Takes the bus for `duration` as soon after `ready` as it is free, and says when that is. `short` tells that only commands
-    /// and addresses are carried, which a bus may let pass before data that wait.
+    /// Reserves the bus for `duration` from the first free moment at or after `ready`, and returns the start. `short`
+    /// is true for commands and addresses only: a bus may let them pass waiting data.
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time;
 
-    /// Takes the bus for commands and addresses only, `count` times for `duration` with a pause after each of them, and at last for `last`;
-    /// nobody else gets it in the pauses. Says when the first begin.
+    /// Reserves the bus for commands and addresses: `count` times `duration`, each followed by a pause, then `last`.
+    /// The bus stays reserved during the pauses. Returns the start of the first.
     fn reserve_kept(&mut self, ready: Time, count: Time, duration: Time, pause: Time, last: Time) -> Time;
 
-    /// Takes the bus for data of `duration` as [`Bus::reserve`] does, and for what follows of the same command directly behind them;
-    /// says when the first begin.
+    /// Reserves the bus for data of `duration` as [`Bus::reserve`] does, and directly behind it for the other data of
+    /// the same command; returns the start of the first.
     fn reserve_row(&mut self, ready: Time, duration: Time, follow: impl Iterator<Item = Time>) -> Time;
 
-    /// When the next data of a row begin, whose data before end `now`: commands may have passed them.
+    /// Start of the next data of a row whose previous data end `now`; commands may have passed them.
     fn next_of_row(&mut self, now: Time) -> Time;
 
-    /// When a command that is ready now would begin, were it to ask.
+    /// Start of a command that is ready now, without reserving anything.
     fn opening(&self, ready: Time) -> Time;
 }
 
-/// The I/O bus of a package that is alone on its channel and works on one command at a time: first come, first served.
+/// The I/O bus of a package that is alone on its channel and executes one command at a time: FCFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnBus {
-    /// When it is free again.
+    /// End of the last reservation.
     pub free_at: Time,
-    /// How long it was in use.
+    /// Total time in use.
     pub busy: Time,
 }
 
@@ -81,40 +81,40 @@ impl Bus for OwnBus {
     }
 }
 
-/// In which order a shared bus serves.
+/// Arbitration of a shared bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turns {
-    /// Commands and addresses before data, each in the order of asking.
+    /// Commands and addresses before data, each FCFS.
     #[default]
     CommandsFirst,
-    /// Everything in the order of asking.
+    /// FCFS for everything.
     FirstCome,
 }
 
-/// A bus that several dies share.
+/// A bus shared by several dies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedBus {
-    /// When it is free again.
+    /// End of the last reservation.
     pub free_at: Time,
-    /// How long it was in use.
+    /// Total time in use.
     pub busy: Time,
-    /// In which order it serves.
+    /// Arbitration.
     pub turns: Turns,
-    /// Data that wait, in their order. None at rest.
+    /// Waiting data, in order. Empty at rest.
     #[serde(skip)]
     waiting: VecDeque<Place>,
     /// The last data that did not wait: a command of the same instant still passes them.
     #[serde(skip)]
     latest: Option<Place>,
-    /// Start and end of the pauses in which it is kept for a die, in their order, but for those that are over.
+    /// Start and end of the pauses in which a die holds the bus, in order; past ones are dropped.
     #[serde(skip)]
     pauses: VecDeque<(Time, Time)>,
 }
 
 impl SharedBus {
-    /// How long it was used up to `at`, which is neither before its last event nor after its next: what waits for it follows without a
-    /// gap, but for the pauses in which it is kept for a die.
+    /// Time in use up to `at`, which lies between its last and its next event. Waiting transfers follow without gaps,
+    /// except for pauses in which a die holds the bus.
     #[must_use]
     pub fn used(&self, at: Time) -> Time {
         let to_come = self.free_at.saturating_sub(at);
@@ -123,24 +123,24 @@ impl SharedBus {
     }
 }
 
-/// The place of data on a bus.
+/// A scheduled data transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     start: Time,
     lane: u32,
-    /// True if they follow other data of their command: their lane waits for those, and asks for the start afterwards.
+    /// True if other data of the same command go first: the lane waits for those and then asks for the start.
     follows: bool,
 }
 
-/// The end of a shared bus at one lane (a die, or what a die does beside a suspended command).
+/// Access of one lane (a die, or its reads beside a suspended command) to a shared bus.
 pub struct Port<'a> {
     /// The bus.
     pub bus: &'a mut SharedBus,
-    /// When each lane needs attention; moves when a command passes its data.
+    /// Time at which each lane needs attention; later when a command passes its data.
     pub due: &'a mut [Time],
-    /// How long commands have held up the data of each lane.
+    /// Total delay of each lane's data by commands that passed them.
     pub passed: &'a mut [Time],
-    /// Whose end it is.
+    /// The lane.
     pub lane: u32,
 }
 
@@ -151,7 +151,7 @@ impl Bus for Port<'_> {
         if self.bus.free_at > ready {
             return self.queue_up(ready, duration, short);
         }
-        // All data have started, and ended.
+        // All earlier data have started and ended.
         self.bus.waiting.clear();
         self.bus.free_at = ready + duration;
         if !short {
@@ -195,7 +195,7 @@ impl Bus for Port<'_> {
         while waiting.front().is_some_and(|place| place.start < now) {
             waiting.pop_front();
         }
-        // Nothing but commands comes between the data of a row, and commands push all that waits.
+        // Only commands come between the data of a row, and a command delays all waiting data.
         let place = waiting.front_mut().filter(|place| place.lane == self.lane && place.follows);
         let place = place.expect("the row has its place on the bus");
         place.follows = false;
@@ -212,7 +212,7 @@ impl Bus for Port<'_> {
 }
 
 impl Port<'_> {
-    /// Takes a bus that is in use, or promised to data.
+    /// Reserves a bus that is in use or already reserved.
     #[inline(never)]
     fn queue_up(&mut self, ready: Time, duration: Time, short: bool) -> Time {
         let SharedBus { free_at, turns, waiting, latest, .. } = &mut *self.bus;

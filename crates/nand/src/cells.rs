@@ -1,12 +1,12 @@
 //! Rules of the NAND array: pages of a block in order, each once, reads only of written pages.
 //!
-//! The record of a block is kept here, apart from the firmware's own books, so that errors in the firmware's accounting
+//! The array has its own block records, apart from those of the firmware, so that errors in the firmware's accounting
 //! are detected. The checks stay on in release builds.
 
 use crate::geometry::{PackageGeometry, PageAddress};
 use serde::{Deserialize, Serialize};
 
-/// A rule of the cells that a command would break.
+/// A violation of a rule of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// The address does not exist.
@@ -21,7 +21,7 @@ pub enum Violation {
         /// Page within the block.
         page: u32,
     },
-    /// A page was programmed before (NOP limit of one).
+    /// A page is programmed again (NOP limit of one).
     #[error(
         "page {page} of block {block}, plane {plane}, die {die} is programmed twice; the next free page is {next}"
     )]
@@ -34,10 +34,10 @@ pub enum Violation {
         block: u32,
         /// Page within the block.
         page: u32,
-        /// The page that would be in order.
+        /// The next page in order.
         next: u32,
     },
-    /// A page was left out.
+    /// A page is skipped.
     #[error("page {page} of block {block}, plane {plane}, die {die} is programmed out of order; the next free page is {next}")]
     OutOfOrder {
         /// Die within the package.
@@ -48,10 +48,10 @@ pub enum Violation {
         block: u32,
         /// Page within the block.
         page: u32,
-        /// The page that would be in order.
+        /// The next page in order.
         next: u32,
     },
-    /// A page was read that holds nothing.
+    /// An unwritten page is read.
     #[error(
         "page {page} of block {block}, plane {plane}, die {die} is read but not written; the block has {written} pages"
     )]
@@ -89,13 +89,13 @@ pub enum Violation {
         /// Die within the package.
         die: u32,
     },
-    /// In cache mode a command of another kind, or for other planes, follows.
+    /// In cache mode, a follower of another kind or for other planes.
     #[error("die {die} is in cache mode and takes only a command of the same kind for the same planes")]
     Follower {
         /// Die within the package.
         die: u32,
     },
-    /// An internal data move leads to another plane.
+    /// A copyback to another plane.
     #[error("internal data move on die {die} from plane {plane} to plane {other_plane}; both must be one plane")]
     MoveAcrossPlanes {
         /// Die within the package.
@@ -105,13 +105,13 @@ pub enum Violation {
         /// Plane of the destination.
         other_plane: u32,
     },
-    /// A suspension where no single program or erase runs in the cells.
+    /// A suspension while the array executes no single program or erase.
     #[error("die {die} runs no program or erase that could be suspended")]
     NotSuspendable {
         /// Die within the package.
         die: u32,
     },
-    /// A resumption where nothing is suspended, or a read beside it still runs.
+    /// A resumption while nothing is suspended, or while a read beside it runs.
     #[error("die {die} has no suspended command to resume")]
     NotSuspended {
         /// Die within the package.
@@ -167,7 +167,7 @@ pub struct BlockRecord {
 }
 
 impl BlockRecord {
-    /// A program of another page than the next one: of the last one, if it may be programmed in parts, or against a rule.
+    /// A program of a page other than the next one: of the last one, if NOP allows it, else a violation.
     #[cold]
     fn program_again(&mut self, die: u32, at: PageAddress, most: u8) -> Result<(), Violation> {
         let (PageAddress { plane, block, page }, next) = (at, self.next_page);
@@ -185,7 +185,7 @@ impl BlockRecord {
     }
 }
 
-/// The cells of a package.
+/// The array of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cells {
     geometry: PackageGeometry,
@@ -193,12 +193,12 @@ pub struct Cells {
     blocks: Vec<BlockRecord>,
 }
 
-/// What the cells take.
+/// Limits of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Programs of a page before its block must be erased (NOP).
+    /// Programs of a page between two erases (NOP).
     pub partial_programs: u8,
-    /// Erases that a block takes; 0 for no limit.
+    /// Endurance in erases; 0 for no limit.
     pub endurance: u32,
 }
 
@@ -209,27 +209,27 @@ impl Default for Rules {
 }
 
 impl Cells {
-    /// Erased cells of a package.
+    /// Creates an erased array.
     #[must_use]
     pub fn new(geometry: PackageGeometry) -> Self {
         let blocks = vec![BlockRecord::default(); geometry.total_blocks() as usize];
         Self { geometry, rules: Rules::default(), blocks }
     }
 
-    /// Sets what the cells take.
+    /// Sets the limits.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
     }
 
-    /// Takes over what other cells of the same geometry hold; what these take stays as it is.
+    /// Copies the state of another array of the same geometry; the limits stay.
     pub fn adopt(&mut self, other: &Self) {
         self.blocks.clone_from(&other.blocks);
     }
 
-    /// True if cells that were saved could be these: `like` has their geometry.
+    /// Checks that a saved array fits: `like` has the expected geometry.
     ///
     /// # Errors
-    /// Says what is wrong with them.
+    /// Describes the mismatch.
     pub fn check_saved(&self, like: &Self) -> Result<(), String> {
         if self.geometry != like.geometry || self.blocks.len() != like.blocks.len() {
             return Err("the cells have another geometry".into());
@@ -243,10 +243,10 @@ impl Cells {
         }
     }
 
-    /// Marks a block bad: from now on every use of it is refused.
+    /// Marks a block bad: every later use is rejected.
     ///
     /// # Panics
-    /// When the address does not exist.
+    /// If the address does not exist.
     pub fn mark_bad(&mut self, die: u32, plane: u32, block: u32) {
         let index = self.index(die, plane, block);
         self.blocks[index].bad = true;
@@ -255,7 +255,7 @@ impl Cells {
     /// The record of a block.
     ///
     /// # Panics
-    /// When the address does not exist.
+    /// If the address does not exist.
     #[must_use]
     pub fn record(&self, die: u32, plane: u32, block: u32) -> BlockRecord {
         assert!(die < self.geometry.dies && plane < self.geometry.planes && block < self.geometry.blocks);
@@ -277,10 +277,10 @@ impl Cells {
         Ok(&mut self.blocks[index])
     }
 
-    /// Takes note of a read.
+    /// Records a read.
     ///
     /// # Errors
-    /// When the page does not exist or holds nothing.
+    /// The page does not exist or is not written.
     #[inline]
     pub fn read(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
         let record = self.block(die, at)?;
@@ -292,10 +292,10 @@ impl Cells {
         Ok(())
     }
 
-    /// Takes note of a program.
+    /// Records a program.
     ///
     /// # Errors
-    /// When the page does not exist, is programmed already, or is not the next one of its block.
+    /// The page does not exist, is already programmed, or is not the next one of its block.
     #[inline]
     pub fn program(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
         let most = self.rules.partial_programs;
@@ -308,10 +308,10 @@ impl Cells {
         record.program_again(die, at, most)
     }
 
-    /// Takes note of an erase.
+    /// Records an erase.
     ///
     /// # Errors
-    /// When the block does not exist, is bad or worn out.
+    /// The block does not exist, is bad, or is worn out.
     #[inline]
     pub fn erase(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
         let endurance = self.rules.endurance;

@@ -1,4 +1,4 @@
-//! The state machine of a die: the phases of each lane on the bus and in the array.
+//! The state machine of a die: phases of each lane on the bus and in the array.
 
 use crate::bus::Bus;
 use crate::cells::Violation;
@@ -11,36 +11,36 @@ use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
-/// Bytes of a feature.
+/// Bytes of a feature (SET FEATURES).
 const FEATURE_BYTES: u32 = 4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     #[default]
     Idle,
-    /// Addresses (and data) of plane `next` go in next.
+    /// The address (and data) of plane `next` go in.
     Setup,
-    /// Data of plane `next` come out next.
+    /// The data of plane `next` come out.
     Out,
-    /// Destinations of plane `next` of a copyback go in next.
+    /// The destination of plane `next` of a copyback goes in.
     Store,
-    /// The array works on all planes; the command ends with it.
+    /// The array is busy on all planes; the command ends when it is done.
     Array,
-    /// Cache read: the page comes into the data register.
+    /// Cache read: the array reads into the data register.
     Sense,
-    /// Cache read: data of plane `next` of the command before come out next.
+    /// Cache read: data of plane `next` of the previous command come out.
     OutHeld,
-    /// Cache read: the last of them do.
+    /// Cache read: the last data of the previous command come out.
     OutHeldLast,
-    /// Cache program: the data go into the cache register.
+    /// Cache program: data go into the cache register.
     Load,
-    /// Cache program: they move to the data register.
+    /// Cache program: data move from cache register to data register.
     Move,
-    /// The caller decides what follows.
+    /// The caller decides what comes next.
     Choice,
-    /// The array comes to rest.
+    /// The array suspends.
     Suspend,
-    /// The data had too many errors: the page is read again with other thresholds.
+    /// Too many bit errors: the page is read again with other thresholds.
     Retry,
 }
 
@@ -52,17 +52,17 @@ struct Slot {
     held: Box<Command>,
     phase: Phase,
     next: u8,
-    /// True if a command in cache mode came before this one.
+    /// True if another command of the same cache sequence came before.
     sequence: bool,
-    /// True if the data of plane `next` have their place on the bus already, behind those before them.
+    /// True if the data of plane `next` are already scheduled on the bus, behind the previous ones.
     in_row: bool,
-    /// Uses of the bus, the next ones, for which it is kept.
+    /// Number of next bus uses for which the bus is already held.
     kept: u8,
-    /// Read retries still to come.
+    /// Read retries still to do.
     retries: u8,
-    /// Cache mode: when the cells are done with the data register.
+    /// Cache mode: time at which the array releases the data register.
     array_until: Time,
-    /// The last use of the bus: when it was ready for it, what it was, how long, and what the die does after it.
+    /// The last bus use: when the lane was ready, its segment, its duration, and the busy time after it.
     ready: Time,
     segment: Segment,
     bytes: u32,
@@ -72,21 +72,21 @@ struct Slot {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Die {
-    // What is skipped is of the last command, and means nothing to an idle die.
+    // Skipped fields belong to the last command and mean nothing for an idle die.
     #[serde(skip)]
     main: Slot,
-    /// Apart, so that the lines of memory which every command touches are few.
+    /// Separate, so that every command touches few cache lines.
     #[serde(skip)]
     aside: Box<Slot>,
-    /// What is left of the main command while it is suspended.
+    /// Remaining time of the main command while it is suspended.
     suspended: Option<Time>,
-    /// Planes whose program or erase failed, of the last command.
+    /// Planes of the last command whose program or erase failed.
     #[serde(skip)]
     pub(crate) failed: u8,
-    /// Read retries that the last command takes.
+    /// Read retries of the last command.
     #[serde(skip)]
     pub(crate) retries: u8,
-    /// Where its time went.
+    /// Time by use.
     pub(crate) times: DieTimes,
 }
 
@@ -125,7 +125,7 @@ impl Die {
         self.set_up(die, lane, &mut around)
     }
 
-    /// True if a command may follow the current one.
+    /// True if a command may follow the current one in cache mode.
     pub(crate) fn may_follow(&self, die: u32, command: &Command) -> Result<(), Violation> {
         if self.main.phase != Phase::Choice {
             return Err(Violation::Busy { die });
@@ -136,7 +136,7 @@ impl Die {
         Ok(())
     }
 
-    /// Takes the command that follows.
+    /// Accepts the follower.
     #[cold]
     pub(crate) fn follow<B: Bus, L: Log>(&mut self, die: u32, command: &Command, mut around: Around<'_, B, L>) -> Time {
         let slot = &mut self.main;
@@ -157,7 +157,7 @@ impl Die {
         self.set_up(die, Lane::Main, &mut around)
     }
 
-    /// Nothing follows.
+    /// Ends the cache sequence.
     #[cold]
     pub(crate) fn finish<B: Bus, L: Log>(&mut self, die: u32, mut around: Around<'_, B, L>) -> Result<Time, Violation> {
         let slot = &mut self.main;
@@ -178,7 +178,7 @@ impl Die {
         })
     }
 
-    /// Suspends the main command, which `due` is to end then.
+    /// Suspends the main command, which would end at `due`.
     #[cold]
     pub(crate) fn suspend<B: Bus, L: Log>(
         &mut self,
@@ -191,7 +191,8 @@ impl Die {
         }
         let erase = self.main.command.kind == Kind::Erase;
         let segment = if erase { Segment::EraseSuspend } else { Segment::ProgramSuspend };
-        // The controller knows when the bus is free, and sends no suspension that would reach a die which is ready by then.
+        // The controller knows when the bus is free, so it sends no suspension that would arrive after the end of the
+        // command.
         if around.bus.opening(around.now) + around.timing.on_bus(segment, 0) >= due {
             return Ok(None);
         }
@@ -213,7 +214,7 @@ impl Die {
         Ok(Some(end + aside.busy))
     }
 
-    /// Lets the suspended command go on.
+    /// Resumes the suspended command.
     #[cold]
     pub(crate) fn resume<B: Bus, L: Log>(&mut self, die: u32, around: Around<'_, B, L>) -> Result<Time, Violation> {
         let Die { main, aside, suspended, times, .. } = self;
@@ -234,7 +235,7 @@ impl Die {
         Ok(end + main.busy)
     }
 
-    /// Carries a lane on at the time that it asked for.
+    /// Advances a lane at the time that it requested.
     #[inline]
     pub(crate) fn step<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, mut around: Around<'_, B, L>) -> Step {
         let slot = self.slot(lane);
@@ -252,7 +253,7 @@ impl Die {
         }
     }
 
-    /// The phases of cache mode, of moves, suspensions and retries.
+    /// Phases of cache mode, copyback, suspension and retry.
     #[cold]
     fn step_apart<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Step {
         let slot = self.slot(lane);
@@ -291,7 +292,7 @@ impl Die {
         }
     }
 
-    /// True if a single program or erase works in the cells, which `due` is to end then.
+    /// True if the array executes a single program or erase that ends at `due`.
     pub(crate) fn can_suspend(&self, due: Time, now: Time) -> bool {
         let Slot { command, phase, sequence, busy, .. } = &self.main;
         let alone = matches!(command.kind, Kind::Program | Kind::Erase) && !sequence && !command.cache;
@@ -299,20 +300,20 @@ impl Die {
         *phase == Phase::Array && alone && self.suspended.is_none() && due <= now + busy && now < due
     }
 
-    /// How much of the booked time of cells and registers lies beyond `at`, which is not before its last event; `due` says when its
-    /// lanes need attention, if they do.
+    /// Part of the booked busy time of array and registers after `at`, which is not before the die's last event; `due`
+    /// has the times at which its lanes need attention, if they do.
     pub(crate) fn ahead(&self, due: [Option<Time>; 2], at: Time) -> Time {
         let [main, aside] = due;
         let of = |slot: &Slot, due: Option<Time>| {
             let rests = due.map_or(0, |due| slot.busy.min(due.saturating_sub(at)));
             match slot.phase {
-                // Between two attempts to read, new thresholds are set: neither cells nor registers work.
+                // Thresholds are set between two attempts to read: array and registers are idle.
                 Phase::Setup if slot.next == 0 => 0,
                 Phase::Sense => rests,
                 _ => rests.max(slot.array_until.saturating_sub(at)),
             }
         };
-        // A suspended command works on only when it is resumed.
+        // A suspended command continues only after its resumption.
         self.suspended.unwrap_or_else(|| of(&self.main, main)) + of(&self.aside, aside)
     }
 
@@ -328,7 +329,7 @@ impl Die {
             && self.main.command.pages().iter().all(apart)
     }
 
-    /// The address, and data, of the next plane.
+    /// Sends the address, and data, of the next plane.
     #[inline]
     fn set_up<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
         let Around { now, timing, bus, .. } = around;
@@ -368,7 +369,7 @@ impl Die {
         slot.pass::<L>(segment, bytes, busy, times, *now, timing, *bus)
     }
 
-    /// The address, and data, of the last plane in cache mode and of a copyback.
+    /// Sends the address, and data, of the last plane in cache mode and of a copyback.
     #[cold]
     fn set_up_apart<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
         let Around { now, timing, bus, .. } = around;
@@ -379,7 +380,7 @@ impl Die {
         };
         let last = slot.command.planes() - 1;
         if slot.command.kind == Kind::Program {
-            // When the data are in is known only when they are: commands may pass them on the bus.
+            // The end of the data transfer is known only when it comes, because commands may pass it on the bus.
             slot.phase = Phase::Load;
             let segment = if slot.command.cache { Segment::ProgramCache } else { Segment::Program };
             return slot.pass::<L>(segment, slot.command.bytes()[last], 0, times, *now, timing, *bus);
@@ -401,7 +402,7 @@ impl Die {
         end
     }
 
-    /// Data of the next plane come out of the register.
+    /// Transfers the data of the next plane out of the register.
     #[inline]
     fn bring_out<B: Bus, L: Log>(&mut self, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
         let times = &mut self.times;
@@ -418,7 +419,7 @@ impl Die {
             slot.next = next;
         } else {
             slot.next = 0;
-            // The end of the transfer is the end of a read: the phase only waits for the time to come.
+            // The transfer ends the read: this phase only waits for that time.
             slot.phase = match slot.command.kind {
                 _ if slot.retries > 0 => Phase::Retry,
                 Kind::Copyback => Phase::Store,
@@ -431,7 +432,7 @@ impl Die {
         slot.pass_row::<L>(at, false, times, around.now, around.timing, around.bus)
     }
 
-    /// SET FEATURES moves the read thresholds, then the read starts anew.
+    /// SET FEATURES shifts the read thresholds, then the read starts again.
     #[cold]
     fn retry<B: Bus, L: Log>(&mut self, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
         let times = &mut self.times;
@@ -446,7 +447,7 @@ impl Die {
         slot.pass::<L>(Segment::SetFeatures, FEATURE_BYTES, busy, times, around.now, around.timing, around.bus)
     }
 
-    /// The destination of the next plane of a copyback.
+    /// Sends the destination of the next plane of a copyback.
     fn store<B: Bus, L: Log>(&mut self, die: u32, around: &mut Around<'_, B, L>) -> Time {
         let Die { main: slot, times, .. } = self;
         let timing = around.timing;
@@ -464,8 +465,8 @@ impl Die {
         slot.pass::<L>(segment, 0, busy, times, around.now, timing, around.bus)
     }
 
-    /// Cache read: the page in the data register moves to the cache register as soon as it is complete; `more` tells whether the
-    /// cells then go on with another.
+    /// Cache read: the page in the data register moves to the cache register as soon as it is complete; with `more` the
+    /// array then reads another.
     fn turn<B: Bus, L: Log>(&mut self, die: u32, by: Segment, more: bool, around: &mut Around<'_, B, L>) -> Time {
         let Die { main: slot, times, .. } = self;
         let timing = around.timing;
@@ -483,7 +484,7 @@ impl Die {
         slot.next = 0;
         slot.busy = 0;
         if more {
-            // In a sequence the die itself looks for better thresholds.
+            // In a cache sequence the die searches for better thresholds itself.
             let senses = 1 + Time::from(std::mem::take(&mut slot.retries));
             let busy = timing.t_r(slot.command.pages()[0].page) * senses;
             times.cells[0][slot.command.planes() - 1] += busy;
@@ -498,7 +499,7 @@ impl Die {
         moved
     }
 
-    /// Cache read: data of the next plane come out of the cache register.
+    /// Cache read: transfers the data of the next plane out of the cache register.
     fn bring_out_held<B: Bus, L: Log>(&mut self, around: &mut Around<'_, B, L>) -> Time {
         let Die { main: slot, times, .. } = self;
         let at = usize::from(slot.next);
@@ -516,7 +517,7 @@ impl Die {
         slot.pass_row::<L>(at, true, times, around.now, around.timing, around.bus)
     }
 
-    /// Cache program: the data are in; they move on as soon as the cells are done with the data before them.
+    /// Cache program: the data are in; they move on as soon as the array is done with the previous ones.
     fn load<B: Bus, L: Log>(&mut self, die: u32, around: &mut Around<'_, B, L>) -> Time {
         let Die { main: slot, times, .. } = self;
         let timing = around.timing;
@@ -547,7 +548,7 @@ impl Die {
 }
 
 impl Slot {
-    /// Uses the bus and then rests for `busy`; gives the time of the end.
+    /// Uses the bus, then is busy for `busy`; returns the end.
     #[inline]
     #[allow(clippy::too_many_arguments)]
     fn pass<L: Log>(
@@ -572,8 +573,8 @@ impl Slot {
         start + on_bus + busy
     }
 
-    /// Sends the address of the first of several planes, and keeps the bus for those of the others: were data of another die to
-    /// start in the tDBSY between them, the cells of this one would start as much later.
+    /// Sends the address of the first of several planes and holds the bus for the other addresses: data of another die
+    /// in the tDBSY between them would delay this die's array by as much.
     #[inline(never)]
     fn pass_addresses<L: Log>(
         &mut self,
@@ -597,7 +598,8 @@ impl Slot {
         start + on_bus + dummy
     }
 
-    /// Brings out the data of the plane numbered `at`, one of several; those of the first take places for all that follow.
+    /// Transfers out the data of plane number `at` of several; the first transfer also schedules those of the planes
+    /// after it.
     #[inline(never)]
     fn pass_row<L: Log>(
         &mut self,
@@ -612,7 +614,7 @@ impl Slot {
         let command = if held { &self.held } else { &self.command };
         let (bytes, kind) = (command.bytes()[at], command.kind);
         let on_bus = timing.on_bus(segment, bytes);
-        // A read brings out something of every plane, a copyback what is to be checked.
+        // A read transfers something of every plane, a copyback only data to be checked.
         let after = command.bytes()[at + 1..].iter().filter(|&&bytes| bytes > 0 || kind == Kind::Read);
         let mut follow = after.map(|&bytes| timing.on_bus(segment, bytes)).peekable();
         let more = follow.peek().is_some();
@@ -646,13 +648,13 @@ impl Slot {
         }
     }
 
-    /// The first plane of a copyback, from number `from` on, of which data come out.
+    /// The first plane of a copyback, from number `from` on, whose data come out.
     fn plane_to_check(&self, from: usize) -> Option<u8> {
         let bytes = self.command.bytes();
         (from..bytes.len()).find(|&at| bytes[at] > 0).map(|at| at as u8)
     }
 
-    /// tPROG of the slowest of the pages that are programmed.
+    /// tPROG of the slowest programmed page.
     #[inline]
     fn program_time(&self, die: u32, timing: &Timing) -> Time {
         let pages = if self.command.kind == Kind::Copyback { self.command.targets() } else { self.command.pages() };
@@ -673,7 +675,7 @@ impl Slot {
         Entry { die, kind: command.kind, held, what, page, planes, plane_mask, bytes, ready, start, end }
     }
 
-    /// Tells what ended at `now`: a use of the bus, and what the die did after it.
+    /// Logs the bus use and the busy time that ended at `now`.
     fn tell(&mut self, die: u32, now: Time, log: &mut impl Log) {
         let rest = now - self.busy;
         if self.on_bus > 0 {
@@ -695,7 +697,7 @@ impl Slot {
         log.enter(&self.entry(die, What::Array(stage), span.0, span));
     }
 
-    /// A suspended command: what it did until `cut`, where it would have ended at `due`.
+    /// Logs a suspended command: its work until `cut`, where `due` would have been its end.
     fn tell_cut(&mut self, die: u32, due: Time, cut: Time, log: &mut impl Log) {
         let rest = due - self.busy;
         if self.on_bus > 0 {
@@ -704,7 +706,7 @@ impl Slot {
         self.tell_array(die, self.stage(), (rest, cut), log);
     }
 
-    /// What the die does after the last use of the bus.
+    /// Stage of the busy time after the last bus use.
     fn stage(&self) -> Stage {
         use crate::chain::Busy;
         match (self.phase, self.segment.spec().busy) {

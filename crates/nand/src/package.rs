@@ -1,13 +1,12 @@
-//! A package at work: its dies, each with a state machine of its own, going through the stages on the bus and in the cells.
+//! A package: its dies, each with a state machine, pass through stages on the bus and in the array.
 //!
 //! The caller starts a command with [`Package::begin`], gets the time at which the die next needs attention, and calls
-//! [`Package::step`] then. Between two calls nothing that matters happens, so skipping there loses nothing. The bus is asked
-//! for through [`Bus`]: a package alone brings its own, packages on a channel share one.
+//! [`Package::step`] then. Nothing relevant happens between two calls. Access to the bus goes through [`Bus`]: a lone
+//! package has its own, packages on a channel share one.
 //!
-//! A die has a data register, which the cells fill and are filled from, and a cache register, which the bus reads and writes. A
-//! command that is not in cache mode has both for itself. In cache mode the die asks for a follower ([`Step::Ready`]) as soon
-//! as one of them is free for it. A program or an erase can be suspended; what the die does meanwhile runs in a second
-//! [`Lane`].
+//! A die has a data register between it and the array, and a cache register on the bus. A command outside cache mode
+//! has both for itself. In cache mode the die requests a follower ([`Step::Ready`]) as soon as one of them is free. A
+//! program or erase can be suspended; commands during the suspension run in a second [`Lane`].
 
 use crate::bus::Bus;
 use crate::cells::{Cells, Violation};
@@ -33,34 +32,34 @@ pub struct Package {
 }
 
 impl Package {
-    /// An erased, idle package.
+    /// Creates an erased, idle package.
     #[must_use]
     pub fn new(geometry: PackageGeometry) -> Self {
         let dies = vec![Die::default(); geometry.dies as usize];
         Self { geometry, cells: Cells::new(geometry), wear: None, dies }
     }
 
-    /// The shape of the package.
+    /// Geometry of the package.
     #[must_use]
     pub fn geometry(&self) -> &PackageGeometry {
         &self.geometry
     }
 
-    /// The cells, to look at.
+    /// The array, for inspection.
     #[must_use]
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// The cells, to set their rules or to fill them without time.
+    /// The array, to set its rules or to fill it without time.
     pub fn cells_mut(&mut self) -> &mut Cells {
         &mut self.cells
     }
 
-    /// Lets the package wear and fail as configured; `instance` is its number among all packages.
+    /// Enables wear and failures as configured; `instance` is the number of the package in the drive.
     ///
     /// # Errors
-    /// Names the key that cannot be used.
+    /// Names the key with an invalid value.
     pub fn set_reliability(
         &mut self,
         config: &ReliabilityConfig,
@@ -73,7 +72,7 @@ impl Package {
         Ok(())
     }
 
-    /// What reads, programs and erases came to where the package wears.
+    /// Counts of retries and failures, if the package wears.
     #[must_use]
     pub fn wear_counts(&self) -> WearCounts {
         self.wear.as_ref().map(|wear| wear.counts()).unwrap_or_default()
@@ -85,30 +84,30 @@ impl Package {
         self.wear.as_ref().is_some_and(|wear| wear.fails())
     }
 
-    /// Which planes of the last command of a die failed, as bits: their status is FAIL.
+    /// Planes of the last command of a die that failed, as bits: their status is FAIL.
     #[inline]
     #[must_use]
     pub fn failed(&self, die: u32) -> u8 {
         self.dies[die as usize].failed
     }
 
-    /// Takes over what the cells of another package of the same geometry hold.
+    /// Copies the array state of another package of the same geometry.
     pub fn adopt_cells(&mut self, other: &Package) {
         self.cells.adopt(&other.cells);
     }
 
-    /// True if the cells of a package that was saved could be those of one like this.
+    /// Checks that the array state of this saved package fits `like`.
     ///
     /// # Errors
-    /// Says what is wrong with them.
+    /// Describes the mismatch.
     pub fn check_saved(&self, like: &Package) -> Result<(), String> {
         self.cells.check_saved(&like.cells)
     }
 
-    /// Goes on where a package of the same configuration was saved, at `now` and at rest.
+    /// Restores the state of a saved package of the same configuration, at `now` and at rest.
     ///
     /// # Errors
-    /// Says what cannot have been.
+    /// Describes an impossible state.
     pub fn restore(&mut self, saved: Package, now: Time) -> Result<(), String> {
         if saved.dies.len() != self.dies.len() {
             return Err("a package has another number of dies".into());
@@ -124,14 +123,14 @@ impl Package {
         Ok(())
     }
 
-    /// Where the time of a die went.
+    /// Busy times of a die.
     #[must_use]
     pub fn times(&self, die: u32) -> &DieTimes {
         &self.dies[die as usize].times
     }
 
-    /// How much of the time that [`Package::times`] has booked for cells and registers lies beyond `at`, which is not before the die's
-    /// last event; `due` says when its two lanes need attention, if they do.
+    /// Part of the time booked in [`Package::times`] for array and registers after `at`, which is not before the die's
+    /// last event; `due` has the times at which its two lanes need attention, if they do.
     #[must_use]
     pub fn ahead(&self, die: u32, due: [Option<Time>; 2], at: Time) -> Time {
         self.dies[die as usize].ahead(due, at)
@@ -144,12 +143,12 @@ impl Package {
         self.dies[die as usize].is_suspended()
     }
 
-    /// Starts a command and says when the die needs attention. Beside a suspended command ([`Lane::Aside`]) it must be a plain
-    /// read of another block.
+    /// Starts a command and returns when the die needs attention. Beside a suspended command ([`Lane::Aside`]) it must
+    /// be a plain read of another block.
     ///
     /// # Errors
-    /// When the command breaks a rule of the cells, or the die is busy; the package is then as it was, but for pages of the same
-    /// command that were checked before.
+    /// The command breaks a rule of the array, or the die is busy. The package is then unchanged, except for pages of
+    /// the same command that were checked before.
     #[inline]
     pub fn begin<B: Bus, L: Log>(
         &mut self,
@@ -165,10 +164,10 @@ impl Package {
         Ok(self.dies[die as usize].begin(die, lane, command, around))
     }
 
-    /// Gives a die that is [`Step::Ready`] in cache mode the command that follows, and says when it needs attention.
+    /// Gives a die that is [`Step::Ready`] in cache mode its next command, and returns when it needs attention.
     ///
     /// # Errors
-    /// When the die did not ask, when the follower is of another kind or for other planes, or breaks a rule of the cells.
+    /// The die is not ready for one, or the follower has another kind or other planes, or breaks a rule of the array.
     pub fn follow<B: Bus, L: Log>(
         &mut self,
         die: u32,
@@ -180,19 +179,19 @@ impl Package {
         Ok(self.dies[die as usize].follow(die, command, around))
     }
 
-    /// Tells a die that is [`Step::Ready`] in cache mode that nothing follows, and says when it needs attention.
+    /// Ends the cache sequence of a die that is [`Step::Ready`], and returns when it needs attention.
     ///
     /// # Errors
-    /// When the die did not ask.
+    /// The die is not ready in cache mode.
     pub fn finish<B: Bus, L: Log>(&mut self, die: u32, around: Around<'_, B, L>) -> Result<Time, Violation> {
         self.dies[die as usize].finish(die, around)
     }
 
-    /// Suspends the program or erase of a die, which `due` is to end then, and says when the aside lane needs attention; `None` if
-    /// the bus cannot carry the suspension before the command is over: then it is not sent.
+    /// Suspends the program or erase of a die, which would end at `due`, and returns when the aside lane needs
+    /// attention. `None` if the bus cannot transfer the suspension before the end of the command: then it is not sent.
     ///
     /// # Errors
-    /// When the die does not run a single program or erase in its cells.
+    /// The die's array executes no single program or erase.
     pub fn suspend<B: Bus, L: Log>(
         &mut self,
         die: u32,
@@ -202,22 +201,22 @@ impl Package {
         self.dies[die as usize].suspend(die, due, around)
     }
 
-    /// True if a die runs a program or erase in its cells that can be suspended now; `due` is when it would end.
+    /// True if the die's array executes a program or erase that can be suspended now; `due` is its end.
     #[inline]
     #[must_use]
     pub fn can_suspend(&self, die: u32, due: Time, now: Time) -> bool {
         self.dies[die as usize].can_suspend(due, now)
     }
 
-    /// Lets the suspended command go on and says when it ends.
+    /// Resumes the suspended command and returns its end.
     ///
     /// # Errors
-    /// When nothing is suspended, or a read beside it still runs.
+    /// Nothing is suspended, or a read beside it still runs.
     pub fn resume<B: Bus, L: Log>(&mut self, die: u32, around: Around<'_, B, L>) -> Result<Time, Violation> {
         self.dies[die as usize].resume(die, around)
     }
 
-    /// Applies a command to the cells at once, without time: for preconditioning.
+    /// Applies a command to the array at once, without time: for preconditioning.
     ///
     /// # Errors
     /// As [`Package::begin`].
@@ -242,7 +241,7 @@ impl Package {
         Ok(())
     }
 
-    /// Pages are moved inside their planes.
+    /// Copyback: pages move inside their planes.
     fn copy(&mut self, die: u32, command: &Command) -> Result<(), Violation> {
         for (&page, &to) in command.pages().iter().zip(command.targets()) {
             if to.plane != page.plane {
@@ -254,7 +253,7 @@ impl Package {
         Ok(())
     }
 
-    /// What the pages of a command do to their blocks, and the other way round.
+    /// Wears the blocks of a command, and records its retries and failed planes.
     #[cold]
     fn wear_off(&mut self, now: Time, die: u32, command: &Command) {
         let Some(wear) = &mut self.wear else { return };
@@ -271,7 +270,7 @@ impl Package {
                 Kind::Copyback => {
                     let to = command.targets()[at];
                     let target = self.cells.record(die, to.plane, to.block);
-                    // Without data out nobody looks for errors: they move along.
+                    // Without data out nothing checks for bit errors: they move along.
                     if command.bytes()[at] > 0 {
                         retries = retries.max(wear.read(now, die, page, record));
                     }
@@ -290,7 +289,7 @@ impl Package {
         state.retries = retries.min(255) as u8;
     }
 
-    /// Carries a die on at the time that it asked for.
+    /// Advances a die at the time that it requested.
     #[inline]
     pub fn step<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: Around<'_, B, L>) -> Step {
         self.dies[die as usize].step(die, lane, around)
@@ -331,7 +330,7 @@ mod tests {
         package.begin(die, Lane::Main, command, Around { now, timing, bus, log: &mut Silent })
     }
 
-    /// Runs a command alone and gives its end.
+    /// Runs a lone command and returns its end.
     fn run(package: &mut Package, timing: &Timing, bus: &mut OwnBus, now: Time, die: u32, command: &Command) -> Time {
         let mut at = package.begin(die, Lane::Main, command, Around { now, timing, bus, log: &mut Silent }).unwrap();
         loop {

@@ -1,38 +1,38 @@
-//! A step of a die: what its caller brings to it, and what the die says it needs next.
+//! Interface of a die's step: its input, and the next need of the die.
 
 use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
-/// What a die needs next.
+/// Next need of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// To be stepped at this time.
+    /// A call of [`Package::step`](crate::Package::step) at this time.
     At(Time),
-    /// An answer, at once: [`Package::follow`] or [`Package::finish`] for a command in cache mode; for a die that was suspended,
-    /// reads, and [`Package::resume`] after them. `ended` tells that the command before the current one has ended.
+    /// A decision at once: [`Package::follow`] or [`Package::finish`] in cache mode; after a suspension, reads and then
+    /// [`Package::resume`]. `ended` is true if the previous command has ended.
     ///
     /// [`Package::follow`]: crate::Package::follow
     /// [`Package::finish`]: crate::Package::finish
     /// [`Package::resume`]: crate::Package::resume
     Ready {
-        /// True if the command before the current one has ended.
+        /// True if the previous command has ended.
         ended: bool,
     },
-    /// Nothing: its command ended just now, and in cache mode all that came before it.
+    /// None: its command has just ended, and in cache mode all previous ones.
     Done,
 }
 
-/// What a die works on: its commands, or reads beside a suspended one.
+/// Execution lane of a die: its commands, or reads beside a suspended one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lane {
-    /// The command of the die.
+    /// The commands of the die.
     Main,
-    /// Suspending, and what is done while the main command is suspended.
+    /// The suspension, and reads while the main command is suspended.
     Aside,
 }
 
-/// What every step needs besides the package: when, the times, the bus and whoever looks on.
+/// Context of a step: the time, the times of the package, its bus and its log.
 pub struct Around<'a, B, L> {
     /// The time.
     pub now: Time,
@@ -40,6 +40,6 @@ pub struct Around<'a, B, L> {
     pub timing: &'a Timing,
     /// Its bus.
     pub bus: &'a mut B,
-    /// Who looks on.
+    /// Its log.
     pub log: &'a mut L,
 }

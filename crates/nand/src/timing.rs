@@ -1,4 +1,4 @@
-//! The times of a package: the chains of [`crate::chain`] priced with the mode of its interface.
+//! Times of a package: the chains of [`crate::chain`] with the durations of its interface mode.
 
 use crate::chain::{self, Cycle, Segment, SEGMENTS};
 use crate::config::{LatencyModel, NandConfig, PageOrder};
@@ -7,12 +7,12 @@ use crate::interface::Mode;
 use serde::{Deserialize, Serialize};
 use wordline_base::{ps_from_us, Time};
 
-/// Most page classes (bits a cell).
+/// Maximum number of page classes (bits per cell).
 pub const MAX_CLASSES: usize = 4;
-/// tFEAT, the most that ONFI allows.
+/// tFEAT, the maximum in ONFI.
 const T_FEAT: Time = 1_000_000;
 
-/// A use of the bus: a fixed part and a part for each cycle of data.
+/// Duration of a bus use: a fixed part and a part per data cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusTime {
     fixed: Time,
@@ -25,12 +25,12 @@ impl BusTime {
     #[inline]
     #[must_use]
     pub fn with(&self, bytes: u32) -> Time {
-        // Interfaces move one or two bytes a cycle, so a shift divides.
+        // Interfaces move one or two bytes per cycle, so a shift divides.
         self.fixed + Time::from((bytes + self.bytes_per_cycle - 1) >> (self.bytes_per_cycle - 1)) * self.cycle
     }
 }
 
-/// What of a use of the bus is fixed, by stage.
+/// Fixed part of a bus use, by stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fixed {
     /// CLE: command cycles.
@@ -41,7 +41,7 @@ pub struct Fixed {
     pub wait: Time,
 }
 
-/// The times of single cycles and waits.
+/// Durations of single cycles and waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Cycles {
     latch: Time,
@@ -54,20 +54,20 @@ struct Cycles {
     whr: Time,
 }
 
-/// The moves and rests of a die that are the same for all pages.
+/// Busy times that are the same for all pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
     /// tDBSY, between the planes of a command.
     pub dummy: Time,
-    /// tRCBSY at least: data register to cache register.
+    /// Minimum tRCBSY: data register to cache register.
     pub cache_read: Time,
-    /// tCBSY at least: cache register to data register.
+    /// Minimum tCBSY: cache register to data register.
     pub cache_program: Time,
-    /// Until a suspended array rests.
+    /// Suspension of the array.
     pub suspend: Time,
-    /// Until it runs again.
+    /// Resumption of the array.
     pub resume: Time,
-    /// tFEAT: until a feature is set.
+    /// tFEAT: SET FEATURES.
     pub feature: Time,
 }
 
@@ -77,18 +77,18 @@ pub struct Timing {
     bus: [BusTime; SEGMENTS],
     fixed: [Fixed; SEGMENTS],
     cycles: Cycles,
-    /// What is the same for all pages.
+    /// Busy times that are the same for all pages.
     pub pauses: Pauses,
     /// tBERS.
     pub t_bers: Time,
     t_r: [Time; MAX_CLASSES],
     t_prog: [Time; MAX_CLASSES],
-    /// Half the spread of tPROG within a class, in 1/65,536 of it.
+    /// Half the spread of tPROG within a class, in 1/65,536 of tPROG.
     spread: u32,
     class_of_page: Vec<u8>,
 }
 
-/// Why a `[nand]` section cannot be used.
+/// An error in a `[nand]` section.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{key} = {value}: {problem}")]
 pub struct TimingError {
@@ -96,7 +96,7 @@ pub struct TimingError {
     pub key: &'static str,
     /// The value given.
     pub value: String,
-    /// What is wrong, and what to write instead.
+    /// The problem, and the valid values.
     pub problem: String,
 }
 
@@ -123,11 +123,11 @@ fn price(segment: Segment, mode: &Mode, config: &NandConfig) -> (BusTime, Fixed)
     (BusTime { fixed: whole, cycle: cycle_time, bytes_per_cycle: mode.bytes_per_cycle }, fixed)
 }
 
-/// The class of every page of a block.
+/// Class of each page of a block.
 fn classes(config: &NandConfig, pages: u32, count: usize) -> Result<Vec<u8>, TimingError> {
     let of = |lambda: u32, ends: u32| {
         let (ends, run) = (ends.min(pages / 2), lambda / count as u32);
-        // The ends of the block are of the fastest class, between them runs of pages take turns.
+        // The ends of the block are of the fastest class; between them the classes alternate in runs of pages.
         let inner = |n: u32| (n % lambda / run) as u8;
         (0..pages).map(|n| if n < ends || n >= pages - ends { 0 } else { inner(n) }).collect()
     };
@@ -158,7 +158,7 @@ fn classes(config: &NandConfig, pages: u32, count: usize) -> Result<Vec<u8>, Tim
     })
 }
 
-/// What the latency model makes of the times of the classes; `mean` is over the pages of a block.
+/// Times by class under the latency model; `mean` is over the pages of a block.
 fn modelled(
     key: &'static str,
     model: LatencyModel,
@@ -178,7 +178,7 @@ fn modelled(
     })
 }
 
-/// Values as the user wrote them: a lone one without brackets.
+/// Values as the user wrote them; a single one without brackets.
 fn shown(values: &[f64]) -> String {
     match values {
         [value] => value.to_string(),
@@ -208,7 +208,7 @@ fn one_time(key: &'static str, us: f64) -> Result<Time, TimingError> {
     Err(TimingError { key, value: us.to_string(), problem: "must lie between 0 and 1,000,000 microseconds".into() })
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): spreads an address evenly.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), used as a hash of an address.
 fn splitmix(address: u64) -> u64 {
     let mut z = address.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -217,10 +217,10 @@ fn splitmix(address: u64) -> u64 {
 }
 
 impl Timing {
-    /// Prices the chains for a configuration and a block of `pages_per_block` pages.
+    /// Computes the times for a configuration and blocks of `pages_per_block` pages.
     ///
     /// # Errors
-    /// Names the key, its value and the valid choices when the section cannot be used.
+    /// Names the invalid key, its value and the valid choices.
     pub fn new(config: &NandConfig, pages_per_block: u32) -> Result<Self, TimingError> {
         let mode = config.interface.mode(config.rate_mt_s).ok_or_else(|| {
             let rates: Vec<String> = config.interface.modes().iter().map(|m| m.rate_mt_s.to_string()).collect();
@@ -295,14 +295,14 @@ impl Timing {
         })
     }
 
-    /// Duration of a segment on the bus with `bytes` of data, in picoseconds.
+    /// Duration of a bus segment with `bytes` of data, in picoseconds.
     #[inline]
     #[must_use]
     pub fn on_bus(&self, segment: Segment, bytes: u32) -> Time {
         self.bus[segment as usize].with(bytes)
     }
 
-    /// Duration of an item of a segment; `None` for data, which depend on their bytes.
+    /// Duration of an item of a segment; `None` for data, whose duration depends on their bytes.
     #[must_use]
     pub fn cycle(&self, cycle: Cycle) -> Option<Time> {
         let Cycles { latch, page_address, block_address, adl, wb, rr, ccs, whr } = self.cycles;
@@ -320,13 +320,13 @@ impl Timing {
         })
     }
 
-    /// What of a segment does not depend on its data, by stage.
+    /// The fixed part of a segment, by stage.
     #[must_use]
     pub fn fixed(&self, segment: Segment) -> Fixed {
         self.fixed[segment as usize]
     }
 
-    /// The class of a page offset, 0 the fastest.
+    /// Class of a page offset; 0 is the fastest.
     #[inline]
     #[must_use]
     pub fn class(&self, page: u32) -> usize {
@@ -347,7 +347,7 @@ impl Timing {
         self.t_prog[self.class(page) & (MAX_CLASSES - 1)]
     }
 
-    /// True if the pages of a class differ.
+    /// True if tPROG varies within a class.
     #[inline]
     #[must_use]
     pub fn has_spread(&self) -> bool {
@@ -362,7 +362,7 @@ impl Timing {
         if self.spread == 0 {
             return time;
         }
-        // The page's own factor is drawn from its address, so that it is the same at every program.
+        // The factor of a page is a hash of its address, so every program of the page takes the same time.
         let block = u64::from(die) << 56 ^ u64::from(at.plane) << 48 ^ u64::from(at.block) << 16 ^ u64::from(at.page);
         let even = u128::from(splitmix(block) >> 47);
         let low = u128::from(time) * u128::from(65_536 - self.spread);

@@ -1,4 +1,4 @@
-//! The reliability model at work in one package: which blocks came bad, what each read costs, and what fails.
+//! The reliability model of one package: factory bad blocks, read retries, and failures.
 
 use crate::cells::{BlockRecord, Cells, Rules};
 use crate::geometry::{PackageGeometry, PageAddress};
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use wordline_base::{Stream, Time};
 
 const PS_PER_HOUR: f64 = 3_600.0 * 1e12;
-/// No count of a drive that was saved is larger, so that it can be added to.
+/// Maximum of a count in a snapshot, so that additions cannot overflow.
 const MOST_COUNTED: u64 = 1 << 60;
 
-/// What reads, programs and erases of a package came to.
+/// Retries and failures of a package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WearCounts {
     /// Read retries.
     pub retries: u64,
-    /// Pages that no retry could read.
+    /// Pages that no retry could correct.
     pub uncorrectable: u64,
     /// Programs that failed.
     pub program_fails: u64,
@@ -24,7 +24,7 @@ pub struct WearCounts {
 }
 
 impl WearCounts {
-    /// What came since `before`.
+    /// The difference to an earlier reading.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -46,20 +46,20 @@ pub struct Wear {
     geometry: PackageGeometry,
     /// Class of each page of a block.
     classes: Vec<u8>,
-    /// Bounds worked out before; a drive from a snapshot works them out again.
+    /// Precomputed bounds; computed again after a snapshot.
     #[serde(skip)]
     outlooks: Vec<Outlook>,
-    /// When each block got its first page; data from before the run have the retention of the configuration besides.
+    /// Time of the first program of each block; data from before the run also have the retention of the configuration.
     written: Vec<Option<Time>>,
     counts: WearCounts,
 }
 
 impl Wear {
-    /// The wear of package `instance`, with the class of each page of a block; marks the blocks that came bad. `None` if the
-    /// configuration leaves nothing to watch but the rules of the cells, which it sets.
+    /// Creates the wear of package `instance`, with the class of each page of a block, and marks its factory bad
+    /// blocks. `None` if the configuration enables only rules of the array, which are then set.
     ///
     /// # Errors
-    /// Names the key that cannot be used.
+    /// Names the key with an invalid value.
     pub fn new(
         config: &ReliabilityConfig,
         cells: &mut Cells,
@@ -96,10 +96,10 @@ impl Wear {
         }))
     }
 
-    /// Goes on where the wear of the same package was saved, at `now`.
+    /// Restores the saved wear of the same package, at `now`.
     ///
     /// # Errors
-    /// Says what cannot have been.
+    /// Describes an impossible state.
     pub(crate) fn restore(&mut self, saved: Self, now: Time) -> Result<(), String> {
         if saved.written.len() != self.written.len() || saved.written.iter().flatten().any(|&time| time > now) {
             return Err("the times at which blocks were written are impossible".into());
@@ -118,7 +118,7 @@ impl Wear {
         self.fails
     }
 
-    /// What it came to so far.
+    /// Counts so far.
     #[must_use]
     pub fn counts(&self) -> WearCounts {
         self.counts
@@ -128,7 +128,7 @@ impl Wear {
         ((die * self.geometry.planes + at.plane) * self.geometry.blocks + at.block) as usize
     }
 
-    /// A page is read: how many retries that takes.
+    /// Records a read; returns its number of retries.
     pub(crate) fn read(&mut self, now: Time, die: u32, at: PageAddress, record: BlockRecord) -> u32 {
         if !self.model.has_errors() {
             return 0;
@@ -146,7 +146,7 @@ impl Wear {
         outcome.retries()
     }
 
-    /// A page is programmed: whether that fails.
+    /// Records a program; true if it fails.
     pub(crate) fn program(&mut self, now: Time, die: u32, at: PageAddress, record: BlockRecord) -> bool {
         if at.page == 0 {
             let index = self.index(die, at);
@@ -157,7 +157,7 @@ impl Wear {
         fails
     }
 
-    /// A block is erased: whether that fails.
+    /// Records an erase; true if it fails.
     pub(crate) fn erase(&mut self, record: BlockRecord) -> bool {
         let fails = self.model.erase_fails(&mut self.stream, record.erases);
         self.counts.erase_fails += u64::from(fails);

@@ -1,7 +1,7 @@
-//! The sixteen operation modes on one die, alone on its bus: each takes the sum that the standard's figures give by
-//! hand.
+//! The sixteen operation modes on one die, alone on its bus: each takes the time that follows by hand from the
+//! standard.
 //!
-//! All figures are of SDR timing mode 5, in nanoseconds. What the modes are made of, with pages of 2,048 bytes:
+//! All figures are of SDR timing mode 5, in nanoseconds. Parts of the modes, with pages of 2,048 bytes:
 //!
 //! | transfer | cycles of 20 ns and waits | ns |
 //! |---|---|---|
@@ -42,11 +42,11 @@ fn at(plane: u32, block: u32, page: u32) -> PageAddress {
     PageAddress { plane, block, page }
 }
 
-/// A sequence of commands of a kind on the first `planes` planes, one for each page offset; all but moves on block 1.
+/// A sequence of commands of a kind on the first `planes` planes, one per page offset; all except moves on block 1.
 fn sequence(kind: Kind, planes: u32, pages: &[u32]) -> Vec<Command> {
     let command = |(number, &page): (usize, &u32)| {
         let mut command = Command::new(kind);
-        // The last page of a cached program says that it is the last; the end of cached reads is a command of its own.
+        // The last page of a cached program ends the sequence; cached reads end with a separate command.
         command.cache = pages.len() > 1 && (kind == Kind::Read || number + 1 < pages.len());
         (0..planes).for_each(|plane| command.add(at(plane, 1, page), BYTES));
         command
@@ -54,19 +54,19 @@ fn sequence(kind: Kind, planes: u32, pages: &[u32]) -> Vec<Command> {
     pages.iter().enumerate().map(command).collect()
 }
 
-/// A move from block 1 to block 2, with the data out if `bytes` is not 0.
+/// A copyback from block 1 to block 2, with data out if `bytes` is not 0.
 fn moves(planes: u32, bytes: u32) -> Vec<Command> {
     let mut command = Command::new(Kind::Copyback);
     (0..planes).for_each(|plane| command.add_move(at(plane, 1, 3), at(plane, 2, 0), bytes));
     vec![command]
 }
 
-/// Runs a sequence on a die that is alone; gives its time in nanoseconds and the log.
+/// Runs a sequence on a lone die; returns its time in nanoseconds and the log.
 fn run(config: &NandConfig, commands: &[Command]) -> (u64, Vec<Entry>) {
     let timing = Timing::new(config, GEOMETRY.pages).expect("the configuration is legal");
     let mut package = Package::new(GEOMETRY);
     if matches!(commands[0].kind, Kind::Read | Kind::Copyback) {
-        // What is read is there.
+        // The pages to be read are written.
         for (plane, page) in (0..GEOMETRY.planes).flat_map(|plane| (0..GEOMETRY.pages).map(move |page| (plane, page))) {
             let mut program = Command::new(Kind::Program);
             program.add(at(plane, 1, page), BYTES);
@@ -96,18 +96,18 @@ fn run(config: &NandConfig, commands: &[Command]) -> (u64, Vec<Entry>) {
     (now / 1_000, log)
 }
 
-/// A mode by its name, its commands, and its time by hand.
+/// Name, commands and time of a mode, by hand.
 fn modes() -> [(&'static str, Vec<Command>, u64); 16] {
     [
         // Address 240, tR 50,000, data 40,980.
         ("read", sequence(Kind::Read, 1, &[3]), 91_220),
         // Address 240, tDBSY 500, address 240, tR 50,000, data 2 x 41,300.
         ("multi-plane read", sequence(Kind::Read, 2, &[3]), 133_580),
-        // Address 240, tR 50,000; 31h 120, tRCBSY 3,000; while page 3 comes out (40,980, then 31h 120) the cells read
+        // Address 240, tR 50,000; 31h 120, tRCBSY 3,000; while page 3 comes out (40,980, then 31h 120) the array reads
         // page 4 (50,000), then tRCBSY 3,000; the same with page 4 and 5 and 3Fh; data 40,980.
         ("cache read, sequential", sequence(Kind::Read, 1, &[3, 4, 5]), 200_340),
-        // Address 240, tDBSY 500, address 240, tR 50,000; 31h 120, tRCBSY 3,000; data 2 x 41,300, in which the cells
-        // read the next pages; 31h 120, tRCBSY 3,000; data 82,600; 3Fh 120, tRCBSY 3,000; data 82,600.
+        // Address 240, tDBSY 500, address 240, tR 50,000; 31h 120, tRCBSY 3,000; data 2 x 41,300, during which the
+        // array reads the next pages; 31h 120, tRCBSY 3,000; data 82,600; 3Fh 120, tRCBSY 3,000; data 82,600.
         ("multi-plane cache read, sequential", sequence(Kind::Read, 2, &[3, 4, 5]), 308_140),
         // Address 240, tR 50,000; address and 31h 240, tRCBSY 3,000; tR 50,000, longer than data 40,980 and address
         // 240; tRCBSY 3,000; tR 50,000 again, tRCBSY 3,000; data 40,980.
@@ -128,9 +128,9 @@ fn modes() -> [(&'static str, Vec<Command>, u64); 16] {
         ("internal data move", moves(1, 0), 550_480),
         // Sources 240, 500, 240, tR 50,000; destinations 240, 500, 240, tPROG 500,000.
         ("multi-plane internal data move", moves(2, 0), 551_960),
-        // As without data, and 40,980.
+        // As without data, plus 40,980.
         ("internal data move with data out", moves(1, BYTES), 591_460),
-        // As without data, and 2 x 41,300.
+        // As without data, plus 2 x 41,300.
         ("multi-plane internal data move with data out", moves(2, BYTES), 634_560),
         // Address 200, tBERS 3,000,000.
         ("erase", sequence(Kind::Erase, 1, &[0]), 3_000_200),
@@ -147,7 +147,7 @@ fn each_mode_takes_the_sum_of_its_chain() {
             modes.iter().find(|(name, ..)| *name == operation.name).unwrap_or_else(|| panic!("no {}", operation.name));
         let (took, log) = run(&config(), commands);
         assert_eq!(took, *by_hand, "{name}, in ns");
-        // What the table of operations promises is what went over the bus.
+        // The chains in the table of operations equal those on the bus.
         let on_bus = log.iter().filter_map(|entry| match entry.what {
             What::Bus(segment) => Some(segment.spec().name),
             What::Array(_) => None,
@@ -161,7 +161,7 @@ fn took(config: &NandConfig, kind: Kind, planes: u32, pages: &[u32]) -> u64 {
     run(config, &sequence(kind, planes, pages)).0
 }
 
-/// With a fast array the pages follow each other as the bus carries them, with a slow one as the cells give them.
+/// With a fast array the bus is the bottleneck, with a slow one the array.
 #[test]
 fn sequences_of_cached_reads_are_bound_by_bus_or_array() {
     let (fast, slow) = (
@@ -195,8 +195,8 @@ fn sequences_of_cached_reads_are_bound_by_bus_or_array() {
 #[test]
 fn sequences_of_cached_programs_are_bound_by_bus_or_array() {
     let fast = |us| NandConfig { program_us: ByClass::One(us), ..config() };
-    // Data 41,270 and tCBSY 3,000 for each of two pages, in which the cells write the page before (30,000); data
-    // 41,270, tPROG 30,000.
+    // Data 41,270 and tCBSY 3,000 for each of two pages, during which the array programs the previous page (30,000);
+    // data 41,270, tPROG 30,000.
     assert_eq!(took(&fast(30.0), Kind::Program, 1, &[0, 1, 2]), 159_810);
     // Two more pages are two times 44,270 more.
     assert_eq!(took(&fast(30.0), Kind::Program, 1, &[0, 1, 2, 3, 4]), 248_350);
@@ -206,18 +206,18 @@ fn sequences_of_cached_programs_are_bound_by_bus_or_array() {
     assert_eq!(took(&fast(60.0), Kind::Program, 2, &[0, 1, 2]), 315_120);
     // Slow cells: 83,040; 3,000 and 500,000 for each of two pages; 500,000.
     assert_eq!(took(&config(), Kind::Program, 2, &[0, 1, 2]), 1_589_040);
-    // A sequence that the host closes: its last page goes in with 15h, and takes tCBSY as well.
+    // A sequence ended by the host: its last page goes in with 15h, and takes tCBSY as well.
     let mut open = sequence(Kind::Program, 1, &[0, 1, 2]);
     open[2].cache = true;
     assert_eq!(run(&config(), &open).0, 1_550_270);
-    // One cached page that nothing follows: a read takes no time more, a program tCBSY.
+    // One cached page without a follower: a read takes no more time, a program tCBSY.
     let [mut read, mut program] = [Kind::Read, Kind::Program].map(|kind| sequence(kind, 1, &[0]));
     (read[0].cache, program[0].cache) = (true, true);
     assert_eq!(run(&config(), &read).0, 91_220);
     assert_eq!(run(&config(), &program).0, 544_270);
 }
 
-/// Of a move of two planes, the data of only one come out.
+/// Of a copyback on two planes, the data of only one come out.
 #[test]
 fn a_move_brings_out_what_is_asked_for() {
     for checked in 0..2 {
@@ -225,7 +225,7 @@ fn a_move_brings_out_what_is_asked_for() {
         for plane in 0..2 {
             command.add_move(at(plane, 1, 3), at(plane, 2, 0), if plane == checked { BYTES } else { 0 });
         }
-        // As without data, and 41,300 for one plane.
+        // As without data, plus 41,300 for one plane.
         assert_eq!(run(&config(), &[command]).0, 593_260, "data of plane {checked}");
     }
 }

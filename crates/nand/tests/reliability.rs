@@ -1,4 +1,4 @@
-//! The reliability of a package as its users see it: configuration, draws and bad blocks.
+//! The reliability of a package: configuration, draws and bad blocks.
 
 use wordline_nand::reliability::{
     Coefficients, ErrorModel, Outlook, ReadOutcome, ReadsPer, Reliability, ReliabilityConfig, Stress,
@@ -109,7 +109,7 @@ fn reads_fail_as_often_as_they_should() {
     let config = ReliabilityConfig { read_retries: 2, retry_rber_factor: 0.9, ..power_law() };
     let reliability = built(&config);
     let trials = 400_000;
-    // From hardly ever to nearly always at the first attempt, on the way of a block through its life.
+    // From rarely to nearly always at the first attempt, over the life of a block.
     let mut seen_failure = [false; 2];
     for (cycles, hours) in [(2_000, 100.0), (3_000, 1_000.0), (3_000, 2_500.0), (3_500, 4_000.0), (3_500, 8_000.0)] {
         let stress = Stress { cycles, hours, reads: 40_000 };
@@ -142,7 +142,8 @@ fn an_outlook_changes_no_result() {
     let mut retried = 0;
     for life in 0..6_u32 {
         for read in 0..20_000_u32 {
-            // Pages of different age, in a block whose cycles go up and, with another block's outlook, down again.
+            // Pages of different age, in a block whose cycles increase and, with another block's outlook, decrease
+            // again.
             let stress = Stress {
                 cycles: 4_000 - 500 * life.abs_diff(3),
                 hours: f64::from(read % 7) * 400.0 + f64::from(read) * 0.1,

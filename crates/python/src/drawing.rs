@@ -15,9 +15,9 @@ use wordline_flash::unit::{self, Experiment, Outcome, UnitError};
 pub struct Wanted<'a> {
     /// The file to write.
     pub path: &'a str,
-    /// From when to when, in picoseconds.
+    /// First and last time drawn, in picoseconds.
     pub window: Option<(Time, Time)>,
-    /// Most slices, if not the usual number.
+    /// Maximum slices, if not the default.
     pub limit: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl Opened {
         Recording::new(Box::new(self.file), drive, &view)
     }
 
-    /// Carries out an experiment and draws it.
+    /// Runs an experiment and draws it.
     pub fn run(
         self,
         experiment: &Experiment,

@@ -1,14 +1,14 @@
-//! Why there is no result: the user's input, the run, or an exception of the user's own code.
+//! Reasons for a missing result: the user's input, the run, or an exception of the user's own code.
 
 use pyo3::prelude::*;
 use wordline_drive::run::RunError;
 use wordline_drive::Fault;
 
-/// Why there is no result.
+/// Reason for a missing result.
 pub enum Failure {
     /// Wrong input of the user.
     Input(String),
-    /// The run could not be carried through.
+    /// The run failed.
     Run(String),
     /// The caller's own function failed.
     Python(PyErr),
@@ -47,7 +47,7 @@ fn raised(fault: &Fault, story: &str) -> Option<PyErr> {
 
 /// An exception with a note from the engine.
 pub fn noted(error: PyErr, story: &str) -> PyErr {
-    // Python 3.10 has no notes; the exception itself says what matters.
+    // Python 3.10 has no notes; the exception itself has the essential message.
     Python::attach(|py| drop(error.value(py).call_method1("add_note", (story,))));
     error
 }

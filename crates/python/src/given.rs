@@ -1,4 +1,4 @@
-//! Loads that Python holds on to.
+//! Workloads held by Python.
 
 use crate::failure::Failure;
 use crate::frame::Frame;
@@ -15,7 +15,7 @@ use wordline_workload::Table;
 #[pyclass(name = "Load", module = "wordline._core", frozen)]
 pub struct Load {
     spec: Arc<Spec>,
-    /// Sizes of the drives for which its trace was looked through.
+    /// Drive sizes for which its trace was checked.
     looked: Mutex<Vec<u64>>,
 }
 
@@ -29,7 +29,7 @@ impl Load {
         Self { spec: Arc::new(spec), looked: Mutex::default() }
     }
 
-    /// Looks through its trace, opened for a drive of `bytes` bytes; once for each size of a drive.
+    /// Checks its trace for a drive of `bytes` bytes; once for each size.
     pub fn look(&self, bytes: u64, opened: &wordline_workload::Load, reporter: &mut Reporter) -> Result<(), Failure> {
         let looked = || self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if looked().contains(&bytes) {
@@ -68,12 +68,12 @@ impl Load {
         Ok(Self::new(spec))
     }
 
-    /// The workload for another process, but for a table in memory.
+    /// The workload for another process, except a table in memory.
     fn pack(&self) -> PyResult<String> {
         self.spec.packed().map_err(|error| Failure::Run(error.to_string()).into())
     }
 
-    /// The workload that another process packed.
+    /// The workload from another process.
     #[staticmethod]
     fn unpack(text: &str) -> PyResult<Self> {
         Ok(Self::new(Spec::unpacked(text)?))
@@ -85,7 +85,7 @@ impl Load {
         Ok(py.detach(|| records::table(&self.spec, limit))?)
     }
 
-    /// Both loads side by side.
+    /// Both workloads side by side.
     fn beside(&self, other: &Self) -> PyResult<Self> {
         Ok(Self::new(self.spec.beside(&other.spec)?))
     }
@@ -101,7 +101,7 @@ impl Load {
     }
 }
 
-/// A workload as it is given: the name of a file, or one that was read before.
+/// A workload argument: the name of a file, or a workload that was read before.
 #[derive(FromPyObject)]
 pub enum Given {
     /// A file with overrides beside it.
@@ -111,7 +111,7 @@ pub enum Given {
 }
 
 impl Given {
-    /// Reads what is not yet read.
+    /// Reads it, if necessary.
     pub fn spec(&self, sets: &[String]) -> Result<Arc<Spec>, Failure> {
         match self {
             Self::Name(name) => Spec::read(name, sets).map(Arc::new),
@@ -120,7 +120,7 @@ impl Given {
     }
 }
 
-/// Opens a workload for a drive of `bytes` bytes. That may mean to read a trace once.
+/// Opens a workload for a drive of `bytes` bytes. This may read a trace once.
 pub fn open(spec: &Spec, bytes: u64, seed: u64) -> Result<wordline_workload::Load, Failure> {
     let (file, base) = (spec.file.clone(), spec.base());
     let opened = interruptible(move || wordline_workload::Load::open(&file, &base, bytes, seed))?;

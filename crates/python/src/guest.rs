@@ -12,7 +12,7 @@ use wordline_drive::guests::{
     Build, Cause, GuestCollect, GuestFreeBlock, GuestVictim, Maker, Refusal, SpaceView, VictimView,
 };
 
-/// Numbers of a block that a victim policy is shown: its own, valid units, erases, age.
+/// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
 const COLUMNS: usize = 4;
 const NUMBER: usize = size_of::<i64>();
 
@@ -21,19 +21,19 @@ const NUMBER: usize = size_of::<i64>();
 struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// Keeps an exception, and gives a story for those who cannot show it.
+    /// Keeps an exception, and returns a message for callers that cannot raise it.
     fn keep(&self, py: Python<'_>, error: PyErr) -> String {
         let story = format!("it raised {error}");
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first one is the cause of those that follow.
+        // The first exception is the cause of later ones.
         kept.get_or_insert_with(|| error.clone_ref(py));
         story
     }
 }
 
-/// The policies that the caller brought along.
+/// The caller's policies.
 pub struct Guests {
-    /// Who makes them.
+    /// Their constructors.
     pub makers: Vec<Arc<dyn Maker>>,
     raised: Raised,
 }
@@ -53,7 +53,7 @@ impl Guests {
         Ok(Self { makers, raised })
     }
 
-    /// If a policy could not be made because of an exception, that is why there is no result.
+    /// If an exception prevented a policy, it is the reason for the missing result.
     pub fn own(&self, failure: Failure) -> Failure {
         let raised = self.raised.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (raised, failure) {
@@ -63,14 +63,14 @@ impl Guests {
     }
 }
 
-/// Why a policy gives no answer, after an exception.
+/// The refusal of a policy after an exception.
 fn refusal(py: Python<'_>, error: PyErr) -> Refusal {
     let interrupted = error.is_instance_of::<PyKeyboardInterrupt>(py);
     let story = if interrupted { "it was interrupted".to_owned() } else { format!("it raised {error}") };
     Refusal { story, interrupted, cause: Some(Cause::new(error)) }
 }
 
-/// Makes policies of a class.
+/// Constructs policies of a class.
 struct PythonMaker {
     family: String,
     name: String,
@@ -135,14 +135,14 @@ impl Maker for PythonMaker {
     }
 }
 
-/// A policy at work: its object with the methods that are called often.
+/// A policy in use: its object with the frequently called methods.
 struct Seated {
     object: Py<PyAny>,
-    /// What the policy decides.
+    /// The decision method.
     decide: Py<PyAny>,
-    /// Told of every block that is closed, if the policy wants to know.
+    /// Called for each closed block, if the policy has it.
     closed: Option<Py<PyAny>>,
-    /// Why it cannot decide, if it was to be copied and could not be.
+    /// Reason why it cannot decide, if its copy failed.
     broken: Option<Refusal>,
 }
 
@@ -160,7 +160,7 @@ impl Seated {
         Ok(Self { object, decide, closed, broken: None })
     }
 
-    /// Asks with the interpreter's lock.
+    /// Calls it with the interpreter's lock.
     fn ask<A>(&self, question: impl FnOnce(Python<'_>) -> PyResult<A>) -> Result<A, Refusal> {
         match &self.broken {
             Some(why) => Err(why.clone()),
@@ -189,7 +189,7 @@ fn odd(answer: &Bound<'_, PyAny>, wanted: &str) -> String {
     format!("it answered {shown}{kind}; expected {wanted}")
 }
 
-/// The columns one behind the other: all blocks, all numbers of valid units, all erases, all ages.
+/// The columns one after another: all blocks, all numbers of valid logical pages, all erases, all ages.
 fn fill(view: &VictimView<'_>, count: usize, memory: &mut [u8]) {
     let (blocks, rest) = memory.split_at_mut(count * NUMBER);
     let (valid, rest) = rest.split_at_mut(count * NUMBER);
@@ -210,7 +210,8 @@ impl GuestVictim for Seated {
         const WANTED: &str = "the number of a block, or None";
         let count = view.closed_count() as usize;
         let answer = self.ask(|py| {
-            // Bytes are never written again: arrays over them are read-only, and stay right if the policy keeps them.
+            // The bytes are never written again: arrays over them are read-only, and stay valid if the policy keeps
+            // them.
             let memory = PyBytes::new_with(py, COLUMNS * NUMBER * count, |memory| {
                 fill(view, count, memory);
                 Ok(())
@@ -242,7 +243,7 @@ impl GuestCollect for Seated {
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {
         let answer = self.ask(|py| {
             let answer = self.decide.bind(py).call1((view.domain, view.free, view.running))?;
-            // Whatever Python takes for true or false, such as a comparison of numpy, but not a forgotten return.
+            // Any truth value of Python, such as a numpy comparison, but not a forgotten return.
             if answer.is_none() {
                 return Ok(Err(odd(&answer, "True or False")));
             }
@@ -260,7 +261,7 @@ impl GuestFreeBlock for Seated {
     fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal> {
         let answer = self.ask(|py| {
             let answer = self.decide.bind(py).call1((erases, order))?;
-            // Python takes True for 1; a comparison is no rank all the same.
+            // Python accepts True as 1, but a comparison is no rank.
             let rank = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<u64>().ok() };
             Ok(rank.ok_or_else(|| odd(&answer, "a whole number from 0 to 2**64 - 1")))
         })?;

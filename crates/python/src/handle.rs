@@ -1,4 +1,4 @@
-//! A drive that keeps its state from one load to the next.
+//! A drive that keeps its state between workloads.
 
 use crate::drawing::{told, Wanted};
 use crate::failure::Failure;
@@ -30,14 +30,14 @@ struct State {
     drive: Drive,
     /// Its last preconditioning.
     preconditioned: Option<Preconditioned>,
-    /// Loads that it has taken.
+    /// Workloads so far.
     runs: u64,
-    /// Why it can do nothing more.
+    /// Reason why it is unusable.
     ended: Option<String>,
 }
 
 impl State {
-    /// Ends what is in flight, so that the next load finds an idle drive.
+    /// Ends all requests in flight, so that the next workload finds an idle drive.
     fn rest(&mut self) {
         if let Err(fault) = self.drive.drain() {
             self.ended = Some(RunError::from(fault).to_string());
@@ -46,12 +46,12 @@ impl State {
     }
 }
 
-/// True if the policies from outside could answer while the drive was made: better told now than by its first load.
+/// Checks that guest policies answered while the drive was built: better reported now than by its first workload.
 fn sound(drive: &Drive) -> Result<(), Failure> {
     drive.kernel().complaint().map_or(Ok(()), |fault| Err(fault.into()))
 }
 
-/// A drive whose state lasts. One thread at a time can work with it; any number of drives work side by side.
+/// A drive with lasting state. Only one thread at a time can use it; several drives run in parallel.
 #[pyclass(name = "Drive", module = "wordline._core", frozen)]
 pub struct Handle {
     name: String,
@@ -95,7 +95,7 @@ impl Handle {
         })
     }
 
-    /// The state, if nobody else works with it. Waiting for it could last for hours, or for ever where a progress function asks.
+    /// The state, if no other thread uses it. Waiting could last for hours, or for ever in a progress function.
     fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
         self.state.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => {
@@ -105,7 +105,7 @@ impl Handle {
         })
     }
 
-    /// The state of a drive that still works.
+    /// The state of a usable drive.
     fn working(&self) -> Result<MutexGuard<'_, State>, Failure> {
         let state = self.state()?;
         self.alive(&state)?;
@@ -224,7 +224,7 @@ impl Handle {
             }
         };
         if done.interrupted {
-            // It is neither new nor aged, and nothing that follows could tell it from a whole one.
+            // It is neither new nor preconditioned, and later work could not detect that.
             let (filled, random) = (done.filled_units, done.random_units);
             state.ended = Some(format!(
                 "its preconditioning was interrupted after {filled} units in order and {random} at random; create it \
@@ -246,7 +246,7 @@ impl Handle {
             let (loaded, parts) = (Arc::clone(&self.loaded), Arc::clone(&self.parts));
             return Ok(self.with(self.sets.clone(), loaded, parts, self.seed, copy));
         }
-        // Another drive can take over only what is at rest.
+        // Another drive can take over only an idle one.
         self.alive(&state)?;
         let sets = [&self.sets[..], &sets[..]].concat();
         let seed = seed.unwrap_or(self.seed);
@@ -289,7 +289,7 @@ impl Handle {
         snapshot::save(path, &header, &state.drive).map_err(|error| work::unwritten(shown, error))
     }
 
-    /// The drive for another process: how it came about, and its state as the bytes of a snapshot.
+    /// The drive for another process: its origin, and its state as the bytes of a snapshot.
     fn packed(&self) -> Result<(Value, Vec<u8>), Failure> {
         let state = self.working()?;
         let bytes = snapshot::to_bytes(&self.header(&state)?, &state.drive)
@@ -329,11 +329,11 @@ impl Handle {
     }
 }
 
-/// What a drive is packed as, beside its state: name and overrides, seed, what became of it; its configuration; where it came from.
+/// Packed form of a drive, beside its state: name and overrides, seed, preconditioning; its configuration; its origin.
 type Packed = (Named, (Value, Value, BTreeMap<String, Origin>), Option<PathBuf>);
 type Named = (String, Vec<String>, u64, Option<Preconditioned>, u64);
 
-/// What preconditioning is asked for beyond what the configuration says.
+/// Preconditioning options beyond the configuration.
 struct Asked {
     fill: Option<bool>,
     overwrites: Option<f64>,

@@ -1,11 +1,11 @@
-//! Kind of a LOAD, detected from its content: a workload file, a job file of fio, or a trace. Its name decides only
-//! where the content leaves that open.
+//! Kind of a LOAD, detected from its content: a workload file, a job file of fio, or a trace. The name decides only if
+//! the content is ambiguous.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A job file or a workload file is not longer.
+/// Maximum length of a job file or workload file.
 const LONGEST: u64 = 1 << 20;
 /// Sections and keys at the start of a workload file.
 const WORKLOAD: [&str; 3] = ["trace", "job", "runtime_s"];
@@ -25,7 +25,7 @@ impl Kind {
     /// The kind of the file at `path`.
     pub fn of(path: &str) -> Self {
         let by_name = Self::by_name(path);
-        // What is no plain file, or none at all, is not looked into: a pipe gives what it holds only once.
+        // Only plain files are read here: a pipe can be read only once.
         match read(Path::new(path)) {
             Some(text) => Self::of_text(&text, by_name),
             None => by_name,
@@ -50,7 +50,7 @@ impl Kind {
             let line = line.split([';', '#']).next().unwrap_or_default().trim();
             line.starts_with('[') && line.ends_with(']') && line.len() > 2
         };
-        // What is written like a workload file and is no sound one is to be told what is wrong with it.
+        // An invalid workload file gets an error message as a workload file.
         let like_workload = first.starts_with("[[") || WORKLOAD.iter().any(|key| begins_with(first, key));
         let (quoted, plain) =
             lines.clone().filter_map(|line| line.split_once('=')).fold((0, 0), |(quoted, plain), (_, value)| {
@@ -71,10 +71,10 @@ impl Kind {
     }
 }
 
-/// True if a sound TOML document is a workload file: it has nothing but what such a file has.
+/// True if a valid TOML document is a workload file: it has only keys of one.
 fn is_workload(table: &toml::Table, by_name: Kind) -> bool {
     let known = table.keys().all(|key| WORKLOAD.contains(&key.as_str()));
-    // A job of fio may well be called [trace], and a job file of numbers alone is sound TOML.
+    // A fio job may be called [trace], and a job file with only numbers is valid TOML.
     known && !table.is_empty() && (by_name != Kind::Jobs || table.get("job").is_some_and(toml::Value::is_array))
 }
 
@@ -88,7 +88,7 @@ fn begins_with(line: &str, key: &str) -> bool {
     }
 }
 
-/// The text of a plain file that is not too long and is a text.
+/// Contents of a plain file that is not too long and is text.
 fn read(path: &Path) -> Option<String> {
     let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
     let mut start = [0; 512];

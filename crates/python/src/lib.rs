@@ -28,11 +28,11 @@ use wordline_drive::{presets, DriveConfig};
 use wordline_settings::{keys as keys_of, KeyDoc};
 use wordline_workload::LoadFile;
 
-// Under the name by which users know them, and by which they are found when they are unpickled.
+// The name that users know, which unpickling also needs.
 create_exception!(wordline, InputError, PyValueError, "Wrong input of the user. The message is complete.");
 create_exception!(wordline, RunError, PyRuntimeError, "The run failed.");
 
-/// Policies of the caller: descriptions in JSON and who makes them.
+/// Policies of the caller: descriptions in JSON and constructors.
 type Policies = Vec<(String, Py<PyAny>)>;
 
 impl From<Failure> for PyErr {
@@ -57,7 +57,7 @@ fn version() -> &'static str {
 fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>, seed: Option<u64>) -> PyResult<String> {
     let guests = Guests::new(policies)?;
     let checked = work::read_drive(drive, &sets, &guests).and_then(|(loaded, parts)| {
-        // Some things show only when the drive is made, such as how many blocks came bad.
+        // Some errors show only when the drive is built, such as too many bad blocks.
         work::make_drive(drive, &loaded, &parts, seed.unwrap_or(work::SEED))?;
         Ok(work::described(&loaded, &parts).to_string())
     });

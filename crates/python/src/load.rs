@@ -76,7 +76,7 @@ impl Spec {
         Ok(Self { file: fio.load(), name: load.to_owned(), origins, is_workload: false, fio: Some(fio) })
     }
 
-    /// What fio's results say of the jobs beside figures, and the options that hold for all.
+    /// The jobs as in fio's results, without figures, and the options that hold for all.
     pub fn words(&self) -> (Vec<JobWords>, BTreeMap<String, String>) {
         if let Some(fio) = &self.fio {
             let words = |job: &wordline_workload::FioJob| JobWords {
@@ -108,18 +108,18 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The workload for another process. A table in memory is not in it.
+    /// The workload for another process, without a table in memory.
     pub fn packed(&self) -> serde_json::Result<String> {
         serde_json::to_string(&(&self.name, &self.file, &self.origins, self.is_workload))
     }
 
-    /// The workload that another process packed. What fio's words were is left out: only the command tells of them.
+    /// The workload from another process. Fio's own words are omitted: only the command reports them.
     pub fn unpacked(text: &str) -> Result<Self, Failure> {
         let (name, file, origins, is_workload) = serde_json::from_str(text).map_err(Failure::input)?;
         Ok(Self { file, name, origins, is_workload, fio: None })
     }
 
-    /// This load and another side by side.
+    /// This workload and another side by side.
     pub fn beside(&self, other: &Self) -> Result<Self, Failure> {
         let placed = |spec: &Self| {
             let mut trace = spec.file.trace.clone()?;
@@ -180,13 +180,13 @@ impl Spec {
         }
     }
 
-    /// The folder from which a workload file names its traces.
+    /// The folder for relative trace names of a workload file.
     pub fn base(&self) -> PathBuf {
         let parent = if self.is_workload { Path::new(&self.name).parent() } else { None };
         parent.map_or_else(PathBuf::new, Path::to_path_buf)
     }
 
-    /// Looks through the traces of `load`, opened from this, for what their replay would refuse.
+    /// Reads the traces of `load` once, for errors that a replay would report.
     pub fn look(&self, load: &Load, reporter: &mut Reporter) -> Result<(), Failure> {
         let mut watch = |at: Reading| reporter.report("look at the trace", Some(at.fraction), at.requests, 0.0);
         let whole = load.look(&mut watch).map_err(|error| self.failure(&error))?;
@@ -197,14 +197,14 @@ impl Spec {
         }
     }
 
-    /// Error of the workload, with the place where it was written.
+    /// Error of the workload, with its place.
     pub fn failure(&self, error: &WorkloadError) -> Failure {
         if let (Some(fio), WorkloadError::Option { key, value, problem }) = (&self.fio, error) {
             return self.job_failure(fio, key, value, problem);
         }
         let place = match error {
             WorkloadError::Option { key, .. } => self.place(&self.written(key)),
-            // A trace that the user typed needs no place beside its name.
+            // The name of a trace is its place.
             WorkloadError::Io { .. } if self.is_workload => self.place("trace.file"),
             _ => None,
         };
@@ -214,7 +214,7 @@ impl Spec {
         }
     }
 
-    /// The same in the words of a job file.
+    /// The same, in the terms of a job file.
     fn job_failure(&self, fio: &FioFile, key: &str, value: &str, problem: &str) -> Failure {
         let written = self.written(key);
         let index = |part: &str| part.parse::<usize>().ok();
@@ -230,7 +230,7 @@ impl Spec {
         Failure::Input(format!("{place}: [{}] {word}={}: {problem}", job.title, value.trim_matches('"')))
     }
 
-    /// A key as it was written: jobs are known by their names and written by their numbers.
+    /// A key with the number of its job: messages name jobs, files number them.
     fn written(&self, key: &str) -> String {
         let named = |(index, job): (usize, &wordline_workload::JobOptions)| {
             let name = job.name.clone().unwrap_or_else(|| format!("job{index}"));

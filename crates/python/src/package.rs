@@ -1,4 +1,4 @@
-//! A package by itself.
+//! A single package.
 
 use crate::drawing::{told, Wanted};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use wordline_flash::unit::{self, Experiment, UnitError};
 use wordline_nand::chain::{self, Cycle, Times, OPERATIONS};
 use wordline_nand::interface::Interface;
 
-/// Carries out an experiment given as JSON.
+/// Runs an experiment given as JSON.
 pub fn run(experiment: &str, progress: Py<PyAny>, timeline: Option<&Wanted<'_>>) -> Result<String, Failure> {
     let reader = &mut serde_json::Deserializer::from_str(experiment);
     let experiment: Experiment =
@@ -38,7 +38,7 @@ pub fn run(experiment: &str, progress: Py<PyAny>, timeline: Option<&Wanted<'_>>)
     }
 }
 
-/// What is wrong with an experiment, with the key that it is about. Where in the text it stands tells nothing to one who gave a dictionary.
+/// An error in an experiment, with its key. A position in the text would mean nothing to a user who gave a dictionary.
 fn wrong(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     let (path, text) = (error.path().to_string(), error.inner().to_string());
     let told = text.rsplit_once(" at line ").map_or(text.as_str(), |(told, _)| told);

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wordline_drive::Progress;
 
-/// Does work on a thread of its own and looks for interrupts meanwhile. After one the thread ends with the next piece of a file
-/// that it reads.
+/// Works on a separate thread and checks for interrupts meanwhile. After an interrupt the thread ends with the next
+/// piece of a file.
 pub fn interruptible<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
     let (sender, receiver) = channel();
     let stop = Arc::new(AtomicBool::new(false));
@@ -30,7 +30,7 @@ pub fn interruptible<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
                     return Err(Failure::Python(interrupt));
                 }
             }
-            // It ended without an answer, so it panicked.
+            // It ended without a result, so it panicked.
             Err(RecvTimeoutError::Disconnected) => match worker.join() {
                 Err(panic) => resume_unwind(panic),
                 Ok(()) => return Err(Failure::Run("a thread gave no answer".into())),
@@ -44,10 +44,10 @@ const EVERY: Duration = Duration::from_millis(100);
 /// The caller's progress function.
 pub struct Reporter {
     function: Py<PyAny>,
-    /// Its method that hears how the drive does, if it has one: write amplification (or `None`) and free blocks.
+    /// Its method for the state of the drive, if it has one: write amplification (or `None`) and free blocks.
     drive: Option<Py<PyAny>>,
     last: Instant,
-    /// Set once the user interrupted.
+    /// True after an interrupt.
     pub interrupted: bool,
     /// The exception of the function, if it was not an interrupt.
     pub error: Option<PyErr>,
@@ -59,12 +59,12 @@ impl Reporter {
         Self { function, drive, last: Instant::now(), interrupted: false, error: None }
     }
 
-    /// Reports, if it is time to; says whether to go on.
+    /// Reports, if it is time to; true to continue.
     pub fn report(&mut self, phase: &str, fraction: Option<f64>, requests: u64, seconds: f64) -> bool {
         self.tell((phase, fraction, requests, seconds), None)
     }
 
-    /// The same of a drive, whose write amplification and free blocks go along.
+    /// The same for a drive, with write amplification and free blocks.
     pub fn of_drive(&mut self, phase: &str, at: Progress) -> bool {
         let seconds = at.time as f64 / 1e12;
         self.tell((phase, at.fraction, at.requests, seconds), Some((at.write_amplification, at.free_blocks)))

@@ -8,7 +8,7 @@ use wordline_drive::observe::{Observation, Wanted};
 use wordline_drive::Drive;
 use wordline_tables::{names, wanted, Facts, TableError, Tables, Written, SCHEMA};
 
-/// Names of tables, the directory for them, one request in so many, and the length of an interval in picoseconds.
+/// Names of tables, their directory, the sampling, and the length of an interval in picoseconds.
 pub type Asked = (Vec<String>, String, Option<u64>, Option<Time>);
 
 /// Tables with their files open.
@@ -34,7 +34,7 @@ impl Opened {
         Observation::new(drive, self.wanted, self.tables.sink())
     }
 
-    /// Ends the files of a run that has come to `result`, and tells of them. `facts` are those of the run.
+    /// Closes the files of a run, and returns their entry in the result. `facts` are those of the run.
     pub fn finish(self, mut facts: Facts) -> Value {
         let Wanted { sample, interval, .. } = self.wanted;
         facts.extend([

@@ -20,7 +20,7 @@ use wordline_workload::{
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         match error {
-            // Whoever read the output has gone; there is nobody to tell.
+            // The reader of the output has closed it.
             WriteError::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe => {
                 Failure::Python(PyBrokenPipeError::new_err(source.to_string()))
             }
@@ -58,11 +58,11 @@ fn trace_of(path: &str, load_sets: &[String]) -> Result<(Spec, PathBuf, TraceOpt
     Ok((spec, file, trace))
 }
 
-/// Waits for the writer of a pipe, which may never come; what is opened here keeps the pipe open.
+/// Waits for the writer of a pipe, which may never come; the open handle keeps the pipe open.
 fn writer_of(path: &Path) -> Result<Option<File>, Failure> {
     let is_pipe = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
     let path = path.to_owned();
-    // Whatever goes wrong is told by whoever opens it next.
+    // Errors are reported by the next reader.
     if is_pipe {
         interruptible(move || File::open(path).ok())
     } else {
@@ -146,7 +146,7 @@ pub fn trace_convert(
     .map_err(PyErr::from)
 }
 
-/// A stand-in as the user described it, with its laws fitted.
+/// A stand-in with the user's statistics and its fitted distributions.
 fn stand_in(spec: Option<&str>, sets: &[String]) -> Result<(Loaded<StandIn>, Model), Failure> {
     let no_presets = |_: &str| None;
     let loaded: Loaded<StandIn> = match spec {
@@ -165,7 +165,7 @@ fn stand_in(spec: Option<&str>, sets: &[String]) -> Result<(Loaded<StandIn>, Mod
     Ok((loaded, model))
 }
 
-/// Makes a trace from statistics.
+/// Generates a trace from statistics.
 #[pyfunction]
 pub fn trace_synth(
     py: Python<'_>,

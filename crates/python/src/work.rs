@@ -41,7 +41,8 @@ pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Load
 pub fn make_drive(drive: &str, loaded: &Loaded<DriveConfig>, parts: &Parts, seed: u64) -> Result<Drive, Failure> {
     fits_memory(parts)?;
     let made = wordline_drive::load::make(loaded, drive, seed).map_err(Failure::input)?;
-    // Better told now than by its first load. An interrupt ends that load instead, which then tells what was done.
+    // Better reported now than by its first workload. An interrupt instead ends that workload, which then reports its
+    // progress.
     let complaint = made.kernel().complaint().filter(|fault| !fault.is_interrupt());
     complaint.map_or(Ok(()), |fault| Err(Failure::from(fault)))?;
     Ok(made)
@@ -90,7 +91,7 @@ pub fn run(
         not_aged_again(&loaded, snapshot)?;
     }
     let spec = load.spec(load_sets)?;
-    // Made, opened and looked through before anything is done with it, so that what is wrong with drive or load is told at once.
+    // Built, opened and checked first, so that errors in drive or workload are reported at once.
     let new = match snapshot {
         None => Some(make_drive(drive, &loaded, &parts, seed)?),
         Some(_) => fits_memory(&parts).map(|()| None)?,
@@ -123,7 +124,7 @@ pub fn run(
                 measured = (ended.measured_from, ended.measured_to);
             }
             Err(error) => {
-                // Its tables show how that came.
+                // Its tables show the events before the error.
                 observation.into_iter().for_each(|observation| observation.finish(&mut drive));
                 tables.map(|tables| tables.finish(facts(&loaded.value, seed, &names, None)));
                 return Err(error.into());
@@ -131,7 +132,7 @@ pub fn run(
         }
         drawn
     } else {
-        // Work before the run is not in its figures.
+        // Work before the run does not count in its figures.
         drive.start_measuring();
         opened.map(|opened| opened.start(&mut drive, title)?.finish(&mut drive, Some(Cut::Interrupted)))
     };
@@ -163,7 +164,7 @@ pub fn run(
     Ok(result)
 }
 
-/// Tells from when to when the figures are, and what was measured of the jobs by themselves.
+/// Adds the time span of the figures, and the figures of each job.
 pub fn add_measured(result: &mut Value, (from, to): (Time, Time), streams: &Streams) {
     result["measured_from_s"] = (from as f64 / 1e12).into();
     result["measured_to_s"] = (to as f64 / 1e12).into();
@@ -176,7 +177,7 @@ pub fn add_measured(result: &mut Value, (from, to): (Time, Time), streams: &Stre
     }
 }
 
-/// A steady state that was looked for, and what was found.
+/// A requested steady state, and its result.
 fn steady_state(judged: &Judged<'_>) -> Value {
     let steady = judged.steady;
     json!({
@@ -211,7 +212,7 @@ pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option
     ]
 }
 
-/// Tells where the parts of a run came from. Where a trace lies is told, and is no part of what was run.
+/// Adds the origins of the run's parts. The path of a trace is reported, but is not part of the workload.
 pub fn add_origins(result: &mut Value, drive: &Loaded<DriveConfig>, load: &Spec, snapshot: Option<&Path>) {
     result["snapshot"] = json!(snapshot);
     let path =
@@ -236,8 +237,8 @@ pub fn described(loaded: &Loaded<DriveConfig>, parts: &Parts) -> Value {
     })
 }
 
-/// Feeds a workload to a drive, and draws it if that is wanted. A timeline is complete whatever becomes of the run, and
-/// a run is carried through whatever becomes of its timeline.
+/// Feeds a workload to a drive, and draws a timeline if requested. A failed run leaves a complete timeline, and a
+/// failed timeline does not stop the run.
 pub fn feed(
     drive: &mut Drive,
     load: Load,
@@ -262,7 +263,7 @@ pub fn feed(
     }
 }
 
-/// Refuses a drive that does not fit into this machine's memory: running out of memory would kill the program without a
+/// Rejects a drive that does not fit into this machine's memory: otherwise the program would be killed without a
 /// message.
 pub fn fits_memory(parts: &Parts) -> Result<(), Failure> {
     let needed = parts.derived().state_bytes;
@@ -280,15 +281,14 @@ pub fn fits_memory(parts: &Parts) -> Result<(), Failure> {
     )))
 }
 
-/// Bytes of memory that programs can still get, if the system says so.
+/// Available memory in bytes, if the system reports it.
 fn free_memory() -> Option<u64> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// A drive from a snapshot is as it was left. What its file says of preconditioning was done then; what the user says now would
-/// not be done.
+/// A drive from a snapshot is already preconditioned; new settings of preconditioning would have no effect.
 fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Failure> {
     let asked = loaded.origins.iter().find_map(|(key, origin)| match origin {
         Origin::Set(set) if key.starts_with("precondition.") => Some(set),
@@ -296,8 +296,8 @@ fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Fa
     });
     asked.map_or(Ok(()), |set| {
         Err(Failure::Input(format!(
-            "--set {set}: with --from {snapshot} the drive starts as the snapshot left it and is not aged again; leave one of \
-             the two out"
+            "--set {set}: with --from {snapshot} the drive starts as the snapshot left it and is not preconditioned again; \
+             omit one of the two"
         )))
     })
 }
@@ -329,7 +329,7 @@ fn changes(loaded: &Loaded<DriveConfig>) -> Value {
     Value::Array(list)
 }
 
-/// Preconditions a drive and writes a snapshot of it to `out`; messages call that `shown`.
+/// Preconditions a drive and writes a snapshot of it to `out`; messages call it `shown`.
 #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
 pub fn precondition(
     drive: &str,
@@ -374,7 +374,7 @@ pub fn precondition(
     }))
 }
 
-/// Why a snapshot cannot be written to what the user calls `shown`.
+/// Error of writing a snapshot to the user's path `shown`.
 pub fn unwritten(shown: &Path, error: SnapshotError) -> Failure {
     let SnapshotError::Io { error, .. } = error else { return Failure::input(error) };
     let words = match error.kind() {

@@ -1,10 +1,10 @@
-//! Whatever the bytes: a value or a message, never a panic.
+//! Any bytes give a value or a message, never a panic.
 
 mod common;
 use common::{names, preset, Drive};
 use wordline_settings::{load_file, load_text};
 
-/// A small generator, so that a seed is all that is needed to repeat a case.
+/// A small generator: a seed is enough to repeat a case.
 struct Random(u64);
 
 impl Random {
@@ -72,7 +72,7 @@ const PIECES: &[&str] = &[
 ];
 
 fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
-    // Few at a time: a text that is broken early hides what comes after.
+    // Few at a time: an early error in a text hides later ones.
     for _ in 0..random.next(4) {
         let at = random.next(bytes.len() + 1);
         match random.next(5) {
@@ -111,7 +111,7 @@ fn mutated_bytes_never_panic() {
     let path = std::env::temp_dir().join(format!("wordline-settings-{}-fuzz.toml", std::process::id()));
     let (mut loaded, mut refused) = (0, 0);
     for seed in 1..=4000_u64 {
-        // Shown only if the case fails: the seed repeats it.
+        // Printed only if the case fails; the seed repeats it.
         println!("seed {seed}");
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut bytes = TEXT.as_bytes().to_vec();

@@ -46,7 +46,7 @@ fn variants_and_their_options() {
     assert_eq!(key("victim.window").variant.map(|v| v.name).as_deref(), Some("cost_benefit"));
 }
 
-/// A type within itself ends.
+/// A recursive type ends.
 #[test]
 fn recursion_ends() {
     #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

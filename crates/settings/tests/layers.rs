@@ -1,4 +1,4 @@
-//! How files, presets and overrides add up.
+//! Merging of files, presets and overrides.
 
 mod common;
 use common::*;
@@ -45,7 +45,7 @@ fn another_variant_drops_the_options_of_the_old_one() {
     let base = "extends = 'enterprise'\n";
     assert_eq!(load(base, &["victim.policy=greedy"]).value.victim, Victim::Greedy);
     assert!(!load(base, &["victim.policy=greedy"]).origins.contains_key("victim.d"));
-    // The same variant named again keeps them; an option alone changes only itself.
+    // Naming the same variant again keeps them; an option alone changes only itself.
     assert_eq!(load(base, &["victim.policy=best_of"]).value.victim, Victim::BestOf { d: 10 });
     assert_eq!(load(base, &["victim.d=3"]).value.victim, Victim::BestOf { d: 3 });
     // Overrides are one layer: their order does not matter between tag and option.
@@ -53,7 +53,7 @@ fn another_variant_drops_the_options_of_the_old_one() {
     let expected = Victim::CostBenefit(CostBenefit { age_ms: 5.0, window: None });
     assert_eq!(load(base, &sets).value.victim, expected);
     assert_eq!(load(&format!("{base}[victim]\npolicy = 'cost_benefit'\nage_ms = 5"), &[]).value.victim, expected);
-    // Away and back again: nothing of the first time is left.
+    // A change to another variant and back keeps nothing of the first.
     let away = format!("{base}victim.policy = 'greedy'");
     assert_eq!(load(&away, &["victim.policy=best_of"]).value.victim, Victim::BestOf { d: 4 });
 }
@@ -68,7 +68,7 @@ fn overrides() {
     );
     assert_eq!(loaded.origins["job.0.rw"], file("preset:jobs", 2, 1));
     assert_eq!(loaded.origins["job.1.rw"], Origin::Set("job.1.rw=read".to_string()));
-    // Later ones win; arrays are replaced as a whole and may then be addressed.
+    // Later ones win; arrays are replaced as a whole, and their elements can then be set.
     let sets = ["name=x", "name=\"3\"", "job=[{rw='read'}]", "job.0.rw=write", "geometry.order=[3,2,1,0]"];
     let loaded = load("extends = 'jobs'", &sets);
     assert_eq!(loaded.value.name, "3");
@@ -92,7 +92,7 @@ fn forms_that_do_not_mix_replace_each_other() {
     assert_eq!(load("start = [1, 2]", &[]).value.start, Start::Steps(vec![1, 2]));
 }
 
-/// A directory of its own for one test.
+/// A directory for one test.
 fn directory(test: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("wordline-settings-{}-{test}", std::process::id()));
     std::fs::create_dir_all(&path).expect("a directory for the test");
@@ -114,7 +114,7 @@ fn files_extend_files_beside_them() {
     assert_eq!((drive.name.as_str(), drive.geometry.channels, drive.geometry.dies), ("lowest", 2, 9));
     let text = load_text::<Drive>("-", "extends = './top.toml'", Some(&dir), &[], &preset, &names()).expect("loads");
     assert_eq!(text.value, drive);
-    // A circle is found whatever way the path is written.
+    // A circle is found however the path is written.
     std::fs::write(dir.join("lowest.toml"), "extends = 'base/../top.toml'").expect("written");
     let error = from_file(&dir.join("top.toml")).expect_err("a circle").to_string();
     assert!(error.contains("lowest.toml:1:11: 'extends' goes in a circle: "), "{error}");

@@ -1,4 +1,4 @@
-//! The exact words for every kind of mistake, with positions counted by hand.
+//! The exact text for every kind of mistake, with positions counted by hand.
 
 mod common;
 use common::message;
@@ -28,7 +28,7 @@ fn unknown_keys() {
             "my.toml:1:1: unknown key 'zzz' (an array of 1 element); \
              the top-level keys are: name, geometry, nand, victim, job, namespace, start, link, notes",
         ),
-        // A key of another section is pointed to.
+        // A key of another section: the message names that section.
         ("channels = 4", "my.toml:1:1: unknown key 'channels' (value 4); did you mean 'geometry.channels'?"),
         (
             "[[job]]\nrw = \"read\"\n[[job]]\nrw = \"read\"\n dept = 3",

@@ -1,27 +1,27 @@
-//! Packed rows of requests for the writer thread: data passed between CPUs cost by the cache line.
+//! Packed rows of requests for the writer thread: data passed between CPUs cost one transfer per cache line.
 
 use wordline_base::{Op, Time};
 use wordline_drive::observe::RequestRow;
 use wordline_drive::parts::{Part, PARTS};
 
-/// Words that go to the other thread at a time; a few more in fact, the end of a row.
+/// Words sent to the other thread at a time, plus the end of a row.
 const ROOM: usize = 1 << 15;
-/// Words of a row that are always there.
+/// Fixed words of a row.
 const HEAD: usize = 10;
 /// The longest row: the head, the start in the flash, and all parts, of two words each.
 const LONGEST: usize = HEAD + 2 * (1 + PARTS);
 const GC_AFFECTED: u32 = 1 << 2;
 const IN_FLASH: u32 = 1 << 3;
 const STREAM: u32 = 16;
-/// A word tells which parts are not 0, a bit each, and another which need two words.
+/// One word has a bit for each part that is not 0, another for each part of two words.
 const _: () = assert!(PARTS <= u32::BITS as usize);
 
-/// Packed rows. When a request got its slot, and when it was done, follow from its parts; most of these are of less than 4.3 ms, 32 bits
-/// of picoseconds.
+/// Packed rows. The times of slot and completion follow from a request's parts; most parts are below 4.3 ms, 32 bits of
+/// picoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packed {
     words: Vec<u32>,
-    /// So many of the words are of rows.
+    /// Number of used words.
     used: usize,
 }
 
@@ -30,7 +30,7 @@ fn halves(value: u64) -> [u32; 2] {
 }
 
 impl Packed {
-    /// No rows, with room for as many as go at a time.
+    /// No rows, with space for one batch.
     pub fn new() -> Self {
         Self { words: vec![0; ROOM + LONGEST], used: 0 }
     }
@@ -39,7 +39,7 @@ impl Packed {
         self.used = 0;
     }
 
-    /// True if it holds as many as go at a time.
+    /// True if a batch is complete.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.used >= ROOM
@@ -62,7 +62,7 @@ impl Packed {
         }
         let (mut told, mut wide_ones) = (0, 0);
         for (part, &time) in row.parts.iter().enumerate() {
-            // Written in any case, and kept if it is something.
+            // Written in any case, and kept if not 0.
             let [low, high] = halves(time);
             let (some, wide) = (u32::from(time > 0), u32::from(high > 0));
             words[count] = low;
@@ -81,7 +81,7 @@ impl Packed {
         self.used += count;
     }
 
-    /// Takes the rows out, in their order.
+    /// Takes the rows out, in order.
     pub fn unpack(&self, rows: &mut Vec<RequestRow>) {
         let mut words = self.words[..self.used].iter().map(|&word| u64::from(word));
         let mut next = || words.next();

@@ -22,25 +22,25 @@ use wordline_drive::observe::{
 /// The tables, in the order of their numbers.
 pub const NAMES: [&str; 6] = ["requests", "intervals", "channels", "dies", "planes", "blocks"];
 
-/// Rows that go to the other thread at a time, and rows of a group in a file.
+/// Rows sent to the other thread at a time, and rows of a group in a file.
 const BATCH: usize = 1 << 9;
 const GROUP: usize = 1 << 17;
-/// Batches that wait for the other thread before the run does.
+/// Batches waiting for the other thread before the run waits.
 const PENDING: usize = 256;
 
-/// Why there is no table.
+/// Errors of tables.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// No such table.
     #[error("there is no table '{name}'; the tables are: {}", NAMES.join(", "))]
     Unknown {
-        /// As it was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The sample or the interval cannot be.
+    /// Invalid sample or interval.
     #[error("{0}")]
     Size(String),
-    /// Something else than a directory has its name.
+    /// A file that is no directory has the directory's name.
     #[error("{}: cannot write there: this is a file, and tables need a directory", path.display())]
     NoDirectory {
         /// The file.
@@ -51,18 +51,18 @@ pub enum TableError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         error: io::Error,
     },
-    /// A table could not be written to its end.
+    /// A table could not be completed.
     #[error("{}: cannot write: {}", path.display(), told(error))]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: ParquetError,
     },
-    /// The writing thread broke down.
+    /// The writing thread failed.
     #[error("the thread that writes the tables failed, which is a defect of Wordline")]
     Broken,
 }
@@ -89,10 +89,10 @@ pub fn names(wanted: &Wanted) -> Vec<&'static str> {
     NAMES.into_iter().zip(all).filter(|&(_, wanted)| wanted).map(|(name, _)| name).collect()
 }
 
-/// The tables of these names, one request in `sample`, and intervals of so many picoseconds.
+/// The tables of these names, with one request in `sample`, and intervals of this many picoseconds.
 ///
 /// # Errors
-/// When there is no such table, or sample or interval cannot be.
+/// There is no such table, or sample or interval is invalid.
 pub fn wanted(names: &[String], sample: Option<u64>, interval: Option<u64>) -> Result<Wanted, TableError> {
     let mut wanted = Wanted::NOTHING;
     for name in names {
@@ -147,7 +147,7 @@ enum Rows {
     Blocks(Vec<BlockRow>),
 }
 
-/// A file under another name, which goes with it unless it was given its own.
+/// A file under a temporary name, which is removed unless it gets its own name.
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
@@ -156,12 +156,12 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // After the renaming there is none.
+        // After renaming there is no temporary file.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-/// Removes the parts of a table that killed processes left behind: those of processes that live are locked.
+/// Removes partial tables of killed processes; those of live processes are locked.
 fn clear(directory: &Path, name: &str) {
     let start = format!(".{name}.parquet.");
     let is_part = |file: &str| file.starts_with(&start) && file.ends_with(".part");
@@ -201,14 +201,14 @@ impl<R> Table<R> {
         let place = Place { path, temporary };
         let file =
             File::create(&place.temporary).map_err(|error| TableError::Io { path: place.path.clone(), error })?;
-        // Held until it has its name or is gone. Where there are no locks, nothing is cleared either.
+        // Held until it is renamed or removed. Without file locks nothing is cleaned up.
         let _ = file.try_lock();
         let schema = schema(&columns);
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&columns)));
         Ok(Some(Self { name, columns, schema, place, rows: 0, writer }))
     }
 
-    /// Writes rows; after a first failure it does nothing.
+    /// Writes rows; does nothing after a first failure.
     fn write(&mut self, rows: &[R]) {
         let Ok(writer) = &mut self.writer else { return };
         let written =
@@ -219,7 +219,7 @@ impl<R> Table<R> {
         }
     }
 
-    /// Ends the file and gives it its name.
+    /// Closes the file and renames it.
     fn finish(self, facts: &Facts) -> Result<Written, TableError> {
         let Self { name, place, rows, writer, .. } = self;
         let closed = writer.and_then(|mut writer| {
@@ -239,7 +239,7 @@ impl<R> Table<R> {
     }
 }
 
-/// zstd, and dictionaries for all columns whose values come again.
+/// zstd, and dictionaries for all columns with repeated values.
 fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("wordline ", env!("CARGO_PKG_VERSION")).into())
@@ -311,7 +311,7 @@ fn write<R>(table: &mut Option<Table<R>>, rows: &[R]) {
     }
 }
 
-/// The tables of a run that is under way. To be dropped after the place for their rows.
+/// The tables of a run in progress. Drop it after its row sink.
 #[derive(Debug)]
 pub struct Tables {
     thread: Option<JoinHandle<Files>>,
@@ -320,10 +320,10 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Opens a file for each table, in a directory that is made if it does not exist.
+    /// Opens a file for each table, in a directory that is created if necessary.
     ///
     /// # Errors
-    /// When that cannot be done.
+    /// If that fails.
     pub fn open(directory: &Path, wanted: &Wanted) -> Result<Self, TableError> {
         if directory.exists() && !directory.is_dir() {
             return Err(TableError::NoDirectory { path: directory.to_owned() });
@@ -336,7 +336,7 @@ impl Tables {
             for rows in receiver {
                 files.write(&rows);
                 if let Rows::Requests(rows) = rows {
-                    // Whoever gathers rows may be done.
+                    // The collector of rows may be dropped first.
                     let _ = give_back.send(rows);
                 }
             }
@@ -345,7 +345,7 @@ impl Tables {
         Ok(Self { thread: Some(thread), sender: Some(sender), emptied: Some(emptied) })
     }
 
-    /// Where the rows go. What it still holds is written when it is dropped.
+    /// The row sink. Dropping it writes the remaining rows.
     ///
     /// # Panics
     /// If called twice.
@@ -364,7 +364,7 @@ impl Tables {
         })
     }
 
-    /// Ends all files, once the place for the rows is dropped: it waits for that.
+    /// Closes all files; waits until the row sink is dropped.
     #[must_use]
     pub fn finish(mut self, facts: &Facts) -> Vec<Result<Written, TableError>> {
         match self.join() {
@@ -387,10 +387,10 @@ impl Drop for Tables {
     }
 }
 
-/// Rows that wait to be enough.
+/// Rows of an incomplete batch.
 struct Gathered {
     sender: SyncSender<Rows>,
-    /// Room of rows that are written, to be used again.
+    /// Buffers of written rows, for reuse.
     emptied: Receiver<Packed>,
     requests: Packed,
     intervals: Vec<IntervalRow>,
@@ -400,7 +400,7 @@ struct Gathered {
     blocks: Vec<BlockRow>,
 }
 
-/// Adds a row, and sends all when they are enough. If the other thread is gone, it is told at the end.
+/// Adds a row, and sends complete batches. If the other thread has ended, the error comes at the end.
 #[inline]
 fn gather<R: Clone>(sender: &SyncSender<Rows>, rows: &mut Vec<R>, row: &R, pack: fn(Vec<R>) -> Rows) {
     rows.push(row.clone());

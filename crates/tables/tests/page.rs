@@ -1,4 +1,4 @@
-//! The page on tables tells every column, and what cannot be is refused.
+//! The page on tables describes every column, and invalid requests are rejected.
 
 use wordline_tables::{names, page, wanted, TableError, NAMES};
 

@@ -1,22 +1,22 @@
-//! The ranges the models are defined on.
+//! Valid ranges of the arguments.
 
 use std::error::Error;
 use std::fmt;
 
-/// The largest `block_pages` accepted: 2^20, far above any block or superblock built, and small enough that the
-/// vectors of a [`SteadyState`](crate::SteadyState) stay in the megabytes.
+/// Maximum of `block_pages`: 2^20, far above any block or superblock, and small enough to keep the vectors of a
+/// [`SteadyState`](crate::SteadyState) within megabytes.
 pub const MAX_BLOCK_PAGES: u32 = 1 << 20;
 
-/// An argument outside the range in which the model means anything.
+/// An argument outside the range of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DomainError {
-    /// `alpha` is not a finite number greater than 1. At 1 and below there is no spare space, and no steady state.
+    /// `alpha` is not a finite number greater than 1. At 1 and below there is neither spare space nor a steady state.
     Alpha(f64),
     /// `block_pages` is 0 or above [`MAX_BLOCK_PAGES`].
     BlockPages(u32),
-    /// The number of blocks to draw, `d`, is 0.
+    /// `d`, the number of blocks to draw, is 0.
     Choices,
-    /// A pool without logical pages, or with no block left beside the reserved ones.
+    /// A pool without logical pages, or without blocks beside the reserved ones.
     EmptyPool,
 }
 
@@ -37,11 +37,11 @@ impl fmt::Display for DomainError {
 
 impl Error for DomainError {}
 
-/// The `alpha` of a drive: pages in blocks that take part in collection, divided by logical pages.
+/// `alpha` of a drive: pages in blocks that take part in GC, divided by logical pages.
 ///
-/// `reserved_blocks` are the blocks that never are victims at the moment one is chosen: open write frontiers (of host
-/// and collector) and blocks kept erased. On a real drive of thousands of blocks leaving them in hardly matters; in a
-/// small simulated one it is the largest error there is.
+/// `reserved_blocks` are the blocks that can never be victims: open write frontiers (of host and GC) and blocks kept
+/// erased. On a real drive of thousands of blocks they hardly matter; in a small simulated one, ignoring them is the
+/// largest error.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub fn spare_ratio(
     if logical_pages == 0 || reserved_blocks >= total_blocks {
         return Err(DomainError::EmptyPool);
     }
-    // In floating point from the start: the product could overflow 64 bits, and 53 bits of precision are plenty.
+    // In floating point from the start: the product could overflow 64 bits, and 53 bits of precision suffice.
     let alpha = (total_blocks - reserved_blocks) as f64 * f64::from(block_pages) / logical_pages as f64;
     check_alpha(alpha)?;
     Ok(alpha)

@@ -1,21 +1,21 @@
-//! Garbage collection in the order in which blocks were written (FIFO).
+//! Garbage collection (GC) in the order in which blocks were written (FIFO).
 
 use crate::domain::{check_alpha, DomainError};
 use crate::lambert::lambert_w0;
 
-/// Write amplification when the victim is always the block written longest ago (a circular log).
+/// Write amplification if the victim is always the block written longest ago (a circular log).
 ///
-/// `alpha` is raw / logical pages, finite and greater than 1. The result is finite, greater than 1 (equal to 1 once
-/// the excess is below `f64` resolution), falls with `alpha`, and does not depend on the size of a block.
+/// `alpha` is raw / logical pages, finite and greater than 1. The result is finite, greater than 1 (equal to 1 once the
+/// excess is below `f64` resolution), falls with `alpha`, and does not depend on the block size.
 ///
 /// # Derivation
 ///
-/// The log comes round once in as many page writes as there are raw pages, of which a share `1/WA` is the host's. A
-/// page just written survives the `alpha / WA` overwrites per logical page until then with probability
-/// `exp(-alpha / WA)`, and that is the share of a victim that must be moved: `WA (1 - exp(-alpha / WA)) = 1`. Its
+/// The log wraps around once per as many page writes as there are raw pages; a share `1/WA` of them is the host's. So
+/// each logical page is overwritten `alpha / WA` times per round on average, a page survives a round with probability
+/// `exp(-alpha / WA)`, and this is the share of a victim that must be moved: `WA (1 - exp(-alpha / WA)) = 1`. The
 /// solution is `WA = alpha / (alpha + W0(-alpha exp(-alpha)))`.
 ///
-/// Source: Desnoyers 2014 for LRU cleaning; the same expression in Luojie and Kurkoski 2012. It also is the limit of
+/// Source: Desnoyers 2014 for LRU cleaning; Luojie and Kurkoski 2012 have the same expression. It is also the limit of
 /// [`greedy`](crate::greedy) for blocks of many pages.
 ///
 /// # Errors
@@ -26,8 +26,8 @@ pub fn fifo(alpha: f64) -> Result<f64, DomainError> {
     Ok(alpha / turnover(alpha))
 }
 
-/// The positive root `x` of `x = stretch (1 - exp(-x))`, for `stretch > 1`. For FIFO it is the number of times each
-/// logical page is overwritten, on average, while the log comes round once.
+/// The positive root `x` of `x = stretch (1 - exp(-x))`, for `stretch > 1`. For FIFO it is the mean number of
+/// overwrites of a logical page per round of the log.
 pub(crate) fn turnover(stretch: f64) -> f64 {
     let excess = stretch - 1.0;
     if excess < SERIES_BELOW {
@@ -36,7 +36,7 @@ pub(crate) fn turnover(stretch: f64) -> f64 {
     let mut x = stretch + lambert_w0(-stretch * (-stretch).exp());
     if stretch < 1.5 {
         // The sum above cancels, and W near its branch point has lost digits as well. Newton's steps on the equation
-        // itself bring them back.
+        // itself restore them.
         for _ in 0..2 {
             let decay = (-x).exp_m1();
             x -= (x + stretch * decay) / (1.0 - stretch - stretch * decay);
@@ -45,12 +45,12 @@ pub(crate) fn turnover(stretch: f64) -> f64 {
     x
 }
 
-/// The excess below which [`turnover_of_excess`] is exact to the last digit; the term after its last is
-/// `x^8 / 1209600` then, with `x` about twice the excess.
+/// Below this excess [`turnover_of_excess`] is exact to the last digit; its next term is `x^8 / 1209600`, with `x`
+/// about twice the excess.
 const SERIES_BELOW: f64 = 0.02;
 
-/// [`turnover`] of `1 + excess` for a small excess: the root of `x / (1 - exp(-x)) - 1 = excess`, the left side
-/// written as a power series because its parts cancel down to about `x / 2`.
+/// [`turnover`] of `1 + excess` for a small excess: the root of `x / (1 - exp(-x)) - 1 = excess`. The left side is a
+/// power series because its parts cancel to about `x / 2`.
 fn turnover_of_excess(excess: f64) -> f64 {
     let mut x = 2.0 * excess;
     for _ in 0..6 {
@@ -66,7 +66,7 @@ fn turnover_of_excess(excess: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// WA by bisection on `A (1 - exp(-alpha / A)) = 1`, sharing nothing with the code above.
+    /// WA by bisection on `A (1 - exp(-alpha / A)) = 1`, independent of the code above.
     fn by_bisection(alpha: f64) -> f64 {
         let (mut low, mut high) = (1.0, alpha / (alpha - 1.0) + 1.0);
         for _ in 0..200 {
@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn known_values() {
-        // 0.3 spare is the example in the abstract of Luojie and Kurkoski: 2.36. The others from a separate program.
+        // 0.3 spare is the example in the abstract of Luojie and Kurkoski: 2.36. The others are from a separate
+        // program.
         for (alpha, wa) in [
             (1.075, 7.341_504_024_033),
             (1.15, 4.016_031_141_392),
@@ -104,15 +105,15 @@ mod tests {
 
     #[test]
     fn little_spare_space() {
-        // Expanding x = alpha (1 - exp(-x)) at alpha = 1 + s gives x = 2 s - (2/3) s^2 + ..., and from that
-        // WA = 1 / (2 s) + 2/3 + O(s).
+        // Expanding x = alpha (1 - exp(-x)) at alpha = 1 + s gives x = 2 s - (2/3) s^2 + ..., and so WA = 1 / (2 s) +
+        // 2/3 + O(s).
         for s in [1e-3, 1e-5, 1e-7, 1e-9] {
             let alpha: f64 = 1.0 + s;
             let s = alpha - 1.0;
             let wa = fifo(alpha).unwrap();
             assert!((wa - 0.5 / s - 2.0 / 3.0).abs() < s + 4e-16 / s, "s = {s}: {wa}");
         }
-        // Series and Lambert's W meet where one takes over from the other.
+        // Series and Lambert's W agree at the switch between them.
         let edge = 1.0 + SERIES_BELOW;
         let (below, above) = (fifo(edge * (1.0 - 1e-12)).unwrap(), fifo(edge * (1.0 + 1e-12)).unwrap());
         assert!(below > above && below - above < 1e-8, "{below} {above}");

@@ -2,21 +2,21 @@
 
 use std::f64::consts::E;
 
-/// What the `f64` nearest to e leaves out: e = `E` + `E_REST` to about 32 digits.
+/// The difference between e and the nearest `f64`: e = `E` + `E_REST` to about 32 digits.
 const E_REST: f64 = 1.445_646_891_729_250_2e-16;
 
-/// Below this `p` (see [`lambert_w0`]) the series at the branch point is exact to the last digits, while an iteration
-/// would divide by a derivative that goes to zero.
+/// Below this `p` (see [`lambert_w0`]) the series at the branch point is exact to the last digits; an iteration would
+/// divide by a derivative near zero.
 const SERIES_BELOW: f64 = 0.02;
 
 /// Lambert's W on the principal branch: the `w >= -1` with `w * exp(w) == x`.
 ///
-/// Defined for `x >= -1/e`. Returns NaN for smaller `x` and for NaN, infinity for infinity. The `f64` nearest to
-/// `-1/e` lies on the wrong side of the true value or on the right one depending on how it was rounded; a few units in
-/// the last place below are therefore taken for the branch point itself, where W is -1.
+/// Defined for `x >= -1/e`. Returns NaN for smaller `x` and for NaN, infinity for infinity. The `f64` nearest to `-1/e`
+/// may be below the true value because of rounding; values a few units in the last place below it therefore count as
+/// the branch point, where W is -1.
 ///
-/// Accurate to a few units in the last place relative to `w`, given `x` as it is. Near `-1/e` the function itself has
-/// infinite slope: an error of `h` in `x` moves `w` by about `sqrt(2 e h)` there.
+/// Accurate to a few units in the last place of `w`, for the given `x`. Near `-1/e` the slope of the function is
+/// infinite: an error of `h` in `x` changes `w` by about `sqrt(2 e h)`.
 ///
 /// Source: R. M. Corless et al., "On the Lambert W function", Advances in Computational Mathematics 5, 1996: the
 /// series at the branch point (their 4.22) and Halley's iteration (5.9).
@@ -28,7 +28,7 @@ pub fn lambert_w0(x: f64) -> f64 {
     if x == 0.0 || x == f64::INFINITY {
         return x;
     }
-    // e x + 1 cancels almost wholly near the branch point, hence the fused product and the rest of e.
+    // e x + 1 cancels almost completely near the branch point, so it uses the fused product and the rest of e.
     let above_branch = if x < 0.0 { x.mul_add(E, 1.0) + x * E_REST } else { f64::INFINITY };
     if above_branch < -4.0 * f64::EPSILON {
         return f64::NAN;
@@ -40,7 +40,7 @@ pub fn lambert_w0(x: f64) -> f64 {
     let start = if x < -0.25 {
         branch_series(p)
     } else if x < E {
-        // Exact at 0, with the right slope there, and a few per cent off at both ends.
+        // Exact at 0 with the right slope, and a few per cent off at both ends.
         let l = x.ln_1p();
         l * (1.0 - l.ln_1p() / (2.0 + l))
     } else {
@@ -54,7 +54,7 @@ pub fn lambert_w0(x: f64) -> f64 {
     }
 }
 
-/// W as a power series in `p = sqrt(2 (e x + 1))`, the term after the last one being about `0.006 p^9`.
+/// W as a power series in `p = sqrt(2 (e x + 1))`; the next term would be about `0.006 p^9`.
 fn branch_series(p: f64) -> f64 {
     const TERMS: [f64; 9] = [
         -1.0,
@@ -70,7 +70,7 @@ fn branch_series(p: f64) -> f64 {
     TERMS.iter().rev().fold(0.0, |sum, term| sum * p + term)
 }
 
-/// Halley's iteration on `w exp(w) - x`; cubic, so three or four rounds from the starts above.
+/// Halley's iteration on `w exp(w) - x`; it converges cubically, so three or four rounds suffice.
 fn halley(start: f64, x: f64) -> f64 {
     let mut w = start;
     for _ in 0..20 {
@@ -85,7 +85,7 @@ fn halley(start: f64, x: f64) -> f64 {
     w
 }
 
-/// Newton's iteration on `w + ln w - ln x`, for large `x` where `exp(w)` would overflow on the way.
+/// Newton's iteration on `w + ln w - ln x`, for large `x`, where `exp(w)` would overflow.
 fn newton_in_logarithms(start: f64, x: f64) -> f64 {
     let target = x.ln();
     let mut w = start;
@@ -123,7 +123,7 @@ mod tests {
         for i in 0..=4000 {
             let w = -0.98 + 0.005 * f64::from(i);
             let x = w * w.exp();
-            // Rounding x by half a unit moves w by this much; it grows near the branch point.
+            // Rounding x by half a unit changes w by this much; more near the branch point.
             let unit = f64::EPSILON * (w.abs() + x.abs() / (w.exp() * (w + 1.0)));
             assert!((lambert_w0(x) - w).abs() <= 4.0 * unit, "w = {w}, got {}", lambert_w0(x));
         }
@@ -136,7 +136,7 @@ mod tests {
         assert!((lambert_w0(branch.next_up()) + 1.0).abs() < 3e-8);
         assert!(lambert_w0(branch - 1e-14).is_nan());
         assert!(lambert_w0(-1.0).is_nan());
-        // Series and iteration meet where one takes over from the other.
+        // Series and iteration agree at the switch between them.
         for p in [0.999 * SERIES_BELOW, 1.001 * SERIES_BELOW] {
             let x = (0.5 * p * p - 1.0) / E;
             assert!((lambert_w0(x) - branch_series(p)).abs() < 1e-13);

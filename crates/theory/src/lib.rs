@@ -1,17 +1,17 @@
 //! Analytical write amplification of a log-structured SSD, as a reference for the simulator.
 //!
-//! Write amplification (WA) is pages programmed divided by pages written by the host; it is 1 when nothing must be
-//! moved. Every function here answers for the *steady state* of one workload: the host overwrites single pages chosen
-//! uniformly at random among all logical pages, all of them hold data, and nothing is ever trimmed.
+//! Write amplification (WA) is pages programmed divided by pages written by the host; it is 1 if nothing is moved. All
+//! functions give the *steady state* of one workload: the host overwrites single pages chosen uniformly at random among
+//! all logical pages, all of them hold data, and nothing is trimmed.
 //!
 //! # Parameters
 //!
 //! * `alpha` is raw pages / logical pages, greater than 1. Over-provisioning quoted as spare / logical is `alpha - 1`.
-//!   Only blocks that can hold data *and* be chosen as victims count as raw: write frontiers and blocks kept free for
-//!   GC do not, see [`spare_ratio`].
-//! * `block_pages` (`b` below) is the number of pages in the unit that is erased and collected as a whole. Where the
-//!   drive maps smaller pieces than a flash page, or collects superblocks, a "page" is the mapped piece and `b` the
-//!   number of pieces in whatever is erased together.
+//!   Only blocks that can hold data *and* become victims count as raw: write frontiers and blocks kept free for GC do
+//!   not, see [`spare_ratio`].
+//! * `block_pages` (`b` below) is the number of pages that are erased and collected together. If the drive maps units
+//!   smaller than a flash page, or collects superblocks, a "page" is the mapped unit and `b` the number of them erased
+//!   together.
 //!
 //! # Policies
 //!
@@ -23,21 +23,21 @@
 //! | [`random`]     | a block drawn blind (`best_of_d` with `d = 1`)      | no             |
 //!
 //! For equal `alpha` and `b`: `1 <= greedy <= best_of_d <= random` and `greedy <= fifo <= random`. With growing `b`
-//! greedy rises towards fifo. Between fifo and `best_of_d` either can be the lower one: ten draws beat fifo in small
-//! blocks and lose to it in large ones.
+//! greedy rises towards fifo. Either of fifo and `best_of_d` can be lower: ten draws beat fifo in small blocks and lose
+//! in large ones.
 //!
 //! # Assumptions
 //!
 //! * **Many blocks.** The formulas are the limit of infinitely many blocks. A drive of `N` blocks differs by a term of
 //!   order `1/N`; at 2000 blocks that is well under one per cent.
-//! * **A block enters the pool full.** When a block becomes a possible victim all its `b` pages are valid. While the
-//!   block is being filled the host may already overwrite some of it; that too is of order `1/N`.
-//! * **One frontier or several, the result is the same.** The models are written for one append point: the valid pages
-//!   of a victim go first into a fresh block, host pages fill the rest. Host and collector may as well append to
-//!   blocks of their own: pages are all alike under uniform writes, a block still starts with `b` valid pages, and as
-//!   many blocks are filled as are erased. What does change is `alpha`, because every open frontier is one block less.
-//! * **The victim is chosen when space is needed**, that is with all other blocks full. A collector that runs ahead
-//!   and keeps `n` blocks erased has `n` blocks less to work with; take them out of `alpha`.
+//! * **A block enters the pool full.** When a block becomes a possible victim all its `b` pages are valid. The host may
+//!   already overwrite some while the block is being filled; that, too, is of order `1/N`.
+//! * **One frontier or several, the result is the same.** The models have one append point: the valid pages of a victim
+//!   go first into a fresh block, host pages fill the rest. Host and GC may as well append to blocks of their own:
+//!   under uniform writes all pages are alike, a block still starts with `b` valid pages, and as many blocks are filled
+//!   as are erased. Only `alpha` changes, because every open frontier is one block less.
+//! * **The victim is chosen when space is needed**, with all other blocks full. If GC runs ahead and keeps `n` blocks
+//!   erased, `n` blocks fewer are in use; subtract them from `alpha`.
 //!
 //! # Sources
 //!

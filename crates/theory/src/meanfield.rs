@@ -2,14 +2,14 @@
 //!
 //! # The model
 //!
-//! Let `s_k` be the share of blocks with at least `k` valid pages, `k = 0 ..= b`. Measure time so that every block is
-//! collected once in a unit of time on average. In it
+//! Let `s_k` be the share of blocks with at least `k` valid pages, `k = 0 ..= b`. In one unit of time every block is
+//! collected once on average. In it
 //!
-//! * a victim with `k` or more valid pages is taken at rate `v_k`, with `v_k = s_k^d` for the best of `d` blocks drawn
-//!   blind: all `d` must have that many,
-//! * the victim returns with `b` valid pages, the moved ones and the ones written by the host after them,
-//! * the host writes `h = b - sum(v_k, k = 1 ..= b)` pages a block, each of which makes one of the `b / alpha` valid
-//!   pages a block invalid, all with equal chance: a block with `k` valid pages loses one at rate `g k`, where
+//! * victims with `k` or more valid pages are taken at rate `v_k`, with `v_k = s_k^d` for the best of `d` blocks drawn
+//!   at random: all `d` must have that many,
+//! * the victim returns with `b` valid pages, first the moved ones, then new ones written by the host,
+//! * the host writes `h = b - sum(v_k, k = 1 ..= b)` pages per block. Each invalidates one of the `b / alpha` valid
+//!   pages per block, all with equal probability: a block with `k` valid pages loses one at rate `g k`, where
 //!   `g = h alpha / b = alpha / WA`.
 //!
 //! In the steady state as many blocks rise to `k` or more as fall below:
@@ -18,12 +18,12 @@
 //! 1 - v_k = g k (s_k - s_{k+1}),   k = 1 ..= b,   s_0 = 1,   s_{b+1} = 0,   s_1 + ... + s_b = b / alpha.
 //! ```
 //!
-//! Given `g` these equations yield `s_b`, then `s_{b-1}`, and so on, each with exactly one solution in `[s_{k+1}, 1]`,
-//! and each falls with `g`. So their sum does, and exactly one `g` meets the last equation: the differential equation
-//! never must be integrated. Adding all equations up shows that `WA = alpha / g` then is the write amplification.
+//! Given `g` these equations yield `s_b`, then `s_{b-1}`, and so on, each with exactly one solution in `[s_{k+1}, 1]`
+//! that falls with `g`. So their sum falls with `g`, and exactly one `g` satisfies the last equation; the differential
+//! equation need not be integrated. The sum of all equations shows that `WA = alpha / g` is the write amplification.
 //!
-//! Drawing with or without putting back is the same in a large pool. A block of `b` valid pages may be drawn and moved
-//! for nothing, as Van Houdt has it; that matters for `d = 1` and hardly at all from `d = 2` on.
+//! Drawing with or without replacement is the same in a large pool. As in Van Houdt, a block of `b` valid pages may be
+//! drawn and moved without gain; that matters for `d = 1` and hardly at all from `d = 2` on.
 
 use crate::domain::{check_alpha, check_block_pages, DomainError};
 use crate::fifo::turnover;
@@ -40,15 +40,15 @@ pub struct SteadyState {
 }
 
 impl SteadyState {
-    /// Mean number of valid pages in a victim, the pages moved per block collected. In terms of it the write
-    /// amplification is `b / (b - mean)`.
+    /// Mean number of valid pages in a victim: the pages moved per collected block. The write amplification is
+    /// `b / (b - mean)`.
     #[must_use]
     pub fn mean_victim(&self) -> f64 {
         self.victims.iter().enumerate().map(|(valid, share)| valid as f64 * share).sum()
     }
 
     /// From the shares with at least `k` valid pages, of all blocks (`s`) and of the victims (`v`), at index `k` of
-    /// `0 ..= b + 1`, the last being 0.
+    /// `0 ..= b + 1`; the last is 0.
     fn from_tails(write_amplification: f64, s: &[f64], v: &[f64]) -> SteadyState {
         // Rounding could leave a share of -1e-17.
         let differences = |tail: &[f64]| tail.windows(2).map(|pair| f64::max(0.0, pair[0] - pair[1])).collect();
@@ -56,11 +56,10 @@ impl SteadyState {
     }
 }
 
-/// Write amplification when the victim is drawn blind among all blocks: `alpha / (alpha - 1)`.
+/// Write amplification if the victim is drawn at random among all blocks: `alpha / (alpha - 1)`.
 ///
-/// A block drawn blind has the average number of valid pages, the share `1 / alpha` of all, whatever the size of a
-/// block. `alpha` is raw / logical pages, finite and greater than 1. Source: Van Houdt 2013; equal to [`best_of_d`]
-/// with `d = 1`.
+/// A random block has the average number of valid pages, `b / alpha`, whatever the block size. `alpha` is raw / logical
+/// pages, finite and greater than 1. Source: Van Houdt 2013; equal to [`best_of_d`] with `d = 1`.
 ///
 /// # Errors
 ///
@@ -70,14 +69,14 @@ pub fn random(alpha: f64) -> Result<f64, DomainError> {
     Ok(alpha / (alpha - 1.0))
 }
 
-/// Write amplification when the victim is the block with the fewest valid pages among `d` blocks drawn at random.
+/// Write amplification if the victim is the block with the fewest valid pages among `d` blocks drawn at random.
 ///
 /// * `alpha`: raw / logical pages, finite and greater than 1.
 /// * `block_pages`: pages in a block, 1 to [`MAX_BLOCK_PAGES`](crate::MAX_BLOCK_PAGES).
 /// * `d`: blocks drawn per victim, at least 1. With 1 it is [`random`]; with growing `d` it falls to [`greedy`].
 ///
-/// Found to about 12 digits (fewer as `alpha - 1` goes below 1e-3), in time proportional to `block_pages`: about
-/// a millisecond at 256 pages. Source: Van Houdt 2013; the equations are in the [module](crate::meanfield).
+/// Accurate to about 12 digits (fewer as `alpha - 1` falls below 1e-3), in time proportional to `block_pages`: about a
+/// millisecond at 256 pages. Source: Van Houdt 2013; the equations are in the [module](crate::meanfield).
 ///
 /// # Errors
 ///
@@ -97,7 +96,7 @@ pub fn best_of_d_steady_state(alpha: f64, block_pages: u32, d: u32) -> Result<St
     Ok(SteadyState::from_tails(alpha / g, &s, &v))
 }
 
-/// The `g` of the module's equations, and `s_0 ..= s_{b+1}`.
+/// `g` of the module's equations, and `s_0 ..= s_{b+1}`.
 fn best_of_d_tails(alpha: f64, block_pages: u32, d: u32) -> Result<(f64, Vec<f64>), DomainError> {
     check_alpha(alpha)?;
     check_block_pages(block_pages)?;
@@ -145,8 +144,8 @@ fn solve_share(rate: f64, next: f64, d: f64) -> f64 {
         return ((1.0 + rate * next) / (1.0 + rate)).clamp(next, 1.0);
     }
     let right = 1.0 + rate * next;
-    // The left side is convex and rising, so Newton's iteration from above falls to the root and cannot miss it; both
-    // x = 1 and the root without x^d are above. While x^d matters a step takes off a factor e of it, hence few rounds
+    // The left side is convex and rising, so Newton's iteration from above falls to the root and cannot miss it; both x
+    // = 1 and the root without x^d are above. While x^d matters, a step divides it by about e, so few rounds suffice
     // even for an enormous d.
     let mut x = f64::min(1.0, next + 1.0 / rate);
     for _ in 0..200 {
@@ -160,29 +159,29 @@ fn solve_share(rate: f64, next: f64, d: f64) -> f64 {
     x.clamp(next, 1.0)
 }
 
-/// Write amplification when the victim is a block with the fewest valid pages of all.
+/// Write amplification if the victim is the block with the fewest valid pages of all.
 ///
 /// * `alpha`: raw / logical pages, finite and greater than 1.
 /// * `block_pages`: pages in a block, 1 to [`MAX_BLOCK_PAGES`](crate::MAX_BLOCK_PAGES).
 ///
 /// The result is between 1 and the smaller of `block_pages` and [`fifo`](crate::fifo()), which it approaches with
-/// growing `block_pages`. It is exactly 1 for `alpha >= 1 + 1/2 + ... + 1/b`: then a block without valid pages is
-/// always at hand. How ties are broken does not matter.
+/// growing `block_pages`. It is exactly 1 for `alpha >= 1 + 1/2 + ... + 1/b`: then a block without valid pages always
+/// exists. The rule for ties does not matter.
 ///
 /// # Derivation
 ///
-/// Greedy is the best of `d` for `d` without bound: a share of victims `v_k` is 0 as soon as `s_k < 1`. From the
-/// [module](crate::meanfield)'s equations, with `T_k = 1/(k+1) + ... + 1/b`: `s_k = T_{k-1} / g` as long as that is
-/// below 1, for all `k` above some `K`, and 1 up to `K`. Their sum being `b / alpha`,
+/// Greedy is the limit of the best of `d` for growing `d`: a share of victims `v_k` is 0 as soon as `s_k < 1`. From the
+/// [module](crate::meanfield)'s equations, with `T_k = 1/(k+1) + ... + 1/b`: `s_k = T_{k-1} / g` as long as this is
+/// below 1, for all `k` above some `K`, and 1 up to `K`. Their sum is `b / alpha`, so
 ///
 /// ```text
 /// g = (T_K + T_{K+1} + ... + T_{b-1}) / (b / alpha - K),
 /// ```
 ///
-/// where `K` is the one number for which this `g` lies above `T_K` and not above `T_{K-1}`. All victims have `K` or
-/// `K - 1` valid pages. This is exact for every `b` in the limit of many blocks: the sum of harmonic numbers stands
-/// where Desnoyers 2014 has an integral, see [`greedy_continuous`], and it is the limit of the Markov chains of Bux
-/// and Iliadis 2010 for many blocks.
+/// where `K` is the one number for which this `g` is above `T_K` and not above `T_{K-1}`. All victims have `K` or
+/// `K - 1` valid pages. This is exact for every `b` in the limit of many blocks: it has a sum of harmonic numbers where
+/// Desnoyers 2014 has an integral (see [`greedy_continuous`]), and it is the limit of the Markov chains of Bux and
+/// Iliadis 2010 for many blocks.
 ///
 /// # Errors
 ///
@@ -207,7 +206,7 @@ pub fn greedy_steady_state(alpha: f64, block_pages: u32) -> Result<SteadyState, 
     }
     let mut v: Vec<f64> = vec![0.0; b + 2];
     v[..full_share].fill(1.0);
-    // Of the victims, those with K valid pages: the equation for k = K with s_K = 1. With K = 0 all have none.
+    // Share of the victims with K valid pages: the equation for k = K with s_K = 1. With K = 0 all have none.
     v[full_share] =
         if full_share == 0 { 1.0 } else { (1.0 - g * full_share as f64 * (1.0 - s[full_share + 1])).clamp(0.0, 1.0) };
     Ok(SteadyState::from_tails(alpha / g, &s, &v))
@@ -215,7 +214,7 @@ pub fn greedy_steady_state(alpha: f64, block_pages: u32) -> Result<SteadyState, 
 
 struct GreedyFixedPoint {
     g: f64,
-    /// `K`: the most valid pages that every block has.
+    /// `K`: the number of valid pages that every block has at least.
     full_share: usize,
 }
 
@@ -223,34 +222,34 @@ fn greedy_fixed_point(alpha: f64, block_pages: u32) -> Result<GreedyFixedPoint, 
     check_alpha(alpha)?;
     check_block_pages(block_pages)?;
     let target = f64::from(block_pages) / alpha;
-    // From K = b - 1 downwards, `above` being T_K + ... + T_{b-1} and `edge` T_{K-1}, the largest g for which all
-    // blocks have K valid pages. The first K whose sum of shares at that g is not too large is the one.
+    // From K = b - 1 downwards; `above` is T_K + ... + T_{b-1}, and `edge` is T_{K-1}, the largest g for which all
+    // blocks have K valid pages. The result is the first K whose sum of shares at that g is not too large.
     let mut edge = 1.0 / f64::from(block_pages);
     let mut above = 0.0;
     for full_share in (1..block_pages).rev() {
         above += edge;
         edge += 1.0 / f64::from(full_share);
         if f64::from(full_share) + above / edge <= target {
-            // By rounding it could exceed alpha, its value at WA = 1.
+            // Rounding could make it exceed alpha, its value at WA = 1.
             let g = f64::min(alpha, above / (target - f64::from(full_share)));
             return Ok(GreedyFixedPoint { g, full_share: full_share as usize });
         }
     }
-    // Some blocks have no valid page at all, so nothing ever is moved.
+    // Some blocks have no valid page, so nothing is ever moved.
     Ok(GreedyFixedPoint { g: alpha, full_share: 0 })
 }
 
-/// Write amplification of greedy garbage collection as an explicit formula, close to but not exactly [`greedy`].
+/// Write amplification of greedy garbage collection as an explicit formula, close to [`greedy`] but not equal.
 ///
 /// ```text
 /// X0 = 1/2 - (b / alpha) W0(-c exp(-c)),   c = (1 + 1/(2 b)) alpha,   WA = b / (b - (X0 - 1))
 /// ```
 ///
-/// It follows from the derivation of [`greedy`] by taking `ln((b + 1/2) / (X0 - 1/2))` for the sum of reciprocals and
-/// letting all victims have the same, not necessarily whole, number of valid pages `X0 - 1`. It is within 1 % of
-/// [`greedy`] where blocks have 16 pages or more and `b (alpha - 1)`, the spare pages per block, is 2 or more; with
-/// about one spare page per block, where it tells that pages are whole, it is up to about 10 % low. With small blocks and
-/// much spare space `X0 - 1` would become negative; it is taken as 0 then, WA as 1. Arguments as for [`greedy`].
+/// The derivation is that of [`greedy`] with `ln((b + 1/2) / (X0 - 1/2))` for the sum of reciprocals and the same, not
+/// necessarily whole, number of valid pages `X0 - 1` in all victims. It is within 1 % of [`greedy`] if blocks have 16
+/// pages or more and `b (alpha - 1)`, the spare pages per block, is 2 or more; with about one spare page per block,
+/// where whole pages matter, it is up to about 10 % low. With small blocks and much spare space `X0 - 1` would become
+/// negative; then it counts as 0, and WA as 1. Arguments as for [`greedy`].
 ///
 /// Source: Desnoyers 2014.
 ///
@@ -262,7 +261,7 @@ pub fn greedy_continuous(alpha: f64, block_pages: u32) -> Result<f64, DomainErro
     check_block_pages(block_pages)?;
     let b = f64::from(block_pages);
     let c = (1.0 + 0.5 / b) * alpha;
-    // b - (X0 - 1) = (b / alpha) (c + W0(-c exp(-c))), in the form that does not cancel.
+    // b - (X0 - 1) = (b / alpha) (c + W0(-c exp(-c))), the form without cancellation.
     Ok(f64::max(1.0, alpha / turnover(c)))
 }
 
@@ -406,13 +405,13 @@ mod tests {
                     close(mean, pages / alpha, 1e-9, &what);
                     close(state.write_amplification, pages / (pages - state.mean_victim()), 1e-8, &what);
                 }
-                // The number of victims' sizes under greedy is two at most.
+                // Under greedy, victims have at most two different numbers of valid pages.
                 assert!(states[0].victims.iter().filter(|share| **share > 0.0).count() <= 2);
             }
         }
     }
 
-    /// The differential equation itself, by Euler's rule from a far start: the way without the fixed point.
+    /// The differential equation itself, by Euler's rule from a distant start: independent of the fixed point.
     fn integrate(alpha: f64, b: usize, d: i32) -> f64 {
         let valid = b as f64 / alpha;
         let mut m = vec![0.0; b + 1];

@@ -1,5 +1,5 @@
-//! The formulas against a drive played through page by page, knowing nothing of the theory: an array for the map, an
-//! array for its inverse, one append point for host and collector, one spare block for the collector to move into.
+//! The formulas against a page-by-page simulation, independent of the theory: an array for the map, an array for its
+//! inverse, one append point for host and GC, one spare block as target of GC.
 
 use wordline_theory::{best_of_d, best_of_d_steady_state, fifo, greedy, greedy_steady_state, random, spare_ratio};
 
@@ -33,12 +33,12 @@ struct Drive {
     block_pages: usize,
     /// Physical page of each logical page.
     map: Vec<u32>,
-    /// Logical page in each physical page, or `NONE` if it is stale or erased.
+    /// Logical page in each physical page, or `NONE` if it is invalid or erased.
     owner: Vec<u32>,
     valid: Vec<u32>,
-    /// The order in which blocks became frontiers, oldest first; what FIFO goes by.
+    /// The order in which blocks became frontiers, oldest first; for FIFO.
     log: std::collections::VecDeque<usize>,
-    /// Full blocks by number of valid pages, and where in its list each block stands; what greedy goes by.
+    /// Full blocks by number of valid pages, and the position of each block in its list; for greedy.
     by_valid: Vec<Vec<u32>>,
     place: Vec<u32>,
     frontier: usize,
@@ -67,14 +67,14 @@ impl Drive {
             host_writes: 0,
             programs: 0,
         };
-        // The blocks beyond the data start out as full of stale pages; the first collections take them.
+        // The blocks beyond the data start full of invalid pages; the first collections take them.
         let data_blocks = logical.div_ceil(block_pages);
         for page in 0..logical {
             drive.owner[page] = page as u32;
             drive.map[page] = page as u32;
             drive.valid[page / block_pages] += 1;
         }
-        // Stale blocks first in the log, so that FIFO starts with them.
+        // Invalid blocks come first in the log, so FIFO starts with them.
         for block in (data_blocks..blocks).chain(0..data_blocks) {
             drive.close(block);
         }
@@ -105,7 +105,7 @@ impl Drive {
         self.place[block] = NONE;
     }
 
-    /// Any block but the spare one. Called only when the frontier is full and has joined the others.
+    /// Any block except the spare one. Called only when the frontier is full and has joined the others.
     fn draw(&mut self) -> usize {
         let block = self.rng.below(self.valid.len() - 1);
         if block == self.spare {
@@ -195,7 +195,7 @@ impl Drive {
         self.programs as f64 / self.host_writes as f64
     }
 
-    /// That the book-keeping above holds together: without it an agreement with theory would prove little.
+    /// Checks the simulation's own records: without this, agreement with theory would prove little.
     fn check(&self) {
         for (logical, page) in self.map.iter().enumerate() {
             assert_eq!(self.owner[*page as usize], logical as u32);
@@ -207,7 +207,7 @@ impl Drive {
     }
 }
 
-/// Plays a policy at every alpha and holds the outcome against the formula.
+/// Runs a policy at every alpha and compares the result with the formula.
 fn compare(policy: Policy, blocks: usize, block_pages: usize, formula: impl Fn(f64) -> f64) {
     for (i, nominal) in [1.075, 1.15, 1.28, 1.5].into_iter().enumerate() {
         let logical = ((blocks * block_pages) as f64 / nominal) as usize;

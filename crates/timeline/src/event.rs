@@ -3,37 +3,36 @@
 /// Name, flows and annotations of a slice or an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event<'a> {
-    /// What is drawn on it. Each different name is kept in memory and written once: what differs from event to event
-    /// belongs in `args`.
+    /// Its label. Each distinct name is kept in memory and written once; data that differ from event to event belong in
+    /// `args`.
     pub name: &'a str,
     /// The flows that touch it.
     pub flows: &'a [Flow],
-    /// Annotations: names, of which the same holds as of `name`, and values.
+    /// Annotations: names, with the same rule as `name`, and values.
     pub args: &'a [(&'a str, Arg<'a>)],
 }
 
-/// An arrow's way through events, by a number of its own.
+/// An arrow through events, with its own number.
 ///
-/// Perfetto orders the events of a flow by their begin in nanoseconds; those that begin in the same one, as they were
-/// written.
+/// Perfetto orders the events of a flow by their begin in nanoseconds, and on a tie by the order of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// The flow starts here or goes through. The number is any but 0.
+    /// The flow starts here or continues. The number is any but 0.
     Through(u64),
-    /// The flow ends here; its number may be used anew.
+    /// The flow ends here; its number may be reused.
     End(u64),
 }
 
 /// The value of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arg<'a> {
-    /// A number without a sign; the trace processor's tables hold 63 bits of it.
+    /// An unsigned number; the trace processor's tables hold 63 bits of it.
     Uint(u64),
-    /// A number with a sign.
+    /// A signed number.
     Int(i64),
-    /// A number with a fraction.
+    /// A floating-point number.
     Real(f64),
-    /// Yes or no.
+    /// True or false.
     Bool(bool),
     /// A text, written out every time.
     Text(&'a str),

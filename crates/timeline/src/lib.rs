@@ -1,11 +1,11 @@
-//! A streaming writer of Perfetto traces: a tree of named tracks with slices, instants and counters on them, and flows
-//! between slices. Knows nothing of drives.
+//! A streaming writer of Perfetto traces: a tree of named tracks with slices, instants and counters, and flows between
+//! slices. It is independent of drives.
 //!
-//! The file opens in ui.perfetto.dev and in Perfetto's trace processor (SQL). Only a buffer of fixed size is kept:
-//! memory grows with the number of tracks and different names, not with events.
+//! The file opens in ui.perfetto.dev and in Perfetto's trace processor (SQL). Only a fixed-size buffer is kept: memory
+//! grows with the number of tracks and distinct names, not with events.
 //!
 //! Perfetto counts nanoseconds. Every time is rounded down, so that slices that touch in picoseconds touch in the file;
-//! the exact times stand beside, as the annotations `start_ps` and `duration_ps` of a slice, `time_ps` of an instant.
+//! the exact times are annotations: `start_ps` and `duration_ps` of a slice, `time_ps` of an instant.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,4 +1,4 @@
-//! Names that are written once and then referred to by a number.
+//! Names that are written once and then referenced by number.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +9,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The number of `name`, from 1 on, and whether it is new and must be written.
+    /// The number of `name`, from 1 on, and true if it is new and must be written.
     pub(crate) fn number(&mut self, name: &str) -> (u64, bool) {
         if let Some(&number) = self.numbers.get(name) {
             return (number, false);

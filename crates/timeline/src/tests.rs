@@ -1,4 +1,4 @@
-//! What is written, decoded again and held against what the format wants.
+//! Written traces, decoded again and compared with the format.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ fn started() -> Timeline<Vec<u8>> {
     Timeline::new(Vec::new()).unwrap()
 }
 
-/// The packets behind the first, which only clears what came before.
+/// The packets after the first, which only resets the state.
 fn packets(timeline: Timeline<Vec<u8>>) -> Vec<TracePacket> {
     let mut packets = Trace::decode(timeline.finish().unwrap().as_slice()).unwrap().packet;
     assert!(packets.iter().all(|packet| packet.trusted_packet_sequence_id == Some(1)));
@@ -248,7 +248,7 @@ fn the_same_events_give_the_same_bytes() {
     assert_eq!(Trace::decode(one.as_slice()).unwrap().packet.len(), 1 + 2 + 2_000);
 }
 
-/// Takes so many writes and then is full.
+/// Accepts this number of writes and then is full.
 struct Disk {
     writes: usize,
 }

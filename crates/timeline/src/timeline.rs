@@ -1,4 +1,4 @@
-//! The writer: tracks, and events on them.
+//! The writer: tracks, and their events.
 
 use std::io::Write;
 
@@ -10,18 +10,18 @@ use crate::wire::{self, CounterDescriptor, DebugAnnotation, EventType, InternedD
 use crate::wire::{Trace, TracePacket, TrackDescriptor, TrackEvent};
 use crate::{Arg, Event, Flow, TimelineError};
 
-/// All packets are of one writer; Perfetto wants it numbered, and not with 0.
+/// All packets are from one writer; Perfetto requires a number other than 0.
 const SEQUENCE: u32 = 1;
 
-/// As many bytes gather before they are handed on.
+/// Size of the write buffer, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// Whole numbers beyond this are not exact in the processor's counters, which are floating-point numbers.
+/// Larger whole numbers are not exact in the processor's counters, which are floating-point numbers.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
 type Result<T> = std::result::Result<T, TimelineError>;
 
-/// A track of the timeline that gave it out; no other timeline knows it.
+/// A track of the timeline that created it; other timelines do not know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrackId(u32);
 
@@ -33,16 +33,16 @@ enum Kind {
 
 #[derive(Debug)]
 struct Track {
-    /// Its name behind those of its ancestors, for errors.
+    /// Its name after those of its ancestors, for errors.
     path: String,
     kind: Kind,
     children: i32,
-    /// Where the last slice ends, or the time of the counter's last value.
+    /// End of the last slice, or time of the counter's last value.
     written_until: Time,
 }
 
 impl Track {
-    /// Refuses an event of a kind that the track cannot show.
+    /// Rejects an event of a kind that the track cannot show.
     fn check_kind(&self, wanted: Kind, given: &'static str) -> Result<()> {
         if self.kind == wanted {
             return Ok(());
@@ -51,7 +51,7 @@ impl Track {
         Err(TimelineError::WrongTrack { track: self.path.clone(), is, given })
     }
 
-    /// Refuses a slice that would be drawn over another.
+    /// Rejects a slice that would cover another.
     fn check_slice(&self, start: Time, end: Time, name: &str) -> Result<()> {
         let (track, name) = (|| self.path.clone(), || name.to_owned());
         if end < start {
@@ -65,16 +65,16 @@ impl Track {
     }
 }
 
-/// A trace on its way into `writer`. See the crate for what becomes of times and names.
+/// A trace being written to `writer`. The crate's page has the rules for times and names.
 ///
 /// Events of different tracks may come in any order; on one track, slices come in order of time and do not overlap, and
-/// so do the values of a counter. [`Timeline::finish`] writes what is still in the buffer: without it, the trace lacks
-/// its end.
+/// so do the values of a counter. [`Timeline::finish`] writes the rest of the buffer: without it, the trace lacks its
+/// end.
 #[derive(Debug)]
 pub struct Timeline<W: Write> {
     writer: W,
     buffer: Vec<u8>,
-    /// Holds the one packet that is being written.
+    /// Buffer of the current packet.
     trace: Trace,
     tracks: Vec<Track>,
     roots: i32,
@@ -104,10 +104,9 @@ impl<W: Write> Timeline<W> {
         Ok(timeline)
     }
 
-    /// Adds a track, which shows slices and instants, or nothing but the tracks below it.
+    /// Adds a track for slices and instants, or only for the tracks below it.
     ///
-    /// Tracks below one parent are shown in the order in which they were added. Those without a parent are not:
-    /// Perfetto sorts them by name.
+    /// Tracks below one parent are shown in the order of adding. Perfetto sorts those without a parent by name.
     ///
     /// # Errors
     /// `Io` if it cannot be written.
@@ -118,7 +117,7 @@ impl<W: Write> Timeline<W> {
         self.add(parent, name, None)
     }
 
-    /// Adds a track that shows the course of a number; `unit` is drawn beside it.
+    /// Adds a track for a number over time; `unit` is drawn beside it.
     ///
     /// # Errors
     /// `Io` if it cannot be written.
@@ -147,7 +146,7 @@ impl<W: Write> Timeline<W> {
         self.put(packet(track, end, EventType::SliceEnd, TrackEvent::default()))
     }
 
-    /// Writes an instant. It may lie in a slice of its track, and comes in any order.
+    /// Writes an instant. It may be inside a slice of its track, and comes in any order.
     ///
     /// # Errors
     /// `WrongTrack` if the track is a counter, and `Io`.
@@ -174,7 +173,7 @@ impl<W: Write> Timeline<W> {
             return Err(TimelineError::CounterGoesBack { track: state.path.clone(), time, last });
         }
         state.written_until = time;
-        // A whole number takes a byte or two; the processor makes the same of it.
+        // A whole number takes a byte or two; the processor treats both alike.
         let whole = value.fract() == 0.0 && value.abs() <= EXACT;
         let event = TrackEvent {
             counter_value: whole.then_some(value as i64),
@@ -184,7 +183,7 @@ impl<W: Write> Timeline<W> {
         self.put(packet(track, time, EventType::Counter, event))
     }
 
-    /// Writes what is left and gives the writer back, flushed.
+    /// Writes the rest and returns the writer, flushed.
     ///
     /// # Errors
     /// `Io` if it cannot be written.
@@ -250,7 +249,7 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// Appends a packet. A trace is its packets one after the other, each as if it were the only one.
+    /// Appends a packet. A trace is a sequence of packets, each encoded independently.
     fn put(&mut self, packet: TracePacket) -> Result<()> {
         self.trace.packet[0] = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
         self.trace.encode(&mut self.buffer).expect("a vector grows");
@@ -262,7 +261,7 @@ impl<W: Write> Timeline<W> {
     }
 }
 
-/// Perfetto's number of a track: any but 0, which is the trace as a whole.
+/// Perfetto's number of a track: any but 0, which is the whole trace.
 fn uuid(track: TrackId) -> u64 {
     u64::from(track.0) + 1
 }

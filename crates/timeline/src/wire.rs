@@ -1,4 +1,4 @@
-//! The few of Perfetto's messages, and of their fields, that a timeline needs.
+//! Perfetto's messages, and their fields, that a timeline uses.
 //!
 //! Source: github.com/google/perfetto, protos/perfetto/trace: trace.proto, trace_packet.proto,
 //! interned_data/interned_data.proto, and track_event/{track_event,track_descriptor,counter_descriptor,

@@ -1,4 +1,4 @@
-//! Every way in which a trace can be wrong, and what its user gets to read.
+//! Every possible error in a trace, and its message.
 
 mod common;
 
@@ -113,7 +113,7 @@ fn files_that_are_cut_off_or_damaged() {
 
 #[test]
 fn truncation_says_after_which_line() {
-    // One frame a line, the third of them cut.
+    // One frame per line, the third of them truncated.
     let frames: Vec<_> =
         ["1 0 8 8 1\n", "2 0 8 8 1\n", "3 0 8 8 1\n"].iter().map(|line| zst(line.as_bytes())).collect();
     let whole = frames.concat();

@@ -1,5 +1,5 @@
-//! Every mode and distribution of fio's jobs: what is sent, where, how large and how often. Patterns with an order are those
-//! that fio 3.33 writes into its log of I/O for the same options.
+//! Every mode and distribution of fio's jobs: operation, address, size and frequency. Ordered patterns are those that
+//! fio 3.33 writes into its I/O log for the same options.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn run(options: &str) -> Vec<Request> {
     got
 }
 
-/// Operations and places in KiB, as one line.
+/// Operations and addresses in KiB, as one line.
 fn line(options: &str, first: usize) -> String {
     let letter = |op: Op| &op.name()[..1];
     let word = |r: &Request| format!("{}{}+{}", letter(r.op), r.offset / 1024, r.bytes / 1024);
@@ -85,7 +85,7 @@ fn several_requests_an_offset() {
     let got = run("rw=randread:4 size=16m number_ios=4000");
     for run in got.chunks(4) {
         let first = run[0].offset;
-        // A run that reaches the end goes on elsewhere.
+        // A run that reaches the end continues elsewhere.
         if first + 4 * 4096 <= 16 * MIB {
             assert!(run.iter().zip(0..).all(|(r, n)| r.offset == first + n * 4096), "{run:?}");
         }

@@ -1,4 +1,4 @@
-//! Every format on lines as it has them, with its quirks and which way round read and write are.
+//! Every format on typical lines, with its quirks and its codes for read and write.
 
 mod common;
 
@@ -10,7 +10,7 @@ const US: u128 = 1_000_000;
 const MS: u128 = 1_000 * US;
 const S: u128 = 1_000 * MS;
 
-/// A whole trace: format, records, devices, what was left out, and how the format was found.
+/// A whole trace: format, records, devices, skipped lines, and how the format was detected.
 struct Whole {
     format: TraceFormat,
     records: Vec<Record>,
@@ -40,7 +40,7 @@ fn read(content: impl AsRef<[u8]>, options: &TraceOptions) -> Result<Whole, Stri
     TraceReader::open(file.path(), options).map_err(|error| error.to_string()).and_then(drain)
 }
 
-/// Reads what is found by itself.
+/// Reads with format detection.
 fn found(content: impl AsRef<[u8]>) -> Whole {
     read(content, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -102,7 +102,7 @@ fn tencent_is_never_guessed_and_its_seconds_are_spread() {
     let (one, two) = (read(lines, &random).unwrap(), read(lines, &random).unwrap());
     assert_eq!(one.records, two.records);
     assert!(one.records[1].time_ps < S && one.reason.contains("at random"));
-    // Of one device only its own requests share a second.
+    // Only requests of the same device share a second.
     let one = TraceOptions { device: Some("1627".into()), ..given(TraceFormat::Tencent) };
     assert_eq!(rows(&read(lines, &one).unwrap()), [(0, Write, 6_338_688 * 512, 4096)]);
     let turned = TraceOptions { read_is: Some("1".into()), ..given(TraceFormat::Tencent) };
@@ -201,7 +201,7 @@ fn etw_finds_its_columns_in_the_header() {
     assert_eq!((got.format, got.left_out.ignored), (TraceFormat::Etw, 7));
     assert_eq!(rows(&got), expected);
     assert_eq!(got.devices, ["0", "1"]);
-    // The later layout has the processor behind the thread.
+    // The later layout has the processor after the thread.
     let later = ETW.replace("ThreadID,", "ThreadID, CPU,").replace("11844,", "11844,   1,");
     assert_eq!(rows(&found(later)), expected);
     fails(
@@ -279,7 +279,7 @@ fn blkparse_takes_one_action_sorts_and_drops_wrapped_stamps() {
     fails(other, &TraceOptions::default(), &["line 11: line", "is no event of blkparse's default layout"]);
 }
 
-/// A record of blktrace: action with category, time in ns, sector, bytes, and what follows it.
+/// A record of blktrace: action with category, time in ns, sector, bytes, and trailing data.
 fn blktrace(version: u32, big: bool, action: u64, time: u64, sector: u64, bytes: u32, rest: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     let mut put = |value: u64, width: usize| {
@@ -382,7 +382,7 @@ fn files_of_processors_are_merged_by_time() {
     let files = (0..3).map(|cpu| format!("sda.blktrace.{cpu}").into()).collect();
     let listed = TraceOptions { files, ..TraceOptions::default() };
     check(TraceReader::open(&folder, &listed).map(drain).unwrap().unwrap());
-    // One behind another they run backwards.
+    // Concatenated, their times go backwards.
     let order = TraceOptions { join: Join::Order, ..TraceOptions::default() };
     let error = TraceReader::open(&folder, &order).map(drain).unwrap().err().unwrap();
     assert!(error.contains("sda.blktrace.1, record 1: time: runs backwards"), "{error}");
@@ -513,19 +513,19 @@ fn a_stated_share_of_bad_lines_may_be_left_out() {
     let got = read(&content, &options(0.001)).unwrap();
     assert_eq!((got.records.len(), got.left_out.unreadable), (19_998, 2));
     fails(&content, &options(0.0), &["line 8: columns", "garbage"]);
-    // The share is that of all 20,000 lines, wherever the bad ones stand.
+    // The share is of all 20,000 lines, wherever the bad ones are.
     assert_eq!(read(&content, &options(0.0001)).unwrap().left_out.unreadable, 2);
     let more = ["line 9001: Offset `x`", "2 of 20000 lines cannot be read, more than skip_bad = 0.00009"];
     fails(&content, &options(0.000_09), &more);
-    // Damaged text is a bad line, too; it goes on behind it.
+    // Damaged text is a bad line, too; reading continues after it.
     let at = content.len() - 4;
     content[at] = 0xff;
     assert_eq!(read(&content, &options(0.001)).unwrap().left_out.unreadable, 3);
     fails(&content, &options(1.5), &["trace.skip_bad = 1.5: must be a share"]);
-    // A short trace has few lines to share.
+    // The share of a short trace covers few lines.
     let short = lines[..10].join("\n");
     fails(short, &options(0.001), &["line 8: columns", "1 of 10 lines", "skip_bad = 0.001"]);
-    // A file of something else is not read to its end.
+    // A file of another kind is not read to its end.
     let mut other = "0,web,0,Read,0,512,9\n".to_owned();
     other.push_str(&"garbage\n".repeat(5_000));
     fails(

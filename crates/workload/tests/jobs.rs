@@ -1,4 +1,4 @@
-//! Synthetic jobs do what fio's words say.
+//! Synthetic jobs behave as fio's terms say.
 
 mod common;
 
@@ -79,7 +79,7 @@ fn rates_give_arrivals() {
     assert_eq!((load.streams[0].start, load.streams[0].end), (500_000_000_000, Some(2_500_000_000_000)));
     let poisson = JobOptions { rate_process: RateProcess::Poisson, runtime_s: Some(10.0), time_based: true, ..paced };
     let got = run(poisson).len();
-    // A Poisson count has its mean as variance: five deviations are 500.
+    // The variance of a Poisson count is its mean: five deviations are 500.
     assert!(got.abs_diff(10_000) < 500, "{got}");
     let slow = JobOptions { rate_iops: Some(1e-5), ..job(Rw::Read) };
     let error = drain(&mut open_job(slow, DRIVE).unwrap()).unwrap_err().to_string();
@@ -126,7 +126,7 @@ fn a_skewed_job_is_the_same_on_every_machine() {
     let digest = |text: &str| {
         run(word(text)).iter().fold(0_u64, |sum, r| sum.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(r.offset))
     };
-    // Recorded once; a difference means that results of earlier versions cannot be repeated.
+    // Recorded once; a difference means that results of earlier versions cannot be reproduced.
     let recorded = [
         ("zipf:1.1", 10_940_220_235_005_382_656),
         ("zipf:0.5", 11_224_449_361_568_931_840),

@@ -1,5 +1,5 @@
-//! Every reader on what is none of its own: random bytes, mutated and cut lines, other formats. Nothing panics, and every error
-//! of a line names it. Many more rounds with WORDLINE_LONG.
+//! Every reader on foreign input: random bytes, mutated and truncated lines, other formats. Nothing panics, and every
+//! error in a line names it. Many more rounds with WORDLINE_LONG.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{gz, zst, Scratch};
 use wordline_base::Stream;
 use wordline_workload::{TimeUnit, TraceFormat, TraceOptions, TraceReader, WorkloadError};
 
-/// Lines as each format has them.
+/// Typical lines of each format.
 const SEEDS: [(TraceFormat, &str); 19] = [
     (TraceFormat::Msr, "128166385295514663,hm,0,Write,9056014336,2048,2833\n128166385295514878,hm,0,Read,11855351808,512,2617\n"),
     (TraceFormat::Spc, "0,20941264,8192,W,0.551706\n1,20939840,8192,r,0.554041,7\n"),
@@ -84,7 +84,7 @@ fn options(format: TraceFormat, random: &mut Stream) -> TraceOptions {
     }
 }
 
-/// Reads all of it; the number of requests, or the error.
+/// Reads everything; returns the number of requests, or the error.
 fn read(content: &[u8], options: &TraceOptions) -> Result<u64, WorkloadError> {
     let file = Scratch::new(content);
     let mut reader = TraceReader::open(file.path(), options)?;
@@ -175,7 +175,7 @@ fn nothing_panics_and_errors_name_their_line() {
             1 => content.extend(&seeds[random.below(seeds.len() as u64) as usize].1),
             _ => mutate(&mut content, &mut random),
         }
-        // Mostly read as what it was, sometimes as another format.
+        // Mostly read in its own format, sometimes in another.
         let format = if random.below(5) > 0 {
             *own
         } else {

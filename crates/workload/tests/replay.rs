@@ -136,7 +136,7 @@ fn the_run_time_ends_a_timed_trace() {
     assert_eq!(drain(&mut load).unwrap().len(), 2);
 }
 
-/// Damages lines at random: readers give records or an error, never a panic, and records keep their promises.
+/// Damages lines at random: readers return records or an error, never a panic, and records stay valid.
 #[test]
 fn damaged_lines_never_panic() {
     let good = [

@@ -1,6 +1,6 @@
-//! The readers against real excerpts and the figures published beside them; skipped where the traces are not at hand.
+//! The readers against real excerpts and the figures published with them; skipped without the traces.
 //!
-//! They are looked for in the folder `WORDLINE_TRACES`, or else in `shared/traces` beside the workspace.
+//! The traces are in the folder `WORDLINE_TRACES`, or else in `shared/traces` beside the workspace.
 
 use std::path::PathBuf;
 use wordline_workload::{
@@ -15,7 +15,7 @@ fn folder() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
-/// One row of the table of published figures; sizes in KiB, `nan` where there are no such requests.
+/// One row of the table of published figures; sizes in KiB, `nan` without such requests.
 struct Row {
     file: &'static str,
     format: TraceFormat,
@@ -73,7 +73,7 @@ fn figures_are_the_published_ones() {
     }
 }
 
-/// The traces that say themselves what they are, read without options but these.
+/// Self-describing traces, read with no further options than these.
 #[rustfmt::skip]
 const RECOGNISED: [(Row, Option<&str>); 8] = [
     (Row { file: "cloudphysics-sample_2h.csv.zst", format: TraceFormat::Cloudphysics, requests: 113_872, duration_s: (7200.0, 3.0), write_percent: 58.7, write_kib: 35.2, read_kib: 37.4, random_percent: 74.0, footprint_gb: 1.103 }, None),
@@ -82,7 +82,7 @@ const RECOGNISED: [(Row, Option<&str>); 8] = [
     (Row { file: "hplabs-hplajw_1992week.srt.zst", format: TraceFormat::HpSrt, requests: 44_519, duration_s: (6.98 * 86_400.0, 432.0), write_percent: 70.7, write_kib: 6.3, read_kib: 4.6, random_percent: 98.6, footprint_gb: 0.030 }, None),
     (Row { file: "emmc-phone_movie.txt.zst", format: TraceFormat::Emmc, requests: 4_781, duration_s: (996.0, 3.0), write_percent: 5.4, write_kib: 17.1, read_kib: 27.9, random_percent: 82.7, footprint_gb: 0.133 }, None),
     (Row { file: "ycsb-javadb_btrfs.blkparse.zst", format: TraceFormat::Blkparse, requests: 1_824, duration_s: (1074.0, 4.0), write_percent: 28.7, write_kib: 478.8, read_kib: 788.8, random_percent: 40.6, footprint_gb: 1.283 }, None),
-    // The published 5,007 leave out one discard.
+    // The published 5,007 omit one discard.
     (Row { file: "wiscsee-sqlitewal_update.ftlsim.zst", format: TraceFormat::Wiscsee, requests: 5_008, duration_s: (1.4, 0.05), write_percent: 99.9, write_kib: 13.5, read_kib: 4.0, random_percent: 93.3, footprint_gb: 0.009 }, None),
     (Row { file: "apress-flush_50klines.blkparse.zst", format: TraceFormat::Blkparse, requests: 15_524, duration_s: (9.4, 0.05), write_percent: 99.5, write_kib: 4.0, read_kib: 121.8, random_percent: 11.0, footprint_gb: 0.073 }, Some("Q")),
 ];
@@ -94,8 +94,8 @@ fn formats_that_are_unmistakable_are_found_and_read() {
         let path = folder.join(row.file);
         let read = |options: &TraceOptions| info(&path, options).unwrap_or_else(|error| panic!("{error}"));
         let action = action.map(str::to_owned);
-        // The published figures are in the order of the file, in which processors take turns and a phone wrote its requests
-        // down when they were served.
+        // The published figures are in file order, in which processors alternate and a phone logged its requests at
+        // completion.
         let file_order = TraceOptions {
             action: action.clone(),
             backwards: Backwards::Clamp,
@@ -133,7 +133,7 @@ fn both_forms_of_a_trace_say_the_same() {
 fn a_stamp_that_wrapped_is_left_out_and_counted() {
     let Some(folder) = folder() else { return };
     let got = info(&folder.join("ycsb-javadb_ext4.blkparse.zst"), &TraceOptions::default()).unwrap();
-    // The published 9,886 leave the one wrapped event out; 13.5 minutes.
+    // The published 9,886 omit the one wrapped event; 13.5 minutes.
     assert_eq!((got.requests, got.left_out.wrapped), (9_886, 1));
     assert!((got.duration_s - 810.0).abs() < 4.0, "{}", got.duration_s);
     assert!((got.writes as f64 / 98.86 - 8.6).abs() < 0.05);

@@ -1,4 +1,4 @@
-//! A stand-in has the statistics that it was asked for, seen by the same eyes as any trace.
+//! A stand-in has the requested statistics, measured like any trace.
 
 mod common;
 
@@ -102,7 +102,7 @@ fn sequential_runs_small_requests_and_listed_sizes() {
     let shares: Vec<_> = often.iter().map(|size| (size.bytes, (size.share * 100.0).round())).collect();
     assert_eq!(often.len(), 3);
     assert_eq!(shares[0], (512, 50.0));
-    // A region that is given, and a trace that only reads.
+    // A given region, and a read-only trace.
     let reads = StandIn { write_percent: Some(0.0), extent: Some("1g".into()), footprint: None, ..spec() };
     let info = check(&reads, 0.0, 11.1);
     assert!(info.extent_bytes <= 1 << 30 && info.extent_bytes > 1_070_000_000 && info.writes == 0);

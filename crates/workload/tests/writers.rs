@@ -1,4 +1,4 @@
-//! What is written is read back: random records through every format, compressed and not, and damaged tables.
+//! Written traces are read back: random records through every format, compressed and not, and damaged tables.
 
 mod common;
 
@@ -9,7 +9,7 @@ use wordline_workload::{
     convert, OutputFormat, Record, TimeUnit, TraceFormat, TraceOptions, TraceReader, TraceWriter, WriteOptions, Written,
 };
 
-/// What the records of a test may hold.
+/// Limits of a test's records.
 #[derive(Clone, Copy)]
 struct Kind {
     ops: u64,
@@ -190,7 +190,7 @@ fn what_a_format_cannot_say_is_an_error_or_left_out_and_counted() {
     assert!(message.contains("covers 100 bytes from 1024") && message.contains("--round"), "{message}");
     let late = [Record { time_ps: 1 << 64, ..records[3] }];
     assert!(refused(OutputFormat::Parquet, &late).contains("213 days"));
-    // A time that neither the tools of a format nor Wordline itself could read back.
+    // A time that neither the tools of a format nor Wordline could read back.
     for format in OutputFormat::ALL {
         let late =
             [Record { time_ps: u128::MAX, ..records[0] }, Record { time_ps: format.latest_ps() + 1, ..records[0] }];
@@ -248,7 +248,7 @@ fn a_table_of_more_than_one_row_group_and_one_of_other_columns() {
     let (got, devices) = read(file.path(), None);
     assert!(got == records);
     assert_eq!(devices, ["a,b", "c"]);
-    // The names of columns can be mapped, as in CSV.
+    // Column names can be mapped, as in CSV.
     let columns = wordline_workload::Columns { time: Some("size_bytes".to_owned()), ..Default::default() };
     let options = TraceOptions {
         columns,

@@ -346,5 +346,5 @@ def rows(result: Result) -> Iterator[tuple[str, str, str, str, str]]:
         yield main.name, main.text(told["mean"]), half, main.text(told["min"]), main.text(told["max"])
 
 
-HEADS = ("mean", "± 95 %", "least", "most")
+HEADS = ("mean", "± 95 %", "min", "max")
 """Column heads of :func:`rows` after the name."""

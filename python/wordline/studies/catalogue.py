@@ -47,7 +47,7 @@ class Study:
     """Open parameters of this study, then of all studies of its chapter."""
     claims: tuple[Claim, ...]
     chapter: str = ""
-    """The TOML file beside the studies' folders that this one shares with others, without its ending."""
+    """The shared TOML file beside the studies' folders, without its ending."""
 
     def code(self) -> Callable[[Context], Outcome]:
         """The function ``run`` of the study's ``study.py``."""
@@ -72,11 +72,11 @@ class Study:
 
 
 def collection() -> Path:
-    """The folder of studies: within the installed package, or beside the checkout's.
+    """The folder of studies: in the installed package, or in the checkout.
 
     :raises Trouble: if there is none.
     """
-    # The package holds a link to the checkout's folder; where links are not kept, the folder itself is looked for.
+    # The package has a link to the checkout's folder; without links the folder itself is used.
     installed = Path(str(resources.files("wordline.studies"))) / "collection"
     for place in (installed, Path(__file__).resolve().parents[3] / "studies"):
         if place.is_dir():
@@ -118,7 +118,7 @@ def read(folder: Path) -> Study:
     rows = tuple(claims.parse(row, str(path)) for row in table.get("claim", []))
     strays = [claim.id for claim in rows if claim.study != folder.name]
     if strays:
-        raise Trouble(f"{path}: {', '.join(strays)}: of another study")
+        raise Trouble(f"{path}: {', '.join(strays)}: belongs to another study")
     left = [choices.parse(row, str(path)) for row in table.get("open", [])]
     chapter = table.get("chapter", "")
     if chapter:
@@ -134,7 +134,7 @@ def read(folder: Path) -> Study:
 def parsed(path: Path) -> dict[str, Any]:
     """The TOML file at ``path``.
 
-    :raises Trouble: if there is none, or it is no TOML.
+    :raises Trouble: if it cannot be read, or is no TOML.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -23,7 +23,7 @@ PIXELS_AN_INCH = 96
 
 SERIES = palette.SERIES
 HATCHES = ("", "//", "..", "xx")
-"""A second mark of a series, for those who see no colours; the second round of colours takes others than the first."""
+"""A second mark of a series, for colour-blind readers; the second round of colours has other hatches than the first."""
 
 STAGES = {
     "CLE": HOST[3],
@@ -37,7 +37,7 @@ STAGES = {
     "DUMMY": BUFFER[1],
     "REGISTER": BUFFER[2],
 }
-"""Colours of the stages, a hue for what the bus does, what the cells do, and the short ones."""
+"""Colours of the stages: hues for bus, array, and short stages."""
 
 OTHER_STAGE = BUFFER[0]
 
@@ -93,7 +93,7 @@ def _bars(axes: Axes, figure: Bars | Stack) -> None:
             values,
             width * 0.95,
             bottom=floor if stacked else 0.0,
-            # A stage has the colour that it has in a timeline too.
+            # A stage has the same colour as in a timeline.
             color=STAGES.get(name, colour) if stacked else colour,
             hatch=hatch,
             edgecolor=PAPER,
@@ -113,19 +113,19 @@ def _bar_width(figure: Bars | Stack) -> float:
 
 
 def _shift(figure: Bars, series: str) -> float:
-    """How far the bars of a series stand from the middle of their group."""
+    """Offset of the bars of a series from the middle of their group."""
     return (list(figure.series).index(series) - (len(figure.series) - 1) / 2) * _bar_width(figure)
 
 
 PUBLISHED = ("D", "s", "o", "^")
-"""A mark for each published figure of a drawing, hollow, to distinguish it from measured ones."""
+"""Marks of published figures, hollow, to distinguish them from measured ones."""
 
 
 def _published(canvas: Canvas, axes: Axes, figure: Bars | Lines) -> None:
     """Published figures at their places: a hollow mark, and for a range a line between its ends."""
     from matplotlib.patheffects import withStroke
 
-    # Paper around it keeps a mark apart from a bar of its colour; of two at one place, the second is around the first.
+    # A border separates a mark from a bar of its colour; of two marks at one place, the second is larger.
     apart = [withStroke(linewidth=4, foreground=PAPER)]
     kinds = {words: n for n, words in enumerate(dict.fromkeys(it.words for it in figure.published))}
     handles = {}

@@ -41,7 +41,7 @@ class Left:
     no_alternative: str = ""
     """Why no other value can be run, if none can."""
     devices: tuple[str, ...] = ()
-    """Devices whose presets hold it: ``value`` is then a table of ``[nand]`` keys, and an alternative replaces them."""
+    """Devices whose presets have it: ``value`` is then a table of ``[nand]`` keys, and an alternative replaces them."""
     shared: bool = False
     """True if it is open to all studies of the chapter."""
 
@@ -50,8 +50,8 @@ def parse(row: Mapping[str, Any], where: str, *, shared: bool = False) -> Left:
     """Reads an ``[[open]]`` row.
 
     :param where: the file, for messages.
-    :param shared: whether it is the file of a chapter.
-    :raises Trouble: if a key is missing or unknown, or an alternative is none.
+    :param shared: True for the file of a chapter.
+    :raises Trouble: if a key is missing or unknown, or an alternative is invalid.
     """
     name = f"{where}: open parameter {row.get('key', 'without key')}"
     wanted = PLAIN | ({"no_alternative"} if "no_alternative" in row else TO_RUN)

@@ -1,4 +1,4 @@
-"""Published claims: what a paper measured, as data."""
+"""Published claims: the values of a paper, as data."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ ORDER = "order"
 """The unit of a claim without a number: a direction or a ranking."""
 
 FACTOR = "x"
-"""The unit of a claim that is a factor, where 1 is no effect."""
+"""The unit of a factor; 1 is no effect."""
 
 KEYS = {"id", "at", "study", "says", "value", "unit", "max"}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One row: what was published, and where."""
+    """One published claim, with its source."""
 
     id: str
     at: str
     """Chapter, section, figure."""
     study: str
-    """The study that settles it."""
+    """The study that judges it."""
     says: str
     value: tuple[float, ...]
-    """The published number, or the ends of a range, the lower first; empty for an order."""
+    """The published number, or the ends of a range, lower first; empty for an order."""
     unit: str
     max: float | None = None
     """The published best case beside a mean; shown, not judged."""

@@ -14,11 +14,11 @@ from wordline.studies.runner import SCHEMA, Report, totals
 from wordline.studies.sensitivity import Sensitivity
 
 OUT = Path("out", "studies")
-"""Where results go if nothing else is said: a folder for each study."""
+"""Default folder of results, with a folder for each study."""
 
 
 def list_json(studies: Sequence[Study]) -> list[dict[str, Any]]:
-    """The studies there are, for programs."""
+    """All studies, for programs."""
     return [
         {
             "study": study.name,
@@ -48,7 +48,7 @@ def run_one(name: str, out: Path, *, full: bool, version: str, quiet: bool = Fal
 def run_all(out: Path | None, *, full: bool, version: str, quiet: bool = False) -> tuple[list[Report], bool]:
     """Runs all studies; with ``out``, writes their pages there and one that lists them.
 
-    :return: the reports, and whether an interrupt left some out.
+    :return: the reports, and True if an interrupt left some out.
     """
     studies = catalogue.every()
     if out is not None:
@@ -70,10 +70,10 @@ def run_all(out: Path | None, *, full: bool, version: str, quiet: bool = False) 
 def try_choices(
     name: str | None, out: Path, *, full: bool, version: str, quiet: bool = False
 ) -> tuple[list[tuple[Report, Sensitivity]], bool]:
-    """Runs a study, or all of them, as chosen and with each open parameter at its alternatives; writes their pages.
+    """Runs a study, or all of them, as chosen and with each alternative of each open parameter; writes their pages.
 
     :param name: the study, None for all.
-    :return: what was found out, and whether an interrupt left something out. A study that was not done has no new page.
+    :return: the results, and True if an interrupt left some out. An unfinished study has no new page.
     :raises Trouble: if there is no such study or a page cannot be written.
     """
     studies = catalogue.every() if name is None else [catalogue.load(name)]
@@ -126,7 +126,7 @@ def _totals(reports: Sequence[Report]) -> dict[str, int]:
 def ready(out: Path) -> None:
     """Makes the folder for results, before the work starts.
 
-    :raises Trouble: if that cannot be.
+    :raises Trouble: if it cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -30,27 +30,27 @@ class Context:
     """More requests, for smoother figures."""
     seed: int = 1
     report: Report = field(default=_nothing)
-    """Told the label, the fraction done, requests and simulated seconds."""
+    """Receives label, fraction done, requests and simulated seconds."""
     instead: Mapping[str, Any] = field(default_factory=dict)
-    """Open parameters that have another value in this run, by their keys."""
+    """Other values of open parameters in this run, by their keys."""
     asked: set[str] = field(default_factory=set)
-    """Keys of the open parameters that the study's code has asked for."""
+    """Keys of the open parameters that the study's code has used."""
     known: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Results of experiments by their text: runs that differ in other things need not carry them out again."""
+    """Results of experiments by their text; an experiment that several runs share is run once."""
 
     def choice(self, key: str) -> Any:  # noqa: ANN401
         """The value of an open parameter of the study or its chapter.
 
-        :raises KeyError: if it is not left open.
+        :raises KeyError: if there is no such open parameter.
         """
         chosen = {left.key: left.value for left in self.study.open}[key]
         self.asked.add(key)
         return self.instead.get(key, chosen)
 
     def published(self, claim: str) -> tuple[float, float]:
-        """The ends of the range that a claim of the study gives, in its unit; twice the same for a single number.
+        """The published range of a claim of the study, in its unit; a single number is both ends.
 
-        :raises KeyError: if the study has no such claim, or that has no number.
+        :raises KeyError: if the study has no such claim, or the claim has no number.
         """
         value = {each.id: each.value for each in self.study.claims if each.value}[claim]
         return value[0], value[-1]
@@ -66,7 +66,7 @@ class Context:
         return 10 * usual if self.full else usual
 
     def packages(self, experiments: Mapping[Key, dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-        """Runs experiments on packages alone, one after the other, and gives the results under the same keys.
+        """Runs experiments on single packages, one after the other, and returns the results under the same keys.
 
         :raises KeyboardInterrupt: if one was interrupted.
         """
@@ -81,7 +81,7 @@ class Context:
         return results
 
     def _result(self, experiment: dict[str, Any], told: Report) -> dict[str, Any]:
-        """The result of an experiment, from memory if it ran before: it would be the same."""
+        """The result of an experiment; the known one if it ran before, since it would be the same."""
         text = json.dumps(experiment, sort_keys=True)
         if text not in self.known:
             result = package.run(experiment, told)

@@ -1,16 +1,16 @@
 """The rule for judging claims: the same for all, without exceptions.
 
-- *reproduced*: the measured effect has the published direction and lies within a factor of 1.5 of the published value
-  or range; a published 0 is reproduced within 5 units either way; an order, when it holds on everything it names.
+- *reproduced*: the measured effect has the published direction and is within a factor of 1.5 of the published value
+  or range; a published 0 is reproduced within 5 units either way; an order, if it holds in all its cases.
 - *same direction*: the right direction, and at least a third of the published size.
 - *not reproduced*: anything else.
 
 The direction of an effect is its side of "no effect", which is 1 for a factor (unit ``x``) and 0 for all else. Its size
-is its distance from there; against a range, the nearer end counts. If several values were measured for one claim, each
-is judged and the worst verdict stands.
+is its distance from there; against a range, the nearer end counts. If several values were measured for one claim, the
+worst verdict counts.
 
-Each verdict has the ratio of measured to published value: that of the value farthest off, against the nearer end of a
-range, and 1 within it.
+Each verdict has the ratio of measured to published value. Of several values, the one farthest off counts; against a
+range, the nearer end counts, and the ratio is 1 within it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from enum import Enum
 from wordline.studies.claims import FACTOR, Claim
 
 Measured = float | Sequence[float] | Mapping[str, bool]
-"""A number, several numbers, or, for an order, whether it held in each case by the case's name."""
+"""A number, several numbers, or, for an order, True or False by the name of the case."""
 
 CLOSE = 1.5
 """Within this factor of the published value an effect is reproduced."""
 
 THIRD = 1 / 3
-"""From this share of the published size an effect counts as one in the same direction."""
+"""The minimum share of the published size for *same direction*."""
 
 AROUND_ZERO = 5.0
-"""A published 0 is reproduced up to here, in the claim's unit."""
+"""The maximum of a reproduced 0, in the claim's unit."""
 
 
 class Verdict(Enum):
@@ -47,16 +47,16 @@ RULES = {
     Verdict.SAME_DIRECTION: "at least a third of the published size",
     Verdict.NOT_REPRODUCED: "less than a third of the published size, or the other direction",
 }
-"""Why a number has its verdict, in words."""
+"""The rules of verdicts on numbers, in words."""
 
 RULES_OF_ORDERS = {Verdict.REPRODUCED: "holds in every case", Verdict.NOT_REPRODUCED: "does not hold in every case"}
-"""Why an order has its verdict."""
+"""The rules of verdicts on orders."""
 
 RULES_OF_NOUGHT = {
     Verdict.REPRODUCED: f"within {AROUND_ZERO:g} of 0",
     Verdict.NOT_REPRODUCED: f"farther than {AROUND_ZERO:g} from 0",
 }
-"""Why a number has its verdict where none was published but 0."""
+"""The rules of verdicts on a published 0."""
 
 
 def rule(claim: Claim, verdict: Verdict) -> str:
@@ -69,7 +69,7 @@ def rule(claim: Claim, verdict: Verdict) -> str:
 def judge(claim: Claim, measured: Measured) -> Verdict:
     """The verdict on ``claim``.
 
-    :raises ValueError: if nothing was measured, or not what the claim is about.
+    :raises ValueError: if nothing was measured, or a measured value does not fit the claim.
     """
     if isinstance(measured, Mapping):
         if not claim.is_order or not measured:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from wordline.studies.judge import Measured
 
 Cell = str | float | int | None
-"""A cell of a table; None where there is nothing to say."""
+"""A cell of a table; None for no value."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Published:
     words: str
     """The legend entry: the published figure itself, or one derived from it and a measured one."""
     at: int
-    """The group or step that it is about, from nought on."""
+    """The index of its group or step, from 0."""
     low: float
     high: float
     """The ends of a range; the same for a single number."""
     series: str = ""
-    """The series that it is about; empty for all of the group."""
+    """Its series; empty for the whole group."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines over a few steps on the x axis, evenly spaced whatever their values."""
+    """Lines over a few steps on the x axis, evenly spaced regardless of their values."""
 
     name: str
     title: str
@@ -82,7 +82,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Stages over time, a lane for each place where they happen; times in microseconds."""
+    """Stages over time, a lane for each resource; times in microseconds."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Experiments on packages alone, put together from the devices and workloads of a chapter."""
+"""Experiments on single packages, from the devices and workloads of a chapter."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 KIB = 1024
 BUS_STAGES = ("cle", "ale", "tir", "tor")
-"""Stages that hold the package's bus."""
+"""Stages that occupy the package's bus."""
 CELL_STAGES = ("tin", "ton", "ber")
-"""Stages in the cells."""
+"""Stages in the array."""
 STAGES = (*BUS_STAGES, "wait", "dummy", "register", *CELL_STAGES)
-"""All stages of an operation; ``wait`` is what the standard asks for between cycles, and never waiting for the bus."""
+"""All stages of an operation; ``wait`` is the standard's waits between cycles, and never waiting for the bus."""
 
 MODES = {
     "legacy": {"planes_per_command": 1, "cache": False},
@@ -34,13 +34,13 @@ def resolved(preset: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Chapter:
-    """The devices and workloads of a chapter, as its TOML file has them."""
+    """The devices and workloads of a chapter, from its TOML file."""
 
     table: Mapping[str, Any]
     choice: Callable[[str], Any]
-    """The value of a parameter that the chapter or the study leaves open, by its key."""
+    """The value of an open parameter of the chapter or the study, by its key."""
     held: Mapping[str, Collection[str]]
-    """Keys of those that are tables of ``[nand]`` keys, and the devices whose presets hold them."""
+    """Open parameters that are tables of ``[nand]`` keys, and the devices whose presets have them."""
 
     def nand(self, device: str) -> dict[str, Any]:
         """The timing of a device."""
@@ -76,8 +76,8 @@ class Chapter:
 
         :param package: keys of the package to change from the device's.
         :param nand: keys of its timing to change.
-        :param host: keys of the host to change from: one plane a command, no cache mode, die-first, pages where there
-            is room, the chapter's order on the bus, one request at a time.
+        :param host: keys of the host to change from: one plane per command, no cache mode, die-first, pages in order
+            of arrival, the chapter's bus arbitration, one request at a time.
         """
         plain = {
             "planes_per_command": 1,
@@ -108,17 +108,17 @@ class Chapter:
 
     @property
     def footprint_pages(self) -> int:
-        """Pages that a random workload reaches."""
+        """Footprint of a random workload, in pages."""
         return self.choice("footprint_pages")
 
     @property
     def roomy(self) -> dict[str, int]:
-        """The package's keys to change for loads that write at random: nothing is erased, so that they need room."""
+        """Keys of a package to change for random writes: nothing is erased, so they need room."""
         return {"blocks_per_plane": self.choice("blocks_per_plane")}
 
     @property
     def application_depth(self) -> int:
-        """Requests outstanding under application workloads."""
+        """Queue depth of application workloads."""
         return self.choice("application_depth")
 
 
@@ -128,7 +128,7 @@ def merged(table: Mapping[str, Any], instead: Mapping[str, Any]) -> dict[str, An
 
 
 def stream(op: str, request_bytes: int, requests: int) -> dict[str, Any]:
-    """A sequential load: swr for ``write``, srd for ``read``."""
+    """A sequential workload: swr for ``write``, srd for ``read``."""
     return {"kind": "stream", "op": op, "request_bytes": request_bytes, "requests": requests}
 
 
@@ -147,12 +147,12 @@ def random_mix(
 
 
 def above(base: float, percent: float) -> float:
-    """The value so many percent above ``base``."""
+    """The value ``percent`` above ``base``."""
     return base * (1 + percent / 100)
 
 
 def gain(new: float, old: float) -> float:
-    """By how many percent ``new`` is more than ``old``."""
+    """Gain of ``new`` over ``old``, in percent."""
     return 100 * (new / old - 1)
 
 

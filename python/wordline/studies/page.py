@@ -17,7 +17,7 @@ from wordline.studies.sensitivity import Sensitivity, Trial
 def write(report: Report, folder: Path, version: str, tried: Sensitivity | None = None) -> Path:
     """Writes the page, its figures and the result as JSON into ``folder``.
 
-    :param tried: the study with other choices, if it was run so now; it is written too.
+    :param tried: the sensitivity of the study, if it was run now; it is written too.
     :return: the page.
     :raises Trouble: if it cannot be written.
     """
@@ -33,7 +33,7 @@ def write(report: Report, folder: Path, version: str, tried: Sensitivity | None 
         if tried is not None:
             write_text(folder / "sensitivity.json", jsontext.dumps(tried.json(version)) + "\n")
         write_text(page, text)
-        # The page no longer shows those that another version drew.
+        # Figures of an earlier version are not on the page.
         for old in figures.glob("*.svg"):
             if old.name not in drawn:
                 old.unlink()
@@ -43,7 +43,7 @@ def write(report: Report, folder: Path, version: str, tried: Sensitivity | None 
 
 
 def write_index(reports: Sequence[Report], folder: Path) -> Path:
-    """Writes the page that lists all studies and all claims into ``folder``, which holds theirs.
+    """Writes the page that lists all studies and all claims into ``folder``, beside their pages.
 
     :raises Trouble: if it cannot be written.
     """
@@ -56,7 +56,7 @@ def write_index(reports: Sequence[Report], folder: Path) -> Path:
 
 
 def text_of(report: Report, tried: Sensitivity | None = None) -> str:
-    """The page of one study; what other choices give is what was tried now, or what is kept beside the study."""
+    """The page of one study, with the given sensitivity or the saved one."""
     return "\n".join(_lines(report, tried or sensitivity.kept(report))) + "\n"
 
 
@@ -65,14 +65,14 @@ def _lines(report: Report, tried: Sensitivity | None) -> Iterator[str]:
     yield from (f"# {study.title}", "", f"Source: {study.paper}, {study.sections}.", "")
     yield from (study.runs.strip(), "")
     if study.stand_in:
-        yield f"**{words.STAND_IN.capitalize()}**: synthetic loads with the published statistics replace the traces."
+        yield f"**{words.STAND_IN.capitalize()}**: workloads synthesised from published statistics replace the traces."
         yield ""
     yield from ("## Published and measured", "")
-    yield from grid(("claim", "where", "published", "measured", "ratio", "verdict"), claim_rows(report))
+    yield from grid(("claim", "source", "published", "measured", "ratio", "verdict"), claim_rows(report))
     yield from ("", f"{words.totals(totals(report.rows))}.", "", words.RATIO, "")
     if report.open:
-        yield from ("## Left open by the paper", "")
-        yield from grid(("parameter", "taken", "why"), [(it.parameter, it.choice, it.reason) for it in report.open])
+        yield from ("## Parameters left open by the paper", "")
+        yield from grid(("parameter", "choice", "reason"), [(it.parameter, it.choice, it.reason) for it in report.open])
         yield from ("", *_choices(report, tried), "")
     for table in report.outcome.tables:
         yield from _table(table)
@@ -93,26 +93,26 @@ def claim_rows(report: Report) -> Iterator[Sequence[Cell]]:
 
 
 def _choices(report: Report, tried: Sensitivity | None) -> Iterator[str]:
-    """Which choices move the claims, and what each alternative gives."""
+    """The choices that change verdicts, and the results of each alternative."""
     command = f"`wordline study {report.study.name}{' --full' if report.full else ''} --sensitivity`"
-    yield from ("## Choices that move the claims", "")
+    yield from ("## Choices that change verdicts", "")
     if tried is None:
-        yield f"Not tried for this result: {command} tries them."
+        yield f"Not run for this result; {command} runs them."
         return
-    yield f"{command} gives each of these parameters its alternatives, one at a time, and leaves the others as chosen."
+    yield f"{command} runs the alternatives of each parameter, one at a time."
     yield ""
-    movers = tried.movers()
-    if not movers:
+    changing = [trial for trial in tried.trials if trial.changed(tried.base)]
+    if not changing:
         yield "No alternative changes a verdict."
     else:
-        yield f"{'These change' if len(movers) > 1 else 'This one changes'} a verdict:"
+        yield f"{'These alternatives change' if len(changing) > 1 else 'This alternative changes'} a verdict:"
         yield ""
-        head = ("parameter", "instead", "claim", "measured", "ratio", "verdict", "as chosen")
-        yield from grid(head, (cells for trial in tried.trials for cells in _changes(trial, tried.base)))
-    yield from ("", "What each alternative gives; an arrow marks a verdict that changes.", "")
+        head = ("parameter", "alternative", "claim", "measured", "ratio", "verdict", "as chosen")
+        yield from grid(head, (cells for trial in changing for cells in _changes(trial, tried.base)))
+    yield from ("", "Results of each alternative; an arrow marks a changed verdict.", "")
     names = [f"`{row.claim.id.partition('.')[2]}`" for row in tried.base]
     yield from grid(
-        ("parameter", "instead", *names),
+        ("parameter", "alternative", *names),
         [
             ("as chosen", "", *(words.brief(row, changed=False) for row in tried.base)),
             *((trial.left.parameter, trial.instead.choice, *_briefs(trial, tried.base)) for trial in tried.trials),
@@ -149,7 +149,7 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[str]:
-    """A table in Markdown; a column of numbers is set to the right."""
+    """A table in Markdown; columns of numbers are right-aligned."""
     rows = [list(row) for row in rows]
     numeric = [bool(rows) and all(not isinstance(row[n], str) for row in rows) for n in range(len(head))]
     yield _row(head)
@@ -166,8 +166,8 @@ def index(reports: Sequence[Report]) -> Iterator[str]:
     """The lines of the page of all studies."""
     rows = [row for report in reports for row in report.rows]
     yield from ("# Studies", "")
-    yield "The experiments of the source papers, run again here: published value beside measured."
-    yield "`wordline study NAME` runs one, `make studies` makes these pages anew."
+    yield "The experiments of the source papers: published and measured values."
+    yield "`wordline study NAME` runs one, `make studies` regenerates these pages."
     yield ""
     yield from (f"**{words.totals(totals(rows))}.**", "")
     yield from (

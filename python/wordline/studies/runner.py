@@ -20,7 +20,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Row:
-    """A claim with what was measured."""
+    """A claim with its measured value."""
 
     claim: Claim
     measured: Measured
@@ -29,7 +29,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Measured over published value; None where there is none."""
+        """Measured over published value; None if there is none."""
         return ratio(self.claim, self.measured)
 
     @property
@@ -42,7 +42,7 @@ class Row:
         return self.claim.row() | self.outcome() | {"stand_in": self.stand_in}
 
     def outcome(self) -> dict[str, Any]:
-        """For programs: what was measured, and what follows."""
+        """For programs: measured value, ratio and verdict."""
         measured = self.measured if isinstance(self.measured, dict | float | int) else list(self.measured)
         return {"measured": measured, "ratio": self.ratio, "verdict": self.verdict.value, "rule": self.rule}
 
@@ -94,11 +94,11 @@ def run(
 ) -> Report:
     """Runs ``study``.
 
-    :param report: told how far it is, as a run's progress.
+    :param report: receives the progress, as that of a run.
     :param label: names it in the progress bar.
-    :param instead: open parameters that are to have another value, by their keys.
-    :param known: results of experiments that earlier runs of the study carried out; those of this run join them.
-    :raises ValueError: if it did not measure exactly the claims that it settles.
+    :param instead: other values of open parameters, by their keys.
+    :param known: results of experiments of earlier runs of the study; those of this run are added.
+    :raises ValueError: if it did not measure exactly its claims.
     """
     results = {} if known is None else known
     context = Context(study, label, full, seed, report, instead or {}, known=results)
@@ -108,9 +108,9 @@ def run(
 
 
 def settle(study: Study, outcome: Outcome) -> Iterable[Row]:
-    """The study's claims, judged by what was measured.
+    """The study's claims, judged by their measured values.
 
-    :raises ValueError: if a claim was not measured, or something was that is no claim.
+    :raises ValueError: if a claim was not measured, or a measured value has no claim.
     """
     known = {claim.id for claim in study.claims}
     if outcome.measured.keys() != known:
@@ -121,7 +121,7 @@ def settle(study: Study, outcome: Outcome) -> Iterable[Row]:
 
 
 def totals(rows: Iterable[Row]) -> dict[str, int]:
-    """How many claims there are, and how many of each verdict."""
+    """Number of claims, in all and by verdict."""
     rows = list(rows)
     counts = Counter(row.verdict for row in rows)
     return {"claims": len(rows)} | {verdict.value.replace(" ", "_"): counts[verdict] for verdict in Verdict}

@@ -1,4 +1,4 @@
-"""Throughput of a package with one to eight of something, dies or planes: what the studies of both measure and show."""
+"""Throughput of a package with one to eight dies or planes: the common part of both studies."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ COUNTS = (1, 2, 4, 8)
 SIZES_KIB = (2, 4, 8, 16, 32, 64)
 
 Package = Callable[[int, dict[str, Any]], dict[str, Any]]
-"""The package with so many of them, for a host with these keys: what :meth:`Chapter.experiment` takes."""
+"""The package with this number of them, for a host with these keys: arguments of :meth:`Chapter.experiment`."""
 
 
 JUDGED = "These values are judged."
 
 
 def scaling(context: Context, part: str, package: Package, what_happens: str, *, pages_each: int = 1) -> Outcome:
-    """Bandwidth by number: transfers of a page each, a queue of 2 KB requests, and transfers of fixed sizes.
+    """Bandwidth by number of parts: transfers of one page per part, a queue of 2 KB requests, transfers of fixed sizes.
 
-    :param part: what there is more and more of, ``die`` or ``plane``; the claims are named by its plural.
-    :param what_happens: what the figures show, in a few words.
-    :param pages_each: pages that one of them takes in a command.
+    :param part: the part that varies in number, ``die`` or ``plane``; its plural is in the names of the claims.
+    :param what_happens: the result in the figures, in a few words.
+    :param pages_each: pages of one part in a command.
     """
     parts = f"{part}s"
     chapter = context.chapter()
@@ -49,7 +49,7 @@ def scaling(context: Context, part: str, package: Package, what_happens: str, *,
         }
     )
     rate = {key: result["bandwidth_mib_s"] for key, result in results.items()}
-    # Where the judged transfers of eight are in the figures; a queue of requests is in none.
+    # Size of the judged transfers of eight, for its place in the figures; queued requests have none.
     kib = {"spanning": 8 * pages_each * page // KIB, "64 KiB": 64}.get(judged)
 
     def published(op: str, claim: str, fewer: int) -> list[Published]:
@@ -57,7 +57,7 @@ def scaling(context: Context, part: str, package: Package, what_happens: str, *,
         if kib not in SIZES_KIB:
             return []
         value = above(rate[op, judged, fewer], context.published(claim)[0])
-        words = f"{parts if fewer > 1 else part}, as measured, and the published gain of eight over that"
+        words = f"{parts if fewer > 1 else part} as measured, plus the published gain of eight"
         numbers = {1: "one", 4: "four"}
         at = SIZES_KIB.index(kib)
         return [Published(claim, f"{numbers[fewer]} {words}", at, value, value, f"8 {parts}")]
@@ -86,7 +86,7 @@ def scaling(context: Context, part: str, package: Package, what_happens: str, *,
                 JUDGED if load == judged else "Not judged.",
             )
             for load, title in (
-                ("spanning", f"A page for each {part} in a transfer, one transfer at a time"),
+                ("spanning", f"Transfers of one page per {part}, one at a time"),
                 ("queued", f"Requests of 2 KB, {chapter.application_depth} outstanding"),
             )
         ],

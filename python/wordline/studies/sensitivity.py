@@ -15,7 +15,7 @@ from wordline.studies.runner import SCHEMA, Report, Row
 
 @dataclass(frozen=True)
 class Trial:
-    """The study's claims with one parameter at another value, and all else as chosen."""
+    """The study's claims with one parameter at another value, and all others as chosen."""
 
     left: Left
     instead: Alternative
@@ -45,7 +45,7 @@ class Sensitivity:
         return list(moved.values())
 
     def json(self, version: str) -> dict[str, Any]:
-        """For programs, and to be kept beside the study."""
+        """For programs; also the saved file beside the study."""
         return {
             "schema": SCHEMA,
             "version": version,
@@ -72,13 +72,13 @@ class Sensitivity:
 
 
 def run(report: Report, progress: Callable[..., None], label: str, known: dict[str, dict[str, Any]]) -> Sensitivity:
-    """Runs a study, which has been run as chosen, with every open parameter that it asks for at its alternatives.
+    """Runs a study with each alternative of each open parameter that it uses, after it was run as chosen.
 
-    An interrupt ends it with what was run until then.
+    An interrupt ends it with the alternatives run so far.
 
-    :param progress: told how far it is, as a run's progress.
+    :param progress: receives the progress, as that of a run.
     :param label: names the study in the progress bar.
-    :param known: results of experiments that the run as chosen carried out.
+    :param known: results of the experiments of the run as chosen.
     """
     study, full, seed = report.study, report.full, report.seed
     wanted = [(left, instead) for left in report.open for instead in left.alternatives]

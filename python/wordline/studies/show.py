@@ -18,7 +18,7 @@ from wordline.studies.runner import Report, Row, totals
 from wordline.studies.sensitivity import Sensitivity
 
 CHOICE = 20
-"""The least width of the column of choices."""
+"""The minimum width of the column of choices."""
 
 STYLES = {Verdict.REPRODUCED: "green", Verdict.SAME_DIRECTION: "yellow", Verdict.NOT_REPRODUCED: "red"}
 
@@ -36,7 +36,7 @@ def listing(console: Console, studies: Sequence[Study]) -> None:
 
 
 def report(console: Console, done: Report, page: Path) -> None:
-    """Prints the claims of a study that was run, and where its page is."""
+    """Prints the claims of a study that was run, and the path of its page."""
     study = done.study
     console.print(Text(study.title, style="bold"))
     hanging(console, Text(f"{study.paper}, {study.sections}", style="dim"), 0, 0)
@@ -61,7 +61,7 @@ def scorecard(console: Console, reports: Sequence[Report], partial: bool) -> Non
 
 
 def claims_table(rows: Iterable[Row]) -> Table:
-    """Published beside measured."""
+    """Published and measured values."""
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column("claim", style="cyan", no_wrap=True)
     table.add_column("published", justify="right", overflow="fold")

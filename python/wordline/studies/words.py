@@ -23,7 +23,7 @@ def published(claim: Claim) -> str:
 
 
 def measured(claim: Claim, value: Measured) -> str:
-    """The measured value with its unit; of an order, in how many cases it holds, and where it does not."""
+    """The measured value with its unit; for an order, the cases in which it holds or fails."""
     if isinstance(value, Mapping):
         failed = [name for name, holds in value.items() if not holds]
         if not failed:
@@ -85,8 +85,8 @@ def legend(rows: Iterable[Row]) -> str:
 
 
 RATIO = (
-    "The ratio is measured over published value: that of the value farthest off, against the nearer end of a range and "
-    "1 within it. An order has none."
+    "The ratio is measured over published value. Of several values, the one farthest off counts; against a range, the "
+    "nearer end counts, and the ratio is 1 within it. An order has none."
 )
 
 
@@ -103,13 +103,13 @@ def _fared(verdict: Verdict, counts: dict[str, int]) -> str:
 
 
 PLACE = re.compile(r"\{([^{}:]+)(?::(\d))?\}")
-"""A place for a figure in a discussion: its name, and how many digits behind the point if not three in all."""
+"""A place for a figure in a discussion: its name, and its number of decimals if not three digits in all."""
 
 
 def filled(text: str, figures: Mapping[str, float], rows: Iterable[Row]) -> str:
     """A discussion with its figures: ``{name}``, ``{name:0}``, ``{measured CLAIM}`` or ``{published CLAIM}``.
 
-    :raises ValueError: if it names a figure that there is not.
+    :raises ValueError: if it names an unknown figure.
     """
     by_id = {row.claim.id: row for row in rows}
 

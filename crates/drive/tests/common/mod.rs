@@ -1,4 +1,4 @@
-//! What the tests of the assembled drive share: drives from text, seeds that can be repeated, and loops that feed a drive.
+//! Shared parts of the tests of the assembled drive: drives from text, repeatable seeds, and loops that feed a drive.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -10,11 +10,11 @@ use wordline_drive::{Completion, Drive, DriveConfig};
 pub const NS: Time = 1_000;
 pub const US: Time = 1_000_000;
 
-/// NVMe over PCIe 3.0 x4, by hand: 8 GT/s on four lanes, of 130 bits 128; packets of 256 bytes with 24 bytes around them.
+/// NVMe over PCIe 3.0 x4, by hand: 8 GT/s on four lanes, 128 of 130 bits; packets of 256 bytes with 24 bytes of header.
 pub mod pcie_3_x4 {
     use wordline_base::Time;
 
-    /// The command and its fetching.
+    /// The command and its fetch.
     pub const COMMAND: Time = 522_344;
     pub const COMPLETION: Time = 10_157;
 
@@ -24,22 +24,22 @@ pub mod pcie_3_x4 {
     }
 }
 
-/// True if the long loops are asked for.
+/// True if the long loops are enabled.
 pub fn long() -> bool {
     std::env::var_os("WORDLINE_LONG").is_some()
 }
 
-/// A configuration that must be accepted.
+/// Parses a configuration that must be valid.
 pub fn config(text: &str) -> DriveConfig {
     from_text("test", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// A drive that must be accepted.
+/// Builds a drive that must be valid.
 pub fn drive(text: &str, seed: u64) -> Drive {
     Drive::new(&config(text), seed).expect("it was checked")
 }
 
-/// Runs `test` for the seeds `0..count`, or for that of WORDLINE_SEED alone; says on failure how to repeat it.
+/// Runs `test` for the seeds `0..count`, or only for WORDLINE_SEED; a failure prints how to repeat it.
 pub fn for_seeds(file: &str, name: &str, count: u64, mut test: impl FnMut(u64)) {
     let only: Option<u64> =
         std::env::var("WORDLINE_SEED").ok().map(|text| text.parse().expect("WORDLINE_SEED is a number"));
@@ -52,17 +52,17 @@ pub fn for_seeds(file: &str, name: &str, count: u64, mut test: impl FnMut(u64)) 
     }
 }
 
-/// One of a list.
+/// A random item of a list.
 pub fn pick<'a, T>(random: &mut Stream, list: &'a [T]) -> &'a T {
     &list[random.below(list.len() as u64) as usize]
 }
 
-/// A number from `low` to `high`, both included.
+/// A random number from `low` to `high`, both included.
 pub fn between(random: &mut Stream, low: u64, high: u64) -> u64 {
     low + random.below(high - low + 1)
 }
 
-/// True in `percent` of all cases.
+/// True with a probability of `percent`.
 pub fn chance(random: &mut Stream, percent: u64) -> bool {
     random.below(100) < percent
 }
@@ -81,7 +81,7 @@ pub fn request(op: Op, offset: u64, bytes: u32) -> Request {
     Request { op, offset, bytes, ..Request::default() }
 }
 
-/// Does one request alone and gives its completion.
+/// Executes one request alone and returns its completion.
 pub fn one(drive: &mut Drive, request: Request) -> Completion {
     let now = drive.now();
     drive.submit(now, Request { arrival: now, ..request }).expect("it fits the drive");
@@ -94,19 +94,19 @@ pub fn one(drive: &mut Drive, request: Request) -> Completion {
     }
 }
 
-/// Latency of one request alone, after all that came before has ended.
+/// Latency of a single request, after all earlier ones.
 pub fn latency(drive: &mut Drive, request: Request) -> Time {
     drive.drain().expect("the drive comes to rest");
     let done = one(drive, request);
     done.time - done.request.arrival
 }
 
-/// Keeps `depth` requests in flight until `count` are done. `next` gives the request of a number.
+/// Keeps `depth` requests in flight until `count` are done. `next` returns the request of a number.
 pub fn closed_loop(drive: &mut Drive, depth: u64, count: u64, next: impl FnMut(u64) -> Request) {
     watched_loop(drive, depth, count, next, |_| {});
 }
 
-/// A [`closed_loop`] with a look at the drive after each of its steps.
+/// A [`closed_loop`] that calls a function after each step of the drive.
 pub fn watched_loop(
     drive: &mut Drive,
     depth: u64,

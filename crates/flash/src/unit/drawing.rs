@@ -8,25 +8,25 @@ use std::io::Write;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::Time;
 
-/// Where a timeline goes and what it shows; afterwards, what it came to.
+/// Destination and limits of a timeline; after the experiment, its summary.
 pub struct Drawing {
-    /// From when to when, in picoseconds.
+    /// First and last time drawn, in picoseconds.
     pub window: (Time, Time),
-    /// The timeline is cut at the time at which it holds so many slices.
+    /// The timeline ends at this number of slices.
     pub most_slices: u64,
-    /// What it came to, or why it could not be written; none if the experiment did not begin.
+    /// Its summary, or why it could not be written; none if the experiment did not begin.
     pub came_to: Option<Result<Summary, TimelineError>>,
     writer: Option<Box<dyn Write>>,
 }
 
 impl Drawing {
-    /// A timeline of all of an experiment, as far as it has room.
+    /// A timeline of a whole experiment, up to the limit of slices.
     #[must_use]
     pub fn new(writer: Box<dyn Write>) -> Self {
         Self { window: (0, END_OF_TIME), most_slices: MOST_SLICES, came_to: None, writer: Some(writer) }
     }
 
-    /// Starts it. A host has a queue as deep as told.
+    /// Starts the timeline for a host of the given queue depth.
     pub(super) fn begin(&mut self, plant: &mut Plant, experiment: &Experiment, depth: Option<u32>) {
         let Some(writer) = self.writer.take() else { return };
         let migrates_in_cache_mode =

@@ -1,5 +1,5 @@
-//! A host with a queue of requests: each becomes page transactions, laid over the dies as the scheduler says, and each die forms
-//! commands from what waits for it.
+//! A host with a queue of requests. Requests become page transactions, the scheduler distributes them over the dies,
+//! and each die forms commands from its waiting transactions.
 
 use super::outcome::{Books, Outcome};
 use super::plant::Plant;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use wordline_base::{ps_from_us, Op, Request as Asked, Stream, Time};
 use wordline_nand::{Command, Kind, PageAddress, MAX_PLANES};
 
-/// How many waiting transactions of a die are looked at for a partner of another plane.
+/// Number of waiting transactions of a die that are searched for a partner on another plane.
 const WINDOW: usize = 64;
 
 /// A page transaction.
@@ -22,7 +22,7 @@ struct Page {
     request: u32,
 }
 
-/// A request that is under way.
+/// A request in service.
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
     arrived: Time,
@@ -30,7 +30,7 @@ struct Request {
     left: u32,
 }
 
-/// Work of a die.
+/// Queue and current work of a die.
 #[derive(Clone, Debug, Default)]
 struct Die {
     waiting: VecDeque<Page>,
@@ -39,7 +39,7 @@ struct Die {
     kind: Kind,
     /// Planes of the current command, as bits.
     planes: u8,
-    /// Requests of the pages of the current command, and of the one before in cache mode.
+    /// Requests of the pages of the current command, and of the previous one in cache mode.
     current: Batch,
     before: Batch,
 }
@@ -69,7 +69,7 @@ struct Host<'a> {
     position: u64,
     /// Next page of the log.
     log: u64,
-    /// Static addressing: pages written in each plane, and where each logical page lies in its plane.
+    /// Static addressing: pages written in each plane, and the place of each logical page in its plane.
     written: Vec<u64>,
     place: Vec<u32>,
     pages: u64,
@@ -133,14 +133,14 @@ impl<'a> Host<'a> {
         u64::from(self.geometry.blocks_per_plane) * u64::from(self.geometry.pages_per_block)
     }
 
-    /// Fills what will be read, and checks that there is room for what will be written.
+    /// Fills the pages to be read, and checks the space for the pages to be written.
     fn prepare(&mut self) -> Result<(), UnitError> {
         let page = u64::from(self.geometry.page_bytes);
         let all = u64::from(self.geometry.planes()) * self.plane_pages();
         let (filled, written) = match self.experiment.load {
             Load::Stream { op, request_bytes, requests } => {
                 let pages = u64::from(request_bytes).div_ceil(page).saturating_mul(requests);
-                // A stream of reads starts anew when it has seen the whole package.
+                // A read workload starts over at the end of the package.
                 if op == Direction::Read {
                     (pages.min(all), 0)
                 } else {
@@ -181,7 +181,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// Die, plane and place in its plane of a page in the order of the scheduler.
+    /// Die, plane and place in the plane of a page, in the scheduler's order.
     #[inline]
     fn stripe(&self, page: u64) -> (u32, u32, u64) {
         let (dies, planes) = (u64::from(self.geometry.dies()), u64::from(self.geometry.planes_per_die));
@@ -236,7 +236,7 @@ impl<'a> Host<'a> {
         self.to_come > 0 && self.room() && self.next_arrival <= self.plant.now
     }
 
-    /// The next request: what it does, its first page and its bytes.
+    /// The next request: operation, first page and bytes.
     #[inline]
     fn draw(&mut self) -> (Kind, u64, u64) {
         let page = u64::from(self.geometry.page_bytes);
@@ -250,7 +250,7 @@ impl<'a> Host<'a> {
             Load::Mix { write_percent, write_bytes, read_bytes, footprint_pages, .. } => {
                 let write = self.stream.unit() * 100.0 < write_percent;
                 let mean = u64::from(if write { write_bytes } else { read_bytes });
-                // Evenly from a half to one and a half of the mean.
+                // Uniform between half and one and a half of the mean.
                 let bytes = (mean / 2 + self.stream.below(mean + 1)).max(1);
                 let pages = bytes.div_ceil(page).min(u64::from(footprint_pages));
                 let first = self.stream.below(u64::from(footprint_pages) - pages + 1);
@@ -260,7 +260,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// A request arrives and is split into page transactions.
+    /// A request arrives and becomes page transactions.
     fn arrive(&mut self) -> Result<(), UnitError> {
         let arrived = if self.spacing > 0 { self.next_arrival } else { self.plant.now };
         self.next_arrival += self.spacing;
@@ -285,7 +285,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// Where a page is read from or written to.
+    /// The physical address of a page to read or write.
     fn locate(&mut self, kind: Kind, page: u64) -> Result<(u32, PageAddress), UnitError> {
         let fixed = self.experiment.host.addressing == Addressing::Static;
         if kind == Kind::Read {
@@ -334,14 +334,14 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// True if a plane-first host waits for more pages before it sends a command with fewer planes than it may have.
+    /// True if a plane-first host waits for more pages before it sends a command with fewer planes than possible.
     #[inline]
     fn collects(&self) -> bool {
         self.experiment.host.scheduler == Scheduler::PlaneFirst && self.to_come > 0 && self.room()
     }
 
-    /// Forms a command from the oldest waiting transaction of a die and its partners; in cache mode one that may follow `kind` on the
-    /// same planes. False if there is none.
+    /// Forms a command from the oldest waiting transaction of a die and its partners; in cache mode one of `kind` on
+    /// the same planes. False if there is none.
     fn form(&mut self, die: usize, follows: Option<Kind>) -> bool {
         let per_command = self.experiment.host.planes_per_command;
         let collects = self.collects();
@@ -358,7 +358,7 @@ impl<'a> Host<'a> {
             if at >= per_command || found[at as usize] != usize::MAX {
                 continue;
             }
-            // The oldest of a plane joins, or none does: pages of a plane keep their order.
+            // Only the oldest transaction of a plane may join, so pages of a plane keep their order.
             let joins = page.kind == head.kind && page.at.page == head.at.page;
             found[at as usize] = if joins { index } else { usize::MAX - 1 };
             missing -= 1;
@@ -433,7 +433,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// Takes in what may arrive at once, so that a die in cache mode sees it.
+    /// Admits all requests that may arrive now, so that a die in cache mode sees them.
     fn admit_now(&mut self) -> Result<(), UnitError> {
         while self.admits() {
             self.arrive()?;
@@ -441,7 +441,7 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    /// The pages of a command are done.
+    /// Completes the pages of a command.
     #[inline]
     fn end(&mut self, batch: Batch) {
         for &slot in &batch.requests[..batch.count] {

@@ -1,7 +1,7 @@
-//! A package by itself, under a host that feeds it: the logical unit of jung13 (sections 2.6 and 2.8.8).
+//! A single package and a host: the logical unit of jung13 (sections 2.6 and 2.8.8).
 //!
-//! Requests become page transactions, a scheduler lays them over dies and planes, and each die forms commands from what waits for
-//! it. There is no firmware: pages are written in order and never moved.
+//! Requests become page transactions, a scheduler distributes them over dies and planes, and each die forms commands
+//! from its waiting transactions. There is no firmware: pages are written in order and never moved.
 
 mod drawing;
 mod host;
@@ -21,7 +21,7 @@ use wordline_nand::reliability::ReliabilityError;
 use wordline_nand::timing::TimingError;
 use wordline_nand::{NandConfig, Violation, MAX_PLANES};
 
-/// The shape of the package.
+/// Geometry of the package.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PackageConfig {
@@ -43,41 +43,41 @@ impl Default for PackageConfig {
     }
 }
 
-/// How pages are laid over dies and planes as they arrive.
+/// Distribution of arriving pages over dies and planes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Striped over the dies first; a die takes what is there.
+    /// Striped over the dies first; a die starts with the pages it has.
     #[default]
     DieFirst,
     /// Collected into multi-plane commands, then striped over the dies (jung13, section 2.8.8).
     PlaneFirst,
 }
 
-/// Where a page is written.
+/// Addresses of written pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Addressing {
-    /// One page after the other, in the order of arrival, over all dies and planes.
+    /// In order of arrival, over all dies and planes.
     #[default]
     Log,
-    /// The address determines die and plane; the data go to the next page of that plane.
+    /// The logical address determines die and plane; the data go to the next page of that plane.
     Static,
 }
 
-/// The host's side.
+/// The host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostConfig {
-    /// Planes that a command may use: 1, or a divisor of the planes of a die.
+    /// Planes per command: 1, or a divisor of the planes of a die.
     pub planes_per_command: u32,
     /// Cache mode, if another command of the kind waits.
     pub cache: bool,
-    /// Striping of pages over dies and planes.
+    /// Distribution of pages over dies and planes.
     pub scheduler: Scheduler,
-    /// Where a page is written.
+    /// Addresses of written pages.
     pub addressing: Addressing,
-    /// Order in which the bus serves the dies.
+    /// Arbitration of the bus between the dies.
     pub bus: Turns,
     /// Outstanding requests of the host.
     pub queue_depth: u32,
@@ -109,7 +109,7 @@ pub enum Direction {
     Write,
 }
 
-/// How blocks are migrated (jung13, section 2.8.3).
+/// Method of block migration (jung13, section 2.8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Migration {
     /// Page by page: read, then program.
@@ -132,42 +132,42 @@ pub enum Migration {
     MultiInternal,
 }
 
-/// What the host asks for.
+/// The workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Load {
-    /// Requests of one kind and size, one after the other in the address space: `swr` and `srd` of jung13.
+    /// Consecutive requests of one kind and size: `swr` and `srd` of jung13.
     Stream {
         /// Reads or writes.
         op: Direction,
         /// Bytes of each request.
         request_bytes: u32,
-        /// How many requests.
+        /// Number of requests.
         requests: u64,
     },
-    /// Reads and writes at random pages, with sizes spread about their means (between a half and one and a half of them, evenly).
+    /// Reads and writes at random pages, with sizes uniform between half and one and a half of their means.
     Mix {
-        /// Writes, in percent of the requests.
+        /// Writes, in per cent of the requests.
         write_percent: f64,
         /// Mean size of a write.
         write_bytes: u32,
         /// Mean size of a read.
         read_bytes: u32,
-        /// How many requests.
+        /// Number of requests.
         requests: u64,
-        /// Pages that the addresses spread over, filled before the start.
+        /// Footprint in pages, filled before the start.
         footprint_pages: u32,
     },
-    /// Blocks move: destinations are erased, pages copied, sources erased.
+    /// Block migration: destinations are erased, pages copied, sources erased.
     Migrate {
-        /// By which operations.
+        /// Method.
         mode: Migration,
-        /// How many blocks.
+        /// Number of blocks.
         blocks: u32,
     },
 }
 
-/// A package, its host and a workload.
+/// A package, a host and a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -180,48 +180,48 @@ pub struct Experiment {
     /// The host.
     #[serde(default)]
     pub host: HostConfig,
-    /// What it asks for.
+    /// The workload.
     pub load: Load,
     /// Seed of sizes and addresses.
     #[serde(default)]
     pub seed: u64,
-    /// True if the result holds every stage of every die.
+    /// True if the result lists every stage of every die.
     #[serde(default)]
     pub stage_log: bool,
-    /// True if the result holds the latency of every request.
+    /// True if the result lists the latency of every request.
     #[serde(default)]
     pub latencies: bool,
 }
 
-/// Why an experiment cannot be carried out.
+/// Why an experiment cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UnitError {
-    /// The package cannot be built.
+    /// The geometry is invalid.
     #[error("package.{0}")]
     Geometry(#[from] GeometryError),
-    /// Its times cannot be used.
+    /// The timing is invalid.
     #[error("nand.{0}")]
     Timing(#[from] TimingError),
-    /// Its wear cannot be used.
+    /// The reliability section is invalid.
     #[error("nand.reliability.{0}")]
     Reliability(#[from] ReliabilityError),
-    /// Its currents cannot be used.
+    /// The currents are invalid.
     #[error("nand.energy.{0}")]
     Energy(#[from] EnergyError),
-    /// A value cannot be used.
+    /// A value is invalid.
     #[error("{key} = {value}: {problem}")]
     Value {
         /// Dotted key.
         key: &'static str,
         /// The value given.
         value: String,
-        /// What is wrong, and what to write instead.
+        /// The problem, and the valid values.
         problem: String,
     },
-    /// The host broke a rule of the cells: a defect of the model.
+    /// The host broke a rule of the array: a defect of the model.
     #[error("illegal command: {0}")]
     Illegal(#[from] Violation),
-    /// The caller wants no more.
+    /// The caller stopped the run.
     #[error("interrupted")]
     Interrupted,
 }
@@ -248,7 +248,7 @@ impl Experiment {
             pages_per_block: package.pages_per_block,
             page_kib: package.page_bytes / 1024,
         });
-        // The error speaks of a drive's keys.
+        // The error names the keys of a drive.
         geometry.map_err(|error| {
             let key = match error.key {
                 "dies_per_package" | "channels" => "dies",
@@ -300,15 +300,15 @@ impl Experiment {
     }
 }
 
-/// Carries an experiment out. `progress` gets the share done now and then and may end it by answering false.
+/// Runs an experiment. `progress` gets the completed fraction at intervals and stops the run by returning false.
 ///
 /// # Errors
-/// Names the key that cannot be used; or says that the workload needs more pages than the package has.
+/// Names the invalid key; or the workload needs more pages than the package has.
 pub fn run(experiment: &Experiment, progress: impl FnMut(f64) -> bool) -> Result<Outcome, UnitError> {
     run_drawn(experiment, None, progress)
 }
 
-/// As [`run`], and draws a timeline; the drawing then tells what it came to, whether the experiment was carried through or not.
+/// As [`run`], and draws a timeline; afterwards the drawing has its summary, even if the experiment failed.
 ///
 /// # Errors
 /// As [`run`].

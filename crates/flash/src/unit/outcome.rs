@@ -17,7 +17,7 @@ const PS_PER_US: f64 = 1e6;
 const PS_PER_S: f64 = 1e12;
 const MIB: f64 = 1_048_576.0;
 
-/// Times of the stages, summed over the dies, in microseconds. In cache mode stages of one die overlap.
+/// Times of the stages, summed over the dies, in microseconds. In cache mode stages of a die overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StageTimes {
     /// Command cycles.
@@ -45,17 +45,17 @@ pub struct StageTimes {
 /// Latencies of requests, in microseconds; null without requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latencies {
-    /// The mean.
+    /// Mean.
     pub mean: Option<f64>,
-    /// The shortest.
+    /// Minimum.
     pub min: Option<f64>,
-    /// The median.
+    /// Median.
     pub p50: Option<f64>,
-    /// 90 of 100 are not longer.
+    /// 90th percentile.
     pub p90: Option<f64>,
-    /// 99 of 100 are not longer.
+    /// 99th percentile.
     pub p99: Option<f64>,
-    /// The longest.
+    /// Maximum.
     pub max: Option<f64>,
 }
 
@@ -66,9 +66,9 @@ pub struct StageEntry {
     pub die: u32,
     /// The plane, or the first of several.
     pub plane: u32,
-    /// The number of the command, in the order of the starts.
+    /// Number of the command, in order of start.
     pub command: u64,
-    /// What the command does: read, program, erase, copyback.
+    /// Kind of the command: read, program, erase, copyback.
     pub operation: &'static str,
     /// CLE, ALE, TIR, TOR, wait, TON, TIN, BER, dummy, register, suspend.
     pub stage: &'static str,
@@ -78,23 +78,23 @@ pub struct StageEntry {
     pub end_us: f64,
 }
 
-/// Where the energy went, in joules.
+/// Energy, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct EnergyShares {
-    /// All of it.
+    /// Total.
     pub total: f64,
     /// TON, TIN and BER.
     pub cells: f64,
     /// CLE, ALE, TIR and TOR.
     pub bus: f64,
-    /// Dies that serve nothing.
+    /// Idle dies.
     pub standby: f64,
 }
 
 /// The result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Requests that ended.
+    /// Completed requests.
     pub requests: u64,
     /// Page transactions.
     pub pages: u64,
@@ -102,32 +102,32 @@ pub struct Outcome {
     pub bytes: u64,
     /// Flash commands.
     pub commands: u64,
-    /// Pages in commands for several planes.
+    /// Pages in multi-plane commands.
     pub multi_plane_pages: u64,
     /// Simulated time, in seconds.
     pub simulated_s: f64,
-    /// Bytes of requests over simulated time.
+    /// Bytes of requests per simulated second, in MiB/s.
     pub bandwidth_mib_s: f64,
     /// Requests over simulated time.
     pub iops: f64,
     /// Latency of requests.
     pub latency_us: Latencies,
-    /// Where the time of the dies went.
+    /// Times of the stages of the dies.
     pub stages_us: StageTimes,
     /// Time in which a die was ready and waited for the bus, summed over the dies.
     pub contention_us: f64,
-    /// Time in which the bus was in use.
+    /// Time in which the bus was busy.
     pub bus_busy_us: f64,
-    /// Time in which a die served nothing, summed over the dies.
+    /// Idle time of the dies, summed over the dies.
     pub idle_us: f64,
     /// Energy, in joules.
     pub energy_j: EnergyShares,
-    /// Retries and failures, where the package wears.
+    /// Retries and failures, if the package wears.
     pub wear: WearCounts,
-    /// Stages, if wanted.
+    /// Stages, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<StageEntry>,
-    /// Latencies, if wanted.
+    /// Latencies, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latencies_us: Vec<f64>,
 }
@@ -182,7 +182,7 @@ impl Books {
         self.serving += time;
     }
 
-    /// Adds up the books of the dies. A workload without requests counts its `pages` as such, and `bytes` of data.
+    /// Sums the times of the dies. A workload without requests counts its `pages` as requests, and `bytes` of data.
     pub fn close(
         self,
         plant: &mut Plant,
@@ -235,7 +235,7 @@ impl Books {
     }
 }
 
-/// The stages of all dies.
+/// Stages of all dies.
 fn sums(dies: &[DieTimes], timing: &Timing) -> StageTimes {
     let mut sum = StageTimes::default();
     for times in dies {
@@ -263,7 +263,7 @@ fn sums(dies: &[DieTimes], timing: &Timing) -> StageTimes {
     sum
 }
 
-/// The log, with the uses of the bus cut into their stages.
+/// The log, with bus uses split into their stages.
 fn stages(log: &[Logged], timing: &Timing) -> Vec<StageEntry> {
     let mut list = Vec::new();
     for logged in log {

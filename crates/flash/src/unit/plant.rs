@@ -1,4 +1,4 @@
-//! The package of an experiment and its clock: the lane whose time comes first is stepped next.
+//! The package of an experiment and its clock, which steps the lane with the earliest time.
 
 use super::{Experiment, UnitError};
 use crate::array::{Agenda, Flash, FlashError, Logged, Progress};
@@ -8,7 +8,7 @@ use wordline_base::time::END_OF_TIME;
 use wordline_base::{Request, Time};
 use wordline_nand::{Command, Kind, PageAddress, Timing};
 
-/// The clock looks at the lanes themselves, so nobody needs to be told.
+/// The clock reads the lanes' times itself, so it needs no notice.
 struct Unneeded;
 
 impl Agenda for Unneeded {
@@ -20,7 +20,7 @@ impl Agenda for Unneeded {
 pub struct Plant {
     flash: Flash,
     dies: u32,
-    /// What was recorded, if it is wanted.
+    /// The log, if wanted.
     log: Option<Vec<Logged>>,
     picture: Option<Picture>,
     /// The time.
@@ -42,25 +42,25 @@ impl Plant {
         Ok(Self { flash, dies: geometry.dies(), log: None, picture: None, now: 0 })
     }
 
-    /// From now on everything is recorded.
+    /// Enables the log.
     pub fn record(&mut self) {
         self.flash.record(true, false);
         self.log = Some(Vec::new());
     }
 
-    /// From now on everything is drawn.
+    /// Enables the timeline.
     pub fn draw(&mut self, picture: Picture) {
         self.flash.record(true, false);
         self.picture = Some(picture);
     }
 
-    /// What was drawn.
+    /// The timeline.
     pub fn drawn(&mut self) -> Option<Picture> {
         self.observe();
         self.picture.take()
     }
 
-    /// What was recorded.
+    /// The log.
     pub fn recorded(&mut self) -> Vec<Logged> {
         let mut log = self.log.take().unwrap_or_default();
         log.extend(self.flash.recorded().map(std::mem::take).unwrap_or_default());
@@ -94,14 +94,14 @@ impl Plant {
         Ok(self.flash.finish(self.now, die, &mut Unneeded)?)
     }
 
-    /// When the next lane needs attention, and which; of several at one time the first.
+    /// The lane that needs attention next, and its time; the first of several at the same time.
     #[inline]
     pub fn next(&self) -> Option<(Time, u32)> {
         let (time, die) = (0..self.dies).map(|die| (self.flash.due(die), die)).min()?;
         (time < END_OF_TIME).then_some((time, die))
     }
 
-    /// Goes to that time and steps that lane.
+    /// Advances to that time and steps that lane.
     #[inline]
     pub fn step(&mut self, time: Time, die: u32) -> Progress {
         self.now = time;
@@ -112,7 +112,7 @@ impl Plant {
         progress
     }
 
-    /// Draws what was recorded since the last look.
+    /// Draws the log entries since the last call.
     #[cold]
     fn observe(&mut self) {
         let (Some(picture), Some(entries)) = (&mut self.picture, self.flash.recorded()) else { return };
@@ -125,7 +125,7 @@ impl Plant {
         }
     }
 
-    /// A request got a slot.
+    /// A request takes a slot.
     #[inline]
     pub fn arrived(&mut self, slot: u32, request: impl FnOnce() -> Request) {
         if let Some(picture) = &mut self.picture {
@@ -133,7 +133,7 @@ impl Plant {
         }
     }
 
-    /// The request of a slot is done.
+    /// The request of a slot completes.
     #[inline]
     pub fn ended(&mut self, slot: u32) {
         if let Some(picture) = &mut self.picture {
@@ -141,7 +141,7 @@ impl Plant {
         }
     }
 
-    /// The command that a die has just begun serves the requests of these slots.
+    /// The command just begun on a die serves the requests of these slots.
     #[inline]
     pub fn serve(&mut self, die: u32, slots: &[u32]) {
         if let Some(picture) = &mut self.picture {

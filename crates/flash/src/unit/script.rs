@@ -1,7 +1,8 @@
-//! Block migration (jung13, section 2.8.3): destinations are erased, pages copied, sources erased, one command after the other.
+//! Block migration (jung13, section 2.8.3), one command after the other: destinations are erased, pages copied,
+//! sources erased.
 //!
-//! Each plane of a die takes its share of the blocks; with several dies each die migrates `blocks` of its own. Without cache mode the
-//! host holds one page for each plane at a time, in cache mode as many as its queue is deep.
+//! Each plane of a die has its share of the blocks; each die migrates `blocks` of its own. The host holds one page per
+//! plane at a time, in cache mode as many as its queue is deep.
 
 use super::outcome::{Books, Outcome};
 use super::plant::Plant;
@@ -14,7 +15,7 @@ struct Shape {
     planes: u32,
     pages: u32,
     bytes: u32,
-    /// Pages that are read before they are programmed.
+    /// Pages read before they are programmed.
     run: u32,
     cache: bool,
     internal: bool,
@@ -73,7 +74,7 @@ pub fn migrate(
     Ok(books.close(&mut plant, &geometry, experiment, pages, pages * u64::from(geometry.page_bytes)))
 }
 
-/// The source blocks hold data.
+/// Fills the source blocks.
 fn fill(plant: &mut Plant, geometry: &Geometry, per_plane: u32) -> Result<(), UnitError> {
     for die in 0..geometry.dies() {
         for plane in 0..geometry.planes_per_die {
@@ -87,7 +88,7 @@ fn fill(plant: &mut Plant, geometry: &Geometry, per_plane: u32) -> Result<(), Un
     Ok(())
 }
 
-/// All commands of a die in their order; those in cache mode belong to the one before where it is of the same kind.
+/// Appends all commands of a die in order; a command in cache mode continues the previous one of the same kind.
 fn write(shape: &Shape, geometry: &Geometry, per_plane: u32) -> Vec<Command> {
     let mut script = Vec::new();
     let groups = geometry.planes_per_die / shape.planes;
@@ -118,7 +119,7 @@ fn write(shape: &Shape, geometry: &Geometry, per_plane: u32) -> Vec<Command> {
             for (kind, block) in [(Kind::Read, block), (Kind::Program, per_plane + block)] {
                 for page in start..end {
                     let mut command = Command::new(kind);
-                    // The last of a run is not followed by another: it ends the cache mode.
+                    // The last command of a run has no follower, so it ends the cache mode.
                     command.cache = shape.cache && page + 1 < end;
                     planes.clone().for_each(|plane| command.add(at(block, plane, page), shape.bytes));
                     script.push(command);
@@ -132,7 +133,7 @@ fn write(shape: &Shape, geometry: &Geometry, per_plane: u32) -> Vec<Command> {
     script
 }
 
-/// Every die goes through the script.
+/// Every die executes the script.
 fn play(
     plant: &mut Plant,
     script: &[Command],

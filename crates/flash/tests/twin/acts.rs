@@ -1,10 +1,10 @@
-//! The twin's chains: each command as a list of acts, in the order in which its lane takes them up.
+//! The twin's chains: each command as a list of acts, in the order of execution by its lane.
 
 use super::table::{Durations, Tick};
 use wordline_flash::{Command, Kind, PageAddress, Segment};
 use wordline_nand::log::Stage;
 
-/// A command under way, as the log names it.
+/// A command in progress, with its name in the log.
 #[derive(Clone, Copy)]
 pub struct Tag<'a> {
     pub command: &'a Command,
@@ -12,14 +12,14 @@ pub struct Tag<'a> {
     pub held: bool,
 }
 
-/// True if a transfer belongs to others of its command.
+/// Relation of a transfer to others of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// It is on its own.
+    /// It is independent.
     Alone,
-    /// It follows data of the same command: nobody else's data come between.
+    /// It follows data of the same command: no other data come between.
     Follows,
-    /// The bus stays with the lane until its next transfer.
+    /// The lane holds the bus until its next transfer.
     Keeps,
 }
 
@@ -28,29 +28,29 @@ pub enum Row {
 pub enum Act<'a> {
     /// A transfer, to or from a plane if it carries data.
     Carry { tag: Tag<'a>, segment: Segment, plane: u32, bytes: u32, row: Row },
-    /// The die is busy, but not its cells.
+    /// The die is busy, but not its array.
     Rest { tag: Tag<'a>, stage: Stage, ticks: Tick },
-    /// The cells start, and the lane goes on.
+    /// The array starts, and the lane continues.
     Work { tag: Tag<'a>, stage: Stage, ticks: Tick },
-    /// The lane goes on when its cells rest.
+    /// The lane waits for the array.
     AwaitCells,
-    /// Cells' data: data register to cache register.
+    /// Data from the array: data register to cache register.
     ToBus(Tag<'a>),
-    /// Host's data: cache register to data register.
+    /// Data from the host: cache register to data register.
     ToCells(Tag<'a>),
-    /// A command of a sequence is over.
+    /// A command of a sequence has ended.
     Over,
-    /// The host says what follows.
+    /// The host decides what follows.
     Ask(Tag<'a>),
     /// The suspension has reached the die.
     Cut(u64),
-    /// The die takes reads, or the command up again.
+    /// The die accepts reads, or the resumption.
     Beside,
     /// The resumption has reached the die.
     Restart,
 }
 
-/// Where the cells read or write.
+/// Pages that the array reads, programs or erases.
 pub fn places(command: &Command, stage: Stage) -> &[PageAddress] {
     match (command.kind, stage) {
         (Kind::Copyback, Stage::Tin) => command.targets(),
@@ -68,8 +68,8 @@ pub fn carry(tag: Tag, segment: Segment) -> Act {
 pub struct Chains<'d>(pub &'d Durations);
 
 impl Chains<'_> {
-    /// Addresses of all planes, the last with `last`, with a rest between two; data with each, if the transfers carry
-    /// any.
+    /// Addresses of all planes, the last with `last`, with a busy time between two; each with data, if the transfers
+    /// have any.
     fn planes<'a>(&self, tag: Tag<'a>, others: Segment, last: Segment) -> Vec<Act<'a>> {
         let mut acts = Vec::new();
         let planes = tag.command.planes();
@@ -90,7 +90,7 @@ impl Chains<'_> {
         let several = tag.command.planes() > 1;
         let segment = if several { Segment::ReadOutPlane } else { Segment::ReadOut };
         let pages = tag.command.pages().iter().zip(tag.command.bytes());
-        // A read brings out something of every plane, a move what is to be checked.
+        // A read transfers something of every plane, a copyback only data to be checked.
         let wanted = pages.filter(|(_, &bytes)| bytes > 0 || tag.command.kind == Kind::Read);
         let carry = |(at, (page, &bytes)): (usize, (&PageAddress, &u32))| {
             let row = if at > 0 { Row::Follows } else { Row::Alone };
@@ -146,7 +146,7 @@ impl Chains<'_> {
         }
     }
 
-    /// A cached program: its data wait in the cache register until the cells have written those before.
+    /// A cached program: its data wait in the cache register until the array has programmed the previous ones.
     fn loaded<'a>(&self, tag: Tag<'a>) -> Vec<Act<'a>> {
         let cache = tag.command.cache;
         let last = if cache { Segment::ProgramCache } else { Segment::Program };
@@ -160,7 +160,7 @@ impl Chains<'_> {
         acts
     }
 
-    /// The page in the data register moves to the cache register when it is there.
+    /// The page moves from the data register to the cache register when it is read.
     fn turned<'a>(&self, by: Tag<'a>, page: Tag<'a>) -> [Act<'a>; 3] {
         let rest = Act::Rest { tag: by, stage: Stage::Register, ticks: self.0.cache_read };
         [Act::AwaitCells, rest, Act::ToBus(page)]

@@ -1,31 +1,31 @@
-//! The host of one die: follows its script and answers at once. The same for the model and its twin.
+//! The host of one die: follows its script and answers at once. It is the same for the model and its twin.
 
 use super::script::Job;
 use super::table::Tick;
 use wordline_flash::Command;
 
-/// Where a host is in its script.
+/// Position of a host in its script.
 pub struct Host<'a> {
     script: &'a [Job],
-    /// The job that runs, or is to start next.
+    /// The current job, or the next one.
     job: usize,
     running: bool,
     /// The command of its sequence.
     command: usize,
-    /// When to try to suspend it.
+    /// Time of the next attempt to suspend.
     poll: Option<Tick>,
-    /// The suspension that comes or is, and the next read beside the command.
+    /// The current or next suspension, and its next read.
     round: usize,
     beside: usize,
 }
 
 impl<'a> Host<'a> {
-    /// A host at the beginning of its script.
+    /// A host at the start of its script.
     pub fn new(script: &'a [Job]) -> Self {
         Self { script, job: 0, running: false, command: 0, poll: None, round: 0, beside: 0 }
     }
 
-    /// When the next command may start, if none runs.
+    /// Earliest start of the next command, if none is running.
     pub fn starts(&self) -> Option<Tick> {
         (!self.running).then(|| self.script.get(self.job).map(|job| job.earliest)).flatten()
     }
@@ -39,7 +39,7 @@ impl<'a> Host<'a> {
         Some(&job.commands[0])
     }
 
-    /// The answer to a die that is ready in cache mode: what follows, or nothing.
+    /// Answer to a die that is ready in cache mode: the follower, or none.
     pub fn answer(&mut self) -> Option<&'a Command> {
         self.command += 1;
         self.script[self.job].commands.get(self.command)
@@ -52,12 +52,12 @@ impl<'a> Host<'a> {
         self.job += 1;
     }
 
-    /// When to try a suspension.
+    /// Time of the next attempt to suspend.
     pub fn polls(&self) -> Option<Tick> {
         self.poll
     }
 
-    /// True if to suspend now; if that is not possible yet, it is tried again later.
+    /// True to suspend now; if it is not possible yet, the host tries again later.
     pub fn suspends(&mut self, now: Tick, possible: bool) -> bool {
         let plan = self.script[self.job].suspension.as_ref().expect("there is a plan");
         self.poll = (!possible).then_some(now + plan.every);
@@ -65,7 +65,7 @@ impl<'a> Host<'a> {
         possible
     }
 
-    /// The next read beside a suspended command; none to let it go on.
+    /// The next read beside a suspended command; none to resume it.
     pub fn beside(&mut self, now: Tick) -> Option<&'a Command> {
         let plan = self.script[self.job].suspension.as_ref().expect("there is a plan");
         let read = plan.reads[self.round].get(self.beside);

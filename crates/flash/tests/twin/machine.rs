@@ -1,12 +1,12 @@
-//! The twin: dies on one bus, moved on tick by tick.
+//! The twin: dies on one bus, simulated tick by tick.
 //!
-//! A tick has four parts, in this order. What runs (the transfer on the bus, the cells, the rests of the dies) gets a
-//! tick older. A transfer whose last cycle is over leaves the bus. Each lane, in the order of the numbers, does all
-//! that it can do without time passing, which may end with asking for the bus. Last, a free bus goes to one of those
-//! that ask: commands and addresses before data, and the data of a die's planes one after the other before any other data. While
-//! a die takes the addresses of several planes, the bus is kept for it.
+//! A tick has four parts, in this order. Everything that runs (the bus transfer, the arrays, the busy times of the
+//! dies) advances by a tick. A transfer whose last cycle is over leaves the bus. Each lane, in order of number, does
+//! everything that takes no time, which may end with a bus request. Last, a free bus goes to one of the requests:
+//! commands and addresses before data, and the data of a die's planes one after the other before any other data. While
+//! a die takes the addresses of several planes, it holds the bus.
 //!
-//! A command is a list of acts that its lane takes up one after the other: there is no other state of a command.
+//! A command is a list of acts that its lane executes one after the other: a command has no other state.
 
 use super::acts::{carry, places, Act, Chains, Row, Tag};
 use super::host::Host;
@@ -16,37 +16,37 @@ use std::collections::VecDeque;
 use wordline_flash::{Command, Kind, Segment};
 use wordline_nand::log::{Stage, What};
 
-/// What a lane does now.
+/// State of a lane.
 #[derive(Clone, Copy)]
 enum Doing<'a> {
-    /// Its acts.
+    /// It executes its acts.
     Acts,
     /// It waits in the arbiter or is on the bus.
     Bus,
-    /// It rests until nothing is left.
+    /// It is busy until the count is zero.
     Rests { tag: Tag<'a>, stage: Stage, since: Tick, left: Tick },
-    /// Its cells work, and it needs them.
+    /// It waits for its array.
     Cells,
 }
 
-/// The registers of a lane, plane by plane: the number of the command whose data they hold. A lane beside a suspended
-/// command has its own, since the data of a suspended program stay in the die.
+/// The registers of a lane, by plane: the number of the command whose data they have. A lane beside a suspended command
+/// has its own, since the data of a suspended program stay in the die.
 #[derive(Clone, Default)]
 struct Registers {
     data: Vec<Option<u64>>,
     cache: Vec<Option<u64>>,
 }
 
-/// The cells at work.
+/// The array, when busy.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     tag: Tag<'a>,
     lane: usize,
     stage: Stage,
     since: Tick,
-    /// Ticks in which a resumed array finds its way back.
+    /// Remaining ticks of a resumption.
     back: Tick,
-    /// Ticks of work.
+    /// Remaining ticks of work.
     left: Tick,
 }
 
@@ -63,11 +63,11 @@ struct Lane<'a> {
     registers: Registers,
     /// True if its command follows another in cache mode.
     sequence: bool,
-    /// Commands of it that are over and that the host has not heard of.
+    /// Its commands that have ended and whose end the host has not seen.
     over: u32,
 }
 
-/// A lane that wants the bus, or has it.
+/// A bus request of a lane, waiting or served.
 struct Asking<'a> {
     lane: usize,
     tag: Tag<'a>,
@@ -83,18 +83,18 @@ struct Transfer<'a> {
     of: Asking<'a>,
     since: Tick,
     cycles: Vec<Pins>,
-    /// The cycle that runs, and how many ticks of it are left.
+    /// The current cycle, and its remaining ticks.
     cycle: usize,
     left: Tick,
 }
 
 #[derive(Default)]
 struct Wires<'a> {
-    /// Who waits, in the order of asking: commands and addresses only, and with data.
+    /// Waiting requests, FCFS: commands and addresses only, and with data.
     commands: VecDeque<Asking<'a>>,
     data: VecDeque<Asking<'a>>,
     now: Option<Transfer<'a>>,
-    /// The lane for which it is kept between two transfers.
+    /// The lane that holds the bus between two transfers.
     kept: Option<usize>,
     busy: Tick,
 }
@@ -102,7 +102,7 @@ struct Wires<'a> {
 /// The dies, the bus and the hosts.
 pub struct Twin<'a> {
     durations: &'a Durations,
-    /// True if the bus serves everybody in the order of asking, data or not.
+    /// True if the bus is FCFS for everything.
     first_come: bool,
     now: Tick,
     dies: Vec<Die<'a>>,
@@ -182,7 +182,7 @@ impl<'a> Twin<'a> {
         self.lanes[of.lane].doing = Doing::Acts;
     }
 
-    /// What a transfer does to the registers.
+    /// Effect of a transfer on the registers.
     fn arrived(&mut self, of: &Asking<'a>) {
         let cache = &mut self.lanes[of.lane].registers.cache[of.plane as usize];
         if carries_in(of.segment) {
@@ -263,7 +263,7 @@ impl<'a> Twin<'a> {
         let dies = self.hosts.len();
         for lane in 0..dies {
             self.act(lane);
-            // What follows an end starts at once, if it is time.
+            // The follower of an ended command starts at once, if it is time.
             while self.is_idle(lane) && self.start(lane) {
                 self.act(lane);
             }
@@ -300,8 +300,8 @@ impl<'a> Twin<'a> {
     fn suspend(&mut self, lane: usize) {
         let die = lane % self.hosts.len();
         let Die { cells, suspended, .. } = &self.dies[die];
-        // Programs and erases alone: not what a sequence does in the background, nor a command that is suspended
-        // already.
+        // Only single programs and erases: not the background work of a sequence, nor a command that is already
+        // suspended.
         let alone = |work: &&Work| {
             let Command { kind, cache, .. } = work.tag.command;
             matches!(kind, Kind::Program | Kind::Erase) && !cache && !self.lanes[die].sequence && suspended.is_none()
@@ -321,7 +321,7 @@ impl<'a> Twin<'a> {
         Tag { command, number: self.started, held: false }
     }
 
-    /// Does the acts of a lane until one takes time.
+    /// Executes the acts of a lane until one takes time.
     fn act(&mut self, lane: usize) {
         while matches!(self.lanes[lane].doing, Doing::Acts | Doing::Cells) {
             if matches!(self.lanes[lane].doing, Doing::Cells) {
@@ -335,7 +335,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// True if cells work for a lane, or are to go on for it.
+    /// True if the array is busy for a lane, or will be resumed for it.
     fn needs_cells(&self, lane: usize) -> bool {
         let Die { cells, suspended, .. } = &self.dies[lane % self.hosts.len()];
         cells.iter().chain(suspended).any(|work| work.lane == lane)
@@ -398,7 +398,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// The bus goes to the first in line, those without data before those with.
+    /// The bus goes to the first in the queue, those without data before those with.
     fn grant(&mut self) {
         let mut asking = self.wires.commands.iter();
         if self.wires.now.is_some() || self.wires.kept.is_some_and(|lane| asking.all(|of| of.lane != lane)) {
@@ -417,12 +417,12 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// How long the cells still work that a suspension is to stop.
+    /// Remaining array ticks of the command to suspend.
     fn left(&self, lane: usize) -> Tick {
         self.dies[lane % self.hosts.len()].cells.as_ref().map_or(0, |work| work.back + work.left)
     }
 
-    /// A suspension is not sent: it would find the die ready. Nobody has waited for it, then.
+    /// A suspension is not sent, since the die would be ready first. Nothing waited for it.
     fn hold_back(&mut self, of: &Asking<'a>) {
         self.dies[of.lane % self.hosts.len()].sums.contention -= self.now - of.ready;
         let lane = &mut self.lanes[of.lane];
@@ -431,7 +431,7 @@ impl<'a> Twin<'a> {
         self.held_back += 1;
     }
 
-    /// Suspensions of a die that is done are no longer wanted.
+    /// Suspensions of a finished die are dropped.
     fn drop_suspension(&mut self, die: usize) {
         let lane = die + self.hosts.len();
         let waits = |of: &Asking| of.lane == lane && is_suspension(of.segment);
@@ -441,7 +441,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// A sequence may go on.
+    /// A sequence may continue.
     fn ask(&mut self, lane: usize, tag: Tag<'a>) {
         let over = std::mem::take(&mut self.lanes[lane].over);
         assert!(over <= 1, "the host misses the end of a command");
@@ -458,7 +458,7 @@ impl<'a> Twin<'a> {
         self.lanes[lane].acts.extend(acts);
     }
 
-    /// A suspension stops the cells.
+    /// A suspension stops the array.
     fn cut(&mut self, lane: usize, number: u64) {
         let die = lane % self.hosts.len();
         let work = self.dies[die].cells.take_if(|work| work.tag.number == number);
@@ -468,7 +468,7 @@ impl<'a> Twin<'a> {
         assert!(before.is_none(), "die {die} is suspended twice");
     }
 
-    /// The die is free for reads beside its suspended command.
+    /// The die accepts reads beside its suspended command.
     fn beside(&mut self, lane: usize) {
         let die = lane % self.hosts.len();
         self.seen.push(Seen { time: self.now, lane, done: false, ended: false });

@@ -1,5 +1,4 @@
-//! The model's side: the flash under the same hosts, stepped in the order of time, at one instant in the order of the
-//! lanes.
+//! The model's side: the flash under the same hosts, stepped in order of time, and by lane at the same time.
 
 use super::host::Host;
 use super::script::BLOCKS;
@@ -12,26 +11,26 @@ use wordline_flash::timeline::{Frame, Picture, MOST_SLICES};
 use wordline_flash::{Agenda, Flash, Geometry, GeometryConfig, Interface, Logged, NandConfig, Progress, Timing};
 use wordline_nand::bus::Turns;
 
-/// The shape of the flash.
+/// Geometry of the flash.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub packages: u32,
     pub dies: u32,
     pub planes: u32,
-    /// True if the bus serves everybody in the order of asking.
+    /// True if the bus is FCFS for everything.
     pub first_come: bool,
-    /// True if nothing runs in cache mode: a die then serves one command at a time.
+    /// True if nothing uses cache mode: a die then executes one command at a time.
     pub plain: bool,
 }
 
-/// Nobody is woken: all lanes are looked at.
+/// No lane is notified: all lanes are checked.
 struct Scan;
 
 impl Agenda for Scan {
     fn wake(&mut self, _: Time, _: u8, _: u32) {}
 }
 
-/// Whole ticks, or the model has lost its way.
+/// Times are whole ticks; anything else is an error of the model.
 fn in_ticks(time: Time) -> Tick {
     assert!(time.is_multiple_of(TICK_PS), "{time} ps is no whole number of ticks");
     time / TICK_PS
@@ -67,7 +66,7 @@ struct Run<'a> {
     seen: Vec<Seen>,
     held_back: u64,
     logged: Vec<Logged>,
-    /// The timeline that a user would get of it: it refuses slices that overlap.
+    /// The timeline for a user: it rejects overlapping slices.
     picture: Picture,
 }
 
@@ -108,13 +107,13 @@ pub fn run(shape: Shape, durations: &Durations, hosts: Vec<Host<'_>>) -> Trace {
 }
 
 impl Run<'_> {
-    /// The next lane to look at: the one due first, or whose host acts first.
+    /// The next lane: the one with the earliest time, or whose host acts first.
     fn next(&self) -> Option<(Time, usize)> {
         let dies = self.hosts.len();
         let wants = |lane: usize| {
             let host = &self.hosts[lane % dies];
             let acts = if lane < dies { host.starts() } else { host.polls() };
-            // A start whose time is over while the die was busy comes at once.
+            // A start whose time passed while the die was busy comes at once.
             let acts = acts.map(|tick| (tick * TICK_PS).max(self.now));
             let due = Some(self.flash.due(lane as u32)).filter(|&due| due != END_OF_TIME);
             acts.into_iter().chain(due).min().map(|time| (time, lane))
@@ -138,7 +137,7 @@ impl Run<'_> {
         }
     }
 
-    /// Draws what was recorded in the last step, after which `lane` may have begun a command.
+    /// Draws the log of the last step, after which `lane` may have begun a command.
     fn draw(&mut self, lane: usize) {
         let mut recorded = self.flash.recorded().map(std::mem::take).expect("it is recorded");
         self.logged.extend(&recorded);
@@ -146,7 +145,7 @@ impl Run<'_> {
         self.picture.take(self.now, &mut recorded);
     }
 
-    /// The host is told, and answers.
+    /// The host gets the notice, and answers.
     fn tell(&mut self, lane: usize, done: bool, ended: bool) {
         let (dies, now, tick) = (self.hosts.len(), self.now, in_ticks(self.now));
         self.seen.push(Seen { time: tick, lane, done, ended });

@@ -1,46 +1,45 @@
-//! What the host asks of a die: a random list of legal jobs, drawn up front.
+//! The script of a host for a die: a random list of legal jobs, drawn in advance.
 
 use super::table::{Tick, PAGES};
 use wordline_base::Stream;
 use wordline_flash::{Command, Kind, PageAddress};
 
-/// Blocks of a plane.
+/// Blocks per plane.
 pub const BLOCKS: u32 = 8;
 
-/// Something to do, and not before its time.
+/// A job with its earliest start.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Earliest start.
     pub earliest: Tick,
-    /// One command; in cache mode the commands of the sequence.
+    /// A single command, or the commands of a sequence in cache mode.
     pub commands: Vec<Command>,
-    /// When and for what to suspend it.
+    /// The plan to suspend it.
     pub suspension: Option<Suspension>,
 }
 
 /// The plan to suspend a command.
 #[derive(Clone, Debug)]
 pub struct Suspension {
-    /// Ticks from the start of the command to the first try.
+    /// Ticks from the start of the command to the first attempt.
     pub after: Tick,
-    /// From one try to the next, while the command cannot be suspended yet; and from a resumption to the next
-    /// suspension.
+    /// Ticks between attempts while the command cannot be suspended yet, and from a resumption to the next suspension.
     pub every: Tick,
-    /// The reads of each suspension.
+    /// Reads in each suspension.
     pub reads: Vec<Vec<Command>>,
 }
 
-/// One of a list.
+/// A random item of a list.
 pub fn pick<'a, T>(random: &mut Stream, list: &'a [T]) -> &'a T {
     &list[random.below(list.len() as u64) as usize]
 }
 
-/// A number from `low` to `high`, both included.
+/// A random number from `low` to `high`, both included.
 pub fn between(random: &mut Stream, low: u64, high: u64) -> u64 {
     low + random.below(high - low + 1)
 }
 
-/// True in `percent` of all cases.
+/// True with a probability of `percent`.
 pub fn chance(random: &mut Stream, percent: u64) -> bool {
     random.below(100) < percent
 }
@@ -52,7 +51,7 @@ pub fn script(random: &mut Stream, planes: u32, jobs: usize, plain: bool) -> Vec
     (0..jobs).map(|_| writer.job()).collect()
 }
 
-/// Draws jobs and keeps the books of what is written.
+/// Draws jobs and records what is written.
 struct Writer<'a> {
     random: &'a mut Stream,
     planes: u32,
@@ -65,7 +64,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn job(&mut self) -> Job {
-        // Starts that mostly lie in the past, and now and then a pause.
+        // Most starts are in the past, with a few pauses.
         self.clock += self.random.below(100);
         if chance(self.random, 4) {
             self.clock += self.random.below(3_000);
@@ -102,7 +101,7 @@ impl Writer<'_> {
         between(self.random, 1, self.most_bytes) as u32
     }
 
-    /// A block for each plane that `fits`, all at page `page`.
+    /// A block of each plane that `fits`, all at page `page`.
     fn blocks(&mut self, planes: &[u32], page: u32, fits: impl Fn(u32) -> bool) -> Vec<PageAddress> {
         let mut places = Vec::new();
         for &plane in planes {
@@ -182,7 +181,7 @@ impl Writer<'_> {
             self.note_written(&places);
             commands.push(self.command(Kind::Program, true, &places));
         }
-        // The last page says that nothing follows, or the host does.
+        // The last page ends the sequence, or the host does.
         if commands.len() > 1 && chance(self.random, 50) {
             commands.last_mut()?.cache = false;
         }
@@ -192,7 +191,7 @@ impl Writer<'_> {
     fn copyback(&mut self, planes: &[u32]) -> Option<Vec<Command>> {
         let (from, to) = (self.written(planes)?, self.free(planes)?);
         self.note_written(&to);
-        // Of all planes data come out, of none, or of some.
+        // Data of all planes come out, of none, or of some.
         let out = *pick(self.random, &[0, 100, 50]);
         let mut command = Command::new(Kind::Copyback);
         for (&from, &to) in from.iter().zip(&to) {
@@ -213,7 +212,7 @@ impl Writer<'_> {
         vec![self.command(Kind::Erase, false, &places)]
     }
 
-    /// Reads of what the command leaves alone, beside a plain program or erase.
+    /// Reads of other pages, beside a single program or erase.
     fn suspension(&mut self, commands: &[Command]) -> Option<Suspension> {
         let [command] = commands else { return None };
         let fits = matches!(command.kind, Kind::Program | Kind::Erase) && !command.cache;

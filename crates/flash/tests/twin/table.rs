@@ -1,18 +1,18 @@
-//! The twin's own table: what the pins carry for each transfer, cycle by cycle, and how long a cycle and a wait last.
+//! The twin's own table: cycles of each transfer on the pins, and durations of cycles and waits.
 //!
-//! Written down again from ONFI 1.0 (timing mode 5) and the command definitions of ONFI 4.2, section 5, not taken from
-//! the model. The names of the transfers are the model's, so that both can be compared.
+//! Written independently from ONFI 1.0 (timing mode 5) and the command definitions of ONFI 4.2, section 5. The names of
+//! the transfers are the model's, so that both can be compared.
 
 use wordline_flash::Segment;
 
-/// A point in time or a duration: 10 ns, one of the two halves of a bus cycle (WE_n or RE_n low, then high). Half a
-/// cycle, because tADL is three cycles and a half.
+/// A time or duration in units of 10 ns, one half of a bus cycle (WE_n or RE_n low, then high). Half a cycle, because
+/// tADL is three and a half cycles.
 pub type Tick = u64;
 
-/// Picoseconds in a tick.
+/// Picoseconds per tick.
 pub const TICK_PS: u64 = 10_000;
 
-/// A cycle on the pins, or a wait that keeps the bus.
+/// A cycle on the pins, or a wait that holds the bus.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pins {
     /// A command byte.
@@ -23,7 +23,7 @@ pub enum Pins {
     In,
     /// A byte of data from the die.
     Out,
-    /// No cycle, for so many ticks.
+    /// No cycle, for this number of ticks.
     Wait(Tick),
 }
 
@@ -40,7 +40,7 @@ const RR: Pins = Wait(2);
 /// tCCS: 200 ns.
 const CCS: Pins = Wait(20);
 
-/// What a transfer carries; `In` and `Out` stand for as many cycles as there are bytes.
+/// Cycles of a transfer; `In` and `Out` stand for as many cycles as there are bytes.
 fn chain(segment: Segment) -> &'static [Pins] {
     match segment {
         // 00h, two column and three row addresses, 30h (31h, 32h, 35h).
@@ -66,7 +66,7 @@ fn chain(segment: Segment) -> &'static [Pins] {
     }
 }
 
-/// The cycles of a transfer with `bytes` of data, in their order.
+/// The cycles of a transfer with `bytes` of data, in order.
 pub fn cycles(segment: Segment, bytes: u32) -> Vec<Pins> {
     let mut cycles = Vec::new();
     for &pins in chain(segment) {
@@ -76,7 +76,7 @@ pub fn cycles(segment: Segment, bytes: u32) -> Vec<Pins> {
     cycles
 }
 
-/// How long a cycle or wait lasts.
+/// Duration of a cycle or wait.
 pub fn ticks(pins: Pins) -> Tick {
     match pins {
         Wait(ticks) => ticks,
@@ -84,7 +84,7 @@ pub fn ticks(pins: Pins) -> Tick {
     }
 }
 
-/// True if a transfer carries page data, which let commands and addresses pass.
+/// True if a transfer has page data; commands and addresses may pass it.
 pub fn carries_data(segment: Segment) -> bool {
     chain(segment).iter().any(|pins| matches!(pins, In | Out))
 }
@@ -94,10 +94,10 @@ pub fn carries_in(segment: Segment) -> bool {
     chain(segment).contains(&In)
 }
 
-/// Pages of a block in all tests; the page classes below are spelled out for it.
+/// Pages of a block in all tests; the page classes below are written out for it.
 pub const PAGES: u32 = 12;
 
-/// Which pages are fast, which slow.
+/// Order of fast and slow pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The classes in turn.
@@ -108,7 +108,7 @@ pub enum Order {
     Beta,
 }
 
-/// How long what the pins do not show takes, in ticks.
+/// Busy times in ticks.
 #[derive(Clone, Debug)]
 pub struct Durations {
     /// tR by class.
@@ -125,9 +125,9 @@ pub struct Durations {
     pub cache_read: Tick,
     /// tCBSY.
     pub cache_program: Tick,
-    /// Until a suspended array rests.
+    /// Suspension of the array.
     pub suspend: Tick,
-    /// Until it runs again.
+    /// Resumption of the array.
     pub resume: Tick,
 }
 

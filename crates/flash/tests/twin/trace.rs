@@ -1,4 +1,4 @@
-//! What a run leaves behind, and where two runs of the same scripts differ.
+//! The result of a run, and the differences between two runs of the same scripts.
 
 use super::table::Tick;
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub struct Line {
     pub end: Tick,
 }
 
-/// What a host is told: its command, or all of a sequence, is done; or an answer is wanted.
+/// Notice to a host: its command or its whole sequence has ended, or it must answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub time: Tick,
@@ -33,12 +33,12 @@ pub struct Seen {
     pub ended: bool,
 }
 
-/// Where the ticks of a die went.
+/// Ticks of a die by use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     pub contention: Tick,
     pub dummy: Tick,
-    /// Moves between the registers, of an array that is suspended and of one that is resumed.
+    /// Register copies, suspensions and resumptions.
     pub register: Tick,
     /// TON, TIN and BER by planes.
     pub cells: [[Tick; MAX_PLANES]; 3],
@@ -46,19 +46,19 @@ pub struct Sums {
     pub uses: [u64; SEGMENTS],
 }
 
-/// All of a run.
+/// The whole run.
 pub struct Trace {
     pub lines: Vec<Line>,
     pub seen: Vec<Seen>,
     pub sums: Vec<Sums>,
-    /// Ticks in which the bus was in use.
+    /// Busy ticks of the bus.
     pub busy: Tick,
-    /// Suspensions that were not sent, because the bus could not carry them in time.
+    /// Suspensions that were not sent, because the bus could not transfer them in time.
     pub held_back: u64,
 }
 
 impl Trace {
-    /// The lines of a die on the bus or in the array, by their starts.
+    /// Bus and array entries of a die, in order of start.
     fn timeline(&self, die: usize, bus: bool) -> Vec<Line> {
         let belongs = |line: &&Line| line.die == die && matches!(line.what, What::Bus(_)) == bus;
         let mut lines: Vec<Line> = self.lines.iter().filter(belongs).copied().collect();
@@ -70,7 +70,7 @@ impl Trace {
 /// Panics with both sides at the first difference.
 pub fn compare(model: &Trace, twin: &Trace, dies: usize) {
     let timeline = |die, bus| first_difference(&model.timeline(die, bus), &twin.timeline(die, bus));
-    // The earliest of all differences is the cause of the others.
+    // The earliest difference is the cause of the others.
     let first = (0..dies)
         .flat_map(|die| [true, false].map(|bus| (die, bus)))
         .filter_map(|(die, bus)| timeline(die, bus).map(|(time, text)| (time, die, bus, text)))

@@ -1,4 +1,4 @@
-//! The four kinds of cycles: the rules checked before each, and the report of a refusal.
+//! The four kinds of cycles: the checks before each, and the error of a rejected one.
 
 use super::decode::{self, Accepted, Mode, Reach, COMMANDS};
 use super::die::Die;
@@ -10,20 +10,20 @@ use super::Pins;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::Time;
 
-/// Where data out come from.
+/// Source of data out.
 #[derive(Clone, Copy)]
 enum Source<'a> {
     /// The status of a die.
     Status(&'a Die),
-    /// Bytes from a column on.
+    /// Bytes, starting at a column.
     Bytes(&'a [u8], u32),
 }
 
 impl Pins {
-    /// CLE: a command byte. Gives the end of the cycle.
+    /// CLE: a command byte. Returns the end of the cycle.
     ///
     /// # Errors
-    /// When the byte is no command, has no place here, comes too early, or is the last of a sequence that breaks a rule.
+    /// The byte is no command, has no place here, comes too early, or ends a sequence that breaks a rule.
     pub fn command(&mut self, now: Time, byte: u8) -> Result<Time, CycleError> {
         let before = self.front;
         let end = now.saturating_add(self.mode.latch_cycle);
@@ -31,10 +31,11 @@ impl Pins {
         self.close(now, What::Command(byte), before, done.map(|()| (end, 1)))
     }
 
-    /// ALE: an address byte. Gives the end of the cycle.
+    /// ALE: an address byte. Returns the end of the cycle.
     ///
     /// # Errors
-    /// When no command waits for it, it comes too early, or completes an address that does not exist or cannot be used now.
+    /// No command waits for it, it comes too early, or it completes an address that does not exist or cannot be used
+    /// now.
     pub fn address(&mut self, now: Time, byte: u8) -> Result<Time, CycleError> {
         let before = self.front;
         let end = now.saturating_add(self.mode.latch_cycle);
@@ -42,10 +43,10 @@ impl Pins {
         self.close(now, What::Address(byte), before, done.map(|()| (end, 1)))
     }
 
-    /// Data cycles into the package, one after the other. Gives the end of the last.
+    /// Consecutive data cycles into the package. Returns the end of the last.
     ///
     /// # Errors
-    /// When no command waits for them, they come too early, or go beyond the register.
+    /// No command waits for data, or they come too early or exceed the register.
     pub fn data_in(&mut self, now: Time, bytes: &[u8]) -> Result<Time, CycleError> {
         let before = self.front;
         let done = self.enter(now).and_then(|()| self.take_data(now, bytes));
@@ -53,10 +54,10 @@ impl Pins {
         self.close(now, What::DataIn(bytes.len()), before, done.map(|end| (end, cycles)))
     }
 
-    /// Data cycles out of the package, one after the other. Gives the end of the last.
+    /// Consecutive data cycles out of the package. Returns the end of the last.
     ///
     /// # Errors
-    /// When nothing is held for output, they come too early, or go beyond the register; `bytes` are then as they were.
+    /// There is no data to output, or the cycles come too early or exceed the register; `bytes` are then unchanged.
     pub fn data_out(&mut self, now: Time, bytes: &mut [u8]) -> Result<Time, CycleError> {
         let before = self.front;
         let done = self.enter(now).and_then(|()| self.give_data(now, bytes));
@@ -64,7 +65,8 @@ impl Pins {
         self.close(now, What::DataOut(bytes.len()), before, done.map(|end| (end, cycles)))
     }
 
-    /// The cycles that have a place at a time, not before that of the last cycle; waits and the contents of addresses apart.
+    /// The cycles accepted at a time, at or after the last cycle. Waits and the contents of addresses are not
+    /// considered.
     #[must_use]
     pub fn accepted(&self, now: Time) -> Accepted {
         let now = now.max(self.now);
@@ -81,7 +83,7 @@ impl Pins {
         }
     }
 
-    /// The die that a cycle concerns.
+    /// The die that the next cycle concerns.
     fn concerned(&self) -> u32 {
         match self.front {
             Front::Complete(Addressed { die, .. }) | Front::Column { of: Addressed { die, .. }, .. } => die,
@@ -97,7 +99,7 @@ impl Pins {
         &mut self.dies[die as usize]
     }
 
-    /// What every cycle keeps: time goes on, the bus is free, and tWB is over.
+    /// Checks common to all cycles: time does not go back, the bus is free, and tWB is over.
     fn enter(&mut self, now: Time) -> Result<(), Wrong> {
         let die = self.concerned();
         if now < self.now {
@@ -114,7 +116,7 @@ impl Pins {
         over(now, (Wait::Twb, self.quiet_until)).on(die)
     }
 
-    /// Ends a cycle: the bus is taken until its end, or the die has failed.
+    /// Ends a cycle: the bus is in use until its end, or the die has failed.
     fn close(
         &mut self,
         at: Time,
@@ -133,7 +135,7 @@ impl Pins {
     }
 
     fn refuse(&mut self, at: Time, what: What, before: Front, wrong: Wrong) -> CycleError {
-        // What would have been right is asked where the cycle came.
+        // The accepted cycles are those before this one.
         self.front = before;
         let Wrong { die, reason } = wrong;
         let condition = self.die(die).condition(self.now);
@@ -155,7 +157,7 @@ impl Pins {
         error
     }
 
-    /// True if a command has a place here.
+    /// Checks that a command has a place here.
     fn admits(&self, command: u8, now: Time) -> Result<(), Wrong> {
         let die = self.concerned();
         if !decode::is_known(command) {
@@ -178,12 +180,12 @@ impl Pins {
         }
     }
 
-    /// True if a command can open a sequence.
+    /// Checks that a command can open a sequence.
     fn opens(&self, command: u8, now: Time) -> Result<(), Wrong> {
         let selected = self.selected;
         let own = self.die(selected).takes(command, now);
         match decode::reach(command) {
-            // Whom it names is known only after its address.
+            // The address that follows selects the die.
             Reach::Named if own.is_err() && self.dies.iter().any(|die| die.takes(command, now).is_ok()) => {}
             Reach::Package => {
                 own.on(selected)?;
@@ -227,7 +229,7 @@ impl Pins {
         }
     }
 
-    /// How many address cycles follow a command.
+    /// Number of address cycles of a command.
     fn address_cycles(&self, command: u8) -> usize {
         match command {
             0x90 | 0xec | 0xee | 0xef => 1,
@@ -236,7 +238,7 @@ impl Pins {
         }
     }
 
-    /// True if bytes from a column on stay within a register.
+    /// Checks that bytes from a column on stay within a register.
     pub(super) fn within(&self, column: u32, bytes: usize, end: u32) -> Result<(), Reason> {
         if bytes as u64 + u64::from(column) > u64::from(end) {
             return Err(Reason::Column { column, bytes, end });
@@ -275,7 +277,7 @@ impl Pins {
 
     fn give_data(&mut self, now: Time, bytes: &mut [u8]) -> Result<Time, Wrong> {
         let selected = self.selected;
-        // 00h without an address brings the data back that a status has hidden.
+        // 00h without an address returns to data output after a status.
         let back = if let Front::Address { since, .. } = self.front { Some(since) } else { None };
         let source = self.source(now)?;
         if let Some(since) = back {
@@ -307,7 +309,7 @@ impl Pins {
         Ok(now + self.mode.read_cycle * count.div_ceil(per_cycle) as Time)
     }
 
-    /// What data out would bring.
+    /// The source of data cycles at this time.
     fn source(&self, now: Time) -> Result<Source<'_>, Wrong> {
         let state = self.die(self.selected);
         match (self.front, self.output) {
@@ -320,7 +322,7 @@ impl Pins {
         }
     }
 
-    /// What a die holds for output.
+    /// The data that a die can output.
     fn held<'a>(&'a self, die: &'a Die, now: Time) -> Result<Source<'a>, Reason> {
         if die.failed {
             return Err(Reason::Failed);
@@ -344,7 +346,7 @@ fn takes_data(addressed: &Addressed) -> bool {
     matches!(addressed.command, 0x80 | 0x85)
 }
 
-/// True if a wait is over.
+/// Checks that a wait is over.
 fn over(now: Time, (wait, until): (Wait, Time)) -> Result<(), Reason> {
     if now < until {
         return Err(Reason::Early { wait, until });

@@ -1,4 +1,4 @@
-//! Which command has a place where: the tables of the command decoder.
+//! The tables of the command decoder: the commands accepted in each state.
 
 /// All command bytes of [`crate::chain`].
 pub const COMMANDS: [u8; 29] = [
@@ -6,50 +6,50 @@ pub const COMMANDS: [u8; 29] = [
     0x90, 0xd0, 0xd1, 0xd2, 0xe0, 0xec, 0xee, 0xef, 0xfc, 0xff,
 ];
 
-/// Where a die is in a sequence of commands, when none of its cycles is missing.
+/// Position of a die in a command sequence, between complete steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing is under way.
+    /// No sequence in progress.
     #[default]
     Idle,
-    /// Planes of a read wait for the last one (after 32h).
+    /// Planes of a read queued (after 32h).
     ReadQueued {
-        /// It may be a plain read (30h, 35h).
+        /// It may end as a plain read (30h, 35h).
         plain: bool,
-        /// It may go on a cache read (31h).
+        /// It may continue a cache read (31h).
         cache: bool,
     },
-    /// Data of a read can come out.
+    /// Data of a read are available.
     Output {
-        /// A cache read may start from it (31h): not after 3Fh.
+        /// A cache read may start here (31h): not after 3Fh.
         cache: bool,
     },
-    /// In cache mode: data come out while the array reads on.
+    /// Cache mode: data are available while the array reads the next page.
     CacheRead,
-    /// Data of an internal move are in the register (after 35h).
+    /// Data of a copyback are in the register (after 35h).
     Copyback,
-    /// Targets of an internal move wait for the last one (after 85h-11h).
+    /// Targets of a copyback queued (after 85h-11h).
     CopybackQueued,
-    /// Planes of a program wait for the last one (after 11h).
+    /// Planes of a program queued (after 11h).
     ProgramQueued,
-    /// The array programs while the register takes other data (after 15h).
+    /// The array programs while the register accepts other data (after 15h).
     CacheProgram,
-    /// Planes of an erase wait for the last one (after D1h).
+    /// Planes of an erase queued (after D1h).
     EraseQueued,
-    /// The parameter page can come out.
+    /// The parameter page is available.
     Parameters,
-    /// A feature can come out.
+    /// A feature is available.
     Feature,
 }
 
-/// Whom a command concerns.
+/// Dies that a command concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// The die that its row address names.
+    /// The die selected by its row address.
     Named,
     /// All dies.
     Package,
-    /// The die that was addressed last.
+    /// The last addressed die.
     Last,
 }
 
@@ -69,28 +69,28 @@ pub(crate) fn is_reset(command: u8) -> bool {
     matches!(command, 0xff | 0xfc)
 }
 
-/// Commands that a die takes in every state.
+/// Commands that a die accepts in every state.
 pub(crate) fn is_always(command: u8) -> bool {
     is_reset(command) || matches!(command, 0x70 | 0x78)
 }
 
-/// Commands that lead to a program or an erase.
+/// Commands that open a program or an erase.
 pub(crate) fn writes(command: u8) -> bool {
     matches!(command, 0x60 | 0x80 | 0x85)
 }
 
 impl Mode {
-    /// True if nothing that is under way would be lost by another command.
+    /// True if another command would abort nothing.
     pub(crate) fn is_free(self) -> bool {
         matches!(self, Self::Idle | Self::Output { .. } | Self::Copyback | Self::Parameters | Self::Feature)
     }
 
-    /// True if pages of a read are in the registers.
+    /// True if the registers have pages of a read.
     pub(crate) fn holds_pages(self) -> bool {
         matches!(self, Self::Output { .. } | Self::CacheRead | Self::Copyback)
     }
 
-    /// The commands that a ready die takes besides those that it always does.
+    /// Commands that a ready die accepts besides those that it always accepts.
     pub(crate) fn opening(self) -> &'static [u8] {
         match self {
             Self::Idle | Self::Feature => &[0x00, 0x60, 0x80, 0x90, 0xec, 0xee, 0xef],
@@ -106,7 +106,7 @@ impl Mode {
         }
     }
 
-    /// The same, beside a suspended program or erase: plain reads.
+    /// The same during a suspension: plain reads.
     pub(crate) fn opening_aside(self) -> &'static [u8] {
         match self {
             Self::Output { .. } => &[0x00, 0x05, 0x06],
@@ -114,7 +114,7 @@ impl Mode {
         }
     }
 
-    /// The commands that end the addressing of `command`, with a die in this mode, `aside` of a suspended one or not.
+    /// Commands that end the addressing of `command` in this mode; `aside` is true during a suspension.
     pub(crate) fn closing(self, command: u8, aside: bool) -> &'static [u8] {
         match command {
             0x00 if aside => &[0x30, 0x32],
@@ -154,15 +154,15 @@ impl std::fmt::Display for Mode {
 /// The state of a die at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Where it is in a sequence.
+    /// Position in a sequence.
     pub mode: Mode,
-    /// RDY: it takes commands.
+    /// RDY: it accepts commands.
     pub ready: bool,
-    /// ARDY: its array rests.
+    /// ARDY: its array is idle.
     pub array_ready: bool,
     /// A program or an erase is suspended.
     pub suspended: bool,
-    /// A cycle was refused since the last RESET.
+    /// A cycle was rejected since the last RESET.
     pub failed: bool,
 }
 
@@ -174,10 +174,10 @@ impl std::fmt::Display for Condition {
     }
 }
 
-/// The cycles that are taken at some point.
+/// The cycles accepted at some point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accepted {
-    /// Commands, a bit each in the order of [`COMMANDS`].
+    /// Commands, one bit each in the order of [`COMMANDS`].
     pub(crate) commands: u32,
     /// An address cycle.
     pub address: bool,
@@ -188,7 +188,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// The commands that are taken, in ascending order.
+    /// The accepted commands, in ascending order.
     pub fn commands(&self) -> impl Iterator<Item = u8> + '_ {
         COMMANDS.iter().enumerate().filter(|(bit, _)| self.commands >> bit & 1 == 1).map(|(_, &command)| command)
     }

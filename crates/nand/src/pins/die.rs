@@ -1,4 +1,4 @@
-//! A die (LUN) as its pins show it: where it is in a sequence, until when it is busy, and what its array works on.
+//! A die (LUN) as its pins show it: its position in a sequence, its busy times, and the work of its array.
 
 use super::decode::{self, Condition, Mode};
 use super::error::Reason;
@@ -8,20 +8,20 @@ use crate::cells::Violation;
 use crate::geometry::{PackageGeometry, PageAddress};
 use wordline_base::Time;
 
-/// What the array does that RESET would cut off.
+/// Array work that a RESET would abort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Program,
     Erase,
 }
 
-/// A program or an erase that is in the array, or waits for it.
+/// A program or erase in the array, or waiting for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     pub(crate) task: Task,
     pub(crate) pages: Vec<PageAddress>,
     pub(crate) end: Time,
-    /// True if it can be suspended: not in cache mode, and no internal move.
+    /// True if it can be suspended: not in cache mode, and no copyback.
     pub(crate) alone: bool,
 }
 
@@ -31,21 +31,21 @@ pub(crate) struct Die {
     pub(crate) mode: Mode,
     pub(crate) ready_at: Time,
     pub(crate) array_at: Time,
-    /// When the last RESET is over.
+    /// End of the last RESET.
     pub(crate) reset_until: Time,
     pub(crate) works: Vec<Work>,
-    /// The suspended work, and what is left of it.
+    /// The suspended work, and its remaining time.
     pub(crate) suspended: Option<(Work, Time)>,
-    /// Planes of a command whose last one is missing.
+    /// Queued planes of an incomplete command.
     pub(crate) queue: Vec<PageAddress>,
-    /// Pages of the last read, whose data are in the registers; the sources of an internal move.
+    /// Pages of the last read, whose data are in the registers; the sources of a copyback.
     pub(crate) read: Vec<PageAddress>,
-    /// Pages of the last cache program, while the array works.
+    /// Pages of the last cache program, while the array is busy.
     pub(crate) cached: Vec<PageAddress>,
     pub(crate) planes: Vec<Registers>,
     /// The plane that is selected for output.
     pub(crate) plane: Option<u32>,
-    /// The next column to come out.
+    /// The next column to output.
     pub(crate) column: u32,
     pub(crate) failed: bool,
     pub(crate) failed_before: bool,
@@ -71,7 +71,7 @@ impl Die {
         }
     }
 
-    /// Forgets what has ended.
+    /// Removes finished work.
     pub(crate) fn advance(&mut self, now: Time) {
         self.works.retain(|work| work.end > now);
         self.mode = self.mode_at(now);
@@ -80,7 +80,7 @@ impl Die {
         }
     }
 
-    /// Its mode at a time: a cache program that nothing followed has ended with its array.
+    /// Its mode at a time: a cache program without a follower ends with its array work.
     fn mode_at(&self, now: Time) -> Mode {
         if self.mode == Mode::CacheProgram && self.array_at <= now {
             Mode::Idle
@@ -119,7 +119,7 @@ impl Die {
         bits.iter().filter(|(set, _)| *set).fold(0, |status, (_, bit)| status | bit)
     }
 
-    /// True if it takes `command`, which is known.
+    /// Checks that it accepts `command`, a known one.
     pub(crate) fn takes(&self, command: u8, now: Time) -> Result<(), Reason> {
         if decode::is_always(command) {
             return Ok(());
@@ -138,7 +138,7 @@ impl Die {
             None => self.mode_at(now).opening().contains(&command),
             Some((work, _)) => {
                 let resume = if work.task == Task::Erase { 0xd2 } else { 0x13 };
-                // A read that lacks a plane is still under way.
+                // A read with a missing plane is still in progress.
                 let resumes = command == resume && !matches!(self.mode, Mode::ReadQueued { .. });
                 resumes || self.mode.opening_aside().contains(&command)
             }
@@ -157,7 +157,7 @@ impl Die {
         }
     }
 
-    /// True if it is idle as far as commands for the whole package are concerned.
+    /// True if it is idle as required by commands for the whole package.
     pub(crate) fn is_idle(&self, now: Time) -> bool {
         self.lines(now).array_ready && self.mode_at(now).is_free() && self.suspended.is_none()
     }
@@ -176,7 +176,7 @@ impl Die {
         })
     }
 
-    /// True if a page is beyond the reach of a read because of the suspended command.
+    /// True if a page cannot be read because of the suspended command.
     pub(crate) fn is_held_back(&self, at: PageAddress) -> bool {
         self.suspended.as_ref().is_some_and(|(work, _)| {
             let touches = |page: &PageAddress| {
@@ -186,7 +186,7 @@ impl Die {
         })
     }
 
-    /// Ends the sequence that it is in.
+    /// Ends the current sequence.
     pub(crate) fn leave(&mut self, mode: Mode) {
         self.mode = mode;
         self.queue.clear();
@@ -196,7 +196,7 @@ impl Die {
     }
 }
 
-/// True if two lists of pages are of the same planes in the same order.
+/// True if two lists of pages have the same planes in the same order.
 pub(crate) fn same_planes(a: &[PageAddress], b: &[PageAddress]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.plane == b.plane)
 }

@@ -1,23 +1,23 @@
-//! Error of a refused cycle: the cycle, the state of the die, the reason, and the right cycle.
+//! Error of a rejected cycle: the cycle, the state of the die, the reason, and the expected cycle.
 
 use super::decode::{Accepted, Condition};
 use crate::cells::Violation;
 use wordline_base::Time;
 
-/// Why a package cannot be had at the level of its pins.
+/// Why a package cannot be built at pin level.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PinsError {
     /// A field of the geometry is out of range.
     #[error("{field} = {value}: must lie between 1 and {most}")]
     Geometry {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// What was given.
+        /// The value given.
         value: u32,
-        /// The largest that is possible.
+        /// The maximum.
         most: u32,
     },
-    /// The address cycles do not make two cycles of column and a row.
+    /// The address cycles are not two column cycles and a row.
     #[error(
         "page_address_cycles = {page}: must be two more than block_address_cycles = {block}, for the column, and at most 8"
     )]
@@ -32,9 +32,9 @@ pub enum PinsError {
         "block_address_cycles = {cycles}: the geometry needs {needed} bits of row address, and fewer than 2^32 blocks"
     )]
     Row {
-        /// Bits that the geometry needs.
+        /// Bits needed by the geometry.
         needed: u32,
-        /// Cycles of a row.
+        /// Cycles of a row address.
         cycles: u32,
     },
     /// The timing of the configuration cannot be used.
@@ -42,16 +42,16 @@ pub enum PinsError {
     Timing(#[from] crate::timing::TimingError),
 }
 
-/// What a cycle was.
+/// Kind of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// CLE: a command byte.
     Command(u8),
     /// ALE: an address byte.
     Address(u8),
-    /// So many bytes into the package.
+    /// This many bytes into the package.
     DataIn(usize),
-    /// So many bytes out of it.
+    /// This many bytes out of it.
     DataOut(usize),
 }
 
@@ -66,7 +66,7 @@ impl std::fmt::Display for What {
     }
 }
 
-/// A wait that a cycle must keep.
+/// A minimum wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// tWB: last cycle of a command to busy.
@@ -93,7 +93,7 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// Why a cycle is refused.
+/// Why a cycle is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The time is before that of an earlier cycle.
@@ -102,21 +102,21 @@ pub enum Reason {
         /// The time of the last cycle.
         last: Time,
     },
-    /// The time is beyond the end of all simulations, 2^63 ps.
-    #[error("no time is that late")]
+    /// The time is after the end of every simulation, 2^63 ps.
+    #[error("the time is after 2^63 ps")]
     TooLate,
     /// An earlier cycle is still on the bus.
     #[error("an earlier cycle is on the bus until {until} ps")]
     BusTaken {
-        /// When it is free.
+        /// End of that cycle.
         until: Time,
     },
     /// A wait is not over.
     #[error("{wait} lasts until {until} ps")]
     Early {
-        /// Which one.
+        /// The wait.
         wait: Wait,
-        /// When it is over.
+        /// Its end.
         until: Time,
     },
     /// The byte is no command of this package.
@@ -128,59 +128,59 @@ pub enum Reason {
     /// The die is busy.
     #[error("the die is busy until {until} ps")]
     Busy {
-        /// When it is ready.
+        /// End of the busy time.
         until: Time,
     },
-    /// A command for the whole package while one of its dies is at work.
+    /// A command for the whole package while one of its dies is busy.
     #[error("the command is for the whole package, and die {die} is not idle")]
     PackageBusy {
         /// A die that is not idle.
         die: u32,
     },
-    /// A cycle was refused before, and the die waits for RESET.
+    /// A cycle was rejected before, and the die waits for RESET.
     #[error("the die has failed and waits for RESET")]
     Failed,
     /// WP_n is low.
     #[error("the package is write protected")]
     WriteProtected,
-    /// No single program or erase of that kind runs.
+    /// No single program or erase of that kind is running.
     #[error("no single command of that kind runs that could be suspended")]
     NotSuspendable,
-    /// Nothing takes an address here.
+    /// No address is expected here.
     #[error("no command waits for an address cycle")]
     NoAddress,
-    /// Nothing takes data here.
+    /// No data in is expected here.
     #[error("no command waits for data")]
     NoDataIn,
-    /// Nothing gives data here.
+    /// No data out is available here.
     #[error("no data are held for output")]
     NoDataOut,
-    /// Data of several planes are held, and none is selected.
+    /// Several planes have data, and none is selected.
     #[error("several planes hold data, and none is selected")]
     NoPlaneSelected,
-    /// The register of the plane holds no data of a read.
+    /// The register of the plane has no data of a read.
     #[error("plane {plane} holds no data of a read")]
     PlaneNotRead {
         /// The plane.
         plane: u32,
     },
-    /// The bytes go beyond the end of the register.
+    /// The bytes exceed the register.
     #[error("{bytes} bytes from column {column} go beyond the {end} bytes of the register")]
     Column {
         /// The column.
         column: u32,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: usize,
         /// Bytes in the register.
         end: u32,
     },
-    /// There is nothing at the address of an identifier, a parameter page or a feature.
+    /// No identifier, parameter page or feature has this address.
     #[error("no register at address {address:02X}h")]
     NothingThere {
         /// The address.
         address: u8,
     },
-    /// The value of a feature has no meaning here.
+    /// Invalid value of a feature.
     #[error("feature {address:02X}h does not take {value:02X}h")]
     FeatureValue {
         /// The feature.
@@ -191,7 +191,7 @@ pub enum Reason {
     /// All planes are in the command already.
     #[error("no plane is left that could follow")]
     NoPlaneLeft,
-    /// A program or an erase of the page or its block was cut off by RESET.
+    /// A RESET aborted a program or erase of the page or its block.
     #[error("page {page} of block {block}, plane {plane} was cut off by RESET and must be erased first")]
     CutOff {
         /// The plane.
@@ -201,8 +201,8 @@ pub enum Reason {
         /// The page.
         page: u32,
     },
-    /// The page, or its block, is what the suspended command works on.
-    #[error("page {page} of block {block}, plane {plane} is in the hands of the suspended command")]
+    /// The suspended command works on the page or its block.
+    #[error("page {page} of block {block}, plane {plane} is in use by the suspended command")]
     Suspended {
         /// The plane.
         plane: u32,
@@ -211,26 +211,26 @@ pub enum Reason {
         /// The page.
         page: u32,
     },
-    /// A rule of the cells is broken.
+    /// A rule of the array is broken.
     #[error(transparent)]
     Cells(#[from] Violation),
 }
 
-/// What would be right instead.
+/// The expected cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// The same, not before this time.
+    /// The same cycle, not before this time.
     From(Time),
     /// One of these cycles.
     Cycles(Accepted),
-    /// To follow this rule.
+    /// A cycle that follows this rule.
     Rule(&'static str),
 }
 
 impl std::fmt::Display for Right {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::From(time) => write!(f, "from {time} ps on"),
+            Self::From(time) => write!(f, "this cycle at {time} ps or later"),
             Self::Cycles(accepted) => accepted.fmt(f),
             Self::Rule(rule) => f.write_str(rule),
         }
@@ -238,7 +238,7 @@ impl std::fmt::Display for Right {
 }
 
 impl Reason {
-    /// What would be right, where one of `accepted` cycles is taken.
+    /// The expected cycle, where one of `accepted` cycles is possible.
     pub(crate) fn right(self, accepted: Accepted) -> Right {
         match self {
             Self::Backwards { last: until }
@@ -253,11 +253,11 @@ impl Reason {
             | Self::NoDataIn
             | Self::NoDataOut => Right::Cycles(accepted),
             Self::TooLate => Right::Rule("a time up to 2^63 ps"),
-            Self::PackageBusy { .. } => Right::Rule("to wait until all dies are ready and idle"),
-            Self::WriteProtected => Right::Rule("to raise WP_n"),
-            Self::NoPlaneSelected => Right::Rule("06h, an address and E0h, to select a plane"),
+            Self::PackageBusy { .. } => Right::Rule("this command once all dies are ready and idle"),
+            Self::WriteProtected => Right::Rule("WP_n high"),
+            Self::NoPlaneSelected => Right::Rule("06h, an address and E0h to select a plane"),
             Self::PlaneNotRead { .. } => Right::Rule("a plane of the last read"),
-            Self::Column { .. } => Right::Rule("to stay within the register"),
+            Self::Column { .. } => Right::Rule("bytes within the register"),
             Self::NothingThere { .. } => {
                 Right::Rule("00h or 20h for READ ID, 00h for the parameter page, 01h or 10h for features")
             }
@@ -265,30 +265,30 @@ impl Reason {
                 Right::Rule("a timing mode of the interface in use, or a drive strength of 0 to 3")
             }
             Self::NoPlaneLeft => Right::Rule("the command of the last plane"),
-            Self::CutOff { .. } => Right::Rule("to erase the block"),
-            Self::Suspended { .. } => Right::Rule("to resume first, or to read another block"),
-            Self::Cells(_) => Right::Rule("to keep the rules of the cells"),
+            Self::CutOff { .. } => Right::Rule("an erase of the block"),
+            Self::Suspended { .. } => Right::Rule("a resume first, or a read of another block"),
+            Self::Cells(_) => Right::Rule("a command within the rules of the array"),
         }
     }
 }
 
-/// A refused cycle.
+/// A rejected cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cycle {cycle} at {at} ps, {what}, die {die} ({condition}): {reason}; right would be: {right}")]
+#[error("cycle {cycle} at {at} ps, {what}, die {die} ({condition}): {reason}; expected {right}")]
 pub struct CycleError {
-    /// Its number among all cycles of the package, from 0; of several data cycles, that of the first.
+    /// Its number among all cycles of the package, from 0; for several data cycles, the number of the first.
     pub cycle: u64,
-    /// The time at which it was tried.
+    /// Its time.
     pub at: Time,
-    /// What it was.
+    /// Its kind.
     pub what: What,
-    /// The die that it concerned.
+    /// The die concerned.
     pub die: u32,
     /// The state of that die before it.
     pub condition: Condition,
-    /// Why it is refused.
+    /// The reason.
     pub reason: Reason,
-    /// What would be right.
+    /// The expected cycle.
     pub right: Right,
 }
 
@@ -299,7 +299,7 @@ pub(crate) struct Wrong {
     pub(crate) reason: Reason,
 }
 
-/// Tells which die a reason concerns.
+/// Adds the die to a reason.
 pub(crate) trait On<T> {
     fn on(self, die: u32) -> Result<T, Wrong>;
 }

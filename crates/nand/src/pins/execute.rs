@@ -1,7 +1,7 @@
-//! Effects of a complete command sequence: on the registers, the array, and the time at which the die is ready.
+//! Effects of a complete command sequence: on registers and array, and on the time at which the die is ready.
 //!
-//! Registers and cells change at the last cycle of a sequence, since nobody can look at them before the die is ready again; what
-//! RESET cuts off is spoiled then.
+//! Registers and array change at the last cycle of a sequence, since nothing can observe them before the die is ready
+//! again. A RESET makes aborted pages and blocks unusable.
 
 use super::decode::Mode;
 use super::die::{same_planes, Task, Work};
@@ -16,15 +16,15 @@ use crate::geometry::PageAddress;
 use wordline_base::time::US;
 use wordline_base::Time;
 
-/// tRST of ONFI when nothing or a read runs.
+/// tRST of ONFI when idle or during a read.
 const RESET_READ: Time = 5 * US;
-/// tRST when a program runs.
+/// tRST during a program.
 const RESET_PROGRAM: Time = 10 * US;
-/// tRST when an erase runs.
+/// tRST during an erase.
 const RESET_ERASE: Time = 500 * US;
 
 impl Pins {
-    /// Carries out a command that has a place here; its cycle ends at `end`.
+    /// Executes a command that has a place here; its cycle ends at `end`.
     pub(super) fn perform(&mut self, command: u8, end: Time) -> Result<(), Wrong> {
         match (self.front, command) {
             (_, 0xff | 0xfc) => self.reset(end),
@@ -42,7 +42,7 @@ impl Pins {
         Ok(())
     }
 
-    /// The address of a command is complete.
+    /// Handles the complete address of a command.
     pub(super) fn addressed(&mut self, command: u8, cycles: &[u8], end: Time) -> Result<(), Wrong> {
         match (command, cycles) {
             (0x90 | 0xec..=0xef, &[address]) => self.addressed_package(command, address, end),
@@ -89,7 +89,7 @@ impl Pins {
         Ok(())
     }
 
-    /// The package is busy as a whole, and then holds other data than pages.
+    /// The whole package is busy, and then outputs other data than pages.
     fn hold_special(&mut self, mode: Mode, busy: Time, end: Time) {
         let ready = self.rest(end) + busy;
         for die in &mut self.dies {
@@ -100,12 +100,12 @@ impl Pins {
         self.give_out_when_ready(ready);
     }
 
-    /// The four bytes of a feature are in.
+    /// Handles the four bytes of a feature.
     pub(super) fn set_feature(&mut self, address: u8, value: [u8; FEATURE_BYTES], end: Time) -> Result<(), Wrong> {
         let wrong = Reason::FeatureValue { address, value: value[0] };
         let rate = self.features.set(address, value).ok_or(wrong).on(self.selected)?;
         self.front = Front::Free;
-        // The cycle that sets a timing mode still keeps the old one.
+        // The cycle that sets a timing mode still has the old one.
         self.hold_special(Mode::Idle, self.timing.pauses.feature, end);
         self.output = Output::Nothing;
         if let Some(rate_mt_s) = rate {
@@ -121,14 +121,14 @@ impl Pins {
     fn addressed_die(&mut self, command: u8, row: &[u8], column: u32, end: Time) -> Result<(), Wrong> {
         let (die, mut at) = self.layout.named(row);
         if matches!(command, 0x60 | 0x78) {
-            // The page has no meaning for a block or a status.
+            // The page is irrelevant for a block or a status.
             at.page = 0;
         }
         if !self.exists(die, at) {
             let PageAddress { plane, block, page } = at;
             return Err(Violation::UnknownAddress { die, plane, block, page }).on(self.selected);
         }
-        // Even a refused address names the die whose status comes next.
+        // Even a rejected address selects the die whose status comes next.
         self.selected = die;
         self.within(column, 1, self.geometry.page_bytes).on(die)?;
         let state = self.die(die);
@@ -218,14 +218,14 @@ impl Pins {
         Ok(())
     }
 
-    /// tWB after a cycle that leaves a die busy; gives its end.
+    /// tWB after a cycle that makes a die busy; returns its end.
     fn rest(&mut self, end: Time) -> Time {
         self.output = Output::Nothing;
         self.quiet_until = end + self.mode.t_wb;
         self.quiet_until
     }
 
-    /// The planes queued so far and one more.
+    /// The queued planes and one more.
     fn joined(&self, die: u32, at: PageAddress) -> Vec<PageAddress> {
         let mut pages = self.die(die).queue.clone();
         pages.push(at);
@@ -237,7 +237,7 @@ impl Pins {
         self.output_from = (Wait::Trr, ready + self.mode.t_rr);
     }
 
-    /// A plane that is not the last: tDBSY.
+    /// Queues a plane that is not the last: tDBSY.
     fn queue(&mut self, die: u32, at: PageAddress, mode: Mode, end: Time) -> Result<(), Wrong> {
         let (planes, busy) = (self.geometry.planes as usize, self.timing.pauses.dummy);
         if self.die(die).queue.len() + 1 >= planes {
@@ -261,7 +261,7 @@ impl Pins {
         self.queue(die, at, mode, end)
     }
 
-    /// True if the cells give pages; notes the reads.
+    /// Checks that the array has the pages, and counts the reads.
     fn check_read(&mut self, die: u32, pages: &[PageAddress]) -> Result<(), Wrong> {
         for &at in pages {
             let PageAddress { plane, block, page } = at;
@@ -282,7 +282,7 @@ impl Pins {
         Ok(())
     }
 
-    /// Pages come into the data registers.
+    /// Reads pages into the data registers.
     fn sense(&mut self, die: u32, pages: &[PageAddress]) {
         let Self { dies, store, .. } = self;
         for &at in pages {
@@ -308,7 +308,7 @@ impl Pins {
         Ok(())
     }
 
-    /// 31h and 3Fh without an address.
+    /// Handles 31h and 3Fh without an address.
     fn turn_alone(&mut self, command: u8, end: Time) -> Result<(), Wrong> {
         let die = self.selected;
         let next = |page: &PageAddress| PageAddress { page: page.page + 1, ..*page };
@@ -316,7 +316,7 @@ impl Pins {
         self.turn(die, pages, end)
     }
 
-    /// What was read moves to the cache register, and the cells go on with other pages, or not: tRCBSY.
+    /// Moves the last read to the cache register, and starts the next read, if any: tRCBSY.
     fn turn(&mut self, die: u32, pages: Option<Vec<PageAddress>>, end: Time) -> Result<(), Wrong> {
         if let Some(pages) = &pages {
             self.check_read(die, pages)?;
@@ -342,7 +342,7 @@ impl Pins {
         Ok(())
     }
 
-    /// 05h with two cycles of column.
+    /// Handles 05h with two column cycles.
     fn change_column(&mut self, column: &[u8], end: Time) -> Result<(), Wrong> {
         let (die, column) = (self.selected, Layout::column(column));
         let state = self.die(die);
@@ -360,7 +360,7 @@ impl Pins {
         Ok(())
     }
 
-    /// The last or only plane of a program or an internal move: tPROG, or tCBSY in cache mode.
+    /// The last or only plane of a program or copyback: tPROG, or tCBSY in cache mode.
     fn program(&mut self, die: u32, at: PageAddress, (first, command): (u8, u8), end: Time) -> Result<(), Wrong> {
         let pages = self.joined(die, at);
         let state = self.die(die);
@@ -412,7 +412,7 @@ impl Pins {
         self.output_from = (Wait::Twhr, end + self.mode.t_whr);
     }
 
-    /// The array comes to rest, unless it is done before that begins.
+    /// Suspends the array work, unless it ends first.
     fn suspend(&mut self, end: Time) {
         let cut = self.rest(end);
         let rests = cut + self.timing.pauses.suspend;
@@ -436,7 +436,7 @@ impl Pins {
         }
     }
 
-    /// Ends whatever runs on any die.
+    /// Aborts all work of all dies.
     fn reset(&mut self, end: Time) {
         let start = self.rest(end);
         self.front = Front::Free;
@@ -455,7 +455,7 @@ impl Pins {
             state.leave(Mode::Idle);
             state.cached.clear();
             (state.failed, state.failed_before) = (false, false);
-            // Another RESET does not shorten the one before.
+            // A second RESET does not shorten the first.
             state.reset_until = state.reset_until.max(start + lasts);
             (state.ready_at, state.array_at) = (state.reset_until, state.reset_until);
         }

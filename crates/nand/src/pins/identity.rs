@@ -1,6 +1,6 @@
 //! Identification of a package: READ ID, READ PARAMETER PAGE and the features.
 //!
-//! The bytes of manufacturer and device are made up: no register of manufacturers assigns them to anybody here.
+//! The bytes of manufacturer and device are invented; they are not registered.
 
 use crate::config::NandConfig;
 use crate::geometry::PackageGeometry;
@@ -11,17 +11,17 @@ use wordline_base::Time;
 
 use super::layout::{Layout, COLUMN_CYCLES};
 
-/// The made-up byte of the manufacturer.
+/// The invented byte of the manufacturer.
 pub const MANUFACTURER: u8 = 0x57;
-/// The made-up byte of the device.
+/// The invented byte of the device.
 pub const DEVICE: u8 = 0x4c;
-/// READ ID at address 00h: manufacturer, device, and nothing about cells or organisation, for which is the parameter page.
+/// READ ID at address 00h: manufacturer and device; array and organisation are in the parameter page.
 pub const ID: [u8; 5] = [MANUFACTURER, DEVICE, 0, 0, 0];
 /// READ ID at address 20h.
 pub const ONFI: [u8; 4] = *b"ONFI";
 /// Bytes of a parameter page.
 pub const PARAMETER_BYTES: usize = 256;
-/// How often the parameter page stands in the register.
+/// Copies of the parameter page in the register.
 pub const PARAMETER_COPIES: usize = 3;
 /// Bytes of a feature.
 pub const FEATURE_BYTES: usize = 4;
@@ -40,7 +40,7 @@ pub fn crc16(bytes: &[u8]) -> u16 {
     })
 }
 
-/// The timing modes of an interface as bits.
+/// Timing modes of an interface as bits.
 fn mode_bits(interface: Interface) -> u64 {
     (1 << interface.modes().len()) - 1
 }
@@ -53,7 +53,7 @@ fn whole_ns(time: Time) -> u16 {
     u16::try_from(time.div_ceil(NS)).unwrap_or(u16::MAX)
 }
 
-/// Bits a cell, from the page classes of the configuration.
+/// Bits per cell, from the page classes of the configuration.
 fn bits_per_cell(config: &NandConfig) -> u8 {
     config.read_us.values().len().max(config.program_us.values().len()).min(4) as u8
 }
@@ -134,13 +134,13 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// The features of a package that works at the rate of its configuration.
+    /// The features of a package at the configured rate.
     pub(crate) fn new(config: &NandConfig) -> Self {
         let mode = config.interface.modes().iter().position(|mode| mode.rate_mt_s == config.rate_mt_s).unwrap_or(0);
         Self { interface: config.interface, mode: mode as u8, drive_strength: 2 }
     }
 
-    /// How feature 01h calls the interface: 0 SDR, 1 NV-DDR, 2 NV-DDR2, 3 the interfaces of 1.2 V.
+    /// Code of the interface in feature 01h: 0 SDR, 1 NV-DDR, 2 NV-DDR2, 3 the interfaces of 1.2 V.
     fn interface_bits(self) -> u8 {
         match self.interface {
             Interface::Sdr => 0,
@@ -154,7 +154,7 @@ impl Features {
         matches!(address, TIMING_MODE | DRIVE_STRENGTH)
     }
 
-    /// The four bytes of a feature; zeros for one that does not exist. Four bits number the timing mode, so that those above 15
+    /// The four bytes of a feature; zeros for one that does not exist. The timing mode has four bits, so modes above 15
     /// show as 15.
     pub(crate) fn get(self, address: u8) -> [u8; FEATURE_BYTES] {
         match address {
@@ -164,7 +164,7 @@ impl Features {
         }
     }
 
-    /// Sets a feature; with another timing mode, its rate. `None` when the value has no meaning here.
+    /// Sets a feature; with another timing mode, its rate. `None` for an invalid value.
     pub(crate) fn set(&mut self, address: u8, value: [u8; FEATURE_BYTES]) -> Option<Option<u32>> {
         let [first, ..] = value;
         match address {

@@ -1,7 +1,7 @@
-//! How the address cycles name a page: two cycles of column, then the row.
+//! Address cycles of a page: two column cycles, then the row.
 //!
-//! The row is ONFI's (4.2, section 3.1): from its lowest bit up the page, the plane (the low bits of the block), the block and
-//! the die (LUN). Each field has as many bits as its count needs; the column and the row go over the bus low byte first.
+//! The row is ONFI's (4.2, section 3.1): from its lowest bit page, plane (the low bits of the block), block and die
+//! (LUN). Each field has as many bits as its count needs; column and row go over the bus low byte first.
 
 use super::PinsError;
 use crate::config::NandConfig;
@@ -9,10 +9,10 @@ use crate::geometry::{PackageGeometry, PageAddress, MAX_PLANES};
 
 /// Column cycles of an address.
 pub const COLUMN_CYCLES: usize = 2;
-/// Most cycles of an address.
+/// Maximum cycles of an address.
 pub(crate) const MAX_CYCLES: usize = 8;
 
-/// Which bits of an address say what.
+/// Position of each field in an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     page_bits: u32,
@@ -21,7 +21,7 @@ pub struct Layout {
     row_cycles: usize,
 }
 
-/// Bits that tell `count` things apart.
+/// Bits needed for `count` values.
 fn bits(count: u32) -> u32 {
     u32::BITS - count.saturating_sub(1).leading_zeros()
 }
@@ -30,7 +30,7 @@ impl Layout {
     /// The layout for a geometry and the address cycles of the configuration.
     ///
     /// # Errors
-    /// When the geometry is none, the column does not have two cycles, or the row is too short for the geometry.
+    /// The geometry is invalid, the column does not have two cycles, or the row is too short for the geometry.
     pub fn new(geometry: &PackageGeometry, config: &NandConfig) -> Result<Self, PinsError> {
         let limits = [
             ("dies", geometry.dies, 255),
@@ -79,7 +79,7 @@ impl Layout {
         self.plane_bits
     }
 
-    /// The cycles that name a page of a die and a column of it.
+    /// The address cycles of a page of a die and a column in it.
     #[must_use]
     pub fn page(&self, die: u32, at: PageAddress, column: u32) -> Vec<u8> {
         let mut cycles = column.to_le_bytes()[..COLUMN_CYCLES].to_vec();
@@ -87,7 +87,7 @@ impl Layout {
         cycles
     }
 
-    /// The cycles that name a row: a block to erase, or a die whose status is asked for.
+    /// The address cycles of a row: a block to erase, or a die for its status.
     #[must_use]
     pub fn row(&self, die: u32, at: PageAddress) -> Vec<u8> {
         let block = u64::from(at.block) << self.plane_bits | u64::from(at.plane);
@@ -96,12 +96,12 @@ impl Layout {
         row.to_le_bytes()[..self.row_cycles].to_vec()
     }
 
-    /// The column that the first cycles of an address name.
+    /// The column in the first cycles of an address.
     pub(crate) fn column(cycles: &[u8]) -> u32 {
         cycles.iter().take(COLUMN_CYCLES).zip([0, 8]).map(|(&byte, shift)| u32::from(byte) << shift).sum()
     }
 
-    /// The die and page that the cycles of a row name, whether they exist or not.
+    /// The die and page in the cycles of a row, whether they exist or not.
     pub(crate) fn named(&self, cycles: &[u8]) -> (u32, PageAddress) {
         let mut rest = cycles.iter().rev().fold(0_u64, |row, &byte| row << 8 | u64::from(byte));
         let mut take = |bits: u32| {

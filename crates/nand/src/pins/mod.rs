@@ -1,23 +1,23 @@
-//! The package at its pins: a host drives every command, address and data cycle itself, and every cycle is checked.
+//! A package at its pins: a host drives every command, address and data cycle itself, and every cycle is checked.
 //!
-//! This is the low-level command interface of jung13 (section 2.6.1); the transaction engine of [`crate::package`] is the other
-//! one, and both agree in time and in what they leave in the cells. The host chooses the time of each cycle and gets the time
-//! of its end. The package has a command register, an address register, and for each plane a cache register and a data register
-//! with real bytes; pages keep what is programmed.
+//! This is the low-level command interface of jung13 (section 2.6.1). The other interface is the transaction engine of
+//! [`crate::package`]; both agree in time and in the resulting array state. The host chooses the time of each cycle and
+//! gets the time of its end. The package has a command register, an address register, and for each plane a cache
+//! register and a data register with real bytes; pages store what is programmed.
 //!
-//! **Refusals.** A cycle that comes too early, has no place in its sequence, or breaks a rule of the cells is refused with a
-//! [`CycleError`], has no effect, and ends the sequence that it was part of. The die that it concerned (the one that its address
-//! names, else the one that was addressed last) has FAIL in its status register and takes nothing but READ STATUS, READ STATUS
-//! ENHANCED and RESET, until RESET. What the array has begun goes on. FAILC tells that the command before the last was refused, too.
-//! A page that is not written is refused as in the transaction engine, where a real package returns FFh.
+//! **Rejected cycles.** A cycle that comes too early, has no place in its sequence, or breaks a rule of the array is
+//! rejected with a [`CycleError`], has no effect, and ends its sequence. The die concerned (the one in its address,
+//! else the last addressed one) has FAIL in its status register and accepts only READ STATUS, READ STATUS ENHANCED and
+//! RESET, until RESET. Array work in progress continues. FAILC means that the previous command was rejected, too.
+//! Unwritten pages are rejected as in the transaction engine; a real package returns FFh.
 //!
-//! **Time.** A cycle in which a die becomes busy is followed by tWB, in which the whole bus rests; then R/B_n is low. RESET takes 5,
-//! 10 or 500 microseconds when it meets a read or nothing, a program, an erase.
+//! **Time.** A cycle that makes a die busy is followed by tWB, in which the whole bus is idle; then R/B_n is low. RESET
+//! takes 5 microseconds when idle or during a read, 10 during a program, 500 during an erase.
 //!
-//! **What differs from a package of silicon.** Pages have no spare area. It powers up as after RESET, on the interface and timing
-//! mode of its configuration, and RESET leaves both. Single bytes on double-data-rate interfaces (status, identifiers, features)
-//! are not doubled. 05h takes two column cycles (ONFI) or a whole page address (as in [`crate::chain`]). Wear and bit errors are
-//! not modelled here.
+//! **Differences from real packages.** Pages have no spare area. A package powers up as after RESET, with the interface
+//! and timing mode of its configuration, and RESET changes neither. Single bytes on double-data-rate interfaces
+//! (status, identifiers, features) are not doubled. 05h takes two column cycles (ONFI) or a whole page address (as in
+//! [`crate::chain`]). Wear and bit errors are not modelled here.
 
 mod cycles;
 mod decode;
@@ -48,7 +48,7 @@ use latch::{Front, Output};
 use store::Store;
 use wordline_base::Time;
 
-/// One package at its pins: several dies and their planes on one I/O bus.
+/// A package at its pins: several dies and their planes on one I/O bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pins {
     geometry: PackageGeometry,
@@ -60,13 +60,13 @@ pub struct Pins {
     store: Store,
     dies: Vec<Die>,
     features: Features,
-    /// The register of the parameter page and of features.
+    /// The register for the parameter page and features.
     special: Vec<u8>,
     front: Front,
     output: Output,
-    /// What data out must wait for, and until when.
+    /// The wait before data out, and its end.
     output_from: (Wait, Time),
-    /// The die that was addressed last.
+    /// The last addressed die.
     selected: u32,
     now: Time,
     bus_free: Time,
@@ -76,10 +76,10 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// An erased package, ready at time 0.
+    /// Creates an erased package, ready at time 0.
     ///
     /// # Errors
-    /// When the geometry cannot be addressed with the configured cycles, or the timing cannot be used.
+    /// The geometry does not fit the configured address cycles, or the timing is invalid.
     pub fn new(geometry: PackageGeometry, config: &NandConfig) -> Result<Self, PinsError> {
         let layout = Layout::new(&geometry, config)?;
         let (timing, mode) = priced(config, geometry.pages)?;
@@ -111,42 +111,42 @@ impl Pins {
         })
     }
 
-    /// The shape of the package.
+    /// Geometry of the package.
     #[must_use]
     pub fn geometry(&self) -> &PackageGeometry {
         &self.geometry
     }
 
-    /// How its address cycles are laid out.
+    /// Layout of its address cycles.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The times of the timing mode in use.
+    /// Times of the current timing mode.
     #[must_use]
     pub fn timing(&self) -> &Timing {
         &self.timing
     }
 
-    /// The timing mode in use.
+    /// The current timing mode.
     #[must_use]
     pub fn interface_mode(&self) -> &interface::Mode {
         &self.mode
     }
 
-    /// The cells, to look at.
+    /// The array, for inspection.
     #[must_use]
     pub fn cells(&self) -> &Cells {
         &self.cells
     }
 
-    /// The cells, to set their rules or to mark blocks bad.
+    /// The array, to set its rules or to mark blocks bad.
     pub fn cells_mut(&mut self) -> &mut Cells {
         &mut self.cells
     }
 
-    /// What a page holds; `None` for a page that is not written, does not exist, or was cut off by RESET.
+    /// Contents of a page; `None` if it is not written, does not exist, or was aborted by RESET.
     #[must_use]
     pub fn page(&self, die: u32, at: PageAddress) -> Option<&[u8]> {
         if self.exists(die, at) {
@@ -162,26 +162,26 @@ impl Pins {
         Some(self.dies.get(die as usize)?.lines(now))
     }
 
-    /// When R/B_n and ARDY of a die come, if they are not there yet; `None` for a die that does not exist.
+    /// When R/B_n and ARDY of a die become true, if they are not; `None` for a die that does not exist.
     #[must_use]
     pub fn ready_at(&self, die: u32) -> Option<(Time, Time)> {
         let die = self.dies.get(die as usize)?;
         Some((die.ready_at, die.array_at.max(die.ready_at)))
     }
 
-    /// The earliest time at which the bus takes another cycle: the last one is over, and tWB if one follows.
+    /// The earliest time of the next cycle: after the last one, and tWB if one follows.
     #[must_use]
     pub fn earliest(&self) -> Time {
         self.now.max(self.bus_free).max(self.quiet_until)
     }
 
-    /// How many cycles there were, refused ones included; a refused transfer of data counts as one.
+    /// Number of cycles, including rejected ones; a rejected data transfer counts as one.
     #[must_use]
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
-    /// Lowers or raises WP_n. While it is low no sequence that leads to a program or an erase can begin.
+    /// Lowers or raises WP_n. While it is low no program or erase can begin.
     pub fn set_write_protected(&mut self, protected: bool) {
         self.write_protected = protected;
     }
@@ -192,7 +192,7 @@ impl Pins {
     }
 }
 
-/// The times of a configuration, and its timing mode.
+/// The times of a configuration, with its timing mode.
 fn priced(config: &NandConfig, pages: u32) -> Result<(Timing, interface::Mode), TimingError> {
     let timing = Timing::new(config, pages)?;
     let mode = config.interface.mode(config.rate_mt_s).ok_or_else(|| TimingError {

@@ -1,9 +1,8 @@
-//! The two registers of a plane: the cells fill the data register and are filled from it, the bus reads and writes the cache
-//! register.
+//! The two registers of a plane: the data register exchanges pages with the array, the cache register with the bus.
 
 use super::store::ERASED;
 
-/// The registers of a plane, each of a page.
+/// The registers of a plane, a page each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Registers {
     pub(crate) cache: Box<[u8]>,
@@ -16,7 +15,7 @@ impl Registers {
         Self { cache: empty(), data: empty() }
     }
 
-    /// A page comes out of the cells; `None` for one that reads as erased.
+    /// Reads a page from the array; `None` for one that reads as erased.
     pub(crate) fn sense(&mut self, page: Option<&[u8]>) {
         match page {
             Some(bytes) => self.data.copy_from_slice(bytes),
@@ -34,7 +33,7 @@ impl Registers {
         self.data.copy_from_slice(&self.cache);
     }
 
-    /// PROGRAM PAGE clears what the host is about to fill.
+    /// PROGRAM PAGE clears the register before data in.
     pub(crate) fn clear(&mut self) {
         self.cache.fill(ERASED);
     }

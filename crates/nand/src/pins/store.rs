@@ -3,22 +3,22 @@
 use crate::geometry::{PackageGeometry, PageAddress};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A byte of erased cells.
+/// An erased byte.
 pub(crate) const ERASED: u8 = 0xff;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Page {
     Whole(Box<[u8]>),
-    /// Its program was cut off.
+    /// Its program was aborted.
     Torn,
 }
 
-/// The contents of a package; only written pages take room.
+/// The contents of a package; only written pages take memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Store {
     geometry: PackageGeometry,
     pages: BTreeMap<u64, Page>,
-    /// Blocks whose erase was cut off.
+    /// Blocks whose erase was aborted.
     torn: BTreeSet<u64>,
 }
 
@@ -36,7 +36,7 @@ impl Store {
         self.block(die, at) * u64::from(self.geometry.pages) + u64::from(at.page)
     }
 
-    /// The bytes of a page that was written and is whole.
+    /// The bytes of a page that was programmed completely.
     pub(crate) fn get(&self, die: u32, at: PageAddress) -> Option<&[u8]> {
         match self.pages.get(&self.key(die, at)) {
             Some(Page::Whole(bytes)) => Some(bytes),
@@ -44,12 +44,12 @@ impl Store {
         }
     }
 
-    /// True if a program or an erase that was cut off has left the page unusable.
+    /// True if an aborted program or erase made the page unusable.
     pub(crate) fn is_torn(&self, die: u32, at: PageAddress) -> bool {
         self.pages.get(&self.key(die, at)) == Some(&Page::Torn) || self.torn.contains(&self.block(die, at))
     }
 
-    /// Programs a page: bits go from one to zero, never back, so that a partial program adds to what is there.
+    /// Programs a page: bits change only from one to zero, so a partial program adds to the contents.
     pub(crate) fn program(&mut self, die: u32, at: PageAddress, bytes: &[u8]) {
         let key = self.key(die, at);
         match self.pages.get_mut(&key) {
@@ -61,7 +61,7 @@ impl Store {
         }
     }
 
-    /// Erases a block, and makes it usable again.
+    /// Erases a block, which makes it usable again.
     pub(crate) fn erase(&mut self, die: u32, at: PageAddress) {
         let first = self.key(die, PageAddress { page: 0, ..at });
         let held: Vec<u64> =
@@ -73,13 +73,13 @@ impl Store {
         self.torn.remove(&block);
     }
 
-    /// A program of the page was cut off.
+    /// Records an aborted program of the page.
     pub(crate) fn tear_page(&mut self, die: u32, at: PageAddress) {
         let key = self.key(die, at);
         self.pages.insert(key, Page::Torn);
     }
 
-    /// An erase of the block was cut off.
+    /// Records an aborted erase of the block.
     pub(crate) fn tear_block(&mut self, die: u32, at: PageAddress) {
         let block = self.block(die, at);
         self.torn.insert(block);

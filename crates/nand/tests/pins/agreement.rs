@@ -1,4 +1,4 @@
-//! Random work on the pins and in the transaction engine ends at the same time and leaves the same cells.
+//! Random work on the pins and in the transaction engine ends at the same time with the same array state.
 
 use crate::player::{for_seeds, noise, Engine, Host, Job, Part};
 use std::collections::{BTreeMap, VecDeque};
@@ -8,7 +8,7 @@ use wordline_nand::geometry::PageAddress;
 use wordline_nand::interface::Interface;
 use wordline_nand::{NandConfig, PackageGeometry, Segment};
 
-/// What a random host knows: the next page of every block, and the data of every page.
+/// Knowledge of a random host: the next page of every block, and the data of every page.
 struct World {
     geometry: PackageGeometry,
     stream: Stream,
@@ -66,7 +66,7 @@ impl World {
         (planes.len() == count).then_some(planes)
     }
 
-    /// A block of each plane whose next page satisfies `wanted`, all with the same one where `same`.
+    /// A block of each plane whose next page satisfies `wanted`; the same page in all if `same`.
     fn blocks(&mut self, die: u32, planes: &[u32], wanted: impl Fn(u32) -> bool) -> Option<Vec<PageAddress>> {
         let mut found = Vec::new();
         for &plane in planes {
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// A random legal job of a mode on a die, booked in the world; `None` if its state has none.
+    /// A random legal job of a mode on a die, recorded in the world; `None` if its state has none.
     fn job(&mut self, mode: usize, die: u32) -> Option<Job> {
         let planes = self.planes(matches!(mode, 1 | 3 | 5 | 7 | 9 | 11 | 13 | 15))?;
         let sequence = if matches!(mode, 2..=5 | 8 | 9) { 2 + self.below(3) as u32 } else { 1 };
@@ -126,7 +126,7 @@ impl World {
             }
             _ => vec![self.blocks(die, &planes, |_| true)?],
         };
-        // Without a byte the engine leaves the data out of a move out.
+        // Without bytes the engine moves the data without data out.
         let bytes = self.bytes().max(usize::from(matches!(mode, 12 | 13)));
         let data = steps.iter().flatten().map(|_| noise(&mut self.stream, bytes)).collect();
         // A random cache read that happens to continue is a sequential one in the engine.
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// What the pages of a job bring out: the first bytes of each.
+    /// Data out of the pages of a job: the first bytes of each.
     fn out(&self, job: &Job) -> Vec<Vec<u8>> {
         if !matches!(job.mode, 0..=5 | 12 | 13) {
             return Vec::new();
@@ -183,7 +183,7 @@ impl World {
         job.steps.iter().flatten().map(cut).collect()
     }
 
-    /// Both packages hold what the world knows.
+    /// Both packages have the contents of the world.
     fn compare(&self, host: &Host, engine: &Engine) {
         let PackageGeometry { dies, planes, blocks, pages, .. } = self.geometry;
         for die in 0..dies {
@@ -212,7 +212,7 @@ fn random_transactions_agree_one_at_a_time() {
         let (mut host, mut engine) = (Host::new(world.geometry, &config), Engine::new(world.geometry, &config));
         for _ in 0..150 {
             let (mode, die) = (world.below(16), world.below(world.geometry.dies as usize) as u32);
-            // What a read must bring out is known before its job is booked; it books nothing.
+            // Expected data of a read are taken before its job is recorded; the job changes nothing.
             let Some(job) = world.job(mode, die) else { continue };
             let mut counts = played.get();
             counts[mode] += 1;
@@ -231,7 +231,7 @@ fn random_transactions_agree_one_at_a_time() {
     assert!(std::env::var_os("WORDLINE_SEED").is_some() || counts.iter().all(|&n| n > 40), "{counts:?}");
 }
 
-/// Modes in which every use of the bus names its die, so that several can take turns.
+/// Modes whose every bus use names its die, so that several dies can alternate.
 const NAMED: [usize; 10] = [1, 6, 7, 8, 9, 10, 11, 13, 14, 15];
 
 #[test]
@@ -250,7 +250,7 @@ fn random_transactions_agree_on_interleaved_dies() {
         let by_engine = turns_in_engine(&mut engine, work.clone(), &starts);
         let by_pins = turns_on_pins(&mut host, work, &starts);
         assert_eq!(by_pins, by_engine);
-        // Two dies at work at once: a job of one ends between start and end of one of another.
+        // Two dies are busy at once: a job of one ends between start and end of a job of the other.
         together.set(together.get() + by_pins.windows(2).filter(|pair| pair[0].1 != pair[1].1).count());
         jobs_played.set(jobs_played.get() + by_pins.len());
         world.compare(&host, &engine);
@@ -259,7 +259,7 @@ fn random_transactions_agree_on_interleaved_dies() {
     assert!(changes > jobs / 4, "{changes} changes between dies in {jobs} jobs: the dies must take turns");
 }
 
-/// The earliest of the dies that have something to do, the lowest of those.
+/// The die with the earliest next time, the lowest on a tie.
 fn earliest(due: &[Option<Time>]) -> Option<(Time, usize)> {
     due.iter().enumerate().filter_map(|(die, time)| time.map(|time| (time, die))).min()
 }
@@ -308,7 +308,7 @@ fn turns_on_pins(host: &mut Host, mut work: Vec<VecDeque<Job>>, starts: &[Time])
             if let Some(mut part) = parts.pop_front() {
                 host.now = now.max(host.pins.earliest());
                 job.play(host, part, &mut Vec::new());
-                // Nobody else gets the bus between the addresses of several planes, nor between their data.
+                // The bus stays with a die between the addresses of several planes, and between their data.
                 while keeps_bus(part, parts.front()) {
                     part = parts.pop_front().expect("there is another");
                     host.now = host.now.max(host.pins.ready_at(die as u32).unwrap().0);

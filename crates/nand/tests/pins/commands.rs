@@ -1,4 +1,4 @@
-//! What each command does, with real bytes, and what a wrong one is told.
+//! The effect of each command, with real bytes, and the errors of wrong ones.
 
 use crate::player::{noise, page, sdr, Engine, Host, Job};
 use wordline_base::time::{NS, US};
@@ -40,7 +40,7 @@ fn columns_change_on_the_way_in_and_out() {
     assert_eq!(host.data_out(1), [0xff]);
     host.command(0x05).address(&[11, 0]).command(0xe0);
     assert_eq!(host.data_out(1), [5]);
-    // The status hides the data, 00h brings them back, the next column as it was.
+    // A status hides the data; 00h returns to them, at the same column.
     assert_eq!(host.status(), WP_N | RDY | ARDY);
     host.command(0x00);
     assert_eq!(host.data_out(2), [0xff, 0xff]);
@@ -61,7 +61,7 @@ fn an_internal_move_takes_changed_bytes_along() {
     (expected[8], expected[20]) = (0xaa, 0xbb);
     assert_eq!(read(&mut host, 1, 1, 5, 0, 64), expected);
     assert_eq!(read(&mut host, 1, 1, 0, 0, 64), data, "the source is as it was");
-    // To another plane there is no way.
+    // Copyback cannot change planes.
     host.command(0x00).at(1, page(1, 0, 0), 0).command(0x35).wait(1).command(0x85);
     let cycles = host.pins.layout().page(1, page(0, 5, 0), 0);
     host.address(&cycles[..4]);
@@ -94,9 +94,9 @@ fn the_rules_of_the_cells_are_told_with_the_cycle() {
     assert_eq!(
         error.to_string(),
         "cycle 6 at 120000 ps, command 30h, die 1 (idle): page 2 of block 3, plane 0, die 1 is read but not written; \
-         the block has 0 pages; right would be: to keep the rules of the cells"
+         the block has 0 pages; expected a command within the rules of the array"
     );
-    // The other die works on.
+    // The other die continues.
     write(&mut host, 0, 0, 0, 0, &[1]);
     host.command(0xfc).wait(1);
     host.pins.cells_mut().mark_bad(1, 1, 1);
@@ -334,7 +334,7 @@ fn identifiers_are_those_of_onfi() {
     assert_eq!(host.pins.address(host.now, 0x40).unwrap_err().reason, Reason::NothingThere { address: 0x40 });
 }
 
-/// CRC-16 as a division of polynomials, bit after bit, with the start value in front: independent of the package's own.
+/// CRC-16 as a polynomial division, bit by bit, with the start value in front: independent of the package's own.
 fn remainder(bytes: &[u8]) -> u16 {
     let mut bits: Vec<bool> = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1)).collect();
     bits.extend([false; 16]);
@@ -367,7 +367,7 @@ fn the_parameter_page_is_valid_three_times() {
     assert_eq!((page[14], page[64]), (3, MANUFACTURER));
     assert_eq!(word(254), remainder(&page[..254]));
     assert_eq!(crc16(&page[..254]), remainder(&page[..254]));
-    // 05h-E0h moves about in it.
+    // 05h-E0h changes the column in it.
     host.command(0x05).address(&[0x00, 0x01]).command(0xe0);
     assert_eq!(host.data_out(4), *b"ONFI");
     assert_eq!(host.try_data_out(509).unwrap_err().reason, Reason::Column { column: 260, bytes: 509, end: 768 });
@@ -434,7 +434,7 @@ fn dies_take_turns_on_the_bus() {
     assert_eq!(host.data_out(1), [WP_N | RDY | ARDY]);
     host.command(0x00);
     assert_eq!(host.data_out(2), [2, 9]);
-    // A busy die is told at its address, since 00h could be for another.
+    // A busy die is rejected at its address, since 00h could be for another.
     host.command(0x60).row(0, page(0, 3, 0)).command(0xd0).command(0x00);
     let cycles = host.pins.layout().page(0, page(0, 0, 0), 0);
     host.address(&cycles[..4]);
@@ -452,13 +452,13 @@ fn a_wrong_command_is_told_what_would_be_right() {
     let error = host.try_command(0x30).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cycle 4 at 80000 ps, command 30h, die 0 (idle): the command has no place in this sequence; right would be: one of \
+        "cycle 4 at 80000 ps, command 30h, die 0 (idle): the command has no place in this sequence; expected one of \
          the commands D0h D1h FCh FFh"
     );
     let error = host.try_command(0x31).unwrap_err();
     let Right::Cycles(right) = error.right else { panic!("{error}") };
     assert_eq!(error.reason, Reason::Failed);
-    // The other die takes these; this one only the last four.
+    // The other die accepts these; this one only the last four.
     assert_eq!(right.commands().filter(|command| [0x70, 0x78, 0xfc, 0xff].contains(command)).count(), 4);
 }
 

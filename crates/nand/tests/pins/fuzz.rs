@@ -1,4 +1,4 @@
-//! Random cycles: nothing panics, what is taken agrees with what was promised, and RESET brings the package back.
+//! Random cycles: nothing panics, accepted cycles are those announced, and RESET recovers the package.
 
 use crate::player::{for_seeds, noise, Host};
 use wordline_base::{Stream, Time};
@@ -10,7 +10,7 @@ use wordline_nand::{NandConfig, PackageGeometry};
 
 /// Cycles in the stream of a seed.
 const CYCLES: usize = 3_000;
-/// Commands that go on with a read, a move or a suspended command.
+/// Commands that continue a read, a copyback or a suspended command.
 const CONTINUING: [u8; 7] = [0x05, 0x06, 0x13, 0x31, 0x3f, 0x85, 0xd2];
 
 fn geometry(stream: &mut Stream) -> PackageGeometry {
@@ -34,19 +34,19 @@ fn config(stream: &mut Stream) -> NandConfig {
     }
 }
 
-/// How the cycles of the streams ended.
+/// Number of cycles by result.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     taken: u64,
     refused: u64,
-    /// Commands that were taken.
+    /// Accepted commands.
     commands: [u64; 256],
 }
 
 struct Fuzz {
     host: Host,
     stream: Stream,
-    /// Address cycles that would name a page that exists.
+    /// Address cycles of a page that exists.
     address: Vec<u8>,
     counts: Counts,
 }
@@ -73,7 +73,7 @@ impl Fuzz {
         self.stream.below(100) < percent
     }
 
-    /// A time for the next cycle: mostly one that keeps all waits, sometimes a wild one.
+    /// A time for the next cycle: mostly one that respects all waits, sometimes a random one.
     fn time(&mut self) -> Time {
         let earliest = self.host.pins.earliest();
         let mode = *self.host.pins.interface_mode();
@@ -92,13 +92,13 @@ impl Fuzz {
         }
     }
 
-    /// A command: mostly one that would be taken, sometimes any byte.
+    /// A command: mostly an accepted one, sometimes any byte.
     fn byte(&mut self, now: Time) -> u8 {
-        // The commands that always have a place would crowd out all others.
+        // Commands that are always accepted would dominate.
         let status = self.chance(20);
         let wanted = |byte: &u8| *byte < 0xfc && (status || !matches!(byte, 0x70 | 0x78));
         let accepted: Vec<u8> = self.host.pins.accepted(now).commands().filter(wanted).collect();
-        // What goes on with something has a place seldom, and is worth more than another beginning.
+        // Commands that continue something are rarely possible, so they get more weight.
         let on: Vec<u8> = accepted.iter().copied().filter(|byte| CONTINUING.contains(byte)).collect();
         match self.stream.below(80) {
             0 => self.stream.bits() as u8,
@@ -182,7 +182,7 @@ impl Fuzz {
         let result = self.host.pins.command(now, byte);
         self.counts.commands[usize::from(byte)] += u64::from(result.is_ok());
         if let Err(error) = &result {
-            // What has a place can only be refused for its time or for what it addresses.
+            // An accepted cycle can only be rejected for its time or its address.
             let excused = matches!(
                 error.reason,
                 Reason::Backwards { .. }
@@ -214,7 +214,7 @@ impl Fuzz {
         self.host.pins.data_out(now, &mut vec![0; count])
     }
 
-    /// The die shows FAIL; often RESET follows, sometimes the stream goes on.
+    /// The die shows FAIL; often RESET follows, sometimes the stream continues.
     fn after_refusal(&mut self, error: CycleError) {
         assert!(!error.to_string().is_empty());
         if self.chance(80) {

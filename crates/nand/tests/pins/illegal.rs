@@ -1,7 +1,7 @@
-//! Every command byte, and every pair of them, in every state of a die: what is taken and what is refused.
+//! Every command byte, and every pair of them, in every state of a die: accepted and rejected ones.
 //!
-//! The tables here are written from the standard and not from the package's own: each state with the commands that it takes and
-//! the state that they lead to. One die with two planes, so that nothing is left open for other dies.
+//! The tables here are written from the standard, independent of the package's own: each state with its accepted
+//! commands and their next states. One die with two planes, so that nothing depends on other dies.
 
 use crate::player::{page, sdr, Host};
 use wordline_nand::config::ByClass;
@@ -11,10 +11,10 @@ use wordline_nand::{NandConfig, PackageGeometry};
 
 const GEOMETRY: PackageGeometry = PackageGeometry { dies: 1, planes: 2, blocks: 4, pages: 4, page_bytes: 16 };
 
-/// A command and the state after it.
+/// A command and its next state.
 type Takes = &'static [(u8, &'static str)];
 
-/// A state by name: the commands that it takes besides RESET and READ STATUS, whether it takes READ STATUS, and which of
+/// A state by name: its accepted commands besides RESET and READ STATUS, whether it accepts READ STATUS, and which of
 /// (a)ddress, data (i)n and data (o)ut.
 struct State {
     name: &'static str,
@@ -178,7 +178,7 @@ fn package_wide(host: &mut Host, command: u8, address: u8) {
     host.command(command).address(&[address]);
 }
 
-/// States that can be built, in the order of ONFI's chapters; "address", "busy" and the like below are what follows them.
+/// States that can be built, in the order of ONFI's chapters; "address", "busy" and the like below are their followers.
 fn states() -> Vec<State> {
     vec![
         between("idle", IDLE, "", |_| {}),
@@ -267,7 +267,7 @@ fn states() -> Vec<State> {
         between("cache read", CACHE_READ, "o", cache_read),
         between("cache read of two planes", CACHE_READ, "", both_cache_read),
         within("cache read addressed", &[(0x31, "busy")], "", |host| {
-            // 32h would lead to two planes where there was one: seen when 31h comes.
+            // 32h would lead to two planes instead of one: detected at 31h.
             both_cache_read(host);
             host.command(0x00).at(0, page(0, 0, 1), 0).command(0x32).wait(0);
             host.command(0x00).at(0, page(1, 0, 1), 0);
@@ -479,12 +479,12 @@ fn states() -> Vec<State> {
         between("failed", &[], "", |host| {
             host.try_command(0x10).unwrap_err();
         }),
-        // What only follows from one of the above; its name stands in their tables.
+        // States that only follow from those above; their names are in the tables above.
         State { name: "address", takes: &[], status: false, more: "a", build: None },
     ]
 }
 
-/// What a state takes, and where it leads.
+/// The next state after a command, if it is accepted.
 fn next(states: &[State], state: &State, byte: u8) -> Option<&'static str> {
     match byte {
         0xff | 0xfc => Some("busy"),
@@ -498,7 +498,7 @@ fn next(states: &[State], state: &State, byte: u8) -> Option<&'static str> {
     }
 }
 
-/// A package with two written pages in block 0 of both planes. All busy times are long against the cycles.
+/// A package with two written pages in block 0 of both planes. All busy times are long compared with the cycles.
 fn prepared() -> Host {
     let config = NandConfig { dummy_busy_us: 10.0, read_us: ByClass::One(50.0), ..sdr() };
     let mut host = Host::new(GEOMETRY, &config);
@@ -569,7 +569,7 @@ fn every_other_cycle_is_taken_or_refused_as_the_standard_says() {
         let Some(build) = state.build else { continue };
         let mut host = start.clone();
         build(&mut host);
-        // After all waits, and before anything that is busy is ready.
+        // After all waits, and before any busy die is ready.
         let now = host.now.max(host.pins.earliest()) + 250_000;
         // There is no feature 00h.
         let byte = u8::from(["after EEh", "after EFh"].contains(&state.name));
@@ -600,7 +600,7 @@ fn a_refusal_shows_in_the_status_until_reset() {
         assert_eq!(host.status() & (FAIL | FAILC), FAIL | FAILC, "{}", state.name);
         host.command(0xff).wait(0);
         assert_eq!(host.status(), 0xe0, "{}", state.name);
-        // And it works again.
+        // It works again.
         host.command(0x60).row(0, page(0, 3, 0)).command(0xd0).wait(0);
         host.command(0x80).at(0, page(0, 3, 0), 0).data_in(&[9]).command(0x10).wait(0);
         host.command(0x00).at(0, page(0, 3, 0), 0).command(0x30).wait(0);

@@ -1,4 +1,4 @@
-//! The low-level command interface: every cycle played by hand.
+//! The low-level command interface: every cycle by hand.
 
 mod agreement;
 mod commands;

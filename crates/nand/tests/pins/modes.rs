@@ -9,7 +9,7 @@ use wordline_nand::PackageGeometry;
 
 const GEOMETRY: PackageGeometry = PackageGeometry { dies: 2, planes: 2, blocks: 4, pages: 8, page_bytes: 2048 };
 
-/// Nanoseconds that each mode takes, with two planes where it has several and two pages in a sequence.
+/// Nanoseconds of each mode, with two planes in multi-plane modes and two pages in a sequence.
 ///
 /// From the figures of SDR mode 5 (a cycle 20, tWB 100, tADL 70, tRR 20, tCCS 200) and of the default cells (tR 50,000, tPROG
 /// 500,000, tBERS 3,000,000, tDBSY 500, tRCBSY and tCBSY 3,000). 2,048 bytes take 40,960. So 00h-30h and all sequences of two
@@ -34,7 +34,8 @@ const BY_HAND: [(Time, &str); 16] = [
     (3_000_900, "200 + 500 + 200 + 3,000,000"),
 ];
 
-/// The job of a mode on die 1: reads, moves and erases at block 0 of plane 0 and block 1 of plane 1, programs two blocks on.
+/// The job of a mode on die 1: reads, copybacks and erases at block 0 of plane 0 and block 1 of plane 1, programs two
+/// blocks further.
 fn job(mode: usize, stream: &mut Stream) -> Job {
     let planes = if matches!(mode, 1 | 3 | 5 | 7 | 9 | 11 | 13 | 15) { 2 } else { 1 };
     let all = |block: u32, number: u32| (0..planes).map(|plane| page(plane, block + plane, number)).collect::<Vec<_>>();
@@ -49,7 +50,7 @@ fn job(mode: usize, stream: &mut Stream) -> Job {
     Job { mode, die: 1, steps, targets: all(2, 0), data, bytes: 2048 }
 }
 
-/// Writes pages 0 to 2 of blocks 0 and 1 of both planes, on the pins and in the engine, and gives their data.
+/// Writes pages 0 to 2 of blocks 0 and 1 of both planes, on the pins and in the engine, and returns their data.
 fn fill(host: &mut Host, engine: &mut Engine, stream: &mut Stream) -> Vec<(PageAddress, Vec<u8>)> {
     let mut held = Vec::new();
     for block in 0..2 {
@@ -80,7 +81,7 @@ fn all_modes_take_their_time_and_move_their_data() {
         let mut stream = Stream::new(1, "modes", mode as u64);
         let (mut host, mut engine) = (Host::new(GEOMETRY, &sdr()), Engine::new(GEOMETRY, &sdr()));
         let mut held = fill(&mut host, &mut engine, &mut stream);
-        // A round time, past all that the engine did.
+        // A round time after all work of the engine.
         host.now = 100_000_000 * NS;
         let (start, job) = (host.now, job(mode, &mut stream));
         let out = job.run(&mut host);
@@ -125,7 +126,7 @@ fn the_chains_played_are_those_of_the_table() {
     for (mode, operation) in OPERATIONS.iter().enumerate() {
         let job = job(mode, &mut Stream::new(2, "modes", 0));
         let mut played: Vec<_> = job.parts().into_iter().map(|(segment, _, _)| segment).collect();
-        // With two planes and two pages every repetition stands next to what it repeats.
+        // With two planes and two pages every repetition is next to its original.
         played.dedup();
         let table: Vec<_> = operation.chain.iter().map(|&(segment, _)| segment).collect();
         assert_eq!(played, table, "{}", operation.name);

@@ -29,7 +29,7 @@ impl Host {
         Self { pins: Pins::new(geometry, config).unwrap(), now: 0 }
     }
 
-    /// A command as soon as the bus takes it.
+    /// A command as soon as the bus is free.
     pub fn try_command(&mut self, byte: u8) -> Result<(), CycleError> {
         self.now = self.now.max(self.pins.earliest());
         self.now = self.pins.command(self.now, byte)?;
@@ -81,19 +81,19 @@ impl Host {
         self.command(0x70).data_out(1)[0]
     }
 
-    /// Until a die takes commands.
+    /// Waits until a die accepts commands.
     pub fn wait(&mut self, die: u32) -> &mut Self {
         self.now = self.now.max(self.pins.ready_at(die).unwrap().0);
         self
     }
 
-    /// Until its array rests.
+    /// Waits until its array is idle.
     pub fn rest(&mut self, die: u32) -> &mut Self {
         self.now = self.now.max(self.pins.ready_at(die).unwrap().1);
         self
     }
 
-    /// Plays a segment, with the waits of the table and no others.
+    /// Plays a segment, with the waits of the table only.
     pub fn play(&mut self, segment: Segment, die: u32, at: PageAddress, bytes: &mut [u8]) {
         let mode = *self.pins.interface_mode();
         for cycle in segment.spec().cycles {
@@ -123,22 +123,22 @@ impl Host {
     }
 }
 
-/// An operation mode on a die: `steps` of pages, one page for each plane.
+/// An operation mode on a die: `steps` of pages, one page per plane.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Its place in [`wordline_nand::chain::OPERATIONS`].
+    /// Its index in [`wordline_nand::chain::OPERATIONS`].
     pub mode: usize,
     pub die: u32,
     pub steps: Vec<Vec<PageAddress>>,
-    /// The destinations of an internal move.
+    /// The destinations of a copyback.
     pub targets: Vec<PageAddress>,
-    /// Data of each page that is programmed, in the order of the pages.
+    /// Data of each programmed page, in order.
     pub data: Vec<Vec<u8>>,
-    /// Bytes that come out of each page.
+    /// Data out of each page, in bytes.
     pub bytes: u32,
 }
 
-/// One segment of a job, and the step and plane that it concerns.
+/// One segment of a job, with its step and plane.
 pub type Part = (Segment, usize, usize);
 
 impl Job {
@@ -200,7 +200,7 @@ impl Job {
         parts
     }
 
-    /// Plays one part; data that come out are added to `out`.
+    /// Plays one part; data out are appended to `out`.
     pub fn play(&self, host: &mut Host, (segment, step, plane): Part, out: &mut Vec<Vec<u8>>) {
         let moved = matches!(segment, Segment::CopybackProgram | Segment::CopybackProgramQueue);
         let at = if moved { self.targets[plane] } else { self.steps[step][plane] };
@@ -217,7 +217,7 @@ impl Job {
         }
     }
 
-    /// Plays the whole job as early as the die takes it; gives what came out.
+    /// Plays the whole job as early as the die accepts it; returns the data out.
     pub fn run(&self, host: &mut Host) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
         for part in self.parts() {
@@ -249,12 +249,12 @@ impl Job {
     }
 }
 
-/// What a job in the transaction engine still has before it.
+/// The rest of a job in the transaction engine.
 pub struct Running {
     commands: std::collections::VecDeque<Command>,
 }
 
-/// A package as transactions see it.
+/// A package in the transaction engine.
 pub struct Engine {
     pub package: Package,
     pub timing: Timing,
@@ -276,7 +276,7 @@ impl Engine {
         (running, at)
     }
 
-    /// Carries a die on; `None` when its job is done.
+    /// Advances a die; `None` when its job is done.
     pub fn step(&mut self, now: Time, die: u32, running: &mut Running) -> Option<Time> {
         let Self { package, timing, bus } = self;
         match package.step(die, Lane::Main, Around { now, timing, bus, log: &mut Silent }) {
@@ -292,7 +292,7 @@ impl Engine {
         }
     }
 
-    /// Runs a job alone and gives its end.
+    /// Runs a job alone and returns its end.
     pub fn run(&mut self, now: Time, job: &Job) -> Time {
         let (mut running, mut at) = self.begin(now, job);
         while let Some(next) = self.step(at, job.die, &mut running) {
@@ -307,7 +307,7 @@ pub fn noise(stream: &mut Stream, count: usize) -> Vec<u8> {
     (0..count).map(|_| stream.bits() as u8).collect()
 }
 
-/// Runs `test` for the seeds `0..count`, or for that of WORDLINE_SEED alone; says on failure how to repeat it.
+/// Runs `test` for the seeds `0..count`, or only for WORDLINE_SEED; a failure prints how to repeat it.
 pub fn for_seeds(name: &str, count: u64, test: impl Fn(u64)) {
     let only = std::env::var("WORDLINE_SEED").ok().map(|text| text.parse().expect("WORDLINE_SEED is a number"));
     let seeds = only.map_or(0..count, |seed: u64| seed..seed + 1);

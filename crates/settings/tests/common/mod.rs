@@ -1,4 +1,4 @@
-//! A configuration with one of everything, for the tests.
+//! A test configuration with every kind of key.
 #![allow(dead_code, missing_docs)]
 
 use schemars::JsonSchema;
@@ -10,10 +10,10 @@ use wordline_settings::{load_text, Loaded, SettingsError};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drive {
-    /// What the drive is called.
+    /// Name of the drive.
     #[serde(default = "unnamed")]
     pub name: String,
-    /// The shape of the drive.
+    /// Geometry of the drive.
     #[serde(default)]
     pub geometry: Geometry,
     /// The package.
@@ -142,7 +142,7 @@ fn one() -> Depth {
     Depth(1)
 }
 
-/// Refuses what the schema allows, as a section's own check does.
+/// Rejects values that the schema allows, like a section's own check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u32")]
 #[schemars(with = "u32")]

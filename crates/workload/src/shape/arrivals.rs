@@ -1,47 +1,47 @@
-//! When requests arrive: gaps and bursts.
+//! Arrivals of requests: gaps and bursts.
 
 use super::{share, Moments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::Histogram;
 
-/// Lengths of the windows in which arrivals are counted, in ps and in s.
+/// Lengths of the windows for counting arrivals, in ps and in s.
 const WINDOWS: [(u64, f64); 4] =
     [(10_000_000_000, 0.01), (100_000_000_000, 0.1), (1_000_000_000_000, 1.0), (10_000_000_000_000, 10.0)];
 
-/// Time between a request and the next one, over all devices.
+/// Time between consecutive requests, over all devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalInfo {
     /// Mean gap in µs.
     pub mean_us: f64,
-    /// Half of the gaps are no longer; µs, at most 0.4 % too large.
+    /// Median gap in µs, at most 0.4 % too large.
     pub p50_us: f64,
-    /// 90 % of the gaps are no longer; µs, at most 0.4 % too large. Nothing below ten gaps.
+    /// 90th percentile of the gaps in µs, at most 0.4 % too large. None below ten gaps.
     pub p90_us: Option<f64>,
-    /// 99 % of the gaps are no longer; µs, at most 0.4 % too large. Nothing below a hundred gaps.
+    /// 99th percentile of the gaps in µs, at most 0.4 % too large. None below a hundred gaps.
     pub p99_us: Option<f64>,
     /// Longest gap in µs.
     pub max_us: f64,
-    /// Share of requests that arrive at the same instant as the one before, 0 to 1.
+    /// Share of requests that arrive at the same instant as the previous one, 0 to 1.
     pub together_share: f64,
-    /// Coefficient of variation of the gaps, standard deviation / mean: 0 evenly spaced, 1 as of a Poisson process, above 1
-    /// in bursts. Nothing when all arrive together.
+    /// Coefficient of variation of the gaps, standard deviation / mean: 0 for even spacing, 1 for a Poisson process,
+    /// above 1 for bursts. None if all requests arrive together.
     pub variation: Option<f64>,
-    /// Burstiness on four scales of time.
+    /// Burstiness on four time scales.
     pub dispersion: Vec<Dispersion>,
 }
 
-/// Burstiness seen in windows of one length.
+/// Burstiness in windows of one length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dispersion {
-    /// Length of the windows in s; they lie one behind another from the first request on.
+    /// Length of the windows in s; they follow each other from the first request on.
     pub window_s: f64,
     /// Whole windows in the trace.
     pub windows: u64,
-    /// Most requests in one of them; nothing without a whole window.
+    /// Most requests in one of them; none without a whole window.
     pub most: Option<u64>,
-    /// Index of dispersion (Fano factor): variance / mean of the number of requests in a window. 0 evenly spaced, 1 as of a
-    /// Poisson process, above 1 in bursts. Nothing below two windows.
+    /// Index of dispersion (Fano factor): variance / mean of the number of requests in a window. 0 for even spacing, 1
+    /// for a Poisson process, above 1 for bursts. None below two windows.
     pub index: Option<f64>,
 }
 
@@ -49,7 +49,7 @@ pub struct Dispersion {
 #[derive(Clone, Debug, Default)]
 struct Windows {
     length: u64,
-    /// End of the window that is being counted.
+    /// End of the current window.
     end: u128,
     count: u64,
     most: u64,
@@ -76,7 +76,7 @@ impl Windows {
         self.most = self.most.max(self.count);
         self.count = 0;
         let length = u128::from(self.length);
-        // The division of 128 bits is slow, and no usual trace needs it.
+        // A division of 128 bits is slow, and ordinary traces do not need it.
         let before = match u64::try_from(time) {
             Ok(time) => u128::from(time / self.length),
             Err(_) => time / length,
@@ -84,7 +84,7 @@ impl Windows {
         self.end = (before + 1) * length;
     }
 
-    /// Without the last window, which the trace does not fill.
+    /// Drops the last window, which the trace does not fill.
     fn info(&self, window_s: f64) -> Dispersion {
         let windows = (self.end / u128::from(self.length) - 1) as u64;
         let mean = self.sum as f64 / windows as f64;
@@ -98,7 +98,7 @@ impl Windows {
     }
 }
 
-/// Follows the times of requests.
+/// Collects arrival statistics of a trace.
 pub(crate) struct Arrivals {
     last: Option<u128>,
     gaps: Histogram,
@@ -120,7 +120,7 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// A request `time` ps after the first, not before the one before.
+    /// Counts a request `time` ps after the first; times must not decrease.
     #[inline]
     pub fn add(&mut self, time: u128) {
         if let Some(last) = self.last {
@@ -133,7 +133,7 @@ impl Arrivals {
         self.windows.iter_mut().for_each(|windows| windows.add(time));
     }
 
-    /// The gaps; nothing below two requests.
+    /// The gaps; none below two requests.
     pub fn info(&self) -> Option<ArrivalInfo> {
         let us = |ps: u64| ps as f64 / 1e6;
         let mean = self.moments.mean()?;

@@ -1,11 +1,11 @@
-//! The measures of a trace, each fed with one request after another in bounded memory.
+//! Statistics of a trace, computed from one request after another in bounded memory.
 
 pub(crate) mod arrivals;
 pub(crate) mod order;
 pub(crate) mod pages;
 pub(crate) mod sizes;
 
-/// Number, mean and spread of values that come one by one (Welford's recurrence, which does not cancel).
+/// Number, mean and spread of a sequence of values (Welford's recurrence, which avoids cancellation).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moments {
     pub count: u64,
@@ -22,18 +22,18 @@ impl Moments {
         self.squares += off * (value - self.mean);
     }
 
-    /// The mean; nothing without values.
+    /// Mean; none without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// Standard deviation of the values taken as the whole population; nothing without values.
+    /// Standard deviation, with the values as the whole population; none without values.
     pub fn deviation(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.squares / self.count as f64).sqrt())
     }
 }
 
-/// `part / whole`, nothing of nothing.
+/// `part / whole`; none if `whole` is 0.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -5,43 +5,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::Histogram;
 
-/// Requests that go on where an earlier one of the same device ended.
+/// Requests that continue at the end of an earlier one of the same device.
 ///
-/// `chang11` (IWSSPS 2009, section 4) looks for the predecessor of a write K writes before it, since other processes may
-/// come between, and takes K = 10. Here any of the last K counts, so that K = 1 is the plain sense.
+/// `chang11` (IWSSPS 2009, section 4) compares a write with the one K writes earlier, since other processes may come
+/// between, and uses K = 10. Here any of the last K counts, so K = 1 is the plain definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceInfo {
     /// Share of requests that start at the end of the previous request of their device, 0 to 1.
     pub plain_share: f64,
-    /// The same by bytes.
+    /// The same, by bytes.
     pub plain_bytes_share: f64,
     /// K.
     pub window: u32,
     /// Share of requests that start at the end of one of the last K requests of their device, 0 to 1.
     pub window_share: f64,
-    /// The same by bytes.
+    /// The same, by bytes.
     pub window_bytes_share: f64,
     /// For writes only, as in the source: share of writes that start at the end of one of the last K writes of their
-    /// device; nothing without writes.
+    /// device; none without writes.
     pub window_write_share: Option<f64>,
-    /// The same by bytes: the source's sequential ratio.
+    /// The same, by bytes: the source's sequential ratio.
     pub window_write_bytes_share: Option<f64>,
 }
 
 /// Distance from the end of a request to the start of the next one of the same device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeekInfo {
-    /// Seeks: one less than the requests of each device.
+    /// Number of seeks: the requests less one, for each device.
     pub seeks: u64,
-    /// Mean distance in bytes, whatever its direction.
+    /// Mean distance in bytes, without sign.
     pub mean_bytes: f64,
-    /// Half of the distances are no longer; at most 0.4 % too large.
+    /// Median distance; at most 0.4 % too large.
     pub p50_bytes: u64,
-    /// 90 % of the distances are no longer; at most 0.4 % too large. Nothing below ten seeks.
+    /// 90th percentile of the distances; at most 0.4 % too large. None below ten seeks.
     pub p90_bytes: Option<u64>,
     /// Longest distance.
     pub max_bytes: u64,
-    /// Standard deviation of the distances with their sign, in bytes: large for random access.
+    /// Standard deviation of the signed distances, in bytes: large for random access.
     pub deviation_bytes: f64,
 }
 
@@ -54,11 +54,11 @@ struct Ring {
 
 impl Ring {
     fn new(window: u32) -> Self {
-        // No request begins at the highest address: the reader refuses it.
+        // No request begins at the highest address: the reader rejects it.
         Self { ends: vec![u64::MAX; window as usize].into(), at: 0 }
     }
 
-    /// True if one of the ends is `start`; then `end` takes the place of the oldest.
+    /// True if one of the ends is `start`; then `end` replaces the oldest.
     #[inline]
     fn follows(&mut self, start: u64, end: u64) -> bool {
         let found = self.ends.contains(&start);
@@ -74,7 +74,7 @@ struct Place {
     writes: Ring,
 }
 
-/// Requests and their bytes.
+/// Number of requests, and their bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     requests: u64,
@@ -89,10 +89,10 @@ impl Count {
     }
 }
 
-/// Follows the addresses of requests.
+/// Collects order statistics of a trace.
 pub(crate) struct Order {
     window: u32,
-    /// By device; nothing before its first request.
+    /// By device; none before its first request.
     places: Vec<Option<Place>>,
     all: Count,
     writes: Count,
@@ -104,7 +104,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// With a window of the last `window` requests, from 1.
+    /// Uses a window of the last `window` requests, from 1.
     pub fn new(window: u32) -> Self {
         Self {
             window,
@@ -119,7 +119,7 @@ impl Order {
         }
     }
 
-    /// A request that moves bytes; says whether it begins at the byte after the previous one.
+    /// Counts a request that moves bytes; true if it begins at the byte after the previous one.
     #[inline]
     pub fn add(&mut self, device: u32, offset: u64, bytes: u32, write: bool) -> bool {
         let end = offset + u64::from(bytes);
@@ -154,12 +154,12 @@ impl Order {
         plain
     }
 
-    /// Requests that did not begin at the byte after the previous one.
+    /// Number of requests that did not begin at the byte after the previous one.
     pub fn random(&self) -> u64 {
         self.all.requests - self.plain.requests
     }
 
-    /// Sequentiality; nothing without requests.
+    /// Sequentiality; none without requests.
     pub fn sequence(&self) -> Option<SequenceInfo> {
         Some(SequenceInfo {
             plain_share: share(self.plain.requests, self.all.requests)?,
@@ -172,7 +172,7 @@ impl Order {
         })
     }
 
-    /// Seek distances; nothing without two requests on a device.
+    /// Seek distances; none without two requests on a device.
     pub fn seeks(&self) -> Option<SeekInfo> {
         Some(SeekInfo {
             seeks: self.distances.count(),
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn interleaved_streams_are_sequential_in_a_window_only() {
         let mut order = Order::new(2);
-        // Two streams of 100 bytes each, by turns, then a jump.
+        // Two alternating streams of 100 bytes each, then a jump.
         for (offset, write) in [(0, true), (1000, false), (100, true), (1100, false), (200, true), (5000, true)] {
             order.add(0, offset, 100, write);
         }

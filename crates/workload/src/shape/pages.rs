@@ -1,10 +1,10 @@
-//! Which pages a trace touches and how often it writes them: footprint, rewrites, life span and life cycle.
+//! Pages that a trace touches: footprint, rewrites, life span and life cycle.
 //!
-//! Addresses are followed in chunks of 16 pages of 4 KiB, 512-byte sector by sector. Up to 262,144 chunks are kept,
-//! which is all of a footprint of 1 GiB at the very least and of 16 GiB where addresses lie close together; memory
-//! stays below 100 MB. A trace that touches more is sampled: only chunks whose hash starts with a zero bit are kept,
-//! then with two, and so on, so that at least 131,072 remain. Sums over the kept chunks times the power of two estimate
-//! the whole without bias, with the standard error that the spread among the chunks gives.
+//! Addresses are tracked in chunks of 16 pages of 4 KiB, by sectors of 512 bytes. Up to 262,144 chunks are kept: a
+//! whole footprint of 1 GiB at least, and of 16 GiB if addresses are close together; memory stays below 100 MB. A trace
+//! that touches more is sampled: only chunks whose hash starts with a zero bit are kept, then with two, and so on, so
+//! that at least 131,072 remain. Sums over the kept chunks, times the power of two, estimate the whole without bias;
+//! the spread among the chunks gives the standard error.
 
 use super::share;
 use rustc_hash::FxHashMap;
@@ -12,16 +12,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::Op;
 
-/// Bytes of a page.
+/// Bytes per page.
 pub(crate) const PAGE: u64 = 4096;
 const SECTOR: u64 = 512;
 const SECTORS: u64 = PAGE / SECTOR;
-/// Pages of a chunk.
+/// Pages per chunk.
 const PAGES: usize = 16;
 const CHUNK: u64 = PAGE * PAGES as u64;
-/// Most chunks that are kept.
+/// Maximum number of kept chunks.
 const MOST: usize = 1 << 18;
-/// Above the chunk number in a key stands the device.
+/// A key has the device above the chunk number.
 const DEVICE_SHIFT: u32 = 48;
 
 /// Distinct pages of 4 KiB that a trace touches, over all devices.
@@ -35,50 +35,50 @@ pub struct FootprintInfo {
     pub written_pages: u64,
     /// Pages both read and written.
     pub both_pages: u64,
-    /// Standard error of `pages`, as a share of it: 0 when all was counted. A footprint is counted exactly up to 1 GiB at
-    /// least, and up to 16 GiB where addresses lie close together.
+    /// Standard error of `pages`, as a share of it: 0 for an exact count. A footprint is counted exactly up to 1 GiB at
+    /// least, and up to 16 GiB if addresses are close together.
     pub standard_error: f64,
 }
 
-/// How much of what is written was written before, by 512-byte sectors.
+/// Share of writes that rewrite earlier data, by 512-byte sectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RewriteInfo {
     /// Bytes written to sectors that the trace wrote before.
     pub bytes: u64,
     /// Their share of all written bytes, 0 to 1 (the rewrite ratio of `chang11`).
     pub share: f64,
-    /// Standard error of `share`; 0 when all was counted.
+    /// Standard error of `share`; 0 for an exact count.
     pub standard_error: f64,
 }
 
-/// Life span and life cycle of written pages of 4 KiB, as `chang11` (IWSSPS 2009, section 4) defines them for a sector.
+/// Life span and life cycle of written pages of 4 KiB, defined as in `chang11` (IWSSPS 2009, section 4) for a sector.
 ///
-/// Requests are counted in writes. The life span of a page is the number of the last write that rewrote any of its sectors
-/// less the number of the first write to it; its life cycle is that span over the number of its writes. A write that only
-/// fills other sectors of the page is part of the writing before. Both are 0 without a rewrite, so the figures are those of
-/// rewritten pages.
+/// Time is counted in write requests. The life span of a page is the number of the last write that rewrote any of its
+/// sectors less the number of the first write to it; its life cycle is that span over the number of its writes. A write
+/// that only fills other sectors of the page counts as part of the earlier one. Both are 0 without a rewrite, so the
+/// figures are those of rewritten pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LifeInfo {
     /// Share of the written pages that were rewritten, 0 to 1.
     pub rewritten_share: f64,
-    /// Writes of a written page, in the mean.
+    /// Mean number of writes of a written page.
     pub writes_per_page: f64,
-    /// Life span of rewritten pages; nothing without any.
+    /// Life span of rewritten pages; none without rewrites.
     pub span: Option<LifeSpread>,
-    /// Life cycle of rewritten pages; nothing without any.
+    /// Life cycle of rewritten pages; none without rewrites.
     pub cycle: Option<LifeSpread>,
 }
 
-/// Spread of a number of write requests over pages.
+/// Distribution over pages of a number of write requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LifeSpread {
     /// Mean.
     pub mean: f64,
-    /// Half of the pages have no more.
+    /// Median.
     pub p50: f64,
-    /// 90 % of the pages have no more.
+    /// 90th percentile.
     pub p90: f64,
-    /// Most.
+    /// Maximum.
     pub max: f64,
 }
 
@@ -97,10 +97,10 @@ impl LifeSpread {
 
 #[derive(Clone, Debug, Default)]
 struct Chunk {
-    /// Pages touched and read, a bit each.
+    /// Pages touched and read, one bit each.
     touched: u16,
     read: u16,
-    /// Sectors written, a byte a page.
+    /// Sectors written, one byte per page.
     written: [u8; PAGES],
     /// First write, last rewrite, and writes of each page.
     first: [u32; PAGES],
@@ -130,17 +130,17 @@ impl Chunk {
     }
 }
 
-/// The pages of a trace.
+/// Collects page statistics of a trace.
 pub(crate) struct Pages {
-    /// Only keys whose hash begins with so many zero bits are kept.
+    /// Only keys whose hash begins with this many zero bits are kept.
     level: u32,
     most: usize,
     index: FxHashMap<u64, u32>,
     keys: Vec<u64>,
     chunks: Vec<Chunk>,
-    /// Key and place of the chunk used last.
+    /// Key and place of the last used chunk.
     last: Option<(u64, u32)>,
-    /// Writes so far, and their sectors.
+    /// Writes so far, and the sectors written.
     writes: u64,
     sectors: u64,
 }
@@ -151,7 +151,7 @@ impl Default for Pages {
     }
 }
 
-/// Spreads the bits of a key (the finaliser of SplitMix64).
+/// Hash of a key (the finaliser of SplitMix64).
 #[inline]
 fn spread(key: u64) -> u64 {
     let x = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -178,7 +178,7 @@ impl Pages {
         level == 0 || spread(key) >> (64 - level) == 0
     }
 
-    /// A request of `op` that moves bytes.
+    /// Counts a request of `op` that moves bytes.
     #[inline]
     pub fn add(&mut self, device: u32, offset: u64, bytes: u32, op: Op) {
         let (first, end) = (offset / SECTOR, (offset + u64::from(bytes)).div_ceil(SECTOR));
@@ -213,7 +213,7 @@ impl Pages {
         }
     }
 
-    /// Where the chunk with this key is kept, if it is.
+    /// Place of the chunk with this key, if it is kept.
     #[inline]
     fn place(&mut self, key: u64) -> Option<u32> {
         if let Some((last, at)) = self.last {
@@ -244,7 +244,7 @@ impl Pages {
         Some(at)
     }
 
-    /// Keeps one chunk of two, until there is room.
+    /// Keeps every second chunk, until there is room.
     #[cold]
     fn thin_out(&mut self) {
         while self.chunks.len() == self.most {
@@ -274,7 +274,7 @@ impl Pages {
             squares += value as f64 * value as f64;
         }
         let times = (1_u64 << self.level) as f64;
-        // Each chunk is kept by itself with the probability 1 / times (Horvitz and Thompson's estimate).
+        // Each chunk is kept independently with probability 1 / times (the estimate of Horvitz and Thompson).
         (sum << self.level, (squares * (1.0 - 1.0 / times)).sqrt() * times)
     }
 
@@ -291,10 +291,10 @@ impl Pages {
         }
     }
 
-    /// The rewrites; nothing without writes.
+    /// The rewrites; none without writes.
     pub fn rewrites(&self) -> Option<RewriteInfo> {
         let (distinct, error) = self.estimate(Chunk::written_sectors);
-        // Of an estimate the difference may be below nothing.
+        // The difference of two estimates may be negative.
         let rewritten = self.sectors.saturating_sub(distinct);
         Some(RewriteInfo {
             bytes: rewritten * SECTOR,
@@ -303,7 +303,7 @@ impl Pages {
         })
     }
 
-    /// Life span and life cycle; nothing without writes to the pages that are kept, or with more than 2^32 writes.
+    /// Life span and life cycle; none without writes to the kept pages, or with more than 2^32 writes.
     pub fn life(&self) -> Option<LifeInfo> {
         u32::try_from(self.writes).ok()?;
         let each = || {
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(Pages::default().life(), None);
     }
 
-    /// What the table holds, kept in plain sets.
+    /// Contents of the table, in plain sets.
     #[derive(Default)]
     struct Plain {
         touched: BTreeSet<(u32, u64)>,
@@ -453,7 +453,7 @@ mod tests {
             let mut random = Stream::new(seed, "pages-test", 1);
             let (mut pages, mut exact) = (Pages::with(2048), Pages::default());
             for _ in 0..60_000 {
-                // A hot tenth of the space takes half of the writes.
+                // A hot tenth of the space gets half of the writes.
                 let chunk = if random.below(2) == 0 { random.below(6_000) } else { random.below(60_000) };
                 let (offset, bytes) = (chunk * CHUNK + random.below(15) * PAGE, 4096);
                 for pages in [&mut pages, &mut exact] {
@@ -470,7 +470,7 @@ mod tests {
             let mean = |pages: &Pages| pages.life().unwrap().span.unwrap().mean;
             assert!((mean(&pages) / mean(&exact) - 1.0).abs() < 0.15);
         }
-        // One of twenty is expected outside of two standard errors.
+        // One in twenty is expected outside two standard errors.
         assert!(outliers <= 3, "{outliers} of 16");
     }
 }

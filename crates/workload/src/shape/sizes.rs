@@ -7,50 +7,49 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::Histogram;
 
-/// Sizes that are whole sectors up to this many bytes are counted in an array.
+/// Sizes of whole sectors up to this many bytes are counted in an array.
 const USUAL: u32 = 1 << 20;
 const SECTOR: u32 = 512;
-/// Further sizes that are counted each by itself; what comes after them is counted with an error of 0.4 %.
+/// Number of further sizes that are counted exactly; later ones are counted with an error of 0.4 %.
 const MOST_OTHERS: usize = 65_536;
-/// Sizes that are listed as the most frequent.
+/// Number of most frequent sizes listed.
 const LISTED: usize = 5;
-/// Powers of two for which alignment is reported, in bytes.
+/// Powers of two for the alignment statistics, in bytes.
 const GRAINS: [u64; 8] = [512, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 
 /// Distribution of request sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeInfo {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
     /// Mean in bytes.
     pub mean_bytes: f64,
     /// Smallest, in bytes.
     pub min_bytes: u32,
-    /// 10 % of the requests are no larger; bytes. Percentiles are exact up to 65,536 different sizes, then up to 0.4 % too
-    /// large.
+    /// 10th percentile in bytes. Percentiles are exact up to 65,536 different sizes, then up to 0.4 % too large.
     pub p10_bytes: u32,
-    /// 25 % of the requests are no larger; bytes.
+    /// 25th percentile in bytes.
     pub p25_bytes: u32,
-    /// Half of the requests are no larger; bytes.
+    /// Median in bytes.
     pub p50_bytes: u32,
-    /// 75 % of the requests are no larger; bytes.
+    /// 75th percentile in bytes.
     pub p75_bytes: u32,
-    /// 90 % of the requests are no larger; bytes.
+    /// 90th percentile in bytes.
     pub p90_bytes: u32,
-    /// 99 % of the requests are no larger; bytes.
+    /// 99th percentile in bytes.
     pub p99_bytes: u32,
     /// Largest, in bytes.
     pub max_bytes: u32,
-    /// The five most frequent sizes, the smaller first among equals.
+    /// The five most frequent sizes, the smaller first on a tie.
     pub most_frequent: Vec<SizeShare>,
 }
 
-/// One size and how frequent it is.
+/// A size and its frequency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeShare {
-    /// The size in bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// Its share of the requests, 0 to 1.
+    /// Share of the requests, 0 to 1.
     pub share: f64,
 }
 
@@ -107,7 +106,7 @@ impl Sizes {
         counts
     }
 
-    /// Adds all that `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.usual.iter_mut().zip(&other.usual).for_each(|(mine, theirs)| *mine += theirs);
         for (&bytes, &count) in &other.others {
@@ -117,7 +116,7 @@ impl Sizes {
         self.sum += other.sum;
     }
 
-    /// The distribution; nothing without requests.
+    /// The distribution; none without requests.
     pub fn info(&self) -> Option<SizeInfo> {
         let mut counts = self.counts();
         let requests: u64 = counts.iter().map(|(_, count)| count).sum();
@@ -152,7 +151,7 @@ impl Sizes {
     }
 }
 
-/// How many requests lie on multiples of one power of two.
+/// Alignment of requests to a power of two.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AlignmentInfo {
     /// The power of two, in bytes.
@@ -163,7 +162,7 @@ pub struct AlignmentInfo {
     pub whole_share: f64,
 }
 
-/// Counts alignments of starts, and of starts and sizes together, by the number of zero bits at their end.
+/// Counts trailing zero bits of starts, and of starts and sizes together.
 #[derive(Clone, Debug)]
 pub(crate) struct Alignment {
     starts: [u64; 65],
@@ -183,12 +182,12 @@ impl Alignment {
         self.whole[(offset | u64::from(bytes)).trailing_zeros() as usize] += 1;
     }
 
-    /// The share that begins and ends at a multiple of `bytes`; nothing without requests.
+    /// Share of requests that start and end at a multiple of `bytes`; none without requests.
     pub fn whole(&self, bytes: u64) -> Option<f64> {
         share(self.whole[bytes.trailing_zeros() as usize..].iter().sum(), self.whole.iter().sum())
     }
 
-    /// The shares; nothing without requests.
+    /// The shares; none without requests.
     pub fn info(&self) -> Vec<AlignmentInfo> {
         let all: u64 = self.starts.iter().sum();
         GRAINS

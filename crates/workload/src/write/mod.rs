@@ -1,7 +1,7 @@
-//! Writing traces: one request after another, in constant memory, into the formats that other tools read.
+//! Writing of traces: one request after another, in constant memory, in the formats of other tools.
 //!
-//! Data that a format cannot express are an error until the user chooses a remedy; coarser data, such as rounded times,
-//! are counted and reported.
+//! Data that a format cannot express are an error until the user chooses a remedy; loss of precision, such as rounded
+//! times, is counted and reported.
 
 mod names;
 mod sink;
@@ -22,17 +22,17 @@ use wordline_base::Op;
 
 const SECTOR: u64 = 512;
 
-/// A format that traces are written in.
+/// An output format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputFormat {
     /// MSR Cambridge CSV: reads and writes; ticks of 100 ns, counted from the first request.
     Msr,
-    /// DiskSim ASCII: reads and writes; milliseconds with as many decimals as they need, 512-byte blocks.
+    /// DiskSim ASCII: reads and writes; milliseconds with as many decimals as necessary, 512-byte blocks.
     Disksim,
-    /// DiskSim's columns as MQSim reads them: whole nanoseconds.
+    /// DiskSim's columns as read by MQSim: whole nanoseconds.
     Mqsim,
-    /// DiskSim's columns as SSDSim reads them: whole nanoseconds.
+    /// DiskSim's columns as read by SSDSim: whole nanoseconds.
     Ssdsim,
     /// fio's iolog, version 3: all operations; whole microseconds.
     Fio,
@@ -54,7 +54,7 @@ impl OutputFormat {
         OutputFormat::Parquet,
     ];
 
-    /// The name that the user gives.
+    /// The user's name of the format.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl OutputFormat {
         }
     }
 
-    /// The finest time that it can hold, in picoseconds.
+    /// Resolution of its times, in picoseconds.
     #[must_use]
     pub fn resolution_ps(self) -> u64 {
         match self {
@@ -79,7 +79,7 @@ impl OutputFormat {
         }
     }
 
-    /// The latest time that those who read it can hold, in picoseconds: 64 bits of its units with a sign, as tools have them.
+    /// The latest time that its readers can hold, in picoseconds: a signed 64-bit number of its units.
     #[must_use]
     pub fn latest_ps(self) -> u128 {
         let unit = match self {
@@ -91,14 +91,14 @@ impl OutputFormat {
         i64::MAX as u128 * unit
     }
 
-    /// True if it has a word for `op`.
+    /// True if it can express `op`.
     #[must_use]
     pub fn says(self, op: Op) -> bool {
         matches!(op, Op::Read | Op::Write)
             || matches!(self, OutputFormat::Fio | OutputFormat::Csv | OutputFormat::Parquet)
     }
 
-    /// True if a file can say of itself that its times mean nothing.
+    /// True if a file can state that its times mean nothing.
     #[must_use]
     pub fn says_untimed(self) -> bool {
         matches!(self, OutputFormat::Csv | OutputFormat::Parquet)
@@ -110,16 +110,16 @@ impl OutputFormat {
         matches!(self, OutputFormat::Csv | OutputFormat::Parquet)
     }
 
-    /// True if its addresses and sizes are in blocks of 512 bytes.
+    /// True if addresses and sizes are in blocks of 512 bytes.
     #[must_use]
     pub fn in_blocks(self) -> bool {
         matches!(self, OutputFormat::Disksim | OutputFormat::Mqsim | OutputFormat::Ssdsim)
     }
 
-    /// The format given by its name, or else by the ending of the file's name.
+    /// The format of the given name, else of the file name's ending.
     ///
     /// # Errors
-    /// When the name is none, or the ending says nothing.
+    /// The name is unknown, or the ending gives no format.
     pub fn choose(given: Option<&str>, file: &str) -> Result<Self, WriteError> {
         let names = || Self::ALL.map(Self::name);
         let by_name = |name: &str| Self::ALL.into_iter().find(|format| format.name() == name.to_lowercase());
@@ -147,22 +147,22 @@ impl OutputFormat {
 /// Why a trace could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The file, or what is behind it, refused the data.
+    /// Writing to the file or its device failed.
     #[error("{file}: cannot write: {}", system_words(source))]
     Io {
-        /// The name that the user gave.
+        /// The user's name of the file.
         file: String,
-        /// What the operating system said.
+        /// The operating system's message.
         source: io::Error,
     },
-    /// The format cannot hold a request.
+    /// The format cannot express a request.
     #[error("{file}: request {number} {what}")]
     Request {
-        /// The name that the user gave.
+        /// The user's name of the file.
         file: String,
-        /// The request's number, from 1.
+        /// Number of the request, from 1.
         number: u64,
-        /// What is wrong, and the remedy.
+        /// The problem, and the remedy.
         what: String,
     },
     /// Wrong use; the message is complete.
@@ -170,16 +170,16 @@ pub enum WriteError {
     Use(String),
 }
 
-/// How to write a trace.
+/// Options of writing.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// The format.
     pub format: OutputFormat,
-    /// Leave out what the format has no word for: trims, flushes, and the mark of force unit access.
+    /// Omit what the format cannot express: trims, flushes, and the mark of force unit access.
     pub drop: bool,
-    /// Round addresses and sizes outwards to 512-byte blocks where the format has only those.
+    /// Round addresses and sizes outwards to 512-byte blocks if the format has only those.
     pub round: bool,
-    /// Lines about the trace, kept where the format has a place for them: comments of CSV, metadata of Parquet.
+    /// Lines about the trace, kept if the format has a place for them: comments in CSV, metadata in Parquet.
     pub note: Option<String>,
 }
 
@@ -188,15 +188,15 @@ pub struct WriteOptions {
 pub struct Written {
     /// Requests written.
     pub requests: u64,
-    /// Trims and flushes left out.
+    /// Omitted trims and flushes.
     pub dropped: u64,
     /// Requests that lost their mark of force unit access.
     pub unmarked: u64,
-    /// Requests whose time was cut off to what the format can hold.
+    /// Requests with a time rounded down to the format's resolution.
     pub times_cut: u64,
-    /// Requests that were rounded outwards to 512-byte blocks.
+    /// Requests rounded outwards to 512-byte blocks.
     pub rounded: u64,
-    /// Devices under the names that were written, in order of first appearance; empty when the trace names none.
+    /// Written device names, in order of first appearance; empty if the trace names none.
     pub devices: Vec<String>,
 }
 
@@ -211,16 +211,16 @@ pub struct TraceWriter {
     options: WriteOptions,
     form: Form,
     written: Written,
-    /// Requests handed over, written or not.
+    /// Requests so far, written or not.
     seen: u64,
 }
 
 impl TraceWriter {
-    /// Begins a trace at `path`, or on standard output without one. `name` is what the user calls the file: its ending says
-    /// whether to compress (`.gz`, `.zst`), and messages are about it.
+    /// Begins a trace at `path`, or on standard output without one. `name` is the user's name of the file: its ending
+    /// selects compression (`.gz`, `.zst`), and messages quote it.
     ///
     /// # Errors
-    /// When the file cannot be made, or a Parquet table is to be compressed once more.
+    /// The file cannot be created, or a Parquet table would be compressed twice.
     pub fn create(path: Option<&Path>, name: &str, options: WriteOptions) -> Result<Self, WriteError> {
         let (packing, _) = sink::Packing::of(name);
         let table = options.format == OutputFormat::Parquet;
@@ -244,19 +244,20 @@ impl TraceWriter {
         Ok(Self { name: name.to_owned(), options, form, written: Written::default(), seen: 0 })
     }
 
-    /// The path that the user gave, for messages.
+    /// The user's path, for messages.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         PathBuf::from(&self.name)
     }
 
-    /// The format that is written.
+    /// The format.
     #[must_use]
     pub fn format(&self) -> OutputFormat {
         self.options.format
     }
 
-    /// Says in the file, where that has a place for it, that only the order of the requests counts; before the first one.
+    /// Notes in the file, if the format has a place for it, that only the order of the requests counts; before the
+    /// first one.
     pub fn mark_untimed(&mut self) {
         match &mut self.form {
             Form::Text(text) => text.comment(UNTIMED),
@@ -270,10 +271,10 @@ impl TraceWriter {
         self.written.requests
     }
 
-    /// Writes one request; `devices` are the names known so far, none when the trace has no devices.
+    /// Writes one request; `devices` are the names known so far, none if the trace has no devices.
     ///
     /// # Errors
-    /// When the format cannot hold the request and the options do not say what to do, or writing fails.
+    /// The format cannot express the request and the options give no remedy, or writing fails.
     #[inline]
     pub fn write(&mut self, record: &Record, devices: &[String]) -> Result<(), WriteError> {
         self.seen += 1;
@@ -291,7 +292,7 @@ impl TraceWriter {
         }
     }
 
-    /// The request as the format can say it; nothing if it is to be left out.
+    /// The request as the format can express it; nothing if it is to be omitted.
     #[inline]
     fn fitting(&mut self, mut record: Record) -> Result<Option<Record>, WriteError> {
         let format = self.options.format;
@@ -351,7 +352,7 @@ impl TraceWriter {
             _ => format!(
                 "comes {} s after the first, and times of format {} end at {} s; check --speed and the unit of the source's \
                  times, or cut the trace by --window",
-                // The largest number stands for what no number holds.
+                // The maximum marks a time that does not fit in 128 bits.
                 if time_ps == u128::MAX { "over 10^26".to_owned() } else { seconds(time_ps).to_string() },
                 format.name(),
                 seconds(format.latest_ps())
@@ -365,10 +366,10 @@ impl TraceWriter {
         WriteError::Request { file: self.name.clone(), number: self.seen, what }
     }
 
-    /// Ends the trace; only now all of it is written.
+    /// Ends the trace and writes the rest.
     ///
     /// # Errors
-    /// When writing fails.
+    /// Writing fails.
     pub fn finish(mut self) -> Result<Written, WriteError> {
         let devices = match self.form {
             Form::Text(text) => text.finish(),

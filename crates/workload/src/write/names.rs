@@ -2,20 +2,20 @@
 
 use std::collections::HashSet;
 
-/// How a format names a device.
+/// The form of device names in a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// `host,disk`, as two columns.
     HostAndDisk,
     /// A number.
     Number,
-    /// One word: no blanks, commas or quotes.
+    /// One word: no spaces, commas or quotes.
     Word,
-    /// As it is.
+    /// Unchanged.
     Verbatim,
 }
 
-/// The written names of the devices of a trace.
+/// Written device names of a trace.
 pub(super) struct Names {
     style: Style,
     /// By the device's number.
@@ -23,7 +23,7 @@ pub(super) struct Names {
     taken: HashSet<String>,
 }
 
-/// `name` as one word that no separator cuts.
+/// `name` as one word without separators.
 fn word(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "._-/:+@".contains(c) { c } else { '_' };
     match name.trim() {
@@ -33,7 +33,7 @@ fn word(name: &str) -> String {
     }
 }
 
-/// The host and the number of its disk: `hm_1` is disk 1 of `hm`.
+/// Host and number of a disk: `hm_1` is disk 1 of `hm`.
 fn host_and_disk(name: &str) -> (String, u32) {
     match name.rsplit_once('_').and_then(|(host, disk)| Some((host, disk.parse::<u32>().ok()?))) {
         Some((host, disk)) if !host.is_empty() => (word(host), disk),
@@ -49,7 +49,7 @@ impl Names {
         Self { style, written: Vec::new(), taken: HashSet::new() }
     }
 
-    /// Names those of `devices` that are new, and says whether there were any.
+    /// Names the new ones of `devices`; true if there were any.
     #[inline]
     pub fn learn(&mut self, devices: &[String]) -> bool {
         let new = self.written.len() < devices.len();
@@ -63,13 +63,13 @@ impl Names {
         new
     }
 
-    /// The name of the device with this number; nothing when the trace names none.
+    /// Name of the device with this number; none if the trace names none.
     #[inline]
     pub fn get(&self, device: u32) -> Option<&str> {
         self.written.get(device as usize).map(String::as_str)
     }
 
-    /// A name for `name` that no other device has.
+    /// A unique name for `name`.
     fn free(&self, name: &str) -> String {
         let candidate: Box<dyn Fn(u32) -> String> = match self.style {
             Style::HostAndDisk => {

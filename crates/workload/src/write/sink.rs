@@ -1,13 +1,13 @@
-//! Output of text: a file or standard output, compressed by the ending of its name.
+//! Output of text: a file or standard output, compressed as its name says.
 
 use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Write};
 
 const BUFFER: usize = 256 << 10;
-/// The usual level of the program `zstd`.
+/// The default level of the program `zstd`.
 const ZSTD_LEVEL: i32 = 3;
 
-/// How a file is to be compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Plain,
@@ -16,7 +16,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    /// By the ending of a name, with the name without it.
+    /// From the ending of a name; also returns the name without it.
     pub fn of(name: &str) -> (Self, &str) {
         let lower = name.to_ascii_lowercase();
         let endings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd)];
@@ -39,7 +39,7 @@ impl Sink {
     pub fn new(raw: Raw, packing: Packing) -> io::Result<Self> {
         Ok(match packing {
             Packing::Plain => Sink::Plain(BufWriter::with_capacity(BUFFER, raw)),
-            // Without a time of the clock in its header: the same trace gives the same bytes.
+            // No time stamp in the header: the same trace gives the same bytes.
             Packing::Gzip => {
                 Sink::Gzip(BufWriter::with_capacity(BUFFER, GzEncoder::new(raw, flate2::Compression::default())))
             }

@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use wordline_base::Op;
 
-/// Rows that are kept until they are written together; about 10 MB.
+/// Rows that are buffered and written together; about 10 MB.
 const GROUP: usize = 1 << 18;
 
 type Raw = Box<dyn Write + Send>;
@@ -44,7 +44,7 @@ pub(super) struct Table {
 
 fn failed(error: ParquetError) -> io::Error {
     match error {
-        // The operating system's own words, where they are inside.
+        // The operating system's error, if there is one inside.
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(error) => *error,
             Err(other) => io::Error::other(other),
@@ -73,7 +73,7 @@ impl Table {
         }
     }
 
-    /// Adds a line to what the table says of itself, before the first request.
+    /// Adds a line to the table's metadata, before the first request.
     pub fn add_note(&mut self, line: &str) {
         let before = self.note.take().map_or(String::new(), |note| note + "\n");
         self.note = Some(before + line);
@@ -130,7 +130,7 @@ impl Table {
         Ok(self.writer.as_mut().expect("made when its place to write was taken"))
     }
 
-    /// Writes the rows that are kept.
+    /// Writes the buffered rows.
     fn group(&mut self) -> io::Result<()> {
         let columns = std::mem::take(&mut self.columns);
         let written = self.writer().and_then(|writer| write_group(writer, &columns));
@@ -145,7 +145,7 @@ impl Table {
         written.map_err(failed)
     }
 
-    /// Ends the table; gives the names of the devices.
+    /// Ends the table; returns the device names.
     pub fn finish(mut self) -> io::Result<Vec<String>> {
         if !self.columns.time.is_empty() {
             self.group()?;

@@ -7,7 +7,7 @@ use crate::reader::Record;
 use std::io::{self, Write};
 use wordline_base::Op;
 
-/// The device of a trace that names none.
+/// The device of a trace without device names.
 const NAMELESS: &str = "trace";
 
 pub(super) struct Text {
@@ -16,13 +16,13 @@ pub(super) struct Text {
     names: Names,
     line: Vec<u8>,
     begun: bool,
-    /// Devices whose file fio's log has opened, in that order.
+    /// Devices whose file is opened in fio's log, in order.
     opened: Vec<u32>,
     /// Time of the last request.
     last: u128,
 }
 
-/// `ps` in units of 10^`power` ps, with as many decimals as it needs.
+/// `ps` in units of 10^`power` ps, with as many decimals as necessary.
 fn decimal(line: &mut Vec<u8>, ps: u128, power: u32) {
     let unit = 10_u128.pow(power);
     number(line, ps / unit);
@@ -38,7 +38,7 @@ fn decimal(line: &mut Vec<u8>, ps: u128, power: u32) {
 }
 
 fn number(line: &mut Vec<u8>, number: u128) {
-    // Numbers of 128 bits are written much more slowly.
+    // Formatting 128-bit numbers is much slower.
     let _ = match u64::try_from(number) {
         Ok(number) => write!(line, "{number}"),
         Err(_) => write!(line, "{number}"),
@@ -58,7 +58,7 @@ impl Text {
         text
     }
 
-    /// A line that is no request, in front of all that are; nothing where there is no place for it.
+    /// Writes a line that is no request, before all requests; nothing if the format has no place for it.
     pub fn comment(&mut self, text: &str) {
         if self.format == OutputFormat::Csv {
             self.line.extend(format!("# {text}\n").bytes());
@@ -115,7 +115,7 @@ impl Text {
     fn fio(&mut self, record: &Record) {
         let us = record.time_ps / 1_000_000;
         let name = self.names.get(record.device).unwrap_or(NAMELESS);
-        // Files must be named and opened before their first use.
+        // Files must be named and opened before first use.
         if !self.opened.contains(&record.device) {
             let _ = write!(self.line, "{us} {name} add\n{us} {name} open\n");
             self.opened.push(record.device);
@@ -145,7 +145,7 @@ impl Text {
         let _ = writeln!(self.line, "{op},{},{},{}", record.offset, record.bytes, u8::from(record.fua));
     }
 
-    /// Ends the file; gives the written names of the devices.
+    /// Ends the file; returns the written device names.
     pub fn finish(mut self) -> io::Result<Vec<String>> {
         if !self.begun {
             self.begin();

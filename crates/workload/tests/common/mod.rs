@@ -9,7 +9,7 @@ use wordline_workload::{JobOptions, Load, LoadFile, TraceOptions, WorkloadError}
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A file that is gone when the test is over.
+/// A file that is removed at the end of the test.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
@@ -41,7 +41,7 @@ pub fn zst(content: &[u8]) -> Vec<u8> {
     zstd::encode_all(content, 1).unwrap()
 }
 
-/// All requests of the first stream of a load.
+/// All requests of the first stream of a workload.
 pub fn drain(load: &mut Load) -> Result<Vec<Request>, WorkloadError> {
     let mut requests = Vec::new();
     while let Some(request) = load.streams[0].next()? {
