@@ -67,6 +67,7 @@ POLICY_IMPORTS = [
     r"super::(?!super\b).*",
     r"crate::policies",
     r"crate::policy::\w+",
+    r"crate::task::\w+",
     r"crate::blocks::\w*View",
     r"crate::ConfigError",
     r"wordline_base::(?!event\b|EventQueue\b|\*).*",

@@ -3,12 +3,12 @@
 //! It counts no events. The flash keeps sums; each interval takes their increase.
 
 use crate::wire::Wire;
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 use std::ops::Range;
 use wordline_base::time::MS;
 use wordline_base::Time;
-use wordline_firmware::policy::arbiter::Class;
-use wordline_firmware::Kernel;
+use wordline_firmware::task::{Class, Task, Tasks};
+use wordline_firmware::{Kernel, HOLDERS};
 
 /// Most values of a map; a drive with more dies has fewer intervals.
 const MOST_CELLS: usize = 1 << 15;
@@ -107,10 +107,8 @@ pub struct Activity {
     channels: Growth,
     /// Cells at work.
     dies: Growth,
-    /// Dies taken by commands of GC.
-    collector: Growth,
-    /// Dies taken by reads of the host, and by its writes.
-    host: [Growth; 2],
+    /// Dies held by reads of the host, by its writes, by each background task.
+    held: [Growth; HOLDERS],
     /// Commands in dies that wait for the bus.
     waits: Growth,
     /// The link's two directions.
@@ -135,15 +133,30 @@ pub(crate) fn dies(kernel: &Kernel, at: Time) -> impl Iterator<Item = Time> + '_
     (0..flash.geometry().dies()).map(move |die| flash.die_worked(die, at))
 }
 
-fn taken<'a>(kernel: &'a Kernel, now: Time, classes: &'a [Class]) -> impl Iterator<Item = Time> + 'a {
-    (0..kernel.flash().geometry().dies()).map(move |die| {
-        let occupied = kernel.occupied(die, now);
-        classes.iter().map(|&class| occupied[class as usize]).sum()
-    })
+/// Name of what holds a die, in results.
+fn holder_name(holder: usize) -> &'static str {
+    match holder {
+        0 => "read",
+        1 => "write",
+        _ => background(holder).about().name,
+    }
 }
 
-const COLLECTOR: &[Class] = &[Class::GcRead, Class::GcWrite, Class::GcErase];
-const HOST: [&[Class]; 2] = [&[Class::HostRead], &[Class::HostWrite]];
+fn background(holder: usize) -> Task {
+    Task::all().nth(holder - 1).expect("there is one for each")
+}
+
+/// How long each die has been held up to `now`, by what [`HOLDERS`] counts.
+fn held(kernel: &Kernel, now: Time, holder: usize) -> impl Iterator<Item = Time> + '_ {
+    (0..kernel.flash().geometry().dies()).map(move |die| {
+        let occupied = kernel.occupied(die, now);
+        match holder {
+            0 => occupied[Class::HOST_READ.index()],
+            1 => occupied[Class::HOST_WRITE.index()],
+            _ => background(holder).classes().map(|class| occupied[class.index()]).sum(),
+        }
+    })
+}
 
 fn waits(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
     (0..kernel.flash().geometry().dies()).map(|die| kernel.flash().die_waited(die))
@@ -165,8 +178,7 @@ impl Activity {
             intervals,
             channels: Growth::new(channels(kernel, now)),
             dies: Growth::new(dies(kernel, now)),
-            collector: Growth::new(taken(kernel, now, COLLECTOR)),
-            host: HOST.map(|classes| Growth::new(taken(kernel, now, classes))),
+            held: std::array::from_fn(|holder| Growth::new(held(kernel, now, holder))),
             waits: Growth::new(waits(kernel)),
             links: Growth::new(links(wires, now)),
         }
@@ -194,9 +206,8 @@ impl Activity {
     fn close(&mut self, kernel: &Kernel, wires: &[Wire; 2], at: Time, length: Time) {
         self.channels.end(length, channels(kernel, at));
         self.dies.end(length, dies(kernel, at));
-        self.collector.end(length, taken(kernel, at, COLLECTOR));
-        for (growth, classes) in self.host.iter_mut().zip(HOST) {
-            growth.end(length, taken(kernel, at, classes));
+        for (holder, growth) in self.held.iter_mut().enumerate() {
+            growth.end(length, held(kernel, at, holder));
         }
         self.waits.end(length, waits(kernel));
         self.links.end(length, links(wires, at));
@@ -206,9 +217,8 @@ impl Activity {
     fn double(&mut self, times: u32) {
         for _ in 0..times {
             let done = self.dies.cells.len() / self.dies.seen.len();
-            let [reads, writes] = &mut self.host;
-            let flash = [&mut self.channels, &mut self.dies, &mut self.collector, reads, writes, &mut self.waits];
-            let all = flash.into_iter().chain([&mut self.links]);
+            let flash = [&mut self.channels, &mut self.dies, &mut self.waits, &mut self.links];
+            let all = flash.into_iter().chain(&mut self.held);
             if done.is_multiple_of(2) {
                 all.for_each(Growth::double);
             } else {
@@ -236,18 +246,22 @@ impl Activity {
             whole.close(kernel, wires, now, rest);
             lengths.push(rest);
         }
-        json!({
+        let mut document = json!({
             "interval_s": whole.intervals.length as f64 / 1e12,
             "end_s": (now - self.intervals.start) as f64 / 1e12,
             "channels": whole.channels.shares(&lengths),
             "dies": whole.dies.shares(&lengths),
-            "dies_gc": whole.collector.shares(&lengths),
-            "saturated": whole.saturated(&lengths, half_duplex),
-        })
+        });
+        for task in kernel.tasks().background() {
+            let name = format!("dies_{}", task.about().name);
+            document[name] = json!(whole.held[1 + task.index()].shares(&lengths));
+        }
+        document["saturated"] = whole.saturated(kernel.tasks(), &lengths, half_duplex);
+        document
     }
 
     /// In how many intervals each part was saturated; of dies, who held them longest in these.
-    fn saturated(&self, lengths: &[Time], half_duplex: bool) -> Value {
+    fn saturated(&self, tasks: Tasks, lengths: &[Time], half_duplex: bool) -> Value {
         let (mut joined, mut interval) = (1, self.intervals.length);
         while interval < SHORTEST_WINDOW || lengths.len().div_ceil(joined) > MOST_WINDOWS {
             joined *= 2;
@@ -266,26 +280,30 @@ impl Activity {
         let busy = |time: Time, window: &Range<usize>| time as f64 >= SATURATED * length(window) as f64;
         let count = |growth: &Growth, part: usize| windows.iter().filter(|&w| busy(growth.sum(part, w), w)).count();
         let dies = self.dies.seen.len();
-        let mut by = [const { Vec::new() }; 3];
+        let mut by = [const { Vec::new() }; HOLDERS];
         for die in 0..dies {
-            let mut found = [0; 3];
+            let mut found = [0; HOLDERS];
             for window in &windows {
-                let held = [&self.host[0], &self.host[1], &self.collector].map(|growth| growth.sum(die, window));
+                let held = self.held.each_ref().map(|growth| growth.sum(die, window));
                 // A die that waits for the bus is not at work; in cache mode its cells may be meanwhile.
                 let taken = held.iter().sum::<Time>().saturating_sub(self.waits.sum(die, window));
                 if busy(taken.max(self.dies.sum(die, window)), window) {
-                    let most = held.iter().max().expect("there are three");
+                    let most = held.iter().max().expect("there are some");
                     found[held.iter().position(|time| time == most).expect("it is one of them")] += 1;
                 }
             }
             by.iter_mut().zip(found).for_each(|(list, count)| list.push(count));
         }
-        let [reads, writes, collector] = by;
+        let told = |holder: &usize| *holder < 2 || tasks.has(background(*holder));
+        let dies_by: Map<String, Value> = (0..HOLDERS)
+            .filter(told)
+            .map(|holder| (holder_name(holder).to_owned(), json!(std::mem::take(&mut by[holder]))))
+            .collect();
         let channels: Vec<usize> = (0..self.channels.seen.len()).map(|part| count(&self.channels, part)).collect();
         json!({
             "interval_s": interval as f64 / 1e12,
             "intervals": windows.len(),
-            "dies_by": {"read": reads, "write": writes, "gc": collector},
+            "dies_by": dies_by,
             "channels": channels,
             "link_in": count(&self.links, 0),
             "link_out": count(&self.links, usize::from(!half_duplex)),

@@ -6,118 +6,213 @@
 //! in the buffer spent that time.
 
 use crate::policy::link::LinkCosts;
+use std::sync::LazyLock;
 use wordline_base::{Op, Request, Time};
+use wordline_firmware::task::{Task, Tasks, TASKS};
 use wordline_firmware::{divide, Way, DRAINS};
 
-/// A part of a request's latency, in the order of its path. Parts within the flash are of the operation that ended
-/// last.
+/// A part of a request's latency. Parts within the flash are of the operation that ended last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Part {
-    /// Before a queue slot.
-    Waiting,
-    /// For the host interface, in both directions.
-    WaitLink,
-    /// On the host interface: command, data, completion.
-    Link,
-    /// In the drive, until dispatch takes it up.
-    WaitDispatch,
-    /// For the write buffer (room in it; for a flush, until it is in flash), while its units waited for dies held by
-    /// GC.
-    WaitBufferGc,
-    /// For the write buffer, while its units waited for dies held by host reads, or for their old data.
-    WaitBufferRead,
-    /// For the write buffer, while host writes were on the bus or waited for it.
-    WaitBufferBus,
-    /// For the write buffer, while host writes were programmed.
-    WaitBufferProgram,
-    /// For the write buffer, while its units waited for allocation at idle dies: for a page, for more data, or for
-    /// their turn.
-    WaitBufferSpace,
-    /// For a die held by other operations of the same request.
-    WaitDieOwn,
-    /// For a die held by reads of other requests.
-    WaitDieRead,
-    /// For a die held by writes of other requests.
-    WaitDieWrite,
-    /// For a die held by GC.
-    WaitDieGc,
-    /// For allocation at an idle die: for a free page, for more data to fill a page, or for its turn.
-    WaitSpace,
-    /// The command waits for the bus of the channel.
-    WaitBus,
-    /// The command is on the bus.
-    Bus,
-    /// Array read (tR).
-    ArrayRead,
-    /// Array program (tPROG).
-    ArrayProgram,
-    /// The die is busy otherwise: registers, another plane's address, the previous page in cache mode, a suspension.
-    DieOther,
-    /// The remainder: mostly, the data had moved and were looked up again.
-    Other,
-}
+pub struct Part(u8);
+
+/// Tasks besides the host's. Waits for a die, and for the write buffer, have a part for each.
+const BACKGROUND: usize = TASKS - 1;
 
 /// Number of parts.
-pub const PARTS: usize = 20;
+pub const PARTS: usize = 18 + 2 * BACKGROUND;
+
+/// The parts in the order of a request's path, with their numbers: a part of each background task takes several.
+macro_rules! parts {
+    ($number:expr;) => {};
+    ($number:expr; $PART:ident by $task:ident; $($rest:tt)*) => {
+        const $PART: u8 = $number;
+        parts! { $number + BACKGROUND as u8; $($rest)* }
+    };
+    ($number:expr; $(#[$doc:meta])* $PART:ident; $($rest:tt)*) => {
+        $(#[$doc])*
+        pub const $PART: Self = Self($number);
+        parts! { $number + 1; $($rest)* }
+    };
+}
 
 impl Part {
-    /// All parts in order, each with its name in results and tables, and its meaning.
-    pub const ALL: [(Self, &'static str, &'static str); PARTS] = [
-        (Self::Waiting, "waiting", "before a queue slot"),
-        (Self::WaitLink, "wait_link", "waiting for the host interface, in both directions"),
-        (Self::Link, "link", "on the host interface: command, data, completion, and its latency"),
-        (Self::WaitDispatch, "wait_dispatch", "in the drive, before dispatch"),
-        (
-            Self::WaitBufferGc,
-            "wait_buffer_gc",
-            "waiting for room in the write buffer (for a flush, until the buffer was in flash) while garbage \
-             collection held the dies that the buffered data needed",
-        ),
-        (
-            Self::WaitBufferRead,
+    parts! { 0;
+        /// Before a queue slot.
+        WAITING;
+        /// For the host interface, in both directions.
+        WAIT_LINK;
+        /// On the host interface: command, data, completion.
+        LINK;
+        /// In the drive, until dispatch takes it up.
+        WAIT_DISPATCH;
+        FIRST_WAIT_BUFFER by task;
+        /// For the write buffer, while its units waited for dies held by host reads, or for their old data.
+        WAIT_BUFFER_READ;
+        /// For the write buffer, while host writes were on the bus or waited for it.
+        WAIT_BUFFER_BUS;
+        /// For the write buffer, while host writes were programmed.
+        WAIT_BUFFER_PROGRAM;
+        /// For the write buffer, while its units waited for allocation at idle dies: for a page, for more data, or for
+        /// their turn.
+        WAIT_BUFFER_SPACE;
+        /// For a die held by other operations of the same request.
+        WAIT_DIE_OWN;
+        /// For a die held by reads of other requests.
+        WAIT_DIE_READ;
+        /// For a die held by writes of other requests.
+        WAIT_DIE_WRITE;
+        FIRST_WAIT_DIE by task;
+        /// For allocation at an idle die: for a free page, for more data to fill a page, or for its turn.
+        WAIT_SPACE;
+        /// The command waits for the bus of the channel.
+        WAIT_BUS;
+        /// The command is on the bus.
+        BUS;
+        /// Array read (tR).
+        ARRAY_READ;
+        /// Array program (tPROG).
+        ARRAY_PROGRAM;
+        /// The die is busy otherwise: registers, another plane's address, the previous page in cache mode, a suspension.
+        DIE_OTHER;
+        /// The remainder: mostly, the data had moved and were looked up again.
+        OTHER;
+    }
+
+    /// For the write buffer (room in it; for a flush, until it is in flash), while its units waited for dies held by a
+    /// background task.
+    ///
+    /// # Panics
+    /// For the host's task, whose reads and writes have parts of their own.
+    #[must_use]
+    pub const fn wait_buffer(task: Task) -> Self {
+        Self(Self::FIRST_WAIT_BUFFER + task.index() as u8 - 1)
+    }
+
+    /// For a die held by a background task.
+    ///
+    /// # Panics
+    /// For the host's task, whose reads and writes have parts of their own.
+    #[must_use]
+    pub const fn wait_die(task: Task) -> Self {
+        Self(Self::FIRST_WAIT_DIE + task.index() as u8 - 1)
+    }
+
+    /// Its number, in the order of a request's path.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Description of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The part.
+    pub part: Part,
+    /// Its name in results and tables.
+    pub name: String,
+    /// Its meaning.
+    pub meaning: String,
+    /// The background task that it belongs to, if it does.
+    pub task: Option<Task>,
+}
+
+impl Part {
+    /// All parts in order.
+    pub fn all() -> &'static [About] {
+        static ALL: LazyLock<Vec<About>> = LazyLock::new(described);
+        &ALL
+    }
+
+    /// The parts that occur on a drive with such tasks.
+    pub fn of(tasks: Tasks) -> impl Iterator<Item = &'static About> {
+        Self::all().iter().filter(move |about| about.task.is_none_or(|task| tasks.has(task)))
+    }
+}
+
+fn described() -> Vec<About> {
+    let one = |part: Part, name: &str, meaning: &str| {
+        vec![About { part, name: name.to_owned(), meaning: meaning.to_owned(), task: None }]
+    };
+    let by_task = |part: fn(Task) -> Part, name: &str, meaning: &dyn Fn(Task) -> String| -> Vec<About> {
+        let tasks = Task::all().filter(|&task| task != Task::HOST);
+        let about = |task: Task| About {
+            part: part(task),
+            name: format!("{name}_{}", task.about().name),
+            meaning: meaning(task),
+            task: Some(task),
+        };
+        tasks.map(about).collect()
+    };
+    [
+        one(Part::WAITING, "waiting", "before a queue slot"),
+        one(Part::WAIT_LINK, "wait_link", "waiting for the host interface, in both directions"),
+        one(Part::LINK, "link", "on the host interface: command, data, completion, and its latency"),
+        one(Part::WAIT_DISPATCH, "wait_dispatch", "in the drive, before dispatch"),
+        by_task(Part::wait_buffer, "wait_buffer", &|task| {
+            format!(
+                "waiting for room in the write buffer (for a flush, until the buffer was in flash) while {} held the \
+                 dies that the buffered data needed",
+                task.about().title
+            )
+        }),
+        one(
+            Part::WAIT_BUFFER_READ,
             "wait_buffer_read",
             "the same, while host reads held these dies or old data of partial writes were read",
         ),
-        (
-            Self::WaitBufferBus,
+        one(
+            Part::WAIT_BUFFER_BUS,
             "wait_buffer_bus",
             "the same, while host writes were on the bus of a channel or waited for it",
         ),
-        (Self::WaitBufferProgram, "wait_buffer_program", "the same, while the dies programmed host writes"),
-        (
-            Self::WaitBufferSpace,
+        one(Part::WAIT_BUFFER_PROGRAM, "wait_buffer_program", "the same, while the dies programmed host writes"),
+        one(
+            Part::WAIT_BUFFER_SPACE,
             "wait_buffer_space",
             "the same, while these dies were idle: the buffered data waited for allocation (a free page, more data to \
              fill a page, or their turn)",
         ),
-        (Self::WaitDieOwn, "wait_die_own", "waiting for a die while other pages of the same request held it"),
-        (Self::WaitDieRead, "wait_die_read", "waiting for a die while reads of other requests held it"),
-        (Self::WaitDieWrite, "wait_die_write", "waiting for a die while writes of other requests held it"),
-        (Self::WaitDieGc, "wait_die_gc", "waiting for a die while garbage collection held it"),
-        (
-            Self::WaitSpace,
+        one(Part::WAIT_DIE_OWN, "wait_die_own", "waiting for a die while other pages of the same request held it"),
+        one(Part::WAIT_DIE_READ, "wait_die_read", "waiting for a die while reads of other requests held it"),
+        one(Part::WAIT_DIE_WRITE, "wait_die_write", "waiting for a die while writes of other requests held it"),
+        by_task(Part::wait_die, "wait_die", &|task| format!("waiting for a die while {} held it", task.about().title)),
+        one(
+            Part::WAIT_SPACE,
             "wait_space",
             "waiting for allocation while its die was idle: for a free page, for more data to fill a page, or for its \
              turn",
         ),
-        (Self::WaitBus, "wait_bus", "its command was ready and waited for the bus of the channel (contention)"),
-        (Self::Bus, "bus", "its command, addresses and data on the bus of the channel"),
-        (Self::ArrayRead, "array_read", "array busy with the read (tR)"),
-        (Self::ArrayProgram, "array_program", "array busy with the program (tPROG)"),
-        (
-            Self::DieOther,
+        one(Part::WAIT_BUS, "wait_bus", "its command was ready and waited for the bus of the channel (contention)"),
+        one(Part::BUS, "bus", "its command, addresses and data on the bus of the channel"),
+        one(Part::ARRAY_READ, "array_read", "array busy with the read (tR)"),
+        one(Part::ARRAY_PROGRAM, "array_program", "array busy with the program (tPROG)"),
+        one(
+            Part::DIE_OTHER,
             "die_other",
             "its command held the die, with neither bus nor array busy: registers, the address of another plane, the \
              previous page in cache mode, a suspension",
         ),
-        (Self::Other, "other", "the remainder: mostly, the data had moved while it waited, and the wait started again"),
-    ];
+        one(
+            Part::OTHER,
+            "other",
+            "the remainder: mostly, the data had moved while it waited, and the wait started again",
+        ),
+    ]
+    .concat()
 }
 
 /// The parts of a wait for the write buffer, in the order in which the firmware reports them.
-const DRAINED: [Part; DRAINS] =
-    [Part::WaitBufferGc, Part::WaitBufferRead, Part::WaitBufferBus, Part::WaitBufferProgram, Part::WaitBufferSpace];
+const DRAINED: [Part; DRAINS] = {
+    let mut parts = [Part::WAIT_BUFFER_SPACE; DRAINS];
+    let mut at = 0;
+    while at < DRAINS {
+        parts[at] = Part(Part::FIRST_WAIT_BUFFER + at as u8);
+        at += 1;
+    }
+    parts
+};
 
 /// The moments of a request that is done at the host.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,32 +232,32 @@ impl Moments {
     pub fn cut(&self, request: &Request, way: &Way, link: &LinkCosts, completion: Time) -> [Time; PARTS] {
         let Self { submitted, queued, served, done, .. } = *self;
         let mut parts = [0; PARTS];
-        parts[Part::Waiting as usize] = submitted - request.arrival;
+        parts[Part::WAITING.index()] = submitted - request.arrival;
         let data_in = if request.op == Op::Write { link.data_in.time(request.bytes) } else { 0 };
         let inward = (link.command + link.latency + data_in).min(queued - submitted);
-        parts[Part::Link as usize] = inward;
-        parts[Part::WaitLink as usize] = queued - submitted - inward;
-        parts[Part::WaitDispatch as usize] = served - queued;
+        parts[Part::LINK.index()] = inward;
+        parts[Part::WAIT_LINK.index()] = queued - submitted - inward;
+        parts[Part::WAIT_DISPATCH.index()] = served - queued;
         let mut gap = 0;
         let bytes = match &way.last {
             Some(account) => {
-                let [reads, writes, collector] = account.die;
+                let [reads, writes, background @ ..] = account.die;
                 let told = [
-                    (Part::WaitDieOwn, account.own),
-                    (Part::WaitDieRead, reads),
-                    (Part::WaitDieWrite, writes),
-                    (Part::WaitDieGc, collector),
-                    (Part::WaitSpace, account.space),
-                    (Part::WaitBus, account.wait_bus),
-                    (Part::Bus, account.bus),
-                    (Part::ArrayRead, account.read),
-                    (Part::ArrayProgram, account.program),
-                    (Part::DieOther, account.other),
+                    (Part::WAIT_DIE_OWN, account.own),
+                    (Part::WAIT_DIE_READ, reads),
+                    (Part::WAIT_DIE_WRITE, writes),
+                    (Part::WAIT_SPACE, account.space),
+                    (Part::WAIT_BUS, account.wait_bus),
+                    (Part::BUS, account.bus),
+                    (Part::ARRAY_READ, account.read),
+                    (Part::ARRAY_PROGRAM, account.program),
+                    (Part::DIE_OTHER, account.other),
                 ];
-                told.into_iter().for_each(|(part, time)| parts[part as usize] = time);
+                told.into_iter().for_each(|(part, time)| parts[part.index()] = time);
+                parts[Part::FIRST_WAIT_DIE as usize..][..BACKGROUND].copy_from_slice(&background);
                 gap += account.start - served + (done - account.end);
                 // A read that was overtaken by its data left its parts behind.
-                parts[Part::Other as usize] += account.end - account.start - account.sum();
+                parts[Part::OTHER.index()] += account.end - account.start - account.sum();
                 account.bytes
             }
             None => {
@@ -177,14 +272,14 @@ impl Moments {
         if matches!(request.op, Op::Write | Op::Flush) {
             // Of a write that is forced through, room for its last unit may have come after the one that ended last had its own.
             let told = divide(gap, way.room.map(u128::from), DRAINS - 1);
-            DRAINED.into_iter().zip(told).for_each(|(part, time)| parts[part as usize] = time);
+            DRAINED.into_iter().zip(told).for_each(|(part, time)| parts[part.index()] = time);
         } else {
-            parts[Part::Other as usize] += gap;
+            parts[Part::OTHER.index()] += gap;
         }
         let data_out = if bytes > 0 { link.data_out.time(bytes) } else { 0 };
         let outward = (data_out + link.completion).min(completion - done);
-        parts[Part::Link as usize] += outward;
-        parts[Part::WaitLink as usize] += completion - done - outward;
+        parts[Part::LINK.index()] += outward;
+        parts[Part::WAIT_LINK.index()] += completion - done - outward;
         parts
     }
 }
@@ -203,32 +298,30 @@ pub(crate) const PHASES: usize = 7;
 impl Moments {
     /// The parts of a request in the order of time: before a slot, inward, to be taken up, for the buffer, for a die, in a command, outward.
     pub fn phases(&self, arrival: Time, parts: &[Time; PARTS], completion: Time) -> [Phase; PHASES] {
-        use Part::*;
         let Self { submitted, queued, served, done } = *self;
-        let of = |wanted: &[Part]| {
+        let of = |(first, last): (Part, Part)| {
             let mut some = [0; PARTS];
-            wanted.iter().for_each(|&part| some[part as usize] = parts[part as usize]);
+            let wanted = first.index()..=last.index();
+            some[wanted.clone()].copy_from_slice(&parts[wanted]);
             some
         };
         let (inward, outward) = (queued - submitted, completion - done);
-        let mut links = [of(&[Link, WaitLink]); 2];
-        for part in [Link, WaitLink] {
-            let [there, back] = divide(parts[part as usize], [inward, outward].map(u128::from), 0);
-            (links[0][part as usize], links[1][part as usize]) = (there, back);
+        let mut links = [[0; PARTS]; 2];
+        for part in [Part::LINK, Part::WAIT_LINK] {
+            let [there, back] = divide(parts[part.index()], [inward, outward].map(u128::from), 0);
+            (links[0][part.index()], links[1][part.index()]) = (there, back);
         }
-        let command = of(&[WaitBus, Bus, ArrayRead, ArrayProgram, DieOther]);
-        let die = of(&[WaitDieOwn, WaitDieRead, WaitDieWrite, WaitDieGc, WaitSpace]);
+        let command = of((Part::WAIT_BUS, Part::DIE_OTHER));
+        let die = of((Part::WAIT_DIE_OWN, Part::WAIT_SPACE));
+        let mut buffer = of((Part(Part::FIRST_WAIT_BUFFER), Part::WAIT_BUFFER_SPACE));
+        buffer[Part::OTHER.index()] = parts[Part::OTHER.index()];
         let bound = done - command.iter().sum::<Time>();
         let waits = bound - die.iter().sum::<Time>();
         [
-            Phase { start: arrival, end: submitted, parts: of(&[Waiting]) },
+            Phase { start: arrival, end: submitted, parts: of((Part::WAITING, Part::WAITING)) },
             Phase { start: submitted, end: queued, parts: links[0] },
-            Phase { start: queued, end: served, parts: of(&[WaitDispatch]) },
-            Phase {
-                start: served,
-                end: waits,
-                parts: of(&[WaitBufferGc, WaitBufferRead, WaitBufferBus, WaitBufferProgram, WaitBufferSpace, Other]),
-            },
+            Phase { start: queued, end: served, parts: of((Part::WAIT_DISPATCH, Part::WAIT_DISPATCH)) },
+            Phase { start: served, end: waits, parts: buffer },
             Phase { start: waits, end: bound, parts: die },
             Phase { start: bound, end: done, parts: command },
             Phase { start: done, end: completion, parts: links[1] },
@@ -242,6 +335,7 @@ mod tests {
 
     #[test]
     fn the_list_is_in_the_order_of_the_parts() {
-        assert!(Part::ALL.iter().enumerate().all(|(at, &(part, ..))| part as usize == at));
+        assert!(Part::all().iter().enumerate().all(|(at, about)| about.part.index() == at));
+        assert_eq!(Part::all().len(), PARTS);
     }
 }

@@ -8,7 +8,6 @@ use crate::drive::Drive;
 use crate::drive::Reading;
 use crate::metrics::QUANTILES;
 use crate::precondition::Preconditioned;
-use crate::split::Split;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op};
 
@@ -131,7 +130,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "cdf": cdfs,
         "activity": reading.activity,
         "map": reading.map,
-        "time_of": drive.split().map(Split::document),
+        "time_of": drive.split().map(|split| split.document(drive.kernel().tasks())),
         "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
     })

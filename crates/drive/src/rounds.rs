@@ -119,7 +119,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_firmware::policy::arbiter::Class;
+    use wordline_firmware::task::{Action, Class, Task};
 
     fn rounds() -> Rounds {
         Rounds { round: 100, units_per_page: 1, due: 100, marks: Default::default(), whole: 0, filled: 1.0, erases: 0 }
@@ -128,8 +128,8 @@ mod tests {
     /// Counters after so many units, pages programmed, and blocks erased.
     fn counters(host_units: u64, programs: u64, erases: u64) -> Counters {
         let mut counters = Counters { host_units, ..Counters::default() };
-        counters.ops[Class::HostWrite as usize] = programs;
-        counters.ops[Class::GcErase as usize] = erases;
+        counters.ops[Class::HOST_WRITE.index()] = programs;
+        counters.ops[Class::new(Task::GC, Action::Erase).index()] = erases;
         counters
     }
 

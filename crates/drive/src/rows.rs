@@ -3,7 +3,7 @@
 use crate::metrics::QUANTILES;
 use crate::parts::PARTS;
 use wordline_base::{Op, Time};
-use wordline_firmware::policy::arbiter::CLASSES;
+use wordline_firmware::task::{CLASSES, TASKS};
 
 /// A request that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,10 +111,8 @@ pub struct ChannelTimes {
     pub data: Time,
     /// It carries commands and addresses alone.
     pub command: Time,
-    /// Of all of it, for the host.
-    pub host: Time,
-    /// Of all of it, for GC.
-    pub gc: Time,
+    /// Of all of it, for each task.
+    pub by_task: [Time; TASKS],
     /// Commands and addresses that waited for it, and data.
     pub wait: Time,
     /// Uses.

@@ -14,6 +14,7 @@ use crate::policy::link::LinkCosts;
 use crate::rows::RequestRow;
 use serde_json::{json, Map, Value};
 use wordline_base::{Op, Request, Time};
+use wordline_firmware::task::Tasks;
 use wordline_firmware::Way;
 
 const MOST_INTERVALS: usize = 128;
@@ -194,9 +195,9 @@ impl Split {
         sums
     }
 
-    /// As the result has it.
+    /// As the result of a drive with such tasks has it.
     #[must_use]
-    pub fn document(&self) -> Value {
+    pub fn document(&self, tasks: Tasks) -> Value {
         let mut intervals = self.sums.clone();
         *intervals.last_mut().expect("there is an interval") = self.latest();
         let total = intervals.iter().fold(Default::default(), merged);
@@ -204,12 +205,13 @@ impl Split {
         series.insert("interval_s".into(), json!(self.intervals.length as f64 / 1e12));
         let mut document = Map::new();
         for (op, name) in [(Op::Read, "read"), (Op::Write, "write")] {
-            let value = |sums: &Sums, part: Part| json!(seconds(sums[part as usize]));
-            let table = Part::ALL.map(|(part, key, _)| (key.to_owned(), value(&total[op as usize], part)));
-            document.insert(name.into(), Value::Object(table.into_iter().collect()));
-            let used = Part::ALL.iter().filter(|(part, ..)| total[op as usize][*part as usize] > 0);
-            let over_time = used.map(|&(part, key, _)| {
-                (key.to_owned(), intervals.iter().map(|sums| value(&sums[op as usize], part)).collect())
+            let value = |sums: &Sums, part: Part| json!(seconds(sums[part.index()]));
+            let table = Part::of(tasks).map(|about| (about.name.clone(), value(&total[op as usize], about.part)));
+            document.insert(name.into(), Value::Object(table.collect()));
+            let used = Part::all().iter().filter(|about| total[op as usize][about.part.index()] > 0);
+            let over_time = used.map(|about| {
+                let list = intervals.iter().map(|sums| value(&sums[op as usize], about.part)).collect();
+                (about.name.clone(), list)
             });
             series.insert(name.into(), Value::Object(over_time.collect()));
         }
@@ -297,7 +299,7 @@ mod tests {
         split.done(0, 460);
         let request = Request { arrival: 90, op: Op::Read, ..Request::default() };
         split.finished(0, &request, 120, &Way::of(account), 500);
-        let document = split.document();
+        let document = split.document(Tasks::ALL);
         let parts = [
             30.0,
             3.0 + 15.0,
@@ -320,8 +322,8 @@ mod tests {
             20.0,
             10.0 + 5.0,
         ];
-        for ((_, name, _), part) in Part::ALL.iter().zip(parts) {
-            assert!((of(&document, "read", name) - part).abs() < 1e-3, "{name}");
+        for (about, part) in Part::all().iter().zip(parts) {
+            assert!((of(&document, "read", &about.name) - part).abs() < 1e-3, "{}", about.name);
         }
         assert!((parts.iter().sum::<f64>() - (500.0 - 90.0)).abs() < 1e-9);
     }
@@ -336,7 +338,7 @@ mod tests {
             Account { start: 7 * interval / 2, end: 6 * interval, program: 5 * interval / 2, ..Account::default() };
         split.done(0, 6 * interval);
         split.finished(0, &request, 0, &Way::of(account), 6 * interval);
-        let document = split.document();
+        let document = split.document(Tasks::ALL);
         let series = |part: &str| -> Vec<f64> {
             let list = document["series"]["write"][part].as_array().unwrap();
             list.iter().map(|v| (v.as_f64().unwrap() * 1e12 / interval as f64 * 2.0).round() / 2.0).collect()
@@ -349,7 +351,7 @@ mod tests {
         split.served(1, 7 * interval);
         split.done(1, 8 * interval);
         split.finished(1, &request, interval, &Way::default(), 8 * interval);
-        let document = split.document();
+        let document = split.document(Tasks::ALL);
         let list = document["series"]["write"]["wait_dispatch"].as_array().unwrap();
         assert!((list[0].as_f64().unwrap() * 1e12 - 6.0 * interval as f64).abs() < 1.0, "{list:?}");
     }
@@ -366,7 +368,7 @@ mod tests {
             split.finished(0, &request, at, &Way::default(), at + 5);
         }
         assert!(split.sums.len() <= MOST_INTERVALS);
-        let document = split.document();
+        let document = split.document(Tasks::ALL);
         assert!((of(&document, "write", "wait_buffer_space") - 5_000.0).abs() < 1e-3);
         let list = document["series"]["write"]["wait_buffer_space"].as_array().unwrap();
         assert_eq!(list.len(), split.sums.len());

@@ -7,7 +7,7 @@ use common::{closed_loop, drive, request};
 use wordline_base::Op;
 use wordline_drive::config::PreconditionConfig;
 use wordline_drive::precondition::precondition;
-use wordline_firmware::policy::arbiter::Class;
+use wordline_firmware::task::Class;
 
 const NO_BUFFER: &str = "policy = \"none\"";
 
@@ -38,7 +38,7 @@ fn sequential_reads(planes: u32, unit_kib: u32, buffer: &str, timed: bool) -> (f
     let count = drive.logical_bytes() / u64::from(size);
     closed_loop(&mut drive, 32, count, |nth| request(Op::Read, nth * u64::from(size), size));
     let after = *drive.kernel().counters();
-    let class = Class::HostRead as usize;
+    let class = Class::HOST_READ.index();
     let share =
         (after.multi_plane[class] - before.multi_plane[class]) as f64 / (after.ops[class] - before.ops[class]) as f64;
     (share, (count * u64::from(size)) as f64 / 1_048_576.0 / ((drive.now() - start) as f64 / 1e12))

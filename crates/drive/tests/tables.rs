@@ -11,9 +11,10 @@ use wordline_base::{Op, Time};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, Observation, PlaneTimes, RequestRow, Sink, UnitRow, Wanted,
 };
-use wordline_drive::parts::{Part, PARTS};
+use wordline_drive::parts::{About, Part, PARTS};
 use wordline_drive::run::{run, run_watched, Ended, Watch};
 use wordline_drive::Drive;
+use wordline_firmware::task::{Class, Task, Tasks};
 use wordline_workload::{Load, LoadFile};
 
 const ALL: Wanted = Wanted {
@@ -101,7 +102,7 @@ fn job(name: &str, rw: &str, bs: &str, more: Value) -> Value {
 
 fn parts(list: &[(Part, Time)]) -> [Time; PARTS] {
     let mut parts = [0; PARTS];
-    list.iter().for_each(|&(part, time)| parts[part as usize] += time);
+    list.iter().for_each(|&(part, time)| parts[part.index()] += time);
     parts
 }
 
@@ -116,7 +117,7 @@ fn a_write_and_a_read_by_hand() {
     let (rows, _) = watched(&mut drive, &write, ALL, true);
     let [row] = rows.requests[..] else { panic!("one request") };
     let link = 120 * NS + SATA_16K + 40 * NS;
-    let expected = parts(&[(Part::Link, link), (Part::Bus, BUS_WRITE), (Part::ArrayProgram, 500 * US)]);
+    let expected = parts(&[(Part::LINK, link), (Part::BUS, BUS_WRITE), (Part::ARRAY_PROGRAM, 500 * US)]);
     assert_eq!(row.parts, expected);
     assert_eq!((row.number, row.op, row.offset, row.bytes), (0, Op::Write, 0, 16_384));
     assert_eq!(row.flash_start, Some(120 * NS + SATA_16K));
@@ -125,13 +126,15 @@ fn a_write_and_a_read_by_hand() {
     let read = json!([job("r", "read", "16k", json!({}))]);
     let (rows, _) = watched(&mut drive, &read, ALL, true);
     let [row] = rows.requests[..] else { panic!("one request") };
-    let expected = parts(&[(Part::Link, link), (Part::Bus, BUS_READ), (Part::ArrayRead, 50 * US)]);
+    let expected = parts(&[(Part::LINK, link), (Part::BUS, BUS_READ), (Part::ARRAY_READ, 50 * US)]);
     assert_eq!(row.parts, expected);
     assert_eq!(row.flash_start, Some(120 * NS));
     // One interval of 700 us holds it; the die was busy from the command to the end of the data.
     let [die] = rows.dies[..] else { panic!("one interval") };
     assert_eq!((die.times.read, die.times.bus, die.times.occupied[0]), (50 * US, BUS_READ, 50 * US + BUS_READ));
-    assert_eq!((die.start, die.end, die.times.ops), (0, row.completion, [1, 0, 0, 0, 0]));
+    assert_eq!((die.start, die.end), (0, row.completion));
+    let one = Class::all().map(|class| u64::from(class == Class::HOST_READ));
+    assert!(Class::all().map(|class| die.times.ops[class.index()]).eq(one));
     let [interval] = &rows.intervals[..] else { panic!("one interval") };
     assert_eq!((interval.requests, interval.queue_max, interval.queue_mean), ([1, 0, 0, 0], 1, 1.0));
     assert_eq!(interval.mean[0], Some(row.completion as f64));
@@ -147,16 +150,16 @@ fn reads_wait_for_the_die() {
     let [first, second, third] = rows.requests[..] else { panic!("three requests") };
     let die = 50 * US + BUS_READ;
     let link = 120 * NS + SATA_16K + 40 * NS;
-    let flash = [(Part::Link, link), (Part::Bus, BUS_READ), (Part::ArrayRead, 50 * US)];
+    let flash = [(Part::LINK, link), (Part::BUS, BUS_READ), (Part::ARRAY_READ, 50 * US)];
     assert_eq!(first.parts, parts(&flash));
     // Its command waits for the first one's on the host interface, and then it waits for the rest of the first one's
     // time in the die.
-    let waits = [(Part::WaitLink, 120 * NS), (Part::WaitDieRead, die - 120 * NS)];
+    let waits = [(Part::WAIT_LINK, 120 * NS), (Part::WAIT_DIE_READ, die - 120 * NS)];
     assert_eq!(second.parts, parts(&[&flash[..], &waits].concat()));
     // A job's third request comes when a slot is free, which is the first one's; the die executes the second until 120
     // ns + 2 die.
     assert_eq!((third.arrival, third.submitted), (first.completion, first.completion));
-    let waits = [(Part::WaitDieRead, 2 * die - first.completion)];
+    let waits = [(Part::WAIT_DIE_READ, 2 * die - first.completion)];
     assert_eq!(third.parts, parts(&[&flash[..], &waits].concat()));
 }
 
@@ -166,21 +169,21 @@ fn pages_of_the_same_request_are_told_apart_from_those_of_others() {
     watched(&mut drive, &json!([job("w", "write", "16k", json!({"number_ios": 12}))]), ALL, true);
     let die = 50 * US + BUS_READ;
     let link = 120 * NS + SATA_16K + 40 * NS;
-    let flash = [(Part::Link, link), (Part::Bus, BUS_READ), (Part::ArrayRead, 50 * US)];
+    let flash = [(Part::LINK, link), (Part::BUS, BUS_READ), (Part::ARRAY_READ, 50 * US)];
     // Three pages of the only die, one request at a time: the last page waits for the two before it.
     let alone = json!([job("r", "read", "48k", json!({"number_ios": 2}))]);
     let (rows, _) = watched(&mut drive, &alone, ALL, true);
     assert_eq!(rows.requests.len(), 2);
     for row in &rows.requests {
-        assert_eq!(row.parts, parts(&[&flash[..], &[(Part::WaitDieOwn, 2 * die)]].concat()), "{row:?}");
+        assert_eq!(row.parts, parts(&[&flash[..], &[(Part::WAIT_DIE_OWN, 2 * die)]].concat()), "{row:?}");
     }
     // Two at a time: the second is in the drive 120 ns after the first, and waits for both pages of the first and for
     // its own first page.
     let two = json!([job("r", "read", "32k", json!({"number_ios": 2, "iodepth": 2}))]);
     let (rows, _) = watched(&mut drive, &two, ALL, true);
     let [first, second] = rows.requests[..] else { panic!("two requests") };
-    assert_eq!(first.parts, parts(&[&flash[..], &[(Part::WaitDieOwn, die)]].concat()));
-    let waits = [(Part::WaitLink, 120 * NS), (Part::WaitDieRead, 2 * die - 120 * NS), (Part::WaitDieOwn, die)];
+    assert_eq!(first.parts, parts(&[&flash[..], &[(Part::WAIT_DIE_OWN, die)]].concat()));
+    let waits = [(Part::WAIT_LINK, 120 * NS), (Part::WAIT_DIE_READ, 2 * die - 120 * NS), (Part::WAIT_DIE_OWN, die)];
     assert_eq!(second.parts, parts(&[&flash[..], &waits].concat()));
 }
 
@@ -191,17 +194,17 @@ fn a_wait_for_the_write_buffer_is_told_by_what_keeps_it_from_draining() {
     let writes = json!([job("w", "write", "16k", json!({"number_ios": 5, "iodepth": 5}))]);
     let (rows, _) = watched(&mut drive, &writes, ALL, true);
     let [first, second, third, fourth, fifth] = rows.requests[..] else { panic!("five requests") };
-    let waits = |row: &RequestRow| row.parts[Part::WaitBufferProgram as usize] > 0;
+    let waits = |row: &RequestRow| row.parts[Part::WAIT_BUFFER_PROGRAM.index()] > 0;
     assert!(![first, second, third, fourth].iter().any(waits), "there was room");
     // The buffer has space for four. The fifth is in the drive four times its data transfer after the first, and waits
     // until the first is in flash: all buffered logical pages belong to the write of the first or are behind it, on the
     // bus and in the array.
     let whole = BUS_WRITE + 500 * US - 4 * SATA_16K;
     let bus = (u128::from(whole) * u128::from(BUS_WRITE) / u128::from(BUS_WRITE + 500 * US)) as Time;
-    let told = [Part::WaitBufferBus, Part::WaitBufferProgram].map(|part| fifth.parts[part as usize]);
+    let told = [Part::WAIT_BUFFER_BUS, Part::WAIT_BUFFER_PROGRAM].map(|part| fifth.parts[part.index()]);
     assert_eq!(told, [bus, whole - bus]);
-    let others = [Part::WaitBufferGc, Part::WaitBufferRead, Part::WaitBufferSpace];
-    assert!(others.iter().all(|&part| fifth.parts[part as usize] == 0) && !fifth.gc_affected, "{fifth:?}");
+    let others = [Part::wait_buffer(Task::GC), Part::WAIT_BUFFER_READ, Part::WAIT_BUFFER_SPACE];
+    assert!(others.iter().all(|&part| fifth.parts[part.index()] == 0) && !fifth.gc_affected, "{fifth:?}");
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn requests_that_come_by_the_clock_wait_for_a_slot() {
     let (rows, _) = watched(&mut drive, &reads, ALL, true);
     let [first, _, third] = rows.requests[..] else { panic!("three requests") };
     assert_eq!((third.submitted, third.arrival - first.arrival), (first.completion, 2 * US));
-    assert_eq!(third.parts[Part::Waiting as usize], first.completion - third.arrival);
+    assert_eq!(third.parts[Part::WAITING.index()], first.completion - third.arrival);
 }
 
 #[test]
@@ -222,10 +225,10 @@ fn a_part_of_a_page_is_read_and_written() {
     let (rows, _) = watched(&mut drive, &json!([job("p", "write", "4k", json!({}))]), ALL, true);
     let link = 120 * NS + 73_334 + 6_860 * NS + 40 * NS;
     let expected = parts(&[
-        (Part::Link, link),
-        (Part::Bus, BUS_READ + BUS_WRITE),
-        (Part::ArrayRead, 50 * US),
-        (Part::ArrayProgram, 500 * US),
+        (Part::LINK, link),
+        (Part::BUS, BUS_READ + BUS_WRITE),
+        (Part::ARRAY_READ, 50 * US),
+        (Part::ARRAY_PROGRAM, 500 * US),
     ]);
     assert_eq!(rows.requests[0].parts, expected);
 }
@@ -301,15 +304,16 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
     let (metrics, requests) = (&drive.metrics, &rows.requests);
     assert_eq!(requests.len() as u64, metrics.requests(), "{name}");
     assert_eq!(sum(requests, |row| u64::from(row.gc_affected)), metrics.gc_affected, "{name}");
-    let waiting: u128 = requests.iter().map(|row| u128::from(row.parts[Part::Waiting as usize])).sum();
+    let waiting: u128 = requests.iter().map(|row| u128::from(row.parts[Part::WAITING.index()])).sum();
     assert_eq!(waiting, metrics.waiting_sum, "{name}");
     let mut numbers: Vec<u64> = requests.iter().map(|row| row.number).collect();
     numbers.sort_unstable();
     assert!(numbers.iter().copied().eq(0..requests.len() as u64), "{name}: each request has its number");
     for row in requests {
         assert_eq!(row.parts.iter().sum::<Time>(), row.completion - row.arrival, "{name}: {row:?}");
-        assert_eq!(row.parts[Part::Waiting as usize], row.submitted - row.arrival, "{name}: {row:?}");
-        let held_up = [Part::WaitDieGc, Part::WaitBufferGc].iter().any(|&part| row.parts[part as usize] > 0);
+        assert_eq!(row.parts[Part::WAITING.index()], row.submitted - row.arrival, "{name}: {row:?}");
+        let held_up =
+            [Part::wait_die(Task::GC), Part::wait_buffer(Task::GC)].iter().any(|&part| row.parts[part.index()] > 0);
         // A read beside a suspended erase may wait for another, whose time counts as that of the erase.
         assert!(row.gc_affected || !held_up || name == "suspend", "{name}: {row:?}");
         assert!(row.flash_start.is_none_or(|start| start >= row.submitted && start < row.completion), "{row:?}");
@@ -326,21 +330,25 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
             assert!(told >= exact && told - exact <= exact / 256 + 1, "{name}: {q} {told} {exact}");
         }
     }
-    let split = drive.split().expect("it was asked").document();
+    let split = drive.split().expect("it was asked").document(Tasks::ALL);
     for (op, name_of) in [(Op::Read, "read"), (Op::Write, "write")] {
-        for (part, key, _) in Part::ALL {
-            let of_rows: Time = requests.iter().filter(|row| row.op == op).map(|row| row.parts[part as usize]).sum();
+        for About { part, name: key, .. } in Part::all() {
+            let of_rows: Time = requests.iter().filter(|row| row.op == op).map(|row| row.parts[part.index()]).sum();
             assert_eq!(split[name_of][key], json!(of_rows as f64 / 1e12), "{name}: {key} of {name_of}s");
         }
     }
-    let waited = |part: Part| requests.iter().map(|row| row.parts[part as usize]).sum::<Time>();
-    assert_eq!(waited(Part::WaitBufferGc) > 0, name.ends_with("buffer"), "{name}: the drive is full and collects");
+    let waited = |part: Part| requests.iter().map(|row| row.parts[part.index()]).sum::<Time>();
+    assert_eq!(
+        waited(Part::wait_buffer(Task::GC)) > 0,
+        name.ends_with("buffer"),
+        "{name}: the drive is full and collects"
+    );
     // The unexplained rest is small.
     let total: Time = requests.iter().map(|row| row.completion - row.arrival).sum();
-    let other: Time = requests.iter().map(|row| row.parts[Part::Other as usize]).sum();
+    let other: Time = requests.iter().map(|row| row.parts[Part::OTHER.index()]).sum();
     assert!(other * 20 < total, "{name}: {other} of {total} is not told");
     let reads = requests.iter().filter(|row| row.op == Op::Read);
-    assert!(reads.clone().all(|row| row.parts[Part::ArrayProgram as usize] == 0), "{name}");
+    assert!(reads.clone().all(|row| row.parts[Part::ARRAY_PROGRAM.index()] == 0), "{name}");
 }
 
 fn units_agree(name: &str, drive: &Drive, rows: &Rows) {
@@ -375,7 +383,7 @@ fn units_agree(name: &str, drive: &Drive, rows: &Rows) {
             rows.channels.iter().filter(|row| row.unit == channel).map(|row| row.times).collect();
         let busy = flash.channel_times(channel).busy;
         assert_eq!(sum(&of_channel, |t| t.data + t.command), busy, "{name}: channel {channel}");
-        assert_eq!(sum(&of_channel, |t| t.host + t.gc), busy, "{name}: channel {channel}");
+        assert_eq!(sum(&of_channel, |t| t.by_task.iter().sum::<Time>()), busy, "{name}: channel {channel}");
     }
     for row in &rows.dies {
         let (length, times) = (row.end - row.start, row.times);

@@ -10,6 +10,7 @@ use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
 use crate::policy::victim::VictimConfig;
 use crate::policy::{Build, Guests};
+use crate::task::Tasks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_flash::Geometry;
@@ -135,6 +136,12 @@ impl FirmwareConfig {
                 section.seat(family, guests);
             }
         }
+    }
+
+    /// The tasks of the drive.
+    #[must_use]
+    pub fn tasks(&self) -> Tasks {
+        Tasks::ALL
     }
 
     /// True if an external policy is named.

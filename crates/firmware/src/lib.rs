@@ -15,6 +15,7 @@ mod ops;
 pub mod policy;
 mod shadow;
 mod space;
+pub mod task;
 
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
 pub use kernel::{

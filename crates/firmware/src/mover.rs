@@ -7,18 +7,22 @@
 //! The units left after the full pages of a block wait for units of the next block, so that no page is padded (see
 //! [`Jobs::expects`]).
 
-use serde::{Deserialize, Serialize};
+use crate::task::{Task, TASKS};
 
 /// No job.
 const NONE: u32 = u32::MAX;
 
 /// A block being emptied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The block.
     pub block: u32,
+    /// The task that moves its data.
+    pub task: Task,
     /// Its domain.
     pub domain: u32,
+    /// The jobs of its task and domain: see [`Jobs::group`].
+    pub group: u32,
     /// First place not yet looked at.
     pub cursor: u32,
     /// Behind its last place.
@@ -35,15 +39,18 @@ pub struct Job {
 }
 
 /// The jobs that run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jobs {
     jobs: Vec<Job>,
     free: u32,
+    domains: u32,
+    /// By group.
     running: Vec<u32>,
+    /// By group: page reads.
     reading: Vec<u32>,
-    /// By domain: jobs with pages that are not yet queued for reading.
+    /// By group: jobs with pages that are not yet queued for reading.
     unread: Vec<u32>,
-    /// By domain: units that do not fill a page go all the same.
+    /// By group: units that do not fill a page go all the same.
     released: Vec<bool>,
     /// Outstanding page moves per job.
     pub window: u32,
@@ -52,25 +59,36 @@ pub struct Jobs {
 impl Jobs {
     /// No job runs.
     pub fn new(domains: u32, window: u32) -> Self {
+        let groups = TASKS * domains as usize;
         Self {
             jobs: Vec::new(),
             free: NONE,
-            running: vec![0; domains as usize],
-            reading: vec![0; domains as usize],
-            unread: vec![0; domains as usize],
-            released: vec![false; domains as usize],
+            domains,
+            running: vec![0; groups],
+            reading: vec![0; groups],
+            unread: vec![0; groups],
+            released: vec![false; groups],
             window,
         }
     }
 
-    /// Starts a job on a block with `valid` units that covers the places `start..end`.
-    pub fn start(&mut self, block: u32, domain: u32, valid: u32, (start, end): (u32, u32)) -> u32 {
-        self.running[domain as usize] += 1;
-        self.unread[domain as usize] += 1;
-        self.released[domain as usize] = false;
+    /// The group of the jobs of a task in a domain. Units of a group fill pages together.
+    #[inline]
+    pub fn group(&self, task: Task, domain: u32) -> u32 {
+        task.index() as u32 * self.domains + domain
+    }
+
+    /// Starts a job of a task on a block with `valid` units that covers the places `start..end`.
+    pub fn start(&mut self, task: Task, block: u32, domain: u32, valid: u32, (start, end): (u32, u32)) -> u32 {
+        let group = self.group(task, domain);
+        self.running[group as usize] += 1;
+        self.unread[group as usize] += 1;
+        self.released[group as usize] = false;
         let job = Job {
             block,
+            task,
             domain,
+            group,
             cursor: start,
             end,
             unread: valid,
@@ -92,7 +110,7 @@ impl Jobs {
     /// Ends a job.
     pub fn end(&mut self, slot: u32) {
         let job = &mut self.jobs[slot as usize];
-        self.running[job.domain as usize] -= 1;
+        self.running[job.group as usize] -= 1;
         job.next_free = self.free;
         self.free = slot;
     }
@@ -109,16 +127,16 @@ impl Jobs {
         &mut self.jobs[slot as usize]
     }
 
-    /// Jobs that run in a domain.
+    /// Jobs of a group that run.
     #[inline]
-    pub fn running(&self, domain: u32) -> u32 {
-        self.running[domain as usize]
+    pub fn running(&self, group: u32) -> u32 {
+        self.running[group as usize]
     }
 
-    /// True if more units of a domain's jobs will soon be ready to fill a page.
+    /// True if more units of a group's jobs will soon be ready to fill a page.
     #[inline]
-    pub fn expects(&self, domain: u32) -> bool {
-        self.reading[domain as usize] > 0 || self.unread[domain as usize] > 0
+    pub fn expects(&self, group: u32) -> bool {
+        self.reading[group as usize] > 0 || self.unread[group as usize] > 0
     }
 
     /// All pages of a job are queued for reading.
@@ -126,29 +144,29 @@ impl Jobs {
     pub fn all_queued(&mut self, slot: u32) {
         let job = &mut self.jobs[slot as usize];
         (job.queued, job.unread) = (true, 0);
-        self.unread[job.domain as usize] -= 1;
+        self.unread[job.group as usize] -= 1;
     }
 
-    /// True if units of a domain are written even if they do not fill a page.
+    /// True if units of a group are written even if they do not fill a page.
     #[inline]
-    pub fn is_released(&self, domain: u32) -> bool {
-        self.released[domain as usize]
+    pub fn is_released(&self, group: u32) -> bool {
+        self.released[group as usize]
     }
 
-    /// Lets units of a domain go that do not fill a page, until another job starts there.
-    pub fn release(&mut self, domain: u32) {
-        self.released[domain as usize] = true;
+    /// Lets units of a group go that do not fill a page, until another of its jobs starts.
+    pub fn release(&mut self, group: u32) {
+        self.released[group as usize] = true;
     }
 
     /// A page read was queued.
     #[inline]
-    pub fn read_queued(&mut self, domain: u32) {
-        self.reading[domain as usize] += 1;
+    pub fn read_queued(&mut self, group: u32) {
+        self.reading[group as usize] += 1;
     }
 
     /// A page read ended.
     #[inline]
-    pub fn read_ended(&mut self, domain: u32) {
-        self.reading[domain as usize] -= 1;
+    pub fn read_ended(&mut self, group: u32) {
+        self.reading[group as usize] -= 1;
     }
 }

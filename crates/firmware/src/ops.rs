@@ -3,7 +3,7 @@
 //! Operations live in one slab and are linked by index: a queue is two indices and a length, and nothing is allocated once the
 //! slab has grown to the working size.
 
-use crate::policy::arbiter::Class;
+use crate::task::Class;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
@@ -61,7 +61,7 @@ impl Default for FlashOp {
             ordinal: 0,
             stamp: 0,
             units: 1,
-            class: Class::HostRead,
+            class: Class::HOST_READ,
             merge: false,
             buffered: false,
             failed: false,

@@ -4,8 +4,8 @@ use crate::column::Column;
 use wordline_base::{Op, Time};
 use wordline_drive::metrics::QUANTILES;
 use wordline_drive::observe::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, UnitRow};
-use wordline_drive::parts::Part;
-use wordline_firmware::policy::arbiter::{Class, CLASSES};
+use wordline_drive::parts::{About, Part};
+use wordline_firmware::task::{Action, Class, Task, Tasks, CLASSES};
 
 /// Version of the tables: it increases when a column is renamed, redefined or removed.
 pub const SCHEMA: u32 = 2;
@@ -18,7 +18,7 @@ fn s(time: Time) -> f64 {
     time as f64 / 1e12
 }
 
-pub(crate) fn requests() -> Vec<Column<RequestRow>> {
+pub(crate) fn requests(tasks: Tasks) -> Vec<Column<RequestRow>> {
     let mut columns = vec![
         Column::u64("number", "number in the order of getting a slot, from 0", |r: &RequestRow| r.number).varied(),
         Column::u32("stream", "stream of the workload, from 0", |r| u32::from(r.stream)),
@@ -45,7 +45,7 @@ pub(crate) fn requests() -> Vec<Column<RequestRow>> {
         })
         .varied(),
         Column::f64("waiting_us", "part of the latency before a queue slot", |r: &RequestRow| {
-            us(r.parts[Part::Waiting as usize])
+            us(r.parts[Part::WAITING.index()])
         }),
         Column::f64(
             "service_us",
@@ -55,14 +55,14 @@ pub(crate) fn requests() -> Vec<Column<RequestRow>> {
         .varied(),
     ];
     // All but the wait for a slot, which comes before the service.
-    for (part, name, doc) in Part::ALL.into_iter().skip(1) {
-        let time = move |r: &RequestRow| us(r.parts[part as usize]);
-        columns.push(Column::f64(format!("{name}_us"), doc, time));
+    for About { part, name, meaning, .. } in Part::of(tasks).skip(1) {
+        let time = move |r: &RequestRow| us(r.parts[part.index()]);
+        columns.push(Column::f64(format!("{name}_us"), meaning.clone(), time));
     }
     columns
 }
 
-pub(crate) fn intervals() -> Vec<Column<IntervalRow>> {
+pub(crate) fn intervals(tasks: Tasks) -> Vec<Column<IntervalRow>> {
     let length = |r: &IntervalRow| s(r.end - r.start).max(1e-12);
     let mut columns = vec![
         Column::f64("start_s", "start of the interval", |r: &IntervalRow| s(r.start)),
@@ -115,7 +115,7 @@ pub(crate) fn intervals() -> Vec<Column<IntervalRow>> {
             |r: &IntervalRow| r.write_amplification,
         ),
     ]);
-    columns.extend(operations(|r: &IntervalRow| &r.ops));
+    columns.extend(operations(tasks, |r: &IntervalRow| &r.ops));
     columns.extend([
         Column::u64("moved_units", "mapping units that garbage collection moved", |r: &IntervalRow| r.moved_units),
         Column::f64("dies_busy", "share of the time in which a command held the dies", |r: &IntervalRow| r.dies_busy),
@@ -137,15 +137,26 @@ pub(crate) fn intervals() -> Vec<Column<IntervalRow>> {
 }
 
 /// Counts of flash operations by class, read from the row by `of`.
-fn operations<R: 'static>(of: fn(&R) -> &[u64; CLASSES]) -> [Column<R>; CLASSES] {
-    let named = [
-        (Class::HostRead, "host_reads", "pages read for the host"),
-        (Class::HostWrite, "host_programs", "pages programmed for the host"),
-        (Class::GcRead, "gc_reads", "pages read for garbage collection"),
-        (Class::GcWrite, "gc_programs", "pages programmed for garbage collection"),
-        (Class::GcErase, "gc_erases", "blocks erased"),
-    ];
-    named.map(|(class, name, doc)| Column::u64(name, doc, move |r| of(r)[class as usize]))
+fn operations<R: 'static>(tasks: Tasks, of: fn(&R) -> &[u64; CLASSES]) -> impl Iterator<Item = Column<R>> {
+    tasks.iter().flat_map(Task::classes).map(move |class| {
+        let task = class.task().about();
+        let (what, doc) = match class.action() {
+            Action::Read => ("reads", "pages read"),
+            Action::Program => ("programs", "pages programmed"),
+            Action::Erase => ("erases", "blocks erased"),
+        };
+        let name = format!("{}_{what}", task.name);
+        Column::u64(name, format!("{doc} for {}", task.title), move |r| of(r)[class.index()])
+    })
+}
+
+/// Parts of the busy time, by background task.
+fn by_task<T: 'static>(tasks: Tasks, of: fn(&T, Task) -> Time) -> impl Iterator<Item = Column<UnitRow<T>>> {
+    tasks.background().map(move |task| {
+        let about = task.about();
+        let doc = format!("part of the busy time, for {}", about.title);
+        Column::f64(format!("{}_us", about.name), doc, move |r: &UnitRow<T>| us(of(&r.times, task)))
+    })
 }
 
 fn span<T: 'static>(what: &str, doc: &str) -> Vec<Column<UnitRow<T>>> {
@@ -160,14 +171,16 @@ fn time<T: 'static>(name: &str, doc: &str, of: fn(&T) -> Time) -> Column<UnitRow
     Column::f64(name, doc, move |r: &UnitRow<T>| us(of(&r.times)))
 }
 
-pub(crate) fn channels() -> Vec<Column<UnitRow<ChannelTimes>>> {
+pub(crate) fn channels(tasks: Tasks) -> Vec<Column<UnitRow<ChannelTimes>>> {
     let mut columns = span("channel", "number of the channel");
     columns.extend([
         time("busy_us", "the bus was in use; the sum of data and command", |t: &ChannelTimes| t.data + t.command),
         time("data_us", "it carried data, with their command and address cycles", |t| t.data),
         time("command_us", "it carried commands and addresses without data", |t| t.command),
-        time("host_us", "part of the busy time, for the host", |t| t.host),
-        time("gc_us", "part of the busy time, for garbage collection", |t| t.gc),
+        time("host_us", "part of the busy time, for the host", |t| t.by_task[Task::HOST.index()]),
+    ]);
+    columns.extend(by_task(tasks, |t: &ChannelTimes, task| t.by_task[task.index()]));
+    columns.extend([
         Column::f64("idle_us", "nothing was on the bus", |r: &UnitRow<ChannelTimes>| {
             us((r.end - r.start).saturating_sub(r.times.data + r.times.command))
         }),
@@ -181,18 +194,18 @@ pub(crate) fn channels() -> Vec<Column<UnitRow<ChannelTimes>>> {
     columns
 }
 
-pub(crate) fn dies() -> Vec<Column<UnitRow<DieTimes>>> {
+pub(crate) fn dies(tasks: Tasks) -> Vec<Column<UnitRow<DieTimes>>> {
     let taken = |t: &DieTimes| t.occupied.iter().sum::<Time>();
     let mut columns = span("die", "number of the die in the drive");
     columns.extend([
         Column::f64("busy_us", "a command held the die, from its start to its end", move |r: &UnitRow<DieTimes>| {
             us(taken(&r.times))
         }),
-        time("host_read_us", "part of the busy time, by host reads", |t| t.occupied[Class::HostRead as usize]),
-        time("host_write_us", "part of the busy time, by host writes", |t| t.occupied[Class::HostWrite as usize]),
-        time("gc_us", "part of the busy time, by garbage collection", |t| {
-            [Class::GcRead, Class::GcWrite, Class::GcErase].iter().map(|&class| t.occupied[class as usize]).sum()
-        }),
+        time("host_read_us", "part of the busy time, for host reads", |t| t.occupied[Class::HOST_READ.index()]),
+        time("host_write_us", "part of the busy time, for host writes", |t| t.occupied[Class::HOST_WRITE.index()]),
+    ]);
+    columns.extend(by_task(tasks, |t: &DieTimes, task| task.classes().map(|class| t.occupied[class.index()]).sum()));
+    columns.extend([
         Column::f64("idle_us", "no command held the die", move |r: &UnitRow<DieTimes>| {
             us((r.end - r.start).saturating_sub(taken(&r.times)))
         }),
@@ -203,18 +216,18 @@ pub(crate) fn dies() -> Vec<Column<UnitRow<DieTimes>>> {
         time("bus_us", "its commands, addresses and data were on the bus", |t| t.bus),
         time("wait_bus_us", "its commands were ready and waited for the bus (contention)", |t| t.wait_bus),
     ]);
-    columns.extend(operations(|r: &UnitRow<DieTimes>| &r.times.ops));
+    columns.extend(operations(tasks, |r: &UnitRow<DieTimes>| &r.times.ops));
     columns
 }
 
-pub(crate) fn planes() -> Vec<Column<UnitRow<PlaneTimes>>> {
+pub(crate) fn planes(tasks: Tasks) -> Vec<Column<UnitRow<PlaneTimes>>> {
     let mut columns = span("plane", "number of the plane in the drive");
     columns.extend([
         time("read_us", "array of the plane busy with a read (tR)", |t: &PlaneTimes| t.read),
         time("program_us", "array of the plane busy with a program (tPROG)", |t| t.program),
         time("erase_us", "array of the plane busy with an erase (tBERS)", |t| t.erase),
     ]);
-    columns.extend(operations(|r: &UnitRow<PlaneTimes>| &r.times.ops));
+    columns.extend(operations(tasks, |r: &UnitRow<PlaneTimes>| &r.times.ops));
     columns
 }
 

@@ -4,6 +4,7 @@ use crate::column::Column;
 use crate::{columns, SCHEMA};
 use arrow_schema::DataType;
 use std::fmt::Write;
+use wordline_drive::Tasks;
 
 const HEAD: &str = include_str!("page.md");
 
@@ -15,18 +16,18 @@ pub fn page() -> String {
         &mut page,
         "requests",
         "A row for each completed request, in the order of completion.",
-        &columns::requests(),
+        &columns::requests(Tasks::ALL),
     );
     section(
         &mut page,
         "intervals",
         "A row for each interval with any activity, for the drive as a whole.",
-        &columns::intervals(),
+        &columns::intervals(Tasks::ALL),
     );
     let unit = |what: &str| format!("A row for each interval and each {what} that was active in it.");
-    section(&mut page, "channels", &unit("channel"), &columns::channels());
-    section(&mut page, "dies", &unit("die"), &columns::dies());
-    section(&mut page, "planes", &unit("plane"), &columns::planes());
+    section(&mut page, "channels", &unit("channel"), &columns::channels(Tasks::ALL));
+    section(&mut page, "dies", &unit("die"), &columns::dies(Tasks::ALL));
+    section(&mut page, "planes", &unit("plane"), &columns::planes(Tasks::ALL));
     section(&mut page, "blocks", "A row for each block, with its state at the last completion.", &columns::blocks());
     page
 }

@@ -18,6 +18,7 @@ use std::thread::{self, JoinHandle};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow, Wanted, SHORTEST_INTERVAL,
 };
+use wordline_drive::Tasks;
 
 /// The tables, in the order of their numbers.
 pub const NAMES: [&str; 6] = ["requests", "intervals", "channels", "dies", "planes", "blocks"];
@@ -266,14 +267,14 @@ struct Files {
 }
 
 impl Files {
-    fn open(directory: &Path, wanted: &Wanted) -> Result<Self, TableError> {
+    fn open(directory: &Path, wanted: &Wanted, tasks: Tasks) -> Result<Self, TableError> {
         Ok(Self {
             unpacked: Vec::new(),
-            requests: Table::open(0, wanted.requests, directory, columns::requests())?,
-            intervals: Table::open(1, wanted.intervals, directory, columns::intervals())?,
-            channels: Table::open(2, wanted.channels, directory, columns::channels())?,
-            dies: Table::open(3, wanted.dies, directory, columns::dies())?,
-            planes: Table::open(4, wanted.planes, directory, columns::planes())?,
+            requests: Table::open(0, wanted.requests, directory, columns::requests(tasks))?,
+            intervals: Table::open(1, wanted.intervals, directory, columns::intervals(tasks))?,
+            channels: Table::open(2, wanted.channels, directory, columns::channels(tasks))?,
+            dies: Table::open(3, wanted.dies, directory, columns::dies(tasks))?,
+            planes: Table::open(4, wanted.planes, directory, columns::planes(tasks))?,
             blocks: Table::open(5, wanted.blocks, directory, columns::blocks())?,
         })
     }
@@ -324,12 +325,12 @@ impl Tables {
     ///
     /// # Errors
     /// If that fails.
-    pub fn open(directory: &Path, wanted: &Wanted) -> Result<Self, TableError> {
+    pub fn open(directory: &Path, wanted: &Wanted, tasks: Tasks) -> Result<Self, TableError> {
         if directory.exists() && !directory.is_dir() {
             return Err(TableError::NoDirectory { path: directory.to_owned() });
         }
         fs::create_dir_all(directory).map_err(|error| TableError::Io { path: directory.to_owned(), error })?;
-        let mut files = Files::open(directory, wanted)?;
+        let mut files = Files::open(directory, wanted, tasks)?;
         let (sender, receiver) = sync_channel::<Rows>(PENDING);
         let (give_back, emptied) = channel();
         let thread = thread::spawn(move || {

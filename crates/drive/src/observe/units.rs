@@ -8,7 +8,7 @@ use crate::drive::Drive;
 use crate::rows::{ChannelTimes, DieTimes, PlaneTimes, Sink, UnitRow};
 use std::collections::VecDeque;
 use wordline_base::Time;
-use wordline_firmware::policy::arbiter::{Class, CLASSES};
+use wordline_firmware::task::{Action, Class, CLASSES};
 use wordline_firmware::{Noted, Passage};
 use wordline_flash::log::{Stage, What};
 use wordline_flash::{Geometry, Kind, Logged};
@@ -56,7 +56,7 @@ impl Units {
             base: now,
             open: VecDeque::new(),
             spare: Vec::new(),
-            classes: vec![[(0, Class::HostRead); KEPT]; 2 * geometry.dies() as usize],
+            classes: vec![[(0, Class::HOST_READ); KEPT]; 2 * geometry.dies() as usize],
             running: vec![None; geometry.dies() as usize],
             occupied: (0..geometry.dies()).map(|die| drive.kernel().occupied(die, now)).collect(),
         }
@@ -135,10 +135,10 @@ impl Units {
                 let (index, first) = (self.at(now), die * self.geometry.planes_per_die);
                 let open = &mut self.open[index];
                 let copied = kind == Kind::Copyback;
-                for class in std::iter::once(class).chain(copied.then_some(Class::GcWrite)) {
-                    open.dies[die as usize].ops[class as usize] += u64::from(planes.count_ones());
+                for class in std::iter::once(class).chain(copied.then(|| Class::new(class.task(), Action::Program))) {
+                    open.dies[die as usize].ops[class.index()] += u64::from(planes.count_ones());
                     for plane in (0..u8::BITS).filter(|plane| planes >> plane & 1 == 1) {
-                        open.planes[(first + plane) as usize].ops[class as usize] += 1;
+                        open.planes[(first + plane) as usize].ops[class.index()] += 1;
                     }
                 }
             }
@@ -160,7 +160,7 @@ impl Units {
                     open.dies[die].bus += time;
                     let bus = &mut open.channels[channel];
                     *(if segment.moves_data() { &mut bus.data } else { &mut bus.command }) += time;
-                    *(if class.is_host() { &mut bus.host } else { &mut bus.gc }) += time;
+                    bus.by_task[class.task().index()] += time;
                 });
                 let index = self.at(entry.start);
                 self.open[index].channels[channel].uses += 1;

@@ -45,9 +45,10 @@ impl ByLatency {
         let mut map = Map::new();
         map.insert("up_to_us".into(), used.iter().map(|&(at, _)| json!(bucket_top(at) / 1e6)).collect());
         map.insert("requests".into(), used.iter().map(|(_, class)| json!(class.requests)).collect());
-        for (part, key, _) in Part::ALL {
-            if used.iter().any(|(_, class)| class.sum(part) > 0) {
-                map.insert(key.into(), used.iter().map(|(_, class)| json!(super::seconds(class.sum(part)))).collect());
+        for about in Part::all() {
+            if used.iter().any(|(_, class)| class.sum(about.part) > 0) {
+                let list = used.iter().map(|(_, class)| json!(super::seconds(class.sum(about.part))));
+                map.insert(about.name.clone(), list.collect());
             }
         }
         Value::Object(map)
@@ -62,7 +63,7 @@ impl Class {
     }
 
     fn sum(&self, part: Part) -> u128 {
-        self.earlier[part as usize] + u128::from(self.parts[part as usize])
+        self.earlier[part.index()] + u128::from(self.parts[part.index()])
     }
 }
 
@@ -81,7 +82,7 @@ mod tests {
         let days = 100 * 86_400 * 1_000_000_000_000;
         (0..5).for_each(|_| by_latency.add(days, &parts(2, days)));
         let told = by_latency.document();
-        let key = |at: usize| Part::ALL[at].1;
+        let key = |at: usize| &*Part::all()[at].name;
         assert_eq!(told["requests"], json!([2, 1, 5]));
         assert_eq!(told[key(0)], json!([50e-6, 0.0, 0.0]));
         assert_eq!(told[key(1)], json!([50e-6, 5e-3, 0.0]));

@@ -8,7 +8,7 @@ use super::drain::{Drain, DRAINS};
 use super::history::{History, Served, HOLDERS};
 use super::Kernel;
 use crate::ops::FlashOp;
-use crate::policy::arbiter::Class;
+use crate::task::Class;
 use wordline_base::Time;
 use wordline_flash::{Geometry, Spent, Tally};
 
@@ -200,7 +200,7 @@ impl Kernel {
         let spent = self.flash.spent(std::mem::take(&mut trail.tally));
         if let Some(spent) = spent {
             trail.account.serve(spent, now);
-            if op.buffered && op.class == Class::HostWrite {
+            if op.buffered && op.class == Class::HOST_WRITE {
                 accounts.drain.ended(spent, now);
             }
         }
@@ -208,7 +208,7 @@ impl Kernel {
         let Some(way) = accounts.ways.get_mut(op.owner as usize) else { return };
         way.gc_affected |= gc_affected;
         if spent.is_some() && !goes_on {
-            let bytes = if op.class == Class::HostRead { op.bytes } else { 0 };
+            let bytes = if op.class == Class::HOST_READ { op.bytes } else { 0 };
             way.last = Some(Account { end: now, bytes, ..trail.account });
         }
     }

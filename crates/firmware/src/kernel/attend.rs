@@ -2,7 +2,7 @@
 
 use super::{Fault, Kernel};
 use crate::ops::NONE;
-use crate::policy::arbiter::Class;
+use crate::task::Class;
 use serde::{Deserialize, Serialize};
 use wordline_base::EventQueue;
 use wordline_flash::{Kind, Progress, MAX_PLANES};

@@ -3,16 +3,16 @@
 use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::map::Place;
 use crate::ops::{FlashOp, NONE};
-use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::guest::failed;
 use crate::space::BoundPage;
-use wordline_flash::{Kind, PageAddress, MAX_PLANES};
+use crate::task::{Class, CLASSES};
+use wordline_flash::{Kind, PageAddress};
 
 impl Kernel {
     /// Takes the oldest operation of a plane's queue.
     #[inline]
     pub(super) fn pop(&mut self, plane: u32, class: Class) -> Option<u32> {
-        let fifo = &mut self.queues[plane as usize * CLASSES + class as usize];
+        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         let slot = fifo.pop(&self.slab)?;
         if fifo.head == NONE {
             self.clear_waiting(plane, class);
@@ -22,8 +22,8 @@ impl Kernel {
 
     #[inline]
     pub(super) fn clear_waiting(&mut self, plane: u32, class: Class) {
-        let bit = class as u32 * MAX_PLANES as u32 + self.planes_per_die.remainder(plane);
-        self.waiting[self.planes_per_die.quotient(plane) as usize] &= !(1 << bit);
+        let die = self.planes_per_die.quotient(plane);
+        self.waiting[die as usize].clear(class, self.planes_per_die.remainder(plane));
     }
 
     /// Page of a place within its block.
@@ -46,7 +46,7 @@ impl Kernel {
     /// True if the units of a read still lie where it expects them.
     #[inline]
     pub(super) fn is_current(&self, op: &FlashOp) -> bool {
-        if op.class == Class::GcRead {
+        if !op.class.is_host() {
             return true;
         }
         if op.units <= 1 {
@@ -103,7 +103,7 @@ impl Kernel {
         window: u32,
         fits: impl Fn(&Self, &FlashOp) -> bool,
     ) -> Option<u32> {
-        let index = plane as usize * CLASSES + class as usize;
+        let index = plane as usize * CLASSES + class.index();
         if self.queues[index].head == NONE {
             return None;
         }
@@ -130,7 +130,7 @@ impl Kernel {
     #[inline]
     pub(super) fn add_page_read(&mut self, slot: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
-        if let (Some(shadow), Class::HostRead) = (&self.shadow, op.class) {
+        if let (Some(shadow), Class::HOST_READ) = (&self.shadow, op.class) {
             for unit in op.unit..op.unit + u32::from(op.units) {
                 let place = self.map.place(unit).ok_or_else(|| Fault::Books(format!("unit {unit} has no place")))?;
                 shadow.check(unit, place)?;
@@ -161,7 +161,7 @@ impl Kernel {
                 Some(place) => moved.source = place,
                 // Given back meanwhile: the write goes on without old data.
                 None => {
-                    moved.class = Class::HostWrite;
+                    moved.class = Class::HOST_WRITE;
                     moved.merge = false;
                 }
             }
@@ -198,7 +198,7 @@ impl Kernel {
                 {
                     continue;
                 }
-                let own = self.queues[partner as usize * CLASSES + class as usize];
+                let own = self.queues[partner as usize * CLASSES + class.index()];
                 let domain = self.blocks.domain_of_plane(partner);
                 if own.head != NONE && self.may_go(&own, class, domain) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
@@ -218,8 +218,8 @@ impl Kernel {
     pub(super) fn pop_write(&mut self, plane: u32, class: Class, place: Waits) -> Option<u32> {
         let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
         let slot = self.shared[index].pop(&self.slab)?;
-        self.shared_waiting[usize::from(class == Class::GcWrite)] -= 1;
-        if self.shared[index].head == NONE && self.awaiting > 0 && class == Class::HostWrite {
+        self.shared_waiting[class.task().index()] -= 1;
+        if self.shared[index].head == NONE && self.awaiting > 0 && class.is_host() {
             self.queue_emptied(index);
         }
         Some(slot)
@@ -230,8 +230,8 @@ impl Kernel {
     pub(super) fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
         let mut page = None;
-        let moves = class == Class::GcWrite;
-        if moves && self.plan.units_per_page > 1 && !self.fills_page(plane, place) {
+        let moves = !class.is_host();
+        if moves && self.plan.units_per_page > 1 && !self.fills_page(plane, class, place) {
             return Ok(());
         }
         while filled < self.plan.units_per_page {
@@ -286,7 +286,7 @@ impl Kernel {
     #[inline]
     pub(super) fn still_wanted(&mut self, slot: u32) -> bool {
         let op = *self.slab.get(slot);
-        if op.class == Class::GcWrite {
+        if !op.class.is_host() {
             let wanted = self.map.is_valid(op.source);
             if !wanted {
                 self.drop_moved(slot);
@@ -303,7 +303,7 @@ impl Kernel {
             match self.map.place(op.unit) {
                 Some(place) => {
                     let read = self.slab.get_mut(slot);
-                    read.class = Class::HostRead;
+                    read.class = Class::HOST_READ;
                     read.source = place;
                     self.enqueue(slot);
                     return false;
@@ -326,7 +326,7 @@ impl Kernel {
             self.buffer.bound(op.unit, slot);
         }
         if let Some(shadow) = &mut self.shadow {
-            if op.class == Class::GcWrite {
+            if !op.class.is_host() {
                 shadow.moved(op.unit, place, op.stamp)?;
             } else {
                 shadow.write(op.unit, place, op.stamp);
@@ -354,14 +354,14 @@ impl Kernel {
     }
 
     /// Binds an erase, with partners of other planes.
-    pub(super) fn issue_erase(&mut self, die: u32, place: Waits) {
+    pub(super) fn issue_erase(&mut self, die: u32, class: Class, place: Waits) {
         let Waits::Plane(plane) = place else { unreachable!("erases have a plane") };
         self.command.clear(Kind::Erase);
         let planes = self.flash.geometry().planes_per_die;
         let partners = if self.pack.window() > 0 { planes } else { 0 };
         let others = (die * planes..die * planes + partners).filter(|&other| other != plane);
         for plane in std::iter::once(plane).chain(others) {
-            let Some(slot) = self.pop(plane, Class::GcErase) else { continue };
+            let Some(slot) = self.pop(plane, class) else { continue };
             let block = self.slab.get(slot).source;
             self.slab.get_mut(slot).next = NONE;
             let address = self.address(block * self.plan.units_per_block);

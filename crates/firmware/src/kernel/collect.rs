@@ -6,13 +6,15 @@
 //! no more units will come: the policy wants another victim, but there is none; or writes have no space and nothing
 //! moves; or the drive becomes idle.
 
+use super::ready::Ready;
 use super::{Fault, Kernel, Waits};
 use crate::blocks::Status;
+use crate::mover::Job;
 use crate::ops::{Fifo, FlashOp, NONE};
-use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::collect::{Copyback, SpaceView};
 use crate::policy::guest::failed;
 use crate::policy::Trouble;
+use crate::task::{Action, Class, Task, CLASSES};
 
 impl Kernel {
     /// Starts victim blocks while the policy wants them.
@@ -22,7 +24,7 @@ impl Kernel {
         }
         loop {
             let free = self.blocks.free_in_domain(domain);
-            let running = self.jobs.running(domain) - self.held_back(domain);
+            let running = self.jobs.running(self.jobs.group(Task::GC, domain)) - self.held_back(Task::GC, domain);
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
                 self.heed(failed(self.collect.trouble()));
                 return;
@@ -32,39 +34,42 @@ impl Kernel {
             let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else {
                 self.starved[domain as usize] = true;
                 self.heed(failed(self.victim.trouble()));
-                self.go_alone(domain);
+                self.go_alone(Task::GC, domain);
                 return;
             };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
-            if !self.start_job(domain, block) {
-                self.go_alone(domain);
+            if !self.start_job(Task::GC, domain, block) {
+                self.go_alone(Task::GC, domain);
                 return;
             }
         }
     }
 
-    /// The queues in which units of a domain's jobs wait to be written.
-    fn moved(&self, domain: u32) -> impl Iterator<Item = Fifo> + '_ {
+    /// The queues in which units of a task's jobs in a domain wait to be written.
+    fn moved(&self, task: Task, domain: u32) -> impl Iterator<Item = Fifo> + '_ {
         // Units that may go anywhere in the drive wait in one queue.
         let anywhere = self.plan.domains == 1 && !self.placement.fixed();
         let planes = if anywhere { 0..0 } else { self.blocks.planes_of_domain(domain) };
-        let own = planes.map(|plane| self.queues[plane as usize * CLASSES + Class::GcWrite as usize]);
-        anywhere.then(|| self.shared[self.shared.len() / 2]).into_iter().chain(own)
+        let class = Class::new(task, Action::Program);
+        let own = planes.map(move |plane| self.queues[plane as usize * CLASSES + class.index()]);
+        anywhere.then(|| self.shared[self.shared_row(class)]).into_iter().chain(own)
     }
 
-    /// True if units of a domain's jobs wait that do not fill a page.
-    fn left_over(&self, domain: u32) -> bool {
-        self.units_per_page.get() > 1 && self.moved(domain).any(|fifo| self.units_per_page.remainder(fifo.len) > 0)
+    /// True if units of a task's jobs in a domain wait that do not fill a page.
+    fn left_over(&self, task: Task, domain: u32) -> bool {
+        self.units_per_page.get() > 1
+            && self.moved(task, domain).any(|fifo| self.units_per_page.remainder(fifo.len) > 0)
     }
 
-    /// Blocks of a domain whose last units, at the ends of the queues, wait for units of another block.
-    fn held_back(&mut self, domain: u32) -> u32 {
-        if self.jobs.running(domain) == 0 || self.jobs.expects(domain) || !self.left_over(domain) {
+    /// Blocks of a domain whose last units, at the ends of a task's queues, wait for units of another block.
+    fn held_back(&mut self, task: Task, domain: u32) -> u32 {
+        let group = self.jobs.group(task, domain);
+        if self.jobs.running(group) == 0 || self.jobs.expects(group) || !self.left_over(task, domain) {
             return 0;
         }
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
-        for fifo in self.moved(domain) {
+        for fifo in self.moved(task, domain) {
             let left = self.units_per_page.remainder(fifo.len);
             let waiting = fifo.iter(&self.slab).skip((fifo.len - left) as usize);
             for owner in waiting.map(|op| op.owner) {
@@ -78,16 +83,17 @@ impl Kernel {
         blocks
     }
 
-    /// Writes the waiting units of a domain without filling their pages.
-    fn go_alone(&mut self, domain: u32) {
-        if self.jobs.expects(domain) || self.jobs.is_released(domain) || !self.left_over(domain) {
+    /// Writes the waiting units of a task in a domain without filling their pages.
+    fn go_alone(&mut self, task: Task, domain: u32) {
+        let group = self.jobs.group(task, domain);
+        if self.jobs.expects(group) || self.jobs.is_released(group) || !self.left_over(task, domain) {
             return;
         }
-        self.jobs.release(domain);
-        self.shared_dirty |= self.shared_waiting[1] > 0;
+        self.jobs.release(group);
+        self.shared_dirty |= self.shared_waiting[task.index()] > 0;
         for plane in self.blocks.planes_of_domain(domain) {
             let die = self.planes_per_die.quotient(plane);
-            if self.waiting[die as usize] != 0 {
+            if self.waiting[die as usize] != Ready::NOTHING {
                 self.mark(die);
             }
         }
@@ -102,7 +108,7 @@ impl Kernel {
             self.survey(die);
         }
         if self.stalled {
-            (0..self.plan.domains).for_each(|domain| self.go_alone(domain));
+            self.all_go_alone();
         }
         self.dirty.len() > before || self.shared_dirty
     }
@@ -110,7 +116,13 @@ impl Kernel {
     /// No more units come: from now on until [`Kernel::reopen`], pages that are not full are written.
     pub fn close(&mut self) {
         self.closing = true;
-        (0..self.plan.domains).for_each(|domain| self.go_alone(domain));
+        self.all_go_alone();
+    }
+
+    fn all_go_alone(&mut self) {
+        for task in Task::all().filter(|&task| task != Task::HOST) {
+            (0..self.plan.domains).for_each(|domain| self.go_alone(task, domain));
+        }
     }
 
     /// Ends what [`Kernel::close`] began.
@@ -139,8 +151,8 @@ impl Kernel {
         worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))
     }
 
-    /// Starts emptying a closed block; false if its domain has no room for its data now.
-    pub(super) fn start_job(&mut self, domain: u32, block: u32) -> bool {
+    /// A task starts emptying a closed block; false if its domain has no room for its data now.
+    pub(super) fn start_job(&mut self, task: Task, domain: u32, block: u32) -> bool {
         let valid = self.blocks.get(block).valid;
         if !self.space.promise(&self.blocks, domain, valid) {
             return false;
@@ -148,7 +160,7 @@ impl Kernel {
         self.blocks.take(block);
         self.counters.collections += 1;
         let start = block * self.plan.units_per_block;
-        let job = self.jobs.start(block, domain, valid, (start, start + self.plan.units_per_block));
+        let job = self.jobs.start(task, block, domain, valid, (start, start + self.plan.units_per_block));
         self.advance(job);
         true
     }
@@ -173,7 +185,7 @@ impl Kernel {
             state.cursor = page + units_per_page;
             state.on_the_way += units;
             state.unread -= units;
-            self.jobs.read_queued(job.domain);
+            self.jobs.read_queued(job.group);
             // The units move in a moment.
             let mut next = Some(place);
             while let Some(place) = next {
@@ -181,7 +193,7 @@ impl Kernel {
                 next = self.map.next_valid(place + 1, page + units_per_page);
             }
             let op = FlashOp {
-                class: Class::GcRead,
+                class: Class::new(job.task, Action::Read),
                 source: place,
                 units: units as u16,
                 owner: slot,
@@ -197,10 +209,11 @@ impl Kernel {
             // Units that were overwritten before they were read need no place.
             self.space.settle(job.domain, job.unread);
             self.jobs.all_queued(slot);
-            self.gather(job.domain);
+            self.gather(job.task, job.domain);
         }
         if job.cursor >= job.end && job.on_the_way == 0 && !job.erasing {
-            let (block, op) = (job.block, FlashOp { class: Class::GcErase, owner: slot, ..FlashOp::default() });
+            let class = Class::new(job.task, Action::Erase);
+            let (block, op) = (job.block, FlashOp { class, owner: slot, ..FlashOp::default() });
             self.jobs.get_mut(slot).erasing = true;
             let op = self.slab.insert(FlashOp { source: block, ..op });
             self.enqueue(op);
@@ -211,6 +224,7 @@ impl Kernel {
     #[inline]
     pub(super) fn moved_out(&mut self, slot: u32, op: &FlashOp) {
         self.slab.remove(slot);
+        let class = Class::new(op.class.task(), Action::Program);
         let units_per_page = self.plan.units_per_page;
         let page = op.source - self.units_per_page.remainder(op.source);
         let mut found = 0;
@@ -218,7 +232,7 @@ impl Kernel {
         while let Some(place) = self.map.next_valid(at, page + units_per_page) {
             let stamp = self.shadow.as_ref().map_or(0, |shadow| shadow.at(place));
             let write = FlashOp {
-                class: Class::GcWrite,
+                class,
                 unit: self.map.unit_at(place),
                 source: place,
                 owner: op.owner,
@@ -238,65 +252,68 @@ impl Kernel {
     pub(super) fn copied(&mut self, slot: u32, op: &FlashOp) {
         self.slab.remove(slot);
         self.counters.moved_units += u64::from(op.units);
-        let domain = self.jobs.get(op.owner).domain;
+        let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
         // Their places were settled when they were bound.
-        self.jobs.read_ended(domain);
+        self.jobs.read_ended(group);
         self.arrived(op.owner, u32::from(op.units));
-        self.gather(domain);
+        self.gather(task, domain);
     }
 
     /// The command that read a page of a job has ended; `units` of the page were overwritten meanwhile.
     #[inline]
     fn read_ended(&mut self, op: &FlashOp, units: u32) {
-        let domain = self.jobs.get(op.owner).domain;
-        self.jobs.read_ended(domain);
+        let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
+        self.jobs.read_ended(group);
         self.space.settle(domain, units);
         self.arrived(op.owner, units);
-        self.gather(domain);
+        self.gather(task, domain);
     }
 
-    /// Asks the policy for another victim where units wait and the running jobs cannot fill their page.
+    /// Asks the policy for another victim where units wait and the running jobs of their task cannot fill their page.
     #[inline]
-    fn gather(&mut self, domain: u32) {
-        if self.units_per_page.get() == 1 || self.jobs.expects(domain) || !self.left_over(domain) {
+    fn gather(&mut self, task: Task, domain: u32) {
+        if self.units_per_page.get() == 1
+            || self.jobs.expects(self.jobs.group(task, domain))
+            || !self.left_over(task, domain)
+        {
             return;
         }
         self.collect(domain);
         if self.closing {
-            self.go_alone(domain);
+            self.go_alone(task, domain);
         }
     }
 
     /// Drops the units among the next page's worth of a queue that were overwritten while they waited; true if a page can be
     /// filled, or need not be.
-    pub(super) fn fills_page(&mut self, plane: u32, place: Waits) -> bool {
+    pub(super) fn fills_page(&mut self, plane: u32, class: Class, place: Waits) -> bool {
         let (most, mut dropped) = (self.plan.units_per_page, false);
         loop {
             let mut fifo = match place {
-                Waits::Plane(plane) => self.queues[plane as usize * CLASSES + Class::GcWrite as usize],
+                Waits::Plane(plane) => self.queues[plane as usize * CLASSES + class.index()],
                 Waits::Shared(index, _) => self.shared[index],
             };
             let overwritten = fifo.take_if(&mut self.slab, most, |op| !self.map.is_valid(op.source));
             let Some(slot) = overwritten else {
                 let domain = self.blocks.domain_of_plane(plane);
-                let goes = fifo.len >= most || self.jobs.is_released(domain);
+                let goes = fifo.len >= most || self.jobs.is_released(self.jobs.group(class.task(), domain));
                 if dropped && !goes {
                     // The remaining units of the page wait to fill a page from now on.
-                    self.gather(domain);
+                    self.gather(class.task(), domain);
                 }
                 return goes;
             };
             dropped = true;
             match place {
                 Waits::Plane(plane) => {
-                    self.queues[plane as usize * CLASSES + Class::GcWrite as usize] = fifo;
+                    self.queues[plane as usize * CLASSES + class.index()] = fifo;
                     if fifo.head == NONE {
-                        self.clear_waiting(plane, Class::GcWrite);
+                        self.clear_waiting(plane, class);
                     }
                 }
                 Waits::Shared(index, _) => {
                     self.shared[index] = fifo;
-                    self.shared_waiting[1] -= 1;
+                    self.shared_waiting[class.task().index()] -= 1;
                 }
             }
             self.drop_moved(slot);
@@ -346,7 +363,7 @@ impl Kernel {
             self.stalled = false;
             self.shared_dirty = true;
             for die in 0..self.dies.len() as u32 {
-                if self.waiting[die as usize] != 0 {
+                if self.waiting[die as usize] != Ready::NOTHING {
                     self.mark(die);
                 }
             }

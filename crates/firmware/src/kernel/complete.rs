@@ -2,7 +2,7 @@
 
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, NONE};
-use crate::policy::arbiter::Class;
+use crate::task::{Action, Class, TASKS};
 use wordline_base::Time;
 
 impl Kernel {
@@ -17,7 +17,7 @@ impl Kernel {
         let collector_end = state.collector_end;
         state.busy = false;
         state.count = 0;
-        state.occupied[class as usize] += self.now - state.since;
+        self.occupied[die as usize][class.index()] += self.now - state.since;
         if !class.is_host() {
             state.collector_end = self.now;
             if self.awaiting > 0 {
@@ -30,14 +30,14 @@ impl Kernel {
         self.hand_back(class, &pages[..count], collector_end)?;
         self.mark(die);
         // A shared write may have waited for any die.
-        self.shared_dirty |= self.shared_waiting != [0; 2] && !self.dies[die as usize].queued;
+        self.shared_dirty |= self.shared_waiting != [0; TASKS] && !self.dies[die as usize].queued;
         Ok(())
     }
 
     /// Gives the operations of a command back to their tasks. GC had let go of the die at `collector_end`.
     #[inline]
     pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
-        if class == Class::GcWrite {
+        if class.is_write() && !class.is_host() {
             self.moved_in(pages);
             return Ok(());
         }
@@ -46,15 +46,19 @@ impl Kernel {
             while slot != NONE {
                 let op = *self.slab.get(slot);
                 // Freed slots are linked by the same field: what follows must be known before.
-                match class {
-                    Class::HostRead if op.merge => self.merged(slot, op.ready < collector_end),
-                    Class::HostRead | Class::HostWrite => {
-                        self.host_done(slot, &op, op.delayed || op.ready < collector_end)
+                if class.is_host() {
+                    let gc_affected = op.ready < collector_end;
+                    if op.merge && class == Class::HOST_READ {
+                        self.merged(slot, gc_affected);
+                    } else {
+                        self.host_done(slot, &op, op.delayed || gc_affected);
                     }
-                    Class::GcRead if op.copy => self.copied(slot, &op),
-                    Class::GcRead => self.moved_out(slot, &op),
-                    Class::GcWrite => unreachable!("they were handed back together"),
-                    Class::GcErase => self.emptied(slot, &op)?,
+                } else if class.action() == Action::Erase {
+                    self.emptied(slot, &op)?;
+                } else if op.copy {
+                    self.copied(slot, &op);
+                } else {
+                    self.moved_out(slot, &op);
                 }
                 slot = op.next;
             }
@@ -97,7 +101,7 @@ impl Kernel {
             self.witness_end(slot, &op, true, false);
         }
         let op = self.slab.get_mut(slot);
-        op.class = Class::HostWrite;
+        op.class = Class::HOST_WRITE;
         op.delayed |= gc_affected;
         self.enqueue(slot);
     }
@@ -111,7 +115,7 @@ impl Kernel {
         if op.buffered {
             self.buffer.leave(op.unit, op.ordinal);
         }
-        let bytes = if op.class == Class::HostRead { op.bytes } else { 0 };
+        let bytes = if op.class == Class::HOST_READ { op.bytes } else { 0 };
         self.done.push(HostDone { request: op.owner, units: u32::from(op.units), bytes, gc_affected });
     }
 }

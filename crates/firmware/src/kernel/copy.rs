@@ -1,11 +1,11 @@
 //! Copyback: a page of a victim moves within its plane, without transferring its data over the bus.
 
 use super::{Fault, Kernel};
-use crate::ops::NONE;
-use crate::policy::arbiter::Class;
+use crate::ops::{FlashOp, NONE};
 use crate::policy::collect::Copyback;
 use crate::policy::placement::Constraint;
 use crate::space::Stream;
+use crate::task::{Action, Class};
 use wordline_flash::{Kind, PageAddress};
 
 impl Kernel {
@@ -13,7 +13,7 @@ impl Kernel {
     /// after all, because units of it were overwritten or its plane has no room.
     #[cold]
     pub(super) fn issue_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<bool, Fault> {
-        let source = self.slab.get(slot).source;
+        let FlashOp { source, class, .. } = *self.slab.get(slot);
         if !self.may_stay(plane, source) || !self.space.has_room(&self.blocks, plane, Stream::Collector) {
             self.slab.get_mut(slot).copy = false;
             return Ok(false);
@@ -28,7 +28,7 @@ impl Kernel {
             {
                 continue;
             }
-            let joined = self.take_read(partner, Class::GcRead, window, |kernel, op| {
+            let joined = self.take_read(partner, class, window, |kernel, op| {
                 op.copy && kernel.page_of(op.source) == page && kernel.may_stay(partner, op.source)
             });
             if let Some(slot) = joined {
@@ -37,9 +37,10 @@ impl Kernel {
         }
         let pages = self.command.pages().len() as u64;
         self.counters.copybacks += pages;
-        self.counters.ops[Class::GcWrite as usize] += pages;
+        let written = Class::new(class.task(), Action::Program).index();
+        self.counters.ops[written] += pages;
         if pages > 1 {
-            self.counters.multi_plane[Class::GcWrite as usize] += pages;
+            self.counters.multi_plane[written] += pages;
         }
         Ok(true)
     }

@@ -2,21 +2,51 @@
 
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
-use crate::policy::arbiter::{Class, Waiting, CLASSES};
+use crate::policy::arbiter::Waiting;
 use crate::space::Stream;
+use crate::task::{Action, Class, Task, CLASSES, TASKS};
 use wordline_base::{EventQueue, Time};
-use wordline_flash::MAX_PLANES;
+
+/// Operations that a die could start now, at most one of a class, and where they wait.
+#[derive(Clone, Debug)]
+pub(super) struct Candidates {
+    list: [Waiting; CLASSES],
+    places: [Waits; CLASSES],
+    count: usize,
+}
+
+impl Default for Candidates {
+    fn default() -> Self {
+        let nothing = Waiting { class: Class::HOST_READ, sequence: 0 };
+        Self { list: [nothing; CLASSES], places: [Waits::Plane(0); CLASSES], count: 0 }
+    }
+}
+
+impl Candidates {
+    /// Puts an operation in a place of the list, or at its end.
+    #[inline]
+    fn set(&mut self, at: usize, operation: Waiting, place: Waits) {
+        (self.list[at], self.places[at]) = (operation, place);
+        self.count = self.count.max(at + 1);
+    }
+
+    #[inline]
+    fn find(&self, class: Class) -> Option<usize> {
+        self.list[..self.count].iter().position(|operation| operation.class == class)
+    }
+}
 
 impl Kernel {
     /// Gives shared writes to idle dies while any takes one.
     pub(super) fn serve_shared(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        let row_length = self.shared.len() / 2;
-        for (row, class) in [(0, Class::HostWrite), (1, Class::GcWrite)] {
-            if self.shared_waiting[row] == 0 {
+        let row_length = self.shared.len() / TASKS;
+        for task in Task::all() {
+            if self.shared_waiting[task.index()] == 0 {
                 continue;
             }
+            let class = Class::new(task, Action::Program);
             for at in 0..row_length {
-                let index = row * row_length + at;
+                let index = self.shared_row(class) + at;
                 while self.shared[index].head != NONE && self.may_go(&self.shared[index], class, 0) {
                     let Some(die) = self.idle_die(at, stream_of(class)) else {
                         self.stalled = true;
@@ -26,7 +56,7 @@ impl Kernel {
                         break;
                     }
                 }
-                if self.shared_waiting[row] == 0 {
+                if self.shared_waiting[task.index()] == 0 {
                     break;
                 }
             }
@@ -92,8 +122,9 @@ impl Kernel {
         if fifo.len >= self.plan.units_per_page {
             return true;
         }
-        if class == Class::GcWrite {
-            return self.jobs.is_released(domain) && !self.jobs.expects(domain);
+        if !class.is_host() {
+            let group = self.jobs.group(class.task(), domain);
+            return self.jobs.is_released(group) && !self.jobs.expects(group);
         }
         // A partial write whose old data had to be read stands behind newer ones, so the head alone does not tell.
         fifo.iter(&self.slab).any(|op| !op.buffered || self.buffer.must_go(op.ordinal))
@@ -106,16 +137,11 @@ impl Kernel {
             return Ok(false);
         }
         loop {
-            let (waiting, places) = self.survey(die);
-            if waiting.0.iter().all(|&sequence| sequence == Waiting::NONE) {
-                return Ok(false);
-            }
-            let class = self.arbiter.choose(&waiting);
-            let place = places[class as usize];
-            match class {
-                Class::HostRead | Class::GcRead => self.issue_read(die, class, place)?,
-                Class::HostWrite | Class::GcWrite => self.issue_write(die, class, place)?,
-                Class::GcErase => self.issue_erase(die, place),
+            let Some((class, place)) = self.chosen(die) else { return Ok(false) };
+            match class.action() {
+                Action::Read => self.issue_read(die, class, place)?,
+                Action::Program => self.issue_write(die, class, place)?,
+                Action::Erase => self.issue_erase(die, class, place),
             }
             // Without pages the operations had become void; another look finds what is left.
             if !self.command.pages().is_empty() {
@@ -125,23 +151,43 @@ impl Kernel {
         }
     }
 
-    /// What waits for a die and can go: for each class the oldest operation and where it waits.
+    /// The class that the arbiter chooses for a die, and where its oldest operation waits; none if nothing can go.
     #[inline]
-    pub(super) fn survey(&mut self, die: u32) -> (Waiting, [Waits; CLASSES]) {
-        let mut waiting = Waiting([Waiting::NONE; CLASSES]);
-        let mut places = [Waits::Plane(0); CLASSES];
-        let planes = self.flash.geometry().planes_per_die;
-        let mut mask = self.waiting[die as usize];
-        while mask != 0 {
-            let bit = mask.trailing_zeros();
-            mask &= mask - 1;
-            let class = Class::ALL[(bit / MAX_PLANES as u32) as usize];
-            let plane = die * planes + bit % MAX_PLANES as u32;
-            let fifo = self.queues[plane as usize * CLASSES + class as usize];
+    pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
+        self.survey(die);
+        let Candidates { list, places, count } = &self.candidates;
+        let at = match *count {
+            0 => return None,
+            1 => 0,
+            count => self.arbiter.choose(&list[..count]),
+        };
+        Some((list[at].class, places[at]))
+    }
+
+    /// Where the oldest operation of a class waits that can go on a die, if any does.
+    pub(super) fn place_of_oldest(&mut self, die: u32, class: Class) -> Option<Waits> {
+        self.survey(die);
+        self.candidates.find(class).map(|at| self.candidates.places[at])
+    }
+
+    /// Lists what waits for a die and can go: of each class the oldest operation, and where it waits.
+    #[inline]
+    pub(super) fn survey(&mut self, die: u32) {
+        self.candidates.count = 0;
+        let first = die * self.flash.geometry().planes_per_die;
+        let mut waiting = self.waiting[die as usize];
+        while let Some((class, plane)) = waiting.next() {
+            let plane = first + plane;
+            let fifo = self.queues[plane as usize * CLASSES + class.index()];
             let sequence = self.slab.get(fifo.head).sequence;
-            if sequence >= waiting.0[class as usize] {
-                continue;
-            }
+            // Operations of a class come one after the other.
+            let last = self.candidates.count.wrapping_sub(1);
+            let known = self.candidates.list.get(last).filter(|last| last.class == class);
+            let at = match known {
+                Some(older) if sequence >= older.sequence => continue,
+                Some(_) => last,
+                None => self.candidates.count,
+            };
             if class.is_write() {
                 let domain = self.blocks.domain_of_plane(plane);
                 if !self.may_go(&fifo, class, domain) {
@@ -152,33 +198,33 @@ impl Kernel {
                     continue;
                 }
             }
-            waiting.0[class as usize] = sequence;
-            places[class as usize] = Waits::Plane(plane);
+            self.candidates.set(at, Waiting { class, sequence }, Waits::Plane(plane));
         }
-        if self.shared_waiting != [0; 2] {
-            self.survey_shared(die, &mut waiting, &mut places);
+        if self.shared_waiting != [0; TASKS] {
+            self.survey_shared(die);
         }
-        (waiting, places)
     }
 
-    pub(super) fn survey_shared(&mut self, die: u32, waiting: &mut Waiting, places: &mut [Waits; CLASSES]) {
-        for (row, class) in [(0, Class::HostWrite), (1, Class::GcWrite)] {
-            if self.shared_waiting[row] == 0 {
+    fn survey_shared(&mut self, die: u32) {
+        for task in Task::all() {
+            if self.shared_waiting[task.index()] == 0 {
                 continue;
             }
-            for index in self.shared_of(die, row) {
+            let class = Class::new(task, Action::Program);
+            for index in self.shared_of(die, class) {
                 let fifo = self.shared[index];
                 if fifo.head == NONE || !self.may_go(&fifo, class, 0) {
                     continue;
                 }
                 let sequence = self.slab.get(fifo.head).sequence;
-                if sequence >= waiting.0[class as usize] {
+                let known = self.candidates.find(class);
+                if known.is_some_and(|at| sequence >= self.candidates.list[at].sequence) {
                     continue;
                 }
                 match self.best_plane(die, stream_of(class)) {
                     Some(plane) => {
-                        waiting.0[class as usize] = sequence;
-                        places[class as usize] = Waits::Shared(index, plane);
+                        let at = known.unwrap_or(self.candidates.count);
+                        self.candidates.set(at, Waiting { class, sequence }, Waits::Shared(index, plane));
                     }
                     None => self.stalled = true,
                 }
@@ -186,11 +232,11 @@ impl Kernel {
         }
     }
 
-    /// The shared queues that a die serves, for a class's row.
-    pub(super) fn shared_of(&self, die: u32, row: usize) -> [usize; 3] {
+    /// The shared queues that a die serves, of the writes of a task.
+    pub(super) fn shared_of(&self, die: u32, class: Class) -> [usize; 3] {
         let channels = self.flash.geometry().channels as usize;
         let at = [0, 1 + self.flash.channel_of(die) as usize, 1 + channels + die as usize];
-        at.map(|at| row * (self.shared.len() / 2) + at)
+        at.map(|at| self.shared_row(class) + at)
     }
 
     /// Counts the command that was put together.
@@ -198,9 +244,9 @@ impl Kernel {
     pub(super) fn count_command(&mut self, class: Class) {
         let pages = self.command.pages().len() as u64;
         self.counters.commands += 1;
-        self.counters.ops[class as usize] += pages;
+        self.counters.ops[class.index()] += pages;
         if pages > 1 {
-            self.counters.multi_plane[class as usize] += pages;
+            self.counters.multi_plane[class.index()] += pages;
         }
     }
 

@@ -8,25 +8,23 @@
 //!
 //! Kept as sums over time, so that a wait costs one difference, independent of its length.
 
-use super::history::holder;
+use super::history::{holder, HOLDERS};
 use super::Kernel;
 use crate::ops::NONE;
-use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::placement::Constraint;
+use crate::task::{Class, CLASSES, TASKS};
 use wordline_base::Time;
-use wordline_flash::{Spent, MAX_PLANES};
+use wordline_flash::Spent;
 
-/// Causes of waits in the write buffer, in this order: dies held by GC; dies held by host reads, or old data; the bus,
-/// in writes of the host; the rest of these writes; dies that are free, which have no page to give, or a page that
-/// waits for company or a turn.
-pub const DRAINS: usize = 5;
+/// Causes of waits in the write buffer, in this order: dies held by each background task; dies held by host reads, or
+/// old data; the bus, in writes of the host; the rest of these writes; dies that are free, which have no page to give,
+/// or a page that waits for company or a turn.
+pub const DRAINS: usize = TASKS + 3;
 
 /// The states of a die, as [`holder`] counts them, and that in which nobody holds it.
-const STATES: usize = 4;
-const READ: usize = 0;
-const WRITE: usize = 1;
-const COLLECTOR: usize = 2;
-const IDLE: usize = 3;
+const STATES: usize = HOLDERS + 1;
+const FIRST_BACKGROUND: usize = 2;
+const IDLE: usize = HOLDERS;
 
 /// Where a buffered unit is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +80,7 @@ pub(super) struct Drain {
 impl Drain {
     pub fn new(requests: usize, channels: u32, dies_per_channel: u32) -> Self {
         let dies = channels * dies_per_channel;
-        let idle = |count: u32| [0, 0, 0, u64::from(count)];
+        let idle = |count: u32| only(IDLE, u64::from(count));
         Self {
             channels: channels.into(),
             dies_per_channel,
@@ -209,11 +207,16 @@ impl Drain {
         let Mark { time, sums, ended } = self.marks[request as usize];
         let grown: [u128; STATES] = std::array::from_fn(|state| self.sums[state] - sums[state]);
         let ended: [u128; 2] = std::array::from_fn(|at| self.ended[at] - ended[at]);
-        let [collector, read, write, idle] =
-            divide(now - time, [grown[COLLECTOR], grown[READ], grown[WRITE], grown[IDLE]], IDLE);
+        let mut weights = grown;
+        weights[..IDLE].rotate_left(FIRST_BACKGROUND);
+        let states = divide(now - time, weights, IDLE);
         // Commands that have not ended are taken to be like those that have.
-        let [bus, program] = divide(write, ended, 1);
-        [collector, read, bus, program, idle]
+        let read = IDLE - FIRST_BACKGROUND;
+        let [bus, program] = divide(states[read + 1], ended, 1);
+        let mut causes = [0; DRAINS];
+        causes[..=read].copy_from_slice(&states[..=read]);
+        causes[read + 1..].copy_from_slice(&[bus, program, states[IDLE]]);
+        causes
     }
 }
 
@@ -279,7 +282,9 @@ impl Kernel {
     /// The last unit has left a shared queue, and may have waited for dies that GC holds.
     #[cold]
     pub(super) fn queue_emptied(&mut self, index: usize) {
-        if (0..self.dies.len() as u32).any(|die| self.is_collecting(die) && self.shared_of(die, 0).contains(&index)) {
+        if (0..self.dies.len() as u32)
+            .any(|die| self.is_collecting(die) && self.shared_of(die, Class::HOST_WRITE).contains(&index))
+        {
             self.held_up = self.now;
         }
     }
@@ -299,39 +304,42 @@ impl Kernel {
     /// True if a buffered unit has waited for a die.
     fn is_awaited(&self, die: u32) -> bool {
         let waited = |slot: u32| slot != NONE && self.slab.get(slot).ready < self.now;
-        if self.shared_waiting[0] > 0 && self.shared_of(die, 0).iter().any(|&index| waited(self.shared[index].head)) {
+        if self.shared_waiting[0] > 0
+            && self.shared_of(die, Class::HOST_WRITE).iter().any(|&index| waited(self.shared[index].head))
+        {
             return true;
         }
         let planes = self.flash.geometry().planes_per_die;
-        let queue = |plane: u32, class: Class| &self.queues[plane as usize * CLASSES + class as usize];
-        let mask = self.waiting[die as usize];
-        let waits = |class: Class| mask >> (class as u32 * MAX_PLANES as u32) & ((1 << MAX_PLANES) - 1) != 0;
+        let queue = |plane: u32, class: Class| &self.queues[plane as usize * CLASSES + class.index()];
+        let ready = self.waiting[die as usize];
+        let waits = |class: Class| ready.has(class);
         let mut of_die = die * planes..(die + 1) * planes;
-        if waits(Class::HostWrite) && of_die.clone().any(|plane| waited(queue(plane, Class::HostWrite).head)) {
+        if waits(Class::HOST_WRITE) && of_die.clone().any(|plane| waited(queue(plane, Class::HOST_WRITE).head)) {
             return true;
         }
         // Among the reads there may be those of old data of buffered units.
         let merges = |plane: u32| {
-            let fifo = queue(plane, Class::HostRead);
+            let fifo = queue(plane, Class::HOST_READ);
             fifo.find(&self.slab, fifo.len, |op| op.buffered && op.ready < self.now).is_some()
         };
-        waits(Class::HostRead) && of_die.any(merges)
+        waits(Class::HOST_READ) && of_die.any(merges)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::{Action, Task};
 
     #[test]
     fn a_wait_is_divided_by_what_the_units_wait_for() {
         // Two channels of two dies.
         let mut drain = Drain::new(4, 2, 2);
-        drain.take(0, Class::GcErase, 0);
-        drain.take(1, Class::HostWrite, 0);
+        drain.take(0, Class::new(Task::GC, Action::Erase), 0);
+        drain.take(1, Class::HOST_WRITE, 0);
         // One unit waits for the die under erase, one is written on the next.
         drain.wait(0, Constraint::Plane(1), 2, 0);
-        drain.bind(1, Class::HostWrite, 0);
+        drain.bind(1, Class::HOST_WRITE, 0);
         drain.begin(0, 0);
         drain.begin(1, 60);
         // At 100 the second leaves; its command was on the bus for a quarter of its time.
@@ -349,8 +357,8 @@ mod tests {
         let mut drain = Drain::new(1, 2, 2);
         drain.wait(0, Constraint::Any, 2, 0);
         drain.wait(1, Constraint::Channel(1), 2, 0);
-        drain.take(2, Class::GcRead, 0);
-        drain.take(3, Class::HostRead, 0);
+        drain.take(2, Class::new(Task::GC, Action::Read), 0);
+        drain.take(3, Class::HOST_READ, 0);
         drain.begin(0, 0);
         // Of the first a quarter waits for each die, two of which are free; of the second a half for each of two.
         assert_eq!(drain.end(0, 800), [100 + 200, 100 + 200, 0, 0, 200]);
@@ -371,7 +379,7 @@ mod tests {
         for operation in 0..10 {
             let now = Time::from(10 * operation);
             drain.wait(operation, Constraint::Die(operation % 2), 1, now);
-            drain.bind(operation, Class::HostRead, now + 5);
+            drain.bind(operation, Class::HOST_READ, now + 5);
             drain.wait(operation, Constraint::Any, 1, now + 7);
             drain.leave(operation, now + 9);
         }

@@ -2,9 +2,8 @@
 
 use super::Kernel;
 use crate::map::Place;
-use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::placement::Constraint;
-use wordline_flash::MAX_PLANES;
+use crate::task::{Action, Class, CLASSES, TASKS};
 
 impl Kernel {
     /// Puts an operation into the queue of its class, where its constraint says.
@@ -15,23 +14,22 @@ impl Kernel {
         op.sequence = self.sequence;
         op.ready = self.now;
         let op = *op;
-        let constraint = match op.class {
-            Class::HostRead | Class::GcRead => Constraint::Plane(self.plane_of(op.source)),
-            Class::GcErase => Constraint::Plane(self.blocks.plane_of(op.source)),
-            Class::HostWrite => self.placement.place(self.units_per_page.quotient(op.unit)),
-            Class::GcWrite if self.plan.domains > 1 => Constraint::Plane(self.plane_of(op.source)),
-            Class::GcWrite => self.placement.place(self.units_per_page.quotient(op.unit)),
+        let constraint = match op.class.action() {
+            Action::Erase => Constraint::Plane(self.blocks.plane_of(op.source)),
+            Action::Program if op.class.is_host() || self.plan.domains == 1 => {
+                self.placement.place(self.units_per_page.quotient(op.unit))
+            }
+            Action::Read | Action::Program => Constraint::Plane(self.plane_of(op.source)),
         };
         let geometry = self.flash.geometry();
         let channels = geometry.channels as usize;
         match constraint {
             Constraint::Plane(plane) => {
                 let die = self.planes_per_die.quotient(plane);
-                let bit = op.class as u32 * MAX_PLANES as u32 + self.planes_per_die.remainder(plane);
-                self.queues[plane as usize * CLASSES + op.class as usize].push(&mut self.slab, slot);
-                self.waiting[die as usize] |= 1 << bit;
+                self.queues[plane as usize * CLASSES + op.class.index()].push(&mut self.slab, slot);
+                self.waiting[die as usize].set(op.class, self.planes_per_die.remainder(plane));
                 self.mark(die);
-                if self.attentive && op.class == Class::HostRead {
+                if self.attentive && op.class == Class::HOST_READ {
                     self.press(die);
                 }
             }
@@ -43,7 +41,7 @@ impl Kernel {
             if self.notes.is_some() {
                 self.witness_wait(slot, constraint);
             }
-            if op.class == Class::HostWrite {
+            if op.class == Class::HOST_WRITE {
                 self.buffer.wait(slot, op.ordinal);
                 self.push_out();
             }
@@ -52,11 +50,16 @@ impl Kernel {
 
     #[inline]
     pub(super) fn enqueue_shared(&mut self, class: Class, at: usize, slot: u32) {
-        let row = usize::from(class == Class::GcWrite);
-        let index = row * (self.shared.len() / 2) + at;
+        let index = self.shared_row(class) + at;
         self.shared[index].push(&mut self.slab, slot);
-        self.shared_waiting[row] += 1;
+        self.shared_waiting[class.task().index()] += 1;
         self.shared_dirty = true;
+    }
+
+    /// The first shared queue of the writes of a task.
+    #[inline]
+    pub(super) fn shared_row(&self, class: Class) -> usize {
+        class.task().index() * (self.shared.len() / TASKS)
     }
 
     /// Wakes the die of the oldest buffered unit if it has waited long enough.
@@ -64,7 +67,7 @@ impl Kernel {
         while let Some((slot, ordinal)) = self.buffer.oldest_waiting() {
             let op = self.slab.get(slot);
             // The slot may have been used again since its write left the buffer.
-            let waits = op.ordinal == ordinal && op.class == Class::HostWrite && op.buffered;
+            let waits = op.ordinal == ordinal && op.class == Class::HOST_WRITE && op.buffered;
             if waits && !self.buffer.must_go(ordinal) {
                 return;
             }

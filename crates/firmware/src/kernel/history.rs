@@ -1,20 +1,20 @@
 //! History of the commands that held a die, to determine the causes of waits.
 
 use crate::ops::NONE;
-use crate::policy::arbiter::Class;
+use crate::task::{Class, TASKS};
 use wordline_base::Time;
 
-/// Who takes a die: reads of the host, its writes, GC.
-pub const HOLDERS: usize = 3;
+/// Who takes a die: reads of the host, its writes, each other task.
+pub const HOLDERS: usize = TASKS + 1;
 
 /// Records of a die; of older times every second one is given up when there are more.
 const MOST: usize = 64;
 
 pub(super) fn holder(class: Class) -> usize {
-    match class {
-        Class::HostRead => 0,
-        Class::HostWrite => 1,
-        Class::GcRead | Class::GcWrite | Class::GcErase => 2,
+    if class == Class::HOST_READ {
+        0
+    } else {
+        1 + class.task().index()
     }
 }
 
@@ -193,6 +193,9 @@ fn sums_between(earlier: &Holding, next: &Holding, time: Time) -> [Time; HOLDERS
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::{Action, Task};
+
+    const GC_ERASE: Class = Class::new(Task::GC, Action::Erase);
 
     fn of(request: u32) -> Served {
         Served { first: request, last: request }
@@ -201,12 +204,12 @@ mod tests {
     #[test]
     fn a_request_knows_how_long_it_held_the_die_itself() {
         let mut history = History::default();
-        history.take(10, Class::HostRead, of(1));
+        history.take(10, Class::HOST_READ, of(1));
         // In cache mode another follows before the first has left.
-        history.take(15, Class::HostRead, of(2));
-        history.take(25, Class::HostRead, Served { first: 2, last: 1 });
+        history.take(15, Class::HOST_READ, of(2));
+        history.take(25, Class::HOST_READ, Served { first: 2, last: 1 });
         history.leave(40);
-        history.take(40, Class::HostWrite, of(1));
+        history.take(40, Class::HOST_WRITE, of(1));
         assert_eq!(history.between(0, 50), [30, 10, 0]);
         assert_eq!(history.own(1, 0, 50), [20, 10, 0]);
         assert_eq!(history.own(1, 12, 50), [18, 10, 0]);
@@ -220,13 +223,13 @@ mod tests {
     fn a_long_row_of_own_commands_is_told_whole_beside_those_of_others() {
         let mut history = History::default();
         for turn in 0..1_000_u64 {
-            history.take(10 * turn, Class::HostRead, of(7));
+            history.take(10 * turn, Class::HOST_READ, of(7));
             history.leave(10 * turn + 10);
         }
         assert_eq!(history.own(7, 5, 10_000)[0], 9_995);
         assert_eq!(history.records.len(), 1);
         for turn in 1_000..3_000_u64 {
-            history.take(10 * turn, Class::HostRead, of((turn % 2) as u32));
+            history.take(10 * turn, Class::HOST_READ, of((turn % 2) as u32));
             history.leave(10 * turn + 8);
             let (from, now) = (10 * turn.saturating_sub(400), 10 * turn + 10);
             let (all, own) = (history.between(from, now), history.own(1, from, now));
@@ -238,12 +241,12 @@ mod tests {
     #[test]
     fn the_past_is_exact_while_it_is_kept_and_never_longer_than_time() {
         let mut history = History::default();
-        history.take(10, Class::HostRead, of(1));
+        history.take(10, Class::HOST_READ, of(1));
         history.leave(15);
-        history.take(15, Class::GcErase, Served::NOBODY);
-        history.take(18, Class::GcErase, Served::NOBODY);
+        history.take(15, GC_ERASE, Served::NOBODY);
+        history.take(18, GC_ERASE, Served::NOBODY);
         history.leave(40);
-        history.take(50, Class::HostWrite, of(1));
+        history.take(50, Class::HOST_WRITE, of(1));
         assert_eq!(history.between(12, 60), [3, 10, 25]);
         assert_eq!(history.between(0, 60), [5, 10, 25]);
         assert_eq!(history.between(20, 60), [0, 10, 20]);
@@ -251,7 +254,7 @@ mod tests {
         assert_eq!(history.between(55, 60), [0, 5, 0]);
         for at in 0..5_000 {
             history.leave(60 + 10 * at);
-            history.take(62 + 10 * at, Class::HostRead, of(at as u32));
+            history.take(62 + 10 * at, Class::HOST_READ, of(at as u32));
         }
         let now = 60 + 50_000;
         history.leave(now);
@@ -269,7 +272,7 @@ mod tests {
         for turn in 0..3_000_u64 {
             history.take(
                 now,
-                [Class::HostRead, Class::GcErase, Class::HostWrite][(turn * turn % 7 % 3) as usize],
+                [Class::HOST_READ, GC_ERASE, Class::HOST_WRITE][(turn * turn % 7 % 3) as usize],
                 Served::NOBODY,
             );
             now += 1 + turn * 31 % 17;

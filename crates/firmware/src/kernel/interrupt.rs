@@ -7,12 +7,12 @@
 use super::attend::Batch;
 use super::{Fault, Kernel};
 use crate::map::Place;
-use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::suspend::Running;
+use crate::task::{Class, CLASSES};
 use serde::{Deserialize, Serialize};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
-use wordline_flash::{Kind, MAX_PLANES};
+use wordline_flash::Kind;
 
 /// Work of a die beside a suspended command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -31,8 +31,7 @@ pub(super) struct Interruption {
 
 impl Kernel {
     fn reads_wait(&self, die: u32) -> bool {
-        let reads = (1 << MAX_PLANES) - 1;
-        self.waiting[die as usize] >> (Class::HostRead as u32 * MAX_PLANES as u32) & reads != 0
+        self.waiting[die as usize].has(Class::HOST_READ)
     }
 
     /// A read has started to wait for a die: if the die is busy, check it.
@@ -133,7 +132,7 @@ impl Kernel {
     pub(super) fn read_beside(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let reads = std::mem::take(&mut self.interruptions[die as usize].reads);
         let collector_end = self.dies[die as usize].collector_end;
-        self.hand_back(Class::HostRead, &reads.pages[..usize::from(reads.count)], collector_end)?;
+        self.hand_back(Class::HOST_READ, &reads.pages[..usize::from(reads.count)], collector_end)?;
         self.next_read_or_resume(die, queue)
     }
 
@@ -144,13 +143,13 @@ impl Kernel {
             return Ok(());
         };
         self.bind_beside(die, plane, slot)?;
-        self.count_command(Class::HostRead);
+        self.count_command(Class::HOST_READ);
         let lane = self.flash.aside(die);
-        self.foresee(Class::HostRead);
+        self.foresee(Class::HOST_READ);
         self.flash.begin(self.now, lane, &self.command, queue)?;
         if self.notes.is_some() {
             let Batch { count, pages } = self.interruptions[die as usize].reads;
-            self.witness(lane, Class::HostRead, (count, pages));
+            self.witness(lane, Class::HOST_READ, (count, pages));
         }
         Ok(())
     }
@@ -161,7 +160,7 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         loop {
             let oldest = |plane: u32| {
-                let fifo = &self.queues[plane as usize * CLASSES + Class::HostRead as usize];
+                let fifo = &self.queues[plane as usize * CLASSES + Class::HOST_READ.index()];
                 let slot =
                     fifo.find(&self.slab, fifo.len, |op| self.is_apart(die, op.source) || !self.is_current(op))?;
                 Some((self.slab.get(slot).sequence, plane, slot))
@@ -170,7 +169,7 @@ impl Kernel {
             if self.is_current(self.slab.get(slot)) {
                 return Some((plane, slot));
             }
-            self.take_read(plane, Class::HostRead, u32::MAX, |_, op| op.sequence == sequence);
+            self.take_read(plane, Class::HOST_READ, u32::MAX, |_, op| op.sequence == sequence);
             self.reroute(slot);
         }
     }
@@ -189,7 +188,7 @@ impl Kernel {
         let op = *self.slab.get(slot);
         let (planes, window, page) =
             (self.flash.geometry().planes_per_die, self.pack.window(), self.page_of(op.source));
-        self.take_read(plane, Class::HostRead, u32::MAX, |_, other| other.sequence == op.sequence);
+        self.take_read(plane, Class::HOST_READ, u32::MAX, |_, other| other.sequence == op.sequence);
         self.command.clear(Kind::Read);
         let mut reads = Batch::default();
         let mut add = |kernel: &mut Self, slot| {
@@ -200,7 +199,7 @@ impl Kernel {
         add(self, slot)?;
         for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
             let fits = |kernel: &Self, op: &_| kernel.joins(op, page) && kernel.is_apart(die, op.source);
-            if let Some(slot) = self.take_read(partner, Class::HostRead, window, fits) {
+            if let Some(slot) = self.take_read(partner, Class::HOST_READ, window, fits) {
                 add(self, slot)?;
             }
         }

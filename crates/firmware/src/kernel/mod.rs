@@ -22,6 +22,7 @@ mod drain;
 mod enqueue;
 mod history;
 mod interrupt;
+mod ready;
 mod retire;
 mod saved;
 mod sequence;
@@ -32,7 +33,7 @@ use crate::buffer::Buffer;
 use crate::map::{Map, Place};
 use crate::mover::Jobs;
 use crate::ops::{Fifo, FlashOp, Slab, NONE};
-use crate::policy::arbiter::{ArbiterPolicy, Class, CLASSES};
+use crate::policy::arbiter::ArbiterPolicy;
 use crate::policy::collect::CollectPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::guest::failed;
@@ -44,8 +45,11 @@ use crate::policy::victim::VictimPolicy;
 use crate::policy::{Gravity, Trouble};
 use crate::shadow::{Misplaced, Shadow};
 use crate::space::{Space, Stream};
+use crate::task::{Action, Class, Task, Tasks, CLASSES, TASKS};
 use crate::{ConfigError, FirmwareConfig, Plan};
+use dispatch::Candidates;
 use interrupt::Interruption;
+use ready::Ready;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -182,22 +186,27 @@ pub struct Counters {
 }
 
 impl Counters {
+    #[inline]
+    fn of(&self, action: Action) -> u64 {
+        Task::all().map(|task| self.ops[Class::new(task, action).index()]).sum()
+    }
+
     /// Pages read for any reason.
     #[must_use]
     pub fn reads(&self) -> u64 {
-        self.ops[Class::HostRead as usize] + self.ops[Class::GcRead as usize]
+        self.of(Action::Read)
     }
 
     /// Pages programmed for any reason.
     #[must_use]
     pub fn programs(&self) -> u64 {
-        self.ops[Class::HostWrite as usize] + self.ops[Class::GcWrite as usize]
+        self.of(Action::Program)
     }
 
     /// Blocks erased.
     #[must_use]
     pub fn erases(&self) -> u64 {
-        self.ops[Class::GcErase as usize]
+        self.of(Action::Erase)
     }
 }
 
@@ -213,9 +222,6 @@ struct Die {
     collector_end: Time,
     /// When its command began.
     since: Time,
-    /// How long it was busy, by class.
-    #[serde(skip)]
-    occupied: [Time; CLASSES],
 }
 
 /// Where the chosen operation waits.
@@ -230,6 +236,7 @@ enum Waits {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kernel {
     plan: Plan,
+    tasks: Tasks,
     units_per_block: Divisor,
     units_per_page: Divisor,
     planes_per_die: Divisor,
@@ -261,18 +268,25 @@ pub struct Kernel {
     /// By plane, then class.
     #[serde(skip)]
     queues: Vec<Fifo>,
-    /// By die: bit `class * MAX_PLANES + plane` is set if a queue is not empty.
+    /// By die.
     #[serde(skip)]
-    waiting: Vec<u64>,
-    /// Writes without a plane yet: by write class, then any, each channel, each die.
+    waiting: Vec<Ready>,
+    /// Writes without a plane yet: by task, then any, each channel, each die.
     #[serde(skip)]
     shared: Vec<Fifo>,
+    /// Of these, by task.
     #[serde(skip)]
-    shared_waiting: [u32; 2],
+    shared_waiting: [u32; TASKS],
     #[serde(skip)]
     shared_dirty: bool,
     #[serde(skip)]
     dies: Vec<Die>,
+    /// By die: how long it was busy, by class.
+    #[serde(skip)]
+    occupied: Vec<[Time; CLASSES]>,
+    /// Of the last survey.
+    #[serde(skip)]
+    candidates: Candidates,
     /// Dies that run a command.
     #[serde(skip)]
     busy: u32,
@@ -339,8 +353,9 @@ pub struct Kernel {
     fault: Option<Box<Fault>>,
 }
 
+#[inline]
 fn stream_of(class: Class) -> Stream {
-    if class == Class::HostWrite {
+    if class.is_host() {
         Stream::Host
     } else {
         Stream::Collector
@@ -375,12 +390,11 @@ impl Kernel {
         let idle = Die {
             busy: false,
             queued: false,
-            class: Class::HostRead,
+            class: Class::HOST_READ,
             count: 0,
             pages: [NONE; MAX_PLANES],
             collector_end: 0,
             since: 0,
-            occupied: [0; CLASSES],
         };
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
@@ -388,6 +402,7 @@ impl Kernel {
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
             plan,
+            tasks: config.tasks(),
             units_per_block: Divisor::new(plan.units_per_block),
             units_per_page: Divisor::new(plan.units_per_page),
             planes_per_die: Divisor::new(geometry.planes_per_die),
@@ -410,11 +425,13 @@ impl Kernel {
             slab: Slab::new(),
             sequence: 0,
             queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
-            waiting: vec![0; geometry.dies() as usize],
-            shared: vec![Fifo::default(); 2 * places],
-            shared_waiting: [0; 2],
+            waiting: vec![Ready::default(); geometry.dies() as usize],
+            shared: vec![Fifo::default(); TASKS * places],
+            shared_waiting: [0; TASKS],
             shared_dirty: false,
             dies: vec![idle; geometry.dies() as usize],
+            occupied: vec![[0; CLASSES]; geometry.dies() as usize],
+            candidates: Candidates::default(),
             busy: 0,
             command: Command::new(Kind::Read),
             idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
@@ -464,6 +481,12 @@ impl Kernel {
     #[must_use]
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
+    }
+
+    /// Its tasks.
+    #[must_use]
+    pub fn tasks(&self) -> Tasks {
+        self.tasks
     }
 
     /// Flash operations by task.
@@ -529,7 +552,7 @@ impl Kernel {
             let share = (units * unit_bytes - skip).min(left);
             if let Some(place) = place {
                 let op = FlashOp {
-                    class: Class::HostRead,
+                    class: Class::HOST_READ,
                     unit: at,
                     units: units as u16,
                     source: place,
@@ -578,7 +601,7 @@ impl Kernel {
     pub fn write(&mut self, now: Time, request: u32, unit: u32, whole: bool, through: bool) -> bool {
         self.now = now;
         self.counters.host_units += 1;
-        let mut op = FlashOp { class: Class::HostWrite, unit, owner: request, ..FlashOp::default() };
+        let mut op = FlashOp { class: Class::HOST_WRITE, unit, owner: request, ..FlashOp::default() };
         if let Some(shadow) = &mut self.shadow {
             op.stamp = shadow.version();
         }
@@ -597,7 +620,7 @@ impl Kernel {
         }
         let old = if whole { None } else { self.map.place(unit) };
         if let Some(place) = old {
-            op.class = Class::HostRead;
+            op.class = Class::HOST_READ;
             op.merge = true;
             op.source = place;
             op.bytes = self.plan.unit_bytes;

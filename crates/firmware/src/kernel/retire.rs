@@ -9,6 +9,7 @@
 use super::{Fault, Kernel};
 use crate::blocks::Status;
 use crate::policy::guest::failed;
+use crate::task::Task;
 use crate::{ConfigError, FirmwareConfig};
 use wordline_flash::Kind;
 
@@ -110,7 +111,7 @@ impl Kernel {
             } else if self.blocks.get(block).status != Status::Closed {
                 // GC has it already.
                 self.condemned.swap_remove(at);
-            } else if self.start_job(domain, block) {
+            } else if self.start_job(Task::GC, domain, block) {
                 self.condemned.retain(|&other| other != block);
             } else {
                 return;

@@ -6,8 +6,8 @@
 use super::attend::Batch;
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, FlashOp, NONE};
-use crate::policy::arbiter::{Class, Waiting, CLASSES};
 use crate::space::Stream;
+use crate::task::{Class, CLASSES};
 use serde::{Deserialize, Serialize};
 use wordline_base::EventQueue;
 use wordline_flash::{Command, Kind};
@@ -73,15 +73,11 @@ impl Kernel {
 
     /// Puts the command together that follows on a die; false if there is none.
     fn bind_follower(&mut self, die: u32) -> Result<bool, Fault> {
-        let (waiting, places) = self.survey(die);
-        if waiting.0.iter().all(|&sequence| sequence == Waiting::NONE) {
-            return Ok(false);
-        }
-        let class = self.arbiter.choose(&waiting);
+        let Some((class, place)) = self.chosen(die) else { return Ok(false) };
         if class != self.dies[die as usize].class {
             return Ok(false);
         }
-        let (place, before) = (places[class as usize], self.running[die as usize]);
+        let before = self.running[die as usize];
         if class.is_write() {
             self.follow_with_write(die, class, place, &before)
         } else {
@@ -109,7 +105,7 @@ impl Kernel {
         let first = die * self.flash.geometry().planes_per_die;
         let among = before.pages().iter().any(|page| first + page.plane == oldest);
         let lead = if among { oldest } else { first + before.pages()[0].plane };
-        let head = self.queues[lead as usize * CLASSES + class as usize].head;
+        let head = self.queues[lead as usize * CLASSES + class.index()].head;
         if head == NONE {
             return Ok(false);
         }
@@ -122,7 +118,7 @@ impl Kernel {
         let others = before.pages().iter().map(|at| first + at.plane).filter(|&plane| plane != lead);
         let fits = |op: &FlashOp| self.joins(op, page);
         let complete = others.clone().all(|plane| {
-            self.queues[plane as usize * CLASSES + class as usize].find(&self.slab, window, fits).is_some()
+            self.queues[plane as usize * CLASSES + class.index()].find(&self.slab, window, fits).is_some()
         });
         if !complete || !self.may_pass(die, !among) {
             return Ok(false);
@@ -163,9 +159,9 @@ impl Kernel {
     /// True if a write of the same class could follow the assembled program.
     pub(super) fn is_followed(&mut self, die: u32, class: Class) -> bool {
         let Some(source) = self.source_of_follower(die, class, &self.command) else { return false };
-        let (_, places) = self.survey(die);
+        let Some(oldest) = self.place_of_oldest(die, class) else { return false };
         let most = self.pack.cache().map_or(0, |mode| mode.passes);
-        !self.passes(die, source, places[class as usize], &self.command) || self.sequences[die as usize].passed < most
+        !self.passes(die, source, oldest, &self.command) || self.sequences[die as usize].passed < most
     }
 
     /// True if writes from `source` would go before the oldest of their class, which waits at `place`.
@@ -197,7 +193,7 @@ impl Kernel {
             return None;
         }
         let own = |plane: u32| {
-            let fifo = &self.queues[plane as usize * CLASSES + class as usize];
+            let fifo = &self.queues[plane as usize * CLASSES + class.index()];
             fifo.head != NONE
                 && self.may_go(fifo, class, self.blocks.domain_of_plane(plane))
                 && self.holds_write(fifo, class, plane)
@@ -205,8 +201,9 @@ impl Kernel {
         if planes.clone().all(own) {
             return Some(Source::Own);
         }
-        let row = usize::from(class == Class::GcWrite);
-        if self.shared_waiting[row] == 0 || !planes.clone().all(|plane| self.is_level(die, plane, stream)) {
+        if self.shared_waiting[class.task().index()] == 0
+            || !planes.clone().all(|plane| self.is_level(die, plane, stream))
+        {
             return None;
         }
         if self.pack.window() > 0 && count < planes_per_die {
@@ -222,12 +219,12 @@ impl Kernel {
             };
             fifo.head != NONE && self.may_go(fifo, class, 0) && holds
         };
-        self.shared_of(die, row).into_iter().find(enough).map(Source::Shared)
+        self.shared_of(die, class).into_iter().find(enough).map(Source::Shared)
     }
 
     /// True if a write is certain to get its page when it is bound next.
     fn is_sure(&self, op: &FlashOp, class: Class) -> bool {
-        if class == Class::GcWrite {
+        if !class.is_host() {
             return self.map.is_valid(op.source);
         }
         op.units > 0 && (!op.merge || self.map.lies_at(op.unit, op.source))
@@ -235,7 +232,8 @@ impl Kernel {
 
     /// True if a queue can fill a page of a plane, or may be written without filling it.
     fn holds_write(&self, fifo: &Fifo, class: Class, plane: u32) -> bool {
-        if class == Class::GcWrite && !self.jobs.is_released(self.blocks.domain_of_plane(plane)) {
+        let group = || self.jobs.group(class.task(), self.blocks.domain_of_plane(plane));
+        if !class.is_host() && !self.jobs.is_released(group()) {
             return self.holds_pages(fifo, class, self.plan.units_per_page);
         }
         fifo.find(&self.slab, fifo.len, |op| self.is_sure(op, class)).is_some()

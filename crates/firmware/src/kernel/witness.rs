@@ -5,8 +5,8 @@ use super::account::Accounts;
 use super::history::Served;
 use super::Kernel;
 use crate::ops::{FlashOp, Slab, NONE};
-use crate::policy::arbiter::{Class, CLASSES};
 use crate::policy::placement::Constraint;
+use crate::task::{Class, CLASSES};
 use wordline_base::Time;
 use wordline_flash::{Kind, Logged, Tally, MAX_PLANES};
 
@@ -123,9 +123,9 @@ impl Kernel {
     #[must_use]
     pub fn occupied(&self, die: u32, at: Time) -> [Time; CLASSES] {
         let state = &self.dies[die as usize];
-        let mut times = state.occupied;
+        let mut times = self.occupied[die as usize];
         if state.busy && self.timed {
-            times[state.class as usize] += at - state.since;
+            times[state.class.index()] += at - state.since;
         }
         times
     }

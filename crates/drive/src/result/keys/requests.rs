@@ -1,7 +1,7 @@
 //! Keys of requests: their latencies, their jobs, where their time went, and all of it over time.
 
 use super::key::{key, stable, ResultKey};
-use crate::parts::Part;
+use crate::parts::{About, Part};
 
 pub(super) fn latency() -> Vec<ResultKey> {
     vec![
@@ -103,10 +103,10 @@ pub(super) fn jobs() -> Vec<ResultKey> {
 }
 
 pub(super) fn time_of() -> Vec<ResultKey> {
-    let mut keys: Vec<ResultKey> = Part::ALL
+    let mut keys: Vec<ResultKey> = Part::all()
         .iter()
-        .map(|(_, name, meaning)| {
-            let mut meaning = (*meaning).to_owned();
+        .map(|About { name, meaning, .. }| {
+            let mut meaning = meaning.clone();
             meaning[..1].make_ascii_uppercase();
             key(&format!("time_of.{{read,write}}.{name}"), "s", &format!("{meaning}."))
         })
@@ -114,7 +114,7 @@ pub(super) fn time_of() -> Vec<ResultKey> {
     keys.push(
         key("time_of.series.interval_s", "s", "Length of the intervals of the lists below, at most 128.").needed(),
     );
-    let names = Part::ALL.map(|(_, name, _)| name).join(",");
+    let names = Part::all().iter().map(|about| &*about.name).collect::<Vec<_>>().join(",");
     let meaning =
         "For each part that occurs, the time that completed requests spent on it in each interval, including \
         requests that completed in a later interval.";

@@ -3,7 +3,7 @@
 //! Source: kim18 (5.2), the system called Vanilla: one pair of queues for all tasks.
 //! Faithful: strict order of arrival at the die, for all tasks.
 
-use super::{Arbiter, Class, Waiting, CLASSES};
+use super::{Arbiter, Waiting};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -32,13 +32,13 @@ impl FirstCome {
 
 impl Arbiter for FirstCome {
     #[inline]
-    fn choose(&mut self, waiting: &Waiting) -> Class {
+    fn choose(&mut self, waiting: &[Waiting]) -> usize {
         let mut best = 0;
-        for class in 1..CLASSES {
-            if waiting.0[class] < waiting.0[best] {
-                best = class;
+        for (at, one) in waiting.iter().enumerate().skip(1) {
+            if one.sequence < waiting[best].sequence {
+                best = at;
             }
         }
-        Class::ALL[best]
+        best
     }
 }

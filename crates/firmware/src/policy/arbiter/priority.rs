@@ -4,8 +4,9 @@
 //! highest priority in its RAIN system. Both are orders of this one policy.
 //! Faithful: strict priority at each die, first come within a class. An operation that runs is not interrupted.
 
-use super::{Arbiter, Class, Waiting, CLASSES};
+use super::{Arbiter, Waiting};
 use crate::policy::{About, Build};
+use crate::task::{Action, Class, Task, CLASSES};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,37 +27,49 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { order: vec![Class::GcErase, Class::GcWrite, Class::GcRead, Class::HostRead, Class::HostWrite] }
+        Self { order: default_order().collect() }
     }
+}
+
+/// Background tasks first, each with erases before programs before reads; then the host, with reads first.
+fn default_order() -> impl Iterator<Item = Class> {
+    let background = Task::all().filter(|&task| task != Task::HOST);
+    let classes = background.flat_map(|task| Action::ALL.into_iter().rev().map(move |action| Class::new(task, action)));
+    classes.filter(|class| class.name().is_some()).chain(Task::HOST.classes())
 }
 
 /// Fixed priorities.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Priority {
-    order: [Class; CLASSES],
+    /// By class: its place in the order.
+    ranks: [u8; CLASSES],
 }
 
 impl Priority {
     pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
-        let given = format!("{:?}", options.order);
-        let order: [Class; CLASSES] = options
-            .order
-            .clone()
-            .try_into()
-            .ok()
-            .filter(|order: &[Class; CLASSES]| Class::ALL.iter().all(|class| order.contains(class)))
-            .ok_or_else(|| {
-                let problem = "must name each of gc-erase, gc-write, gc-read, host-read, host-write once";
-                ConfigError::new("arbiter.order", given, problem)
-            })?;
-        Ok(Self { order })
+        let mut ranks = [u8::MAX; CLASSES];
+        for (rank, class) in (0..).zip(&options.order) {
+            ranks[class.index()] = rank;
+        }
+        let complete = Class::all().all(|class| ranks[class.index()] != u8::MAX);
+        if !complete || options.order.len() != Class::all().count() {
+            let names: Vec<&str> = default_order().filter_map(Class::name).collect();
+            let problem = format!("must name each of {} once", names.join(", "));
+            return Err(ConfigError::new("arbiter.order", format!("{:?}", options.order), problem));
+        }
+        Ok(Self { ranks })
     }
 }
 
 impl Arbiter for Priority {
     #[inline]
-    fn choose(&mut self, waiting: &Waiting) -> Class {
-        let waits = |class: &&Class| waiting.0[**class as usize] != Waiting::NONE;
-        *self.order.iter().find(waits).unwrap_or(&self.order[0])
+    fn choose(&mut self, waiting: &[Waiting]) -> usize {
+        let mut best = 0;
+        for (at, one) in waiting.iter().enumerate().skip(1) {
+            if self.ranks[one.class.index()] < self.ranks[waiting[best].class.index()] {
+                best = at;
+            }
+        }
+        best
     }
 }

@@ -1,0 +1,277 @@
+//! Tasks: the users of the flash. Each has page reads, page programs and block erases of its own: a *class* of operations
+//! each. Queues, times and counts are kept by class.
+//!
+//! Source: kim18 (3.1): each task has its own queues. To add a task, add a line to the list at the end of this
+//! file.
+
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Kind of a flash operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Action {
+    /// A page read.
+    Read,
+    /// A page program.
+    Program,
+    /// A block erase.
+    Erase,
+}
+
+impl Action {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Program, Self::Erase];
+}
+
+/// Description of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name in keys and columns.
+    pub name: &'static str,
+    /// Its name in sentences: "pages read for ...".
+    pub title: &'static str,
+    /// The name of its classes in the configuration, by kind of operation; none if it has no such operations.
+    classes: [Option<&'static str>; 3],
+}
+
+/// A task, by its number in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Task(u8);
+
+impl Task {
+    /// Its number.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Its description.
+    #[must_use]
+    pub fn about(self) -> &'static About {
+        &ABOUT[self.index()]
+    }
+
+    /// Its classes that are used.
+    pub fn classes(self) -> impl Iterator<Item = Class> {
+        Action::ALL.into_iter().map(move |action| Class::new(self, action)).filter(|class| class.name().is_some())
+    }
+
+    /// All tasks, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..TASKS as u8).map(Self)
+    }
+}
+
+/// Tasks of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tasks(u8);
+
+impl Tasks {
+    /// All tasks that a drive may have.
+    pub const ALL: Self = Self(((1_u16 << TASKS) - 1) as u8);
+
+    /// True if a task is one of them.
+    #[must_use]
+    pub const fn has(self, task: Task) -> bool {
+        self.0 >> task.0 & 1 == 1
+    }
+
+    /// These, in the order of their numbers.
+    pub fn iter(self) -> impl Iterator<Item = Task> {
+        Task::all().filter(move |&task| self.has(task))
+    }
+
+    /// These but the host's.
+    pub fn background(self) -> impl Iterator<Item = Task> {
+        self.iter().filter(|&task| task != Task::HOST)
+    }
+}
+
+/// Classes of a task, one of them unused: with a power of two the task and the action of a class take no division.
+pub(crate) const STRIDE: u8 = 4;
+
+/// Number of classes: length of lists by [`Class::index`].
+pub const CLASSES: usize = TASKS * STRIDE as usize;
+
+/// A task and a kind of operation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Class(u8);
+
+impl Class {
+    /// Page reads for the host.
+    pub const HOST_READ: Self = Self::new(Task::HOST, Action::Read);
+    /// Page programs for the host.
+    pub const HOST_WRITE: Self = Self::new(Task::HOST, Action::Program);
+
+    /// The class of a task for a kind of operation.
+    #[inline]
+    #[must_use]
+    pub const fn new(task: Task, action: Action) -> Self {
+        Self(task.0 * STRIDE + action as u8)
+    }
+
+    /// The class with a number.
+    #[inline]
+    pub(crate) const fn numbered(number: u8) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Its task.
+    #[inline]
+    #[must_use]
+    pub const fn task(self) -> Task {
+        Task(self.0 / STRIDE)
+    }
+
+    /// Its kind of operation.
+    #[inline]
+    #[must_use]
+    pub const fn action(self) -> Action {
+        match self.0 % STRIDE {
+            0 => Action::Read,
+            1 => Action::Program,
+            _ => Action::Erase,
+        }
+    }
+
+    /// The number of its action.
+    #[inline]
+    pub(crate) const fn within_task(self) -> u32 {
+        (self.0 % STRIDE) as u32
+    }
+
+    /// True if it belongs to the host's task.
+    #[inline]
+    #[must_use]
+    pub const fn is_host(self) -> bool {
+        self.0 < STRIDE
+    }
+
+    /// True for page programs.
+    #[inline]
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        self.0 % STRIDE == Action::Program as u8
+    }
+
+    /// Its name in the configuration; none for a class that is not used.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        self.task().about().classes[self.action() as usize]
+    }
+
+    /// All classes that are used, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Task::all().flat_map(Task::classes)
+    }
+}
+
+impl fmt::Debug for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name().unwrap_or("unused"))
+    }
+}
+
+impl Serialize for Class {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name().unwrap_or("unused"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Class {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Cow::<'de, str>::deserialize(deserializer)?;
+        Self::all().find(|class| class.name() == Some(&*given)).ok_or_else(|| {
+            let names: Vec<&str> = Self::all().filter_map(Self::name).collect();
+            serde::de::Error::custom(format!("unknown class '{given}', expected one of {}", names.join(", ")))
+        })
+    }
+}
+
+impl JsonSchema for Class {
+    fn schema_name() -> Cow<'static, str> {
+        "Class".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let classes: Vec<Schema> = Self::all()
+            .filter_map(|class| {
+                let what = match class.action() {
+                    Action::Read => "A page read",
+                    Action::Program => "A page written",
+                    Action::Erase => "A block erase",
+                };
+                let description = format!("{what} for {}.", class.task().about().title);
+                Some(json_schema!({"type": "string", "const": class.name()?, "description": description}))
+            })
+            .collect();
+        json_schema!({"description": "A task and its kind of operation.", "oneOf": classes})
+    }
+}
+
+/// Generates the tasks from their list.
+macro_rules! tasks {
+    ($( $(#[$doc:meta])* $TASK:ident $name:literal $title:literal $classes:tt; )+) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum Number { $( $TASK, )+ }
+
+        /// Number of tasks.
+        pub const TASKS: usize = [$( Number::$TASK ),+].len();
+
+        const ABOUT: [About; TASKS] = [$( About { name: $name, title: $title, classes: names!($name $classes) } ),+];
+
+        impl Task {
+            $( $(#[$doc])* pub const $TASK: Self = Self(Number::$TASK as u8); )+
+        }
+    };
+}
+
+macro_rules! names {
+    ($name:literal (read, write)) => {
+        [Some(concat!($name, "-read")), Some(concat!($name, "-write")), None]
+    };
+    ($name:literal (read, write, erase)) => {
+        [Some(concat!($name, "-read")), Some(concat!($name, "-write")), Some(concat!($name, "-erase"))]
+    };
+}
+
+tasks! {
+    /// Requests of the host.
+    HOST "host" "the host" (read, write);
+    /// Garbage collection.
+    GC "gc" "garbage collection" (read, write, erase);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_has_its_task_and_action_and_one_name() {
+        for task in Task::all() {
+            for action in Action::ALL {
+                let class = Class::new(task, action);
+                assert_eq!((class.task(), class.action()), (task, action));
+                assert_eq!(class.is_write(), action == Action::Program);
+                assert_eq!(class.is_host(), task == Task::HOST);
+            }
+        }
+        let names: Vec<_> = Class::all().filter_map(Class::name).collect();
+        assert_eq!(names, ["host-read", "host-write", "gc-read", "gc-write", "gc-erase"]);
+        let text = serde_json::to_string(&Class::HOST_WRITE).unwrap();
+        assert_eq!(serde_json::from_str::<Class>(&text).unwrap(), Class::HOST_WRITE);
+        let error = serde_json::from_str::<Class>("\"gc-trim\"").unwrap_err().to_string();
+        assert!(error.contains("host-read, host-write, gc-read"), "{error}");
+    }
+}
