@@ -1,8 +1,9 @@
 //! FCFS: requests are dispatched in the order of arrival.
 //!
-//! Source: jung13 (6.5.2), the virtually addressed queue (VAQ).
+//! Source: NVMe and NCQ queues as drives serve them; jung13 (6.4) describes the order.
 //! Faithful: strict order of arrival, independent of addresses. Flash operations then wait in the queues of the dies,
-//! and requests complete in any order.
+//! and requests complete in any order. This is not jung13's virtually addressed queue (VAQ, 6.4.3): there an operation
+//! that waits for a busy package holds up all requests behind it, and only pages of one request share a command.
 
 use super::Dispatch;
 use schemars::JsonSchema;
@@ -12,8 +13,9 @@ use wordline_firmware::ConfigError;
 
 pub(crate) const ABOUT: About = About {
     summary: "FCFS: requests are dispatched in the order of arrival, at most `window` at a time",
-    source: "jung13 6.5.2 (VAQ)",
-    note: "operations of dispatched requests wait at their dies; completion is in any order",
+    source: "jung13 6.4",
+    note: "operations of dispatched requests wait at their dies; completion is in any order; not VAQ (6.4.3), whose \
+           requests wait behind a busy package",
 };
 
 /// Options of first in, first out.

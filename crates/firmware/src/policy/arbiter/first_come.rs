@@ -1,7 +1,8 @@
 //! First come, first served (FCFS) over all tasks.
 //!
-//! Source: kim18 (5.2), the system called Vanilla: one pair of queues for all tasks.
-//! Faithful: strict order of arrival at the die, for all tasks.
+//! Source: kim18 (5.2) describes FIFO scheduling over all tasks.
+//! Faithful: strict order of arrival at each die. This is not kim18's Vanilla, which has *one* queue for all dies: there
+//! an operation for a busy die holds up those behind it for idle dies.
 
 use super::{Arbiter, Waiting};
 use crate::policy::{About, Build};
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
     summary: "FCFS: the operation that has waited longest, of any task",
-    source: "kim18 5.2 (Vanilla)",
-    note: "strict order of arrival at each die",
+    source: "kim18 5.2",
+    note: "strict order of arrival at each die; not Vanilla, whose one queue is held up by an operation for a busy die",
 };
 
 /// First come has no options.
