@@ -63,6 +63,8 @@ def test_a_result_without_a_map_has_no_section_of_it() -> None:
         result = synthetic.result() | more
         assert blockmap.of(result) is None
         assert "blocks" not in figures.all_of(result)
+        for key in synthetic.DRAWN.keys() - {"map"}:
+            result[key] = synthetic.DRAWN[key]
         page = report.html(result)
         assert 'id="blocks"' not in page and "DecompressionStream" not in page and "data-blocks" not in page
 
@@ -137,7 +139,8 @@ def test_the_picture_shows_the_last_moment() -> None:
 
 
 def test_the_page_takes_over_what_the_engine_packed(wordline: Run, tmp_path: Path) -> None:
-    result = made(channels=2, blocks_per_plane=24)
+    whole = made(channels=2, blocks_per_plane=24)
+    result = synthetic.undrawn(whole) | {"map": whole["map"]}
     page = report.html(result)
     assert report.html(result) == page
     held = json.loads(DATA.search(page)[1])

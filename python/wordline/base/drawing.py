@@ -181,7 +181,10 @@ def line_up(figure: Figure) -> None:
 
 
 def place(figure: Figure) -> None:
-    """Lays a figure out as its SVG file will be, unless ``line_up`` did: one with a layout is drawn twice to be saved."""
+    """Lays a figure out as its SVG file will be, unless ``line_up`` did.
+
+    To save a figure that still has a layout engine takes a second drawing.
+    """
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     layout = figure.get_layout_engine()
