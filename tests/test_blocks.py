@@ -63,8 +63,6 @@ def test_a_result_without_a_map_has_no_section_of_it() -> None:
         result = synthetic.result() | more
         assert blockmap.of(result) is None
         assert "blocks" not in figures.all_of(result)
-        for key in synthetic.DRAWN.keys() - {"map"}:
-            result[key] = synthetic.DRAWN[key]
         page = report.html(result)
         assert 'id="blocks"' not in page and "DecompressionStream" not in page and "data-blocks" not in page
 
