@@ -34,7 +34,7 @@ $(VENV)/.maturin: $(VENV)/.created
 
 # What tests, lint and pages need besides; the program is built and run without.
 $(VENV)/.tools: $(VENV)/.created
-	$(PIP) install 'ruff>=0.11' 'pytest>=8' 'pytest-xdist>=3.6' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
+	$(PIP) install 'ruff>=0.11' 'pytest>=8' 'pytest-xdist>=3.7' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
 		'fio-plot>=1.1.21,<2' 'pyarrow>=18' 'polars>=1.20' 'pandas>=2.2' 'playwright>=1.49' 'mypy>=1.15' 'nbclient>=0.10' 'ipykernel>=6.29' \
 		'mkdocs-material>=9.5,<10'
 	@touch $@
@@ -57,7 +57,7 @@ wheel: $(VENV)/.maturin ## the wheel of a release, with link-time optimisation: 
 
 test: build $(VENV)/.tools ## the engine's tests, then the program as a user runs it
 	$(CARGO) test $(CHECKED) --workspace
-	$(BIN)/python -m pytest -n auto --dist loadfile tests
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder tests
 
 test-long: export WORDLINE_LONG = 1
 test-long: test ## the same with many more random configurations and loads

@@ -67,6 +67,7 @@ class Drive:
         self.open: list[tuple[int, int]] = []
         self.victim: list[int | None] = [None] * self.planes
         self.where: dict[int, int] = {}
+        self.free = [sum(self.state[block] == "free" for block in self._blocks(n)) for n in range(self.planes)]
         self.logical = int(blocks * self.pages * (1 - self.spare))
         self.turn = 0
         self.open = [(self._take(plane), 0) for plane in range(self.planes)]
@@ -78,6 +79,7 @@ class Drive:
         free = [block for block in self._blocks(plane) if self.state[block] == "free"]
         block = min(free, key=lambda one: (self.erases[one], one))
         self.state[block] = "open"
+        self.free[plane] -= 1
         return block
 
     def _put(self, plane: int, page: int) -> None:
@@ -95,9 +97,8 @@ class Drive:
         """Writes a page, and moves a page of the plane's victim."""
         plane = self.turn = (self.turn + 1) % self.planes
         self._put(plane, page)
-        free = sum(self.state[block] == "free" for block in self._blocks(plane))
         victim = self.victim[plane]
-        if victim is None and free < 4:
+        if victim is None and self.free[plane] < 4:
             closed = [block for block in self._blocks(plane) if self.state[block] == "closed"]
             victim = self.victim[plane] = min(closed, key=lambda one: (len(self.valid[one]), one))
             self.state[victim] = "victim"
@@ -106,6 +107,7 @@ class Drive:
                 return
             if not self.valid[victim]:
                 self.state[victim] = "free"
+                self.free[plane] += 1
                 self.erases[victim] += 1
                 self.victim[plane] = victim = None
             else:
@@ -122,19 +124,20 @@ STATES = ("free", "open", "victim", "spare", "bad")
 
 def collected(drive: Drive, moments: int = 24, blocks_per_cell: int = 1, end_s: float = 334.09) -> dict[str, Any]:
     """The map of a drive that is filled and then overwritten at random, its first fifth more often."""
-    groups = [
+    parts = [
         drive._blocks(plane)[first : first + blocks_per_cell]
         for plane in range(drive.planes)
         for first in range(0, drive.blocks_per_plane, blocks_per_cell)
     ]
+    groups = [(slice(part.start, part.stop), len(part)) for part in parts]
     valid, erases, states = [], [], {name: [] for name in STATES}
     for moment in range(moments):
         for n in range(drive.logical if moment == 0 else drive.logical // 20):
             few = drive.rng.random() < 0.6
             drive.write(n if moment == 0 else drive.rng.randrange(drive.logical // 5 if few else drive.logical))
-        valid.append([share(sum(len(drive.valid[b]) for b in group), drive.pages * len(group)) for group in groups])
-        erases.append([round(sum(drive.erases[b] for b in group) / len(group)) for group in groups])
+        valid.append([share(sum(map(len, drive.valid[group])), drive.pages * size) for group, size in groups])
+        erases.append([round(sum(drive.erases[group]) / size) for group, size in groups])
         for name, rows in states.items():
-            rows.append([share(sum(drive.state[b] == name for b in group), len(group)) for group in groups])
+            rows.append([share(drive.state[group].count(name), size) for group, size in groups])
     at = [round(end_s * n / max(1, moments - 1), 3) for n in range(moments)]
     return told(drive.geometry(blocks_per_cell), at, valid, erases, states)

@@ -26,6 +26,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
+LONGEST = ["task_pages", "report", "pts", "command", "report_browser", "charts_browser", "timeline_run", "python_types"]
+LONGEST += ["blocks_browser", "traces", "charts", "blocks", "policies", "repeats", "site", "viewer"]
+"""Files of tests that take longest, longest first. They start first: no process is left with a long one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sorts the files of tests: the longest first, the others as they were."""
+    places = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
+
 BUNDLED = ROOT / "traces" / "pgbench-ext4.csv.zst"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -45,6 +45,15 @@ def distribution(sample: list[float]) -> list[list[float]]:
     return [[round(sample[min(n - 1, int(share * n))], 3), share] for share in shares] + [[sample[-1], 1.0]]
 
 
+DRAWN = {"series": None, "activity": None, "time_of": None, "latency_over_time": None, "map": None, "cdf": {}}
+"""The parts of a result that most figures are of, left out."""
+
+
+def undrawn(result: dict[str, Any]) -> dict[str, Any]:
+    """A result without what takes seconds to draw, for tests of what else its page says."""
+    return result | DRAWN
+
+
 def result(partial: bool = False, seed: int = 1, channels: int = 8, dies: int = 64) -> dict[str, Any]:
     """One result."""
     rng = random.Random(seed)

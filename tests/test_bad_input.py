@@ -310,8 +310,8 @@ def test_nothing_that_is_read_is_written_over(wordline: Run, drive: Path, load: 
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no device that is always full")
-def test_a_full_disk(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
-    outcome = wordline("run", drive, load, "--json", "/dev/full", "--report", "r.html")
+def test_a_full_disk(wordline: Run, drive: Path, load: Path, trace: Path, tmp_path: Path) -> None:
+    outcome = wordline("run", drive, trace, "--json", "/dev/full", "--report", "r.html")
     assert "Throughput" in outcome.stdout, "what was computed is not lost with the file"
     assert "</html>" in (tmp_path / "r.html").read_text()
     assert outcome.returncode == 1

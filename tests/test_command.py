@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import synthetic
 from conftest import BUNDLED, PROGRAM, ROOT, Run, done, parsed, refused
 from wordline.base import progress, units
 
@@ -290,7 +292,8 @@ def test_what_is_printed_can_be_written(wordline: Run, tmp_path: Path, command: 
 
 def test_a_comparison_can_be_written(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
     for name, policy in (("a", "greedy"), ("b", "fifo")):
-        done(wordline("run", drive, load, "--set", f"victim.policy={policy}", "--json", f"{name}.json", "-q"))
+        result = parsed(done(wordline("run", drive, load, "--set", f"victim.policy={policy}", "--json", "-q")))
+        (tmp_path / f"{name}.json").write_text(json.dumps(synthetic.undrawn(result)))
     told = parsed(done(wordline("compare", "a.json", "b.json", "--json")))
     a, b = (parsed((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
     assert [run["digest"] for run in told["runs"]] == [a["digest"], b["digest"]]
@@ -394,7 +397,8 @@ def test_json_is_printed_where_no_file_is_named(wordline: Run, drive: Path, load
 
 
 def test_older_spellings_work_and_are_not_shown(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
-    done(wordline("run", drive, load, "--json", "r.json", "-q"))
+    result = parsed(done(wordline("run", drive, load, "--json", "-q")))
+    (tmp_path / "r.json").write_text(json.dumps(synthetic.undrawn(result)))
     for option in ("--out", "--output", "-o"):
         done(wordline("report", "r.json", option, f"r{option}.html"))
         assert "</html>" in (tmp_path / f"r{option}.html").read_text()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import PROGRAM, SMALL_DRIVE, Run, done, parsed, refused
-from wordline.pts import drawings, page, rounds, series, steady, tables
+from wordline.pts import drawings, rounds, series, steady, tables
 from wordline.pts.bench import Bench, Device, Load
 from wordline.pts.matrix import IOPS, KIB, LAT, Cell
 
@@ -183,7 +183,6 @@ def test_the_other_tests_on_a_small_drive(others: tuple[dict[str, Any], str, Pat
 def test_the_page_and_its_figures(others: tuple[dict[str, Any], str, Path]) -> None:
     result, _, folder = others
     text = (folder / "pts.html").read_text()
-    assert text == page.html(result), "the page follows from the JSON"
     figures = sorted(path.stem for path in (folder / "figures").iterdir())
     assert figures == sorted(drawing.key for drawing in drawings.every(result))
     # Two of each test of rounds, one more of latency, one of each series.
@@ -199,7 +198,8 @@ def test_the_page_and_its_figures(others: tuple[dict[str, Any], str, Path]) -> N
 def test_saved_tests_are_shown_again(wordline: Run, others: tuple[dict[str, Any], str, Path], tmp_path: Path) -> None:
     result, _, folder = others
     done(wordline("report", folder / "pts.json", "-o", "again.html"))
-    assert (tmp_path / "again.html").read_text() == (folder / "pts.html").read_text()
+    again = (tmp_path / "again.html").read_text()
+    assert again == (folder / "pts.html").read_text(), "the page follows from the JSON"
     refused(wordline("compare", folder / "pts.json", folder / "pts.json"), "tests of 'wordline pts'")
     (tmp_path / "part.json").write_text(json.dumps({**result, "tests": None} | {"version": "0.0.1"}))
     refused(wordline("report", "part.json", "-o", "x.html"), "tests by Wordline 0.0.1")

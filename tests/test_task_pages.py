@@ -8,10 +8,12 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 from conftest import BUNDLED, PROGRAM, ROOT, parsed
+from wordline.report import figures
 from wordline.results import repeats
 
 PAGES = ("first-run", "my-trace", "my-drive", "compare", "my-policy", "report")
@@ -81,8 +83,8 @@ def test_the_pages_run_from_first_to_last(folder: Path) -> None:
     assert all(saved[name]["written"]["of_capacity"] >= 1 for name in compared)
 
     def apart(one: str, other: str, key: str) -> bool | None:
-        figures = [repeats.figure(saved[name], key) for name in (one, other)]
-        return repeats.apart(*(figure["values"] for figure in figures if figure))
+        told = [repeats.figure(saved[name], key) for name in (one, other)]
+        return repeats.apart(*(figure["values"] for figure in told if figure))
 
     assert apart("greedy", "fifo", "write_amplification")
     assert apart("greedy", "fifo", "latency_us.read.mean")
@@ -92,8 +94,16 @@ def test_the_pages_run_from_first_to_last(folder: Path) -> None:
     assert not apart("own", "young", "write_amplification")
     for name in ("run.html", "both.html", "compare.html"):
         assert "</html>" in (folder / name).read_text()
-    figures = {path.suffix for path in (folder / "figures").iterdir()}
-    assert figures == {".svg", ".png", ".pdf"}
+    drawn = {figure.key: figure for figure in figures.all_of(saved["run"]).values()}
+    assert len(drawn) > 10
+    starts = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-"}
+    files = {path.name: path for path in (folder / "figures").iterdir()}
+    assert set(files) == {f"{key}.{form}" for key in drawn for form in starts}
+    assert all(path.read_bytes().startswith(starts[path.suffix[1:]]) for path in files.values())
+    for key, form in product(("where-the-time-went", "dies-over-time"), starts):
+        again = folder / f"again.{form}"
+        drawn[key].save(again)
+        assert again.read_bytes() == files[f"{key}.{form}"].read_bytes(), "the same figure is the same file"
 
 
 def test_the_error_that_my_drive_shows_is_the_programs(folder: Path) -> None:

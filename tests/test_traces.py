@@ -368,9 +368,9 @@ def test_a_stand_in_is_told_from_a_recorded_trace_wherever_it_goes(wordline: Run
         told = done(wordline("trace", "convert", "s.csv.zst", made, "--limit", "500"))
         assert "not a recorded trace" in told
         assert "not a recorded trace" in done(wordline("trace", "info", made)), made
-        result = parsed(done(wordline("run", "demo", made, "--json", "-", "-q")))
+        assert f"{made} (a stand-in) on demo" in done(wordline("run", "demo", made, "--json", "r.json")), made
+        result = parsed((tmp_path / "r.json").read_text())
         assert "published statistics" in result["workload"]["trace"]["stand_in"], made
-        assert f"{made} (a stand-in) on demo" in done(wordline("run", "demo", made)), made
     # Overwriting the file removes the mark.
     (tmp_path / "real.csv").write_text("time_us,op,offset_bytes,size_bytes\n0,R,0,4096\n")
     done(wordline("trace", "convert", "real.csv", "s.msr"))

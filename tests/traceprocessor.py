@@ -6,6 +6,8 @@ process. The messages to and from it are those of the package perfetto. Nothing 
 
 from __future__ import annotations
 
+import json
+import tempfile
 import time
 from collections.abc import Callable
 from functools import cache
@@ -108,9 +110,15 @@ def messages() -> Any:  # noqa: ANN401
 
 @cache
 def compiled() -> tuple[Any, Any]:
-    """The engine and its module: compilation takes seconds, so once per process."""
+    """The engine and its module: compilation takes seconds, so it is kept for other processes."""
     wasmtime = import_module("wasmtime")
-    engine = wasmtime.Engine()
+    place = Path(__file__).resolve().parent.parent / "target" / "wasmtime"
+    config = wasmtime.Config()
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as settings:
+        settings.write(f"[cache]\ndirectory = {json.dumps(str(place))}\n")
+        settings.flush()
+        config.cache = settings.name
+    engine = wasmtime.Engine(config)
     return engine, wasmtime.Module.from_file(engine, str(module_files()[-1]))
 
 

@@ -39,6 +39,8 @@ STYLE = {
     "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "figure.facecolor": "none",
     "grid.color": GRID,
     "grid.linewidth": 0.7,
@@ -149,6 +151,7 @@ def svg(plot: Plot, inches: tuple[float, float], salt: str) -> str:
         figure = Figure(figsize=inches, layout="constrained")
         plot(figure)
         line_up(figure)
+        place(figure)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata=NO_DATE["svg"])
     return for_page(out.getvalue())
@@ -164,7 +167,7 @@ def line_up(figure: Figure) -> None:
         return
     # The layout alone: a complete drawing would double the time.
     figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)
     left, right = NARROW_MARGINS if is_narrow(figure) else MARGINS
     inches = figure.get_figwidth()
     for axes in panels.values():
@@ -175,6 +178,24 @@ def line_up(figure: Figure) -> None:
         if before == "scale":
             box = panels[panel].get_position()
             scale.set_position((box.x1 + 0.1 / inches, box.y0, 0.12 / inches, box.height))
+
+
+def place(figure: Figure) -> None:
+    """Lays a figure out as its SVG file will be, unless ``line_up`` did.
+
+    To save a figure that still has a layout engine takes a second drawing.
+    """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    layout = figure.get_layout_engine()
+    if layout is None:
+        return
+    dpi = figure.dpi
+    FigureCanvasSVG(figure)
+    layout.execute(figure)
+    # To measure for SVG sets another one.
+    figure.dpi = dpi
+    figure.set_layout_engine(None)
 
 
 def for_page(text: str) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
+from typing import Any
 
 import click
 
@@ -79,7 +80,7 @@ def pts(
     from wordline.base.console import console, shown
     from wordline.base.progress import Progress
     from wordline.cli import policyfile
-    from wordline.pts import command, drawings, page, tables
+    from wordline.pts import command, tables
     from wordline.pts.bench import Device
 
     names = command.asked(tests)
@@ -103,7 +104,7 @@ def pts(
             result, failure = command.run(device, names, round_s, times, progress)
         texts = {
             "json": lambda: jsontext.dumps(result) + "\n",
-            "report": lambda: page.html(result),
+            "report": lambda: report_page(result),
             "output": lambda: shown(partial(tables.show, result=result)),
         }
 
@@ -112,6 +113,8 @@ def pts(
 
         writes = [partial(write, kind) for kind in outputs]
         if folder is not None:
+            from wordline.pts import drawings
+
             writes.append(partial(save_figures, drawings.every(result), folder, forms))
         failures = [problem for write in writes if (problem := failure_of(write))]
         if not quiet and "output" not in outputs:
@@ -129,6 +132,13 @@ def pts(
     ]
     if failures:
         raise Trouble("\nwordline: ".join(failures), FAILED)
+
+
+def report_page(result: dict[str, Any]) -> str:
+    """The page of the tests. What makes it takes longer to load than the rest of the command."""
+    from wordline.pts import page
+
+    return page.html(result)
 
 
 def failure_of(write: Callable[[], object]) -> str | None:
