@@ -100,6 +100,14 @@ pub struct Parts {
     pub(crate) buffer_units: u32,
 }
 
+impl Parts {
+    /// The plan of the firmware.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
 impl DriveConfig {
     /// Checks that a drive can be built, and derives its parts.
     ///

@@ -35,5 +35,5 @@ pub use drive::{Completion, Drive, SubmitError};
 pub use load::load;
 pub use progress::Progress;
 pub use steady::Judged;
-pub use wordline_firmware::task::Tasks;
+pub use wordline_firmware::task::{Task, Tasks};
 pub use wordline_firmware::{ConfigError, Fault};

@@ -10,6 +10,8 @@ use crate::metrics::QUANTILES;
 use crate::precondition::Preconditioned;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op};
+use wordline_firmware::task::{Action, Class, Task, Tasks};
+use wordline_firmware::Counters;
 
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
@@ -114,10 +116,11 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "absorbed_units": counters.absorbed_units,
         },
         "gc": {
-            "collections": counters.collections,
-            "moved_pages": counters.moved_units as f64 / f64::from(plan.units_per_page),
-            "moved_units": counters.moved_units,
+            "collections": counters.collections(),
+            "moved_pages": counters.moved_units() as f64 / f64::from(plan.units_per_page),
+            "moved_units": counters.moved_units(),
         },
+        "tasks": tasks(drive.kernel().tasks(), counters, plan.units_per_page),
         "gc_affected_requests": metrics.gc_affected,
         "wear": reading.wear,
         "energy_j": energy.total(),
@@ -175,6 +178,21 @@ fn cdf(histogram: &Histogram) -> Vec<(f64, f64)> {
     let every = points.len() / 1_000;
     let tail = points.partition_point(|&(_, share)| share < 0.99);
     points.iter().enumerate().filter(|(i, _)| *i >= tail || i % every == 0).map(|(_, &point)| point).collect()
+}
+
+/// Flash operations of each task.
+fn tasks(tasks: Tasks, counters: &Counters, units_per_page: u32) -> Value {
+    let of = |task: Task, action: Action| counters.ops[Class::new(task, action).index()];
+    let row = |task: Task| {
+        let mut row = json!({"reads": of(task, Action::Read), "programs": of(task, Action::Program)});
+        if task != Task::HOST {
+            row["erases"] = json!(of(task, Action::Erase));
+            row["blocks"] = json!(counters.jobs[task.index()]);
+            row["moved_pages"] = json!(counters.moved[task.index()] as f64 / f64::from(units_per_page));
+        }
+        (task.about().name.to_owned(), row)
+    };
+    Value::Object(tasks.iter().map(row).collect())
 }
 
 /// A hash of a text, as digests of results are written.

@@ -144,11 +144,11 @@ fn run_and_rest_add_up_to_what_the_drive_did() {
                 (&told["flash"]["reads"], "reads", counters.reads()),
                 (&told["flash"]["programs"], "programs", counters.programs()),
                 (&told["flash"]["erases"], "erases", counters.erases()),
-                (&told["gc"]["collections"], "collections", counters.collections),
+                (&told["gc"]["collections"], "collections", counters.collections()),
             ] {
                 assert_eq!(sum(run, key), all as f64, "{rest}: {key}");
             }
-            let moved = counters.moved_units as f64 / 4.0;
+            let moved = counters.moved_units() as f64 / 4.0;
             assert_eq!(sum(&told["gc"]["moved_pages"], "moved_pages"), moved, "{rest}");
             let energy = drive.energy().total();
             assert!((sum(&told["energy_j"], "energy_j") - energy).abs() < 1e-9 * energy, "{rest}");

@@ -94,7 +94,7 @@ impl Case {
         // A drive is written once, so that nothing is collected; reads last as long as the measurement.
         let count = if op == Op::Read { 3_000 } else { places - self.depth };
         let found = self.saturate(&mut drive, count, |nth| request(op, nth % places * u64::from(bytes), bytes));
-        assert_eq!(drive.kernel().counters().collections, 0);
+        assert_eq!(drive.kernel().counters().collections(), 0);
         found
     }
 }

@@ -32,11 +32,11 @@ fn overwrite(at_a_time: u32, kib: u32) -> (usize, u64) {
     let (bytes, mut random) = (kib * 1024, Stream::new(1, "offsets", 0));
     let places = drive.logical_bytes() / u64::from(bytes);
     watched_loop(&mut drive, 8, places, |nth| request(Op::Write, nth * u64::from(bytes), bytes), |_| {});
-    let before = drive.kernel().counters().collections;
+    let before = drive.kernel().counters().collections();
     let mut most = 0;
     let anywhere = |_| request(Op::Write, random.below(places) * u64::from(bytes), bytes);
     watched_loop(&mut drive, 8, places, anywhere, |drive| most = most.max(victims(drive)));
-    (most, drive.kernel().counters().collections - before)
+    (most, drive.kernel().counters().collections() - before)
 }
 
 /// Writes of whole pages leave whole pages valid: no logical page of a victim waits for others, so no block starts

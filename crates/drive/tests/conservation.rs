@@ -7,8 +7,9 @@ use common::{between, chance, config, for_seeds, long, one, pick, request, shuff
 use std::collections::HashMap;
 use wordline_base::{Op, Request, Stream, Time};
 use wordline_drive::load::from_text;
-use wordline_drive::{Completion, Drive, DriveConfig};
+use wordline_drive::{Completion, Drive, DriveConfig, Task};
 use wordline_firmware::blocks::Status;
+use wordline_firmware::task::Class;
 use wordline_flash::Segment;
 
 const SECTOR: u64 = 512;
@@ -102,6 +103,13 @@ fn random_text(random: &mut Stream) -> String {
         true => format!("policy = \"fifo\", window = {}", between(random, 1, 8)),
         false => "policy = \"fifo\"".into(),
     };
+    let refresh = match chance(random, 40) {
+        true => {
+            let start = between(random, 1, 60);
+            format!("policy = \"scrub\", start_reads = {start}, stop_reads = {}", between(random, 1, start))
+        }
+        false => "policy = \"none\"".into(),
+    };
     let (interface, rate) =
         *pick(random, &[("sdr", 50), ("nv-ddr", 200), ("nv-ddr2", 400), ("nv-ddr3", 800), ("nv-lpddr4", 3600)]);
     let program = *pick(random, &["200.0", "[200.0, 800.0]", "[200.0, 400.0, 900.0]"]);
@@ -123,6 +131,7 @@ fn random_text(random: &mut Stream) -> String {
         queue = {{ queues = {queues}, depth = {} }}
         dispatch = {{ {dispatch} }}
         buffer = {{ {buffer} }}
+        refresh = {{ {refresh} }}
         verify = {{ shadow = true }}
         "#,
         between(random, 1, 4),
@@ -410,14 +419,15 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     let kernel = watched.drive.kernel();
     let (plan, counters) = (kernel.plan(), kernel.counters());
     let upp = u64::from(plan.units_per_page);
+    let moved = counters.moved.iter().sum::<u64>();
     assert_eq!(counters.host_units, watched.host_units, "units written by the host");
     assert_eq!(
         counters.programs() * upp,
-        counters.host_units - counters.absorbed_units + counters.moved_units + counters.padded_units,
+        counters.host_units - counters.absorbed_units + moved + counters.padded_units,
         "every unit of every programmed page is one of the host, a moved one, or empty"
     );
-    assert_eq!(counters.erases(), counters.collections, "every collection ends with its erase");
-    assert!(counters.moved_units <= counters.ops[1..].iter().sum::<u64>() * upp);
+    assert_eq!(counters.erases(), counters.jobs.iter().sum::<u64>(), "every block that is emptied is erased");
+    assert!(moved <= counters.ops[1..].iter().sum::<u64>() * upp);
     let geometry = *kernel.flash().geometry();
     let records = kernel.blocks().records();
     let nand: Vec<_> = (0..geometry.blocks()).map(|block| kernel.flash().block_record(block)).collect();
@@ -426,7 +436,10 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
         .iter()
         .map(|block| u64::from(block.erases) * u64::from(geometry.pages_per_block) + u64::from(block.next_page))
         .sum();
-    assert_eq!(pages, counters.programs(), "pages programmed in the NAND: blocks are erased only when they were full");
+    // Scrubbing alone empties blocks that are not full: each may lose all but one of its pages.
+    let cut = counters.jobs[Task::REFRESH.index()] * u64::from(geometry.pages_per_block - 1);
+    let full = pages - cut.min(pages)..=pages;
+    assert!(full.contains(&counters.programs()), "{} pages programmed, the NAND says {full:?}", counters.programs());
     assert!(records.iter().all(|block| block.status != Status::Victim), "no collection is left half done");
     assert!(kernel.blocks().free_blocks() >= plan.reserve_blocks * plan.domains, "the reserve is whole at rest");
     for domain in 0..plan.domains {
@@ -451,9 +464,10 @@ fn holds_what_was_written(watched: &mut Watched) {
     let unit_bytes = watched.shadow.unit_bytes;
     let mut mapped = 0_u64;
     for at in 0..watched.shadow.units.len() {
-        let before = watched.drive.kernel().counters().reads();
+        let host_reads = |drive: &Drive| drive.kernel().counters().ops[Class::HOST_READ.index()];
+        let before = host_reads(&watched.drive);
         one(&mut watched.drive, request(Op::Read, at as u64 * unit_bytes, unit_bytes as u32));
-        let reads = watched.drive.kernel().counters().reads() - before;
+        let reads = host_reads(&watched.drive) - before;
         mapped += reads;
         match watched.shadow.units[at].written {
             // A trim and a write overlapped: either may have been last.
@@ -493,7 +507,7 @@ impl Drop for Story<'_> {
 
 #[test]
 fn random_drives() {
-    let (mut accepted, mut refused, mut collected, mut copied, mut suspended) = (0, 0, 0, 0, 0);
+    let (mut accepted, mut refused, mut collected, mut copied, mut suspended, mut scrubbed) = (0, 0, 0, 0, 0, 0);
     let (mut read_on, mut programmed_on) = (0, 0);
     let count = if long() { 10_000 } else { 1_500 };
     for_seeds("conservation", "random_drives", count, |seed| {
@@ -527,7 +541,8 @@ fn random_drives() {
         watched.drive.kernel().audit().expect("the books balance");
         books_balance(&watched, &config);
         let counters = watched.drive.kernel().counters();
-        collected += counters.collections;
+        collected += counters.collections();
+        scrubbed += counters.jobs[Task::REFRESH.index()];
         copied += counters.copybacks;
         suspended += counters.suspensions;
         let flash = watched.drive.kernel().flash();
@@ -537,10 +552,13 @@ fn random_drives() {
             programmed_on += uses[Segment::ProgramCache as usize];
         }
         holds_what_was_written(&mut watched);
+        // The reads may have started scrubbing.
+        watched.drive.drain().expect("the drive comes to rest");
         watched.drive.kernel().audit().expect("the books balance");
     });
     println!(
-        "{accepted} drives, {refused} refused, {collected} collections, {copied} copybacks, {suspended} suspensions"
+        "{accepted} drives, {refused} refused, {collected} collections, {scrubbed} scrubbed blocks, {copied} copybacks, \
+         {suspended} suspensions"
     );
     println!("in cache mode: {read_on} reads, {programmed_on} programs");
     if std::env::var_os("WORDLINE_SEED").is_none() {

@@ -68,7 +68,7 @@ fn timed_and_untimed_leave_the_same_state() {
             let untimed = aged(&config, seed, 2.0, false);
             let timed = aged(&config, seed, 2.0, true);
             let (a, b) = (untimed.kernel().counters(), timed.kernel().counters());
-            assert!(a.collections > 0, "{victim}: nothing was collected");
+            assert!(a.collections() > 0, "{victim}: nothing was collected");
             assert_eq!(a, b, "{victim}: the counters");
             assert_eq!(untimed.kernel().state_hash(), timed.kernel().state_hash(), "{victim}: the state");
             assert_eq!(untimed.now(), 0, "untimed work takes no time");

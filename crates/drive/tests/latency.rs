@@ -6,7 +6,7 @@
 //!   20 ns, tCCS 200 ns.
 //! - A page address is five cycles, a block address three.
 //! - SATA 6 Gb/s with 8b/10b coding: 5/3 ns per byte. PCIe 3.0 x4 with 128b/130b coding: 130 bits for 16 bytes on four
-//! lanes of 8 Gb/s, 130/512 ns per byte.
+//!   lanes of 8 Gb/s, 130/512 ns per byte.
 
 mod common;
 
@@ -302,7 +302,7 @@ fn a_write_waits_for_an_erase() {
             last = done.time;
         }
         let counters = drive.kernel().counters();
-        assert_eq!(counters.moved_units, 0, "sequential overwriting leaves nothing to move");
+        assert_eq!(counters.moved_units(), 0, "sequential overwriting leaves nothing to move");
         assert!(waited > 10, "{waited} of {} writes waited", 4 * pages);
     }
 }

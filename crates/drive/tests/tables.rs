@@ -412,7 +412,7 @@ fn intervals_agree(name: &str, drive: &Drive, rows: &Rows) {
     for (class, &count) in counters.ops.iter().enumerate() {
         assert_eq!(sum(&rows.intervals, |row| row.ops[class]), count, "{name}: class {class}");
     }
-    assert_eq!(sum(&rows.intervals, |row| row.moved_units), counters.moved_units, "{name}");
+    assert_eq!(sum(&rows.intervals, |row| row.moved_units), counters.moved_units(), "{name}");
     // The mean number of occupied slots is the total time of requests over the time (Little).
     let spent: Time = rows.requests.iter().map(|row| row.completion - row.submitted).sum();
     let area: f64 = rows.intervals.iter().map(|row| row.queue_mean * (row.end - row.start) as f64).sum();
@@ -427,7 +427,7 @@ fn intervals_agree(name: &str, drive: &Drive, rows: &Rows) {
     for (class, &count) in reading.counters.ops.iter().enumerate() {
         assert_eq!(within.iter().map(|row| row.ops[class]).sum::<u64>(), count, "{name}: class {class}");
     }
-    assert_eq!(within.iter().map(|row| row.moved_units).sum::<u64>(), reading.counters.moved_units, "{name}");
+    assert_eq!(within.iter().map(|row| row.moved_units).sum::<u64>(), reading.counters.moved_units(), "{name}");
     assert_eq!(within.last().map(|row| (row.end, row.free_blocks)), Some((reading.at, reading.free_blocks)), "{name}");
     let last = rows.intervals.last().expect("there is an interval");
     assert_eq!((last.end, last.free_blocks), (drive.now(), drive.kernel().blocks().free_blocks()), "{name}");

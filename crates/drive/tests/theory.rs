@@ -156,7 +156,7 @@ fn small_units_follow_the_closed_form_of_large_blocks() {
         let found = done.write_amplification.expect("there were writes");
         let after = drive.kernel().counters();
         let padded = (after.padded_units - before.padded_units) as f64;
-        let moved = (after.moved_units - before.moved_units) as f64;
+        let moved = (after.moved_units() - before.moved_units()) as f64;
         println!(
             "{ratio}: formula {expected:.4}, simulated {found:.4}; padded {:.4} % of what moved",
             100.0 * padded / moved

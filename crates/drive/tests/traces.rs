@@ -80,7 +80,7 @@ fn replay(drive: &mut Drive, base: &Path, options: TraceOptions, requests: u64) 
     let units = u64::from(plan.units_per_page) * counters.programs();
     assert_eq!(
         units,
-        counters.host_units - counters.absorbed_units + counters.moved_units + counters.padded_units,
+        counters.host_units - counters.absorbed_units + counters.moved_units() + counters.padded_units,
         "{name}"
     );
     assert!(counters.host_units * u64::from(plan.unit_bytes) >= drive.metrics.bytes[Op::Write as usize], "{name}");

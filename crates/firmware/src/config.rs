@@ -8,6 +8,7 @@ use crate::policy::pack::PackConfig;
 use crate::policy::placement::PlacementConfig;
 use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
+use crate::policy::upkeep::UpkeepConfig;
 use crate::policy::victim::VictimConfig;
 use crate::policy::{Build, Guests};
 use crate::task::Tasks;
@@ -84,6 +85,9 @@ pub struct FirmwareConfig {
     pub suspend: SuspendConfig,
     /// Handling of TRIM.
     pub trim: TrimConfig,
+    /// Background tasks.
+    #[serde(flatten)]
+    pub upkeep: UpkeepConfig,
 }
 
 /// The figures derived from a checked configuration.
@@ -113,6 +117,8 @@ pub struct Plan {
     pub stop_blocks: u32,
     /// Spare blocks of a domain that may go bad before the firmware lacks blocks.
     pub expendable_blocks: u32,
+    /// Tasks of the drive.
+    pub tasks: Tasks,
 }
 
 impl Plan {
@@ -136,12 +142,6 @@ impl FirmwareConfig {
                 section.seat(family, guests);
             }
         }
-    }
-
-    /// The tasks of the drive.
-    #[must_use]
-    pub fn tasks(&self) -> Tasks {
-        Tasks::ALL
     }
 
     /// True if an external policy is named.
@@ -186,6 +186,7 @@ impl FirmwareConfig {
         self.arbiter.build(&build)?;
         self.suspend.build(&build)?;
         self.trim.build(&build)?;
+        let tasks = self.upkeep.build(&build)?.tasks();
 
         let raw_units = geometry.pages() * u64::from(units_per_page);
         if raw_units >= u64::from(u32::MAX) {
@@ -218,6 +219,7 @@ impl FirmwareConfig {
             start_blocks: collect.start(),
             stop_blocks: collect.stop(),
             expendable_blocks: 0,
+            tasks,
         };
         let need = Need::of(geometry, &plan, &collect);
         Ok((plan, need))

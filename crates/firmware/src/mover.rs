@@ -29,6 +29,8 @@ pub struct Job {
     pub end: u32,
     /// Valid units not yet queued for reading, some of them overwritten since the job started.
     pub unread: u32,
+    /// Units that may be in progress at a time.
+    pub window: u32,
     /// Units in progress: being read, waiting to be written, or being written.
     pub on_the_way: u32,
     /// True if all its pages are queued for reading.
@@ -52,13 +54,11 @@ pub struct Jobs {
     unread: Vec<u32>,
     /// By group: units that do not fill a page go all the same.
     released: Vec<bool>,
-    /// Outstanding page moves per job.
-    pub window: u32,
 }
 
 impl Jobs {
     /// No job runs.
-    pub fn new(domains: u32, window: u32) -> Self {
+    pub fn new(domains: u32) -> Self {
         let groups = TASKS * domains as usize;
         Self {
             jobs: Vec::new(),
@@ -68,7 +68,6 @@ impl Jobs {
             reading: vec![0; groups],
             unread: vec![0; groups],
             released: vec![false; groups],
-            window,
         }
     }
 
@@ -78,8 +77,15 @@ impl Jobs {
         task.index() as u32 * self.domains + domain
     }
 
-    /// Starts a job of a task on a block with `valid` units that covers the places `start..end`.
-    pub fn start(&mut self, task: Task, block: u32, domain: u32, valid: u32, (start, end): (u32, u32)) -> u32 {
+    /// Starts a job of a task, with a window in units, on a block of a domain with `valid` units in the places
+    /// `start..end`.
+    pub fn start(
+        &mut self,
+        (task, window): (Task, u32),
+        (block, domain): (u32, u32),
+        valid: u32,
+        (start, end): (u32, u32),
+    ) -> u32 {
         let group = self.group(task, domain);
         self.running[group as usize] += 1;
         self.unread[group as usize] += 1;
@@ -92,6 +98,7 @@ impl Jobs {
             cursor: start,
             end,
             unread: valid,
+            window,
             on_the_way: 0,
             queued: false,
             erasing: false,
@@ -131,6 +138,12 @@ impl Jobs {
     #[inline]
     pub fn running(&self, group: u32) -> u32 {
         self.running[group as usize]
+    }
+
+    /// Jobs of a task that run.
+    pub fn of_task(&self, task: Task) -> u32 {
+        let groups = self.group(task, 0) as usize..self.group(task, self.domains) as usize;
+        self.running[groups].iter().sum()
     }
 
     /// True if more units of a group's jobs will soon be ready to fill a page.

@@ -143,6 +143,20 @@ impl Space {
         }
     }
 
+    /// True if all promises are kept when an open block takes no more pages.
+    pub fn may_close_early(&self, blocks: &Blocks, block: u32) -> bool {
+        let Some(slot) = self.open.iter().position(|&open| open == block) else { return false };
+        if slot % STREAMS == Stream::Host as usize {
+            return true;
+        }
+        let domain = blocks.domain_of_plane(blocks.plane_of(block));
+        let tally = self.domains[domain as usize];
+        let left = self.pages_per_block - blocks.get(block).write_point;
+        let room = u64::from(tally.collector_room - left)
+            + u64::from(blocks.free_in_domain(domain)) * u64::from(self.pages_per_block);
+        room >= u64::from(self.credit(tally.owed, tally.jobs))
+    }
+
     /// Promises room to a job that may have to move `units`; false if its domain has too little.
     pub fn promise(&mut self, blocks: &Blocks, domain: u32, units: u32) -> bool {
         let tally = self.domains[domain as usize];

@@ -1,8 +1,8 @@
 //! Tasks: the users of the flash. Each has page reads, page programs and block erases of its own: a *class* of operations
 //! each. Queues, times and counts are kept by class.
 //!
-//! Source: kim18 (3.1): each task has its own queues. To add a task, add a line to the list at the end of this
-//! file.
+//! Source: kim18 (3.1): each task has its own queues. `upkeep_tasks` is the list of
+//! background tasks.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -67,12 +67,20 @@ impl Task {
 }
 
 /// Tasks of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tasks(u8);
 
 impl Tasks {
     /// All tasks that a drive may have.
     pub const ALL: Self = Self(((1_u16 << TASKS) - 1) as u8);
+    /// The tasks of every drive.
+    pub const BASIC: Self = Self(1 << Task::HOST.0 | 1 << Task::GC.0);
+
+    /// These and another.
+    #[must_use]
+    pub const fn with(self, task: Task) -> Self {
+        Self(self.0 | 1 << task.0)
+    }
 
     /// True if a task is one of them.
     #[must_use]
@@ -220,37 +228,60 @@ impl JsonSchema for Class {
     }
 }
 
-/// Generates the tasks from their list.
+/// The list of background tasks that move blocks (families of [`crate::policy::upkeep`]), for the macro `$then`: constant, name,
+/// name in sentences, module and types of its family. To add a task, write its family in `policy` and add its line here.
+macro_rules! upkeep_tasks {
+    ($then:ident $($more:tt)*) => {
+        $then! {
+            $($more)*
+            /// Moves data before reads disturb them too much.
+            REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;
+        }
+    };
+}
+pub(crate) use upkeep_tasks;
+
 macro_rules! tasks {
-    ($( $(#[$doc:meta])* $TASK:ident $name:literal $title:literal $classes:tt; )+) => {
+    (
+        first { $( $(#[$doc:meta])* $TASK:ident $name:literal $title:literal $erases:literal; )+ }
+        $( $(#[$upkeep_doc:meta])* $UPKEEP:ident $upkeep:literal $upkeep_title:literal $module:ident $Config:ident
+            $Policy:ident; )*
+    ) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        enum Number { $( $TASK, )+ }
+        enum Number { $( $TASK, )+ $( $UPKEEP, )* }
 
         /// Number of tasks.
-        pub const TASKS: usize = [$( Number::$TASK ),+].len();
+        pub const TASKS: usize = [$( Number::$TASK, )+ $( Number::$UPKEEP, )*].len();
 
-        const ABOUT: [About; TASKS] = [$( About { name: $name, title: $title, classes: names!($name $classes) } ),+];
+        const ABOUT: [About; TASKS] = [
+            $( About { name: $name, title: $title, classes: names!($name $erases) }, )+
+            $( About { name: $upkeep, title: $upkeep_title, classes: names!($upkeep true) }, )*
+        ];
 
         impl Task {
             $( $(#[$doc])* pub const $TASK: Self = Self(Number::$TASK as u8); )+
+            $( $(#[$upkeep_doc])* pub const $UPKEEP: Self = Self(Number::$UPKEEP as u8); )*
         }
     };
 }
 
 macro_rules! names {
-    ($name:literal (read, write)) => {
-        [Some(concat!($name, "-read")), Some(concat!($name, "-write")), None]
-    };
-    ($name:literal (read, write, erase)) => {
-        [Some(concat!($name, "-read")), Some(concat!($name, "-write")), Some(concat!($name, "-erase"))]
+    ($name:literal $erases:literal) => {
+        [
+            Some(concat!($name, "-read")),
+            Some(concat!($name, "-write")),
+            if $erases { Some(concat!($name, "-erase")) } else { None },
+        ]
     };
 }
 
-tasks! {
-    /// Requests of the host.
-    HOST "host" "the host" (read, write);
-    /// Garbage collection.
-    GC "gc" "garbage collection" (read, write, erase);
+upkeep_tasks! { tasks
+    first {
+        /// Requests of the host.
+        HOST "host" "the host" false;
+        /// Garbage collection.
+        GC "gc" "garbage collection" true;
+    }
 }
 
 #[cfg(test)]
@@ -268,7 +299,7 @@ mod tests {
             }
         }
         let names: Vec<_> = Class::all().filter_map(Class::name).collect();
-        assert_eq!(names, ["host-read", "host-write", "gc-read", "gc-write", "gc-erase"]);
+        assert_eq!(names[..5], ["host-read", "host-write", "gc-read", "gc-write", "gc-erase"]);
         let text = serde_json::to_string(&Class::HOST_WRITE).unwrap();
         assert_eq!(serde_json::from_str::<Class>(&text).unwrap(), Class::HOST_WRITE);
         let error = serde_json::from_str::<Class>("\"gc-trim\"").unwrap_err().to_string();

@@ -24,7 +24,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::PathBuf;
-use wordline_drive::{presets, DriveConfig};
+use wordline_drive::{presets, DriveConfig, Task};
 use wordline_settings::{keys as keys_of, KeyDoc};
 use wordline_workload::LoadFile;
 
@@ -151,6 +151,12 @@ fn result_keys() -> String {
     json!(wordline_drive::result::keys::sections()).to_string()
 }
 
+/// The tasks that a drive may have: name in keys, and in sentences.
+#[pyfunction]
+fn tasks() -> Vec<(&'static str, &'static str)> {
+    Task::all().map(|task| (task.about().name, task.about().title)).collect()
+}
+
 /// The formats of traces as a table in Markdown.
 #[pyfunction]
 fn format_table() -> String {
@@ -263,6 +269,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_keys, module)?)?;
     module.add_function(wrap_pyfunction!(result_keys, module)?)?;
     module.add_function(wrap_pyfunction!(format_table, module)?)?;
+    module.add_function(wrap_pyfunction!(tasks, module)?)?;
     module.add_function(wrap_pyfunction!(tables_page, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(table_names, module)?)?;

@@ -16,7 +16,7 @@ from wordline.base import units
 from wordline.base.drawing import any_value
 from wordline.base.palette import BLUE, GC, INK
 from wordline.report import comparefigures, figures, maps
-from wordline.results import amplification, causes
+from wordline.results import amplification, causes, tasks
 
 if TYPE_CHECKING:
     from wordline.report.compare import Run
@@ -194,7 +194,8 @@ def _heat(charts: Charts, activity: dict[str, Any], name: str, part: str, key: s
 
 
 def _dies(charts: Charts, activity: dict[str, Any]) -> Iterator[Panel]:
-    for name, key, tint in (("array busy", "dies", BLUE), ("held by GC", "dies_gc", GC)):
+    others = ((f"held by {title}", f"dies_{name}", BLUE) for name, title in tasks.others().items())
+    for name, key, tint in (("array busy", "dies", BLUE), ("held by GC", "dies_gc", GC), *others):
         if any(any(row) for row in activity.get(key) or []):
             yield _heat(charts, activity, name, "die", key, tint)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wordline.base import units
 from wordline.base.drawing import MAP, MAP_GC, Drawing, interval_words, plain_latency, time_axes
 from wordline.base.palette import GRID
+from wordline.results import tasks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,10 +73,11 @@ def _parts(axes: Axes, rows: Values, interval_s: float, colour: str, name: str) 
 
 
 def dies_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
-    """Die × time: array busy, and below it dies held by garbage collection."""
+    """Die × time: array busy, and below it dies held by each background task."""
     maps = [
         ("array busy", activity.get("dies") or [], MAP),
         ("held by GC", activity.get("dies_gc") or [], MAP_GC),
+        *((f"held by {title}", activity.get(f"dies_{name}") or [], MAP) for name, title in tasks.others().items()),
     ]
     drawn = [(name, rows, colour) for name, rows, colour in maps if any(any(row) for row in rows)]
     if not drawn:
@@ -90,9 +92,11 @@ def dies_map(activity: dict[str, Any], end_s: float) -> Drawing | None:
         time_axes(figure, panels, end_s)
 
     most = ", ".join(f"{name} {units.percent(_largest(rows))}" for name, rows, _ in drawn)
+    by_name = {"GC": "garbage collection (GC)"}
+    held = [by_name.get(by, by) for name, _, _ in drawn if (by := name.removeprefix("held by ")) != name]
     words = (
         f"Share of each interval of {interval_words(activity)} in which a die's array was busy"
-        + (", and in which garbage collection (GC) held the die" if len(drawn) > 1 else "")
+        + "".join(f", and in which {by} held the die" for by in held)
         + f". Largest: {most}."
     )
     return Drawing("Dies over time", words, plot, height=0.3 + 0.65 * len(drawn))

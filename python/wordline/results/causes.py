@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wordline.base import palette
+from wordline.results import tasks
 
-STRIPES, DOTS = "//", ".."
-"""Hatches: waits for a bus or for dispatch, and waits for the write buffer."""
+STRIPES, DOTS, CROSSES = "//", "..", "xx"
+"""Hatches: waits for a bus or for dispatch, waits for the write buffer, and waits for other background tasks."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,25 @@ class Cause:
         colour = palette.of_page(self.colour)
         if self.hatch == DOTS:
             return f"radial-gradient(circle, var(--paper) 0.7px, {colour} 1px) 0 0 / 4px 4px"
-        stripes = f"repeating-linear-gradient(135deg, {colour} 0 3px, var(--paper) 3px 4px)"
-        return stripes if self.hatch else colour
+        lines = [f"repeating-linear-gradient({angle}deg, {colour} 0 3px, var(--paper) 3px 4px)" for angle in (135, 45)]
+        if self.hatch == CROSSES:
+            return f"{lines[0]}, {lines[1].replace(colour, 'transparent')}"
+        return lines[0] if self.hatch else colour
+
+
+def _of_tasks(place: str, part: str, verb: str, words: str) -> list[Cause]:
+    """Causes of the background tasks besides garbage collection, which has its own."""
+    return [
+        Cause(
+            f"{part}_{name}",
+            f"{place} held by {title}",
+            f"{verb} that {title} held",
+            f"{words} while {title} held it.",
+            palette.HOST[at % len(palette.HOST)],
+            CROSSES,
+        )
+        for at, (name, title) in enumerate(tasks.others().items())
+    ]
 
 
 CAUSES = (
@@ -72,6 +90,12 @@ CAUSES = (
         "Waiting for room in the write buffer while garbage collection held the dies that drain it.",
         palette.GC,
         DOTS,
+    ),
+    *_of_tasks(
+        "buffer, dies",
+        "wait_buffer",
+        "waiting for the write buffer at dies",
+        "Waiting for room in the write buffer at a die that drains it",
     ),
     Cause(
         "wait_buffer_read",
@@ -133,6 +157,7 @@ CAUSES = (
         "Waiting in the queue of a die while garbage collection held it.",
         palette.GC,
     ),
+    *_of_tasks("die", "wait_die", "waiting for dies", "Waiting in the queue of a die"),
     Cause(
         "wait_space",
         "allocation",

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from wordline.base import units
+from wordline.results import tasks
 
 Result = dict[str, Any]
 
@@ -105,8 +106,11 @@ def parts(result: Result) -> list[Part]:
 
 MEMBERS = {"dies": "die", "channels": "channel"}
 
-HOLDERS = {"read": "reads", "write": "writes", "gc": "garbage collection"}
-"""What may occupy a die, as in ``activity.saturated.dies_by``."""
+
+def holders(by: dict[str, Any]) -> dict[str, str]:
+    """What may occupy a die, of ``activity.saturated.dies_by``, with its name in sentences."""
+    names = {"read": "reads", "write": "writes", "gc": "garbage collection"} | tasks.others()
+    return {holder: name for holder, name in names.items() if by.get(holder)}
 
 
 def imbalance(result: Result, key: str) -> str:
@@ -151,7 +155,7 @@ def saturated(result: Result) -> str:
     if not (whole := told.get("intervals")):
         return ""
     by = told.get("dies_by") or {}
-    dies = [sum(counts) for counts in zip(*(by.get(holder) or [] for holder in HOLDERS), strict=True)]
+    dies = [sum(counts) for counts in zip(*(by[holder] for holder in holders(by)), strict=True)]
     found = []
     for name, counts in (("die", dies), ("channel", told.get("channels") or [])):
         some = sorted((n for n, count in enumerate(counts) if count), key=lambda n: -counts[n])
@@ -184,7 +188,7 @@ def _intervals(count: int, whole: int, told: dict[str, Any]) -> str:
 
 def _held_by(by: dict[str, list[int]], die: int) -> str:
     """What saturated a die: the cause with most intervals first, the others with their counts."""
-    counts = {words: by[holder][die] for holder, words in HOLDERS.items() if by[holder][die]}
+    counts = {words: by[holder][die] for holder, words in holders(by).items() if by[holder][die]}
     order = sorted(counts, key=lambda words: -counts[words])
     if len(order) == 1:
         return f", by {order[0]}"

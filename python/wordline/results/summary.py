@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import jobs, repeats, story
+from wordline.results import jobs, repeats, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -138,6 +138,8 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     else:
         moved = "none needed"
     yield "GC", moved
+    for _, title, figures in tasks.used(result):
+        yield title.capitalize(), tasks.moved(figures)
     wear = result["wear"]
     if wear["max"]:
         yield "Wear", f"{units.three(wear['mean'])} P/E cycles a block on average, {units.count(wear['max'])} at most"

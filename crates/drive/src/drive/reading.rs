@@ -72,14 +72,14 @@ impl Reading {
     #[must_use]
     pub fn afterwards(&self, drive: &Drive) -> Value {
         let (now, before) = (drive.kernel().counters(), &self.counters);
-        let moved_units = now.moved_units - before.moved_units;
+        let moved_units = now.moved_units() - before.moved_units();
         json!({
             "simulated_s": (drive.now() - self.at) as f64 / 1e12,
             "reads": now.reads() - before.reads(),
             "programs": now.programs() - before.programs(),
             "erases": now.erases() - before.erases(),
             "commands": now.commands - before.commands,
-            "collections": now.collections - before.collections,
+            "collections": now.collections() - before.collections(),
             "moved_pages": moved_units as f64 / f64::from(drive.kernel().plan().units_per_page),
             "energy_j": drive.energy().since(&self.energy).total(),
         })

@@ -116,7 +116,7 @@ impl Periods {
                 free_blocks: drive.kernel().blocks().free_blocks(),
                 ops,
                 write_amplification: (host_units > 0).then(|| programs as f64 / host_pages),
-                moved_units: counters.moved_units - self.counters.moved_units,
+                moved_units: counters.moved_units() - self.counters.moved_units(),
                 dies_busy: dies as f64 / length / f64::from(geometry.dies()),
                 channels_busy: (busy.channels - self.busy.channels) as f64 / length / f64::from(geometry.channels),
                 link_busy: std::array::from_fn(|at| (busy.link[at] - self.busy.link[at]) as f64 / length),

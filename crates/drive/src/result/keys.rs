@@ -12,6 +12,7 @@ use crate::precondition::Preconditioned;
 use key::{fields, key, stable};
 use requests::{jobs, latency, map, over_time, steady_state, time_of};
 use serde::Serialize;
+use wordline_firmware::task::{Task, Tasks};
 use wordline_flash::Energy;
 use wordline_workload::LeftOut;
 
@@ -72,6 +73,25 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
         Section { title: "Repeats", about: REPEATS, keys: repeats(), null: &["repeats"] },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
+    ]
+}
+
+/// Names of tasks, as alternatives of a key.
+fn names(tasks: impl Iterator<Item = Task>) -> String {
+    tasks.map(|task| task.about().name).collect::<Vec<_>>().join(",")
+}
+
+/// Flash operations of each task.
+fn tasks() -> [ResultKey; 5] {
+    let all = names(Task::all());
+    let background = names(Tasks::ALL.background());
+    let of = |tasks: &str, what: &str, unit, meaning: &str| key(&format!("tasks.{{{tasks}}}.{what}"), unit, meaning);
+    [
+        of(&all, "reads", "pages", "Pages read for each task of the drive."),
+        of(&all, "programs", "pages", "Pages programmed for it."),
+        of(&background, "erases", "blocks", "Blocks erased for it."),
+        of(&background, "blocks", "blocks", "Blocks that it started to empty."),
+        of(&background, "moved_pages", "pages", "Valid data that it moved; a fraction as above."),
     ]
 }
 
@@ -382,6 +402,7 @@ fn flash() -> Vec<ResultKey> {
         key("wear.planes", "list, erases", "Mean erases of the blocks of each plane."),
         stable("energy_j", "J", "Energy of the NAND packages, from the currents of `[nand.energy]`.").or_null(),
     ];
+    keys.extend(tasks());
     keys.extend(fields::<Energy>("energy", "J"));
     keys.extend([
         key(

@@ -158,9 +158,15 @@ impl Kernel {
             return false;
         }
         self.blocks.take(block);
-        self.counters.collections += 1;
+        self.counters.jobs[task.index()] += 1;
         let start = block * self.plan.units_per_block;
-        let job = self.jobs.start(task, block, domain, valid, (start, start + self.plan.units_per_block));
+        let window = if task == Task::GC { self.collect.window() } else { self.upkeep.window(task) };
+        let job = self.jobs.start(
+            (task, window * self.plan.units_per_page),
+            (block, domain),
+            valid,
+            (start, start + self.plan.units_per_block),
+        );
         self.advance(job);
         true
     }
@@ -169,10 +175,9 @@ impl Kernel {
     #[inline]
     pub(super) fn advance(&mut self, slot: u32) {
         let units_per_page = self.plan.units_per_page;
-        let window = self.jobs.window * units_per_page;
         loop {
             let job = *self.jobs.get(slot);
-            if job.cursor >= job.end || job.on_the_way >= window {
+            if job.cursor >= job.end || job.on_the_way >= job.window {
                 break;
             }
             let Some(place) = self.map.next_valid(job.cursor, job.end) else {
@@ -198,7 +203,8 @@ impl Kernel {
                 units: units as u16,
                 owner: slot,
                 bytes: units * self.plan.unit_bytes,
-                copy: units == units_per_page && self.collect.copyback() != Copyback::Off,
+                // A copyback would take bit errors along, which other tasks are there to remove.
+                copy: units == units_per_page && job.task == Task::GC && self.collect.copyback() != Copyback::Off,
                 ..FlashOp::default()
             };
             let op = self.slab.insert(op);
@@ -251,7 +257,7 @@ impl Kernel {
     #[cold]
     pub(super) fn copied(&mut self, slot: u32, op: &FlashOp) {
         self.slab.remove(slot);
-        self.counters.moved_units += u64::from(op.units);
+        self.counters.moved[op.class.task().index()] += u64::from(op.units);
         let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
         // Their places were settled when they were bound.
         self.jobs.read_ended(group);
@@ -278,8 +284,13 @@ impl Kernel {
         {
             return;
         }
-        self.collect(domain);
-        if self.closing {
+        if task == Task::GC {
+            self.collect(domain);
+        } else {
+            self.ask(task);
+        }
+        // Another task may have nothing to move for long.
+        if self.closing || task != Task::GC {
             self.go_alone(task, domain);
         }
     }
@@ -340,7 +351,7 @@ impl Kernel {
     /// The block of a job is erased.
     pub(super) fn emptied(&mut self, slot: u32, op: &FlashOp) -> Result<(), Fault> {
         self.slab.remove(slot);
-        let domain = self.jobs.get(op.owner).domain;
+        let Job { task, domain, .. } = *self.jobs.get(op.owner);
         self.jobs.end(op.owner);
         self.space.end_job(domain);
         if self.blocks.get(op.source).valid != 0 {
@@ -353,6 +364,7 @@ impl Kernel {
             self.heed(failed(self.free_block.trouble()));
         }
         self.collect(domain);
+        self.ask_after_erase(task);
         self.wake_stalled();
         Ok(())
     }

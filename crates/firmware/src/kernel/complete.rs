@@ -2,7 +2,7 @@
 
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, NONE};
-use crate::task::{Action, Class, TASKS};
+use crate::task::{Action, Class, Task, TASKS};
 use wordline_base::Time;
 
 impl Kernel {
@@ -18,7 +18,7 @@ impl Kernel {
         state.busy = false;
         state.count = 0;
         self.occupied[die as usize][class.index()] += self.now - state.since;
-        if !class.is_host() {
+        if class.task() == Task::GC {
             state.collector_end = self.now;
             if self.awaiting > 0 {
                 self.let_go(die);
@@ -89,7 +89,7 @@ impl Kernel {
 
     #[inline]
     fn written(&mut self, job: u32, units: u32) {
-        self.counters.moved_units += u64::from(units);
+        self.counters.moved[self.jobs.get(job).task.index()] += u64::from(units);
         self.arrived(job, units);
     }
 

@@ -241,7 +241,10 @@ impl Kernel {
 
     /// Counts the command that was put together.
     #[inline]
-    pub(super) fn count_command(&mut self, class: Class) {
+    pub(super) fn count_command(&mut self, die: u32, class: Class) {
+        if self.occasions.reads < u32::MAX && class.action() == Action::Read {
+            self.watch_reads(die);
+        }
         let pages = self.command.pages().len() as u64;
         self.counters.commands += 1;
         self.counters.ops[class.index()] += pages;
@@ -253,7 +256,7 @@ impl Kernel {
     /// Sends a bound command to its die.
     #[inline]
     pub(super) fn start(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
-        self.count_command(class);
+        self.count_command(die, class);
         let channel = self.flash.channel_of(die);
         self.idle_in_channel[channel as usize] -= 1;
         self.busy += 1;

@@ -8,7 +8,7 @@ use super::attend::Batch;
 use super::{Fault, Kernel};
 use crate::map::Place;
 use crate::policy::suspend::Running;
-use crate::task::{Class, CLASSES};
+use crate::task::{Class, Task, CLASSES};
 use serde::{Deserialize, Serialize};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
@@ -122,7 +122,7 @@ impl Kernel {
     /// The command of a die is suspended: reads can go.
     pub(super) fn opened(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &mut self.dies[die as usize];
-        if !state.class.is_host() {
+        if state.class.task() == Task::GC {
             state.collector_end = self.now;
         }
         self.next_read_or_resume(die, queue)
@@ -143,7 +143,7 @@ impl Kernel {
             return Ok(());
         };
         self.bind_beside(die, plane, slot)?;
-        self.count_command(Class::HOST_READ);
+        self.count_command(die, Class::HOST_READ);
         let lane = self.flash.aside(die);
         self.foresee(Class::HOST_READ);
         self.flash.begin(self.now, lane, &self.command, queue)?;

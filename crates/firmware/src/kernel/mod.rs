@@ -26,6 +26,7 @@ mod ready;
 mod retire;
 mod saved;
 mod sequence;
+mod upkeep;
 mod witness;
 
 use crate::blocks::{Blocks, Sizes};
@@ -41,6 +42,7 @@ use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementPolicy;
 use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
+use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimPolicy;
 use crate::policy::{Gravity, Trouble};
 use crate::shadow::{Misplaced, Shadow};
@@ -53,6 +55,7 @@ use ready::Ready;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use upkeep::Occasions;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_PLANES};
 
@@ -169,14 +172,14 @@ pub struct Counters {
     pub merge_reads: u64,
     /// Units written by the host.
     pub host_units: u64,
-    /// Units moved by GC.
-    pub moved_units: u64,
+    /// Units moved, by task.
+    pub moved: [u64; TASKS],
     /// Units of programmed pages that stayed empty.
     pub padded_units: u64,
     /// Units written by the host that never reached flash: replaced or given back while they waited in the write buffer.
     pub absorbed_units: u64,
-    /// Victim blocks finished.
-    pub collections: u64,
+    /// Blocks whose data were moved, by task: of GC, victim blocks.
+    pub jobs: [u64; TASKS],
     /// Flash commands.
     pub commands: u64,
     /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.
@@ -189,6 +192,18 @@ impl Counters {
     #[inline]
     fn of(&self, action: Action) -> u64 {
         Task::all().map(|task| self.ops[Class::new(task, action).index()]).sum()
+    }
+
+    /// Victim blocks of GC.
+    #[must_use]
+    pub fn collections(&self) -> u64 {
+        self.jobs[Task::GC.index()]
+    }
+
+    /// Units moved by GC.
+    #[must_use]
+    pub fn moved_units(&self) -> u64 {
+        self.moved[Task::GC.index()]
     }
 
     /// Pages read for any reason.
@@ -236,7 +251,6 @@ enum Waits {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kernel {
     plan: Plan,
-    tasks: Tasks,
     units_per_block: Divisor,
     units_per_page: Divisor,
     planes_per_die: Divisor,
@@ -260,6 +274,12 @@ pub struct Kernel {
     arbiter: ArbiterPolicy,
     suspend: SuspendPolicy,
     trim: TrimPolicy,
+    upkeep: UpkeepPolicies,
+    #[serde(skip)]
+    occasions: Occasions,
+    /// Background tasks that found no room for a job.
+    #[serde(skip)]
+    refused: Tasks,
 
     #[serde(skip)]
     slab: Slab,
@@ -396,13 +416,13 @@ impl Kernel {
             collector_end: 0,
             since: 0,
         };
+        let upkeep = config.upkeep.build(&build)?;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
             plan,
-            tasks: config.tasks(),
             units_per_block: Divisor::new(plan.units_per_block),
             units_per_page: Divisor::new(plan.units_per_page),
             planes_per_die: Divisor::new(geometry.planes_per_die),
@@ -412,7 +432,7 @@ impl Kernel {
             map: Map::new(plan.logical_units, plan.raw_units),
             blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
             space: Space::new(geometry.planes(), &plan),
-            jobs: Jobs::new(build.domains, collect.window()),
+            jobs: Jobs::new(build.domains),
             shadow: verify.then(|| Shadow::new(plan.logical_units, plan.raw_units)),
             placement: config.placement.build(&build)?,
             victim,
@@ -421,6 +441,9 @@ impl Kernel {
             arbiter: config.arbiter.build(&build)?,
             suspend,
             trim: config.trim.build(&build)?,
+            upkeep,
+            occasions: Occasions::default(),
+            refused: Tasks::default(),
             collect,
             slab: Slab::new(),
             sequence: 0,
@@ -460,6 +483,7 @@ impl Kernel {
             fault: None,
             flash,
         };
+        kernel.set_occasions();
         kernel.set_blocks_aside(config)?;
         kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)
@@ -486,7 +510,7 @@ impl Kernel {
     /// Its tasks.
     #[must_use]
     pub fn tasks(&self) -> Tasks {
-        self.tasks
+        self.plan.tasks
     }
 
     /// Flash operations by task.

@@ -88,6 +88,7 @@ impl Kernel {
         }
         self.victim.restore(saved.victim, &saved.blocks)?;
         self.collect.restore(saved.collect)?;
+        self.upkeep.restore(saved.upkeep);
         self.flash.restore(saved.flash, now)?;
         self.blocks.restore(saved.blocks);
         self.space.restore(saved.space);
@@ -104,10 +105,10 @@ impl Kernel {
 impl Counters {
     /// True if all of them can be added to.
     fn can_go_on(&self) -> bool {
-        let Self { ops, multi_plane, merge_reads, host_units, moved_units, padded_units, absorbed_units, .. } = self;
-        let Self { collections, commands, copybacks, suspensions, .. } = self;
-        let rest = [merge_reads, host_units, moved_units, padded_units, absorbed_units];
-        let mut all = ops.iter().chain(multi_plane).chain(rest).chain([collections, commands, copybacks, suspensions]);
+        let Self { ops, multi_plane, merge_reads, host_units, moved, padded_units, absorbed_units, .. } = self;
+        let Self { jobs, commands, copybacks, suspensions, .. } = self;
+        let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
+        let mut all = ops.iter().chain(multi_plane).chain(moved).chain(jobs).chain(rest);
         all.all(|&count| count <= MOST_COUNTED)
     }
 }

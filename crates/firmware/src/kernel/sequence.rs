@@ -7,7 +7,7 @@ use super::attend::Batch;
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::space::Stream;
-use crate::task::{Class, CLASSES};
+use crate::task::{Class, Task, CLASSES};
 use serde::{Deserialize, Serialize};
 use wordline_base::EventQueue;
 use wordline_flash::{Command, Kind};
@@ -43,7 +43,7 @@ impl Kernel {
         let class = self.dies[die as usize].class;
         // The last program of a sequence is a plain one.
         self.command.cache = self.command.kind == Kind::Read || self.is_followed(die, class);
-        self.count_command(class);
+        self.count_command(die, class);
         // A plain program at the end of a sequence cannot be suspended either.
         self.running[die as usize] = self.command;
         self.running[die as usize].cache = true;
@@ -65,7 +65,7 @@ impl Kernel {
         let held = std::mem::take(&mut sequence.held);
         let state = &mut self.dies[die as usize];
         let (class, collector_end) = (state.class, state.collector_end);
-        if !class.is_host() {
+        if class.task() == Task::GC {
             state.collector_end = self.now;
         }
         self.hand_back(class, &held.pages[..usize::from(held.count)], collector_end)

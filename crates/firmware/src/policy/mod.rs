@@ -11,8 +11,10 @@ pub mod guest;
 pub mod mapping;
 pub mod pack;
 pub mod placement;
+pub mod refresh;
 pub mod suspend;
 pub mod trim;
+pub mod upkeep;
 pub mod victim;
 
 pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Trouble};
@@ -192,6 +194,7 @@ pub fn catalogue() -> Vec<Member> {
         arbiter::ArbiterConfig::members(),
         suspend::SuspendConfig::members(),
         trim::TrimConfig::members(),
+        upkeep::UpkeepConfig::members(),
     ]
     .concat()
 }

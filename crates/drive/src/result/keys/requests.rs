@@ -1,7 +1,9 @@
 //! Keys of requests: their latencies, their jobs, where their time went, and all of it over time.
 
 use super::key::{key, stable, ResultKey};
+use super::names;
 use crate::parts::{About, Part};
+use wordline_firmware::task::Tasks;
 
 pub(super) fn latency() -> Vec<ResultKey> {
     vec![
@@ -137,6 +139,7 @@ pub(super) fn time_of() -> Vec<ResultKey> {
 }
 
 pub(super) fn over_time() -> Vec<ResultKey> {
+    let background = names(Tasks::ALL.background());
     vec![
         key("series.interval_s", "s", "Length of the intervals of the lists below.").needed(),
         key("series.start_s", "list, s", "Start of each interval."),
@@ -207,9 +210,9 @@ pub(super) fn over_time() -> Vec<ResultKey> {
             "For each die, the share in which its array or registers were busy.",
         ),
         key(
-            "activity.dies_gc",
+            &format!("activity.dies_{{{background}}}"),
             "list of lists, 0 to 1",
-            "For each die, the share in which a garbage collection command held it.",
+            "For each background task of the drive and each die, the share in which its commands held the die.",
         ),
         key(
             "activity.saturated.interval_s",
@@ -224,7 +227,7 @@ pub(super) fn over_time() -> Vec<ResultKey> {
             "Number of intervals; a last one of less than half the length is left out.",
         ),
         key(
-            "activity.saturated.dies_by.{read,write,gc}",
+            &format!("activity.saturated.dies_by.{{read,write,{background}}}"),
             "list, intervals",
             "For each die, the intervals in which it was saturated and host reads, host writes, or garbage collection \
              held it longest.",

@@ -21,7 +21,8 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// All classes (gc-erase, gc-write, gc-read, host-read, host-write), highest priority first.
+    /// Classes, highest priority first: gc-erase, gc-write, gc-read, host-read and host-write, and classes of other
+    /// tasks (such as refresh-read). Other tasks that are not named come last.
     pub order: Vec<Class>,
 }
 
@@ -31,11 +32,10 @@ impl Default for Options {
     }
 }
 
-/// Background tasks first, each with erases before programs before reads; then the host, with reads first.
+/// Garbage collection first, with erases before programs before reads; then the host, with reads first.
 fn default_order() -> impl Iterator<Item = Class> {
-    let background = Task::all().filter(|&task| task != Task::HOST);
-    let classes = background.flat_map(|task| Action::ALL.into_iter().rev().map(move |action| Class::new(task, action)));
-    classes.filter(|class| class.name().is_some()).chain(Task::HOST.classes())
+    let collection = Action::ALL.into_iter().rev().map(|action| Class::new(Task::GC, action));
+    collection.chain(Task::HOST.classes())
 }
 
 /// Fixed priorities.
@@ -51,11 +51,17 @@ impl Priority {
         for (rank, class) in (0..).zip(&options.order) {
             ranks[class.index()] = rank;
         }
-        let complete = Class::all().all(|class| ranks[class.index()] != u8::MAX);
-        if !complete || options.order.len() != Class::all().count() {
+        let named = |class: &Class| ranks[class.index()] != u8::MAX;
+        let twice = options.order.len() != Class::all().filter(named).count();
+        if twice || !default_order().all(|class| named(&class)) {
             let names: Vec<&str> = default_order().filter_map(Class::name).collect();
-            let problem = format!("must name each of {} once", names.join(", "));
+            let problem =
+                format!("must name each of {} once, and classes of other tasks at most once", names.join(", "));
             return Err(ConfigError::new("arbiter.order", format!("{:?}", options.order), problem));
+        }
+        let last = Class::all().filter(|class| !named(class)).collect::<Vec<_>>();
+        for (rank, class) in (options.order.len() as u8..).zip(last.into_iter().rev()) {
+            ranks[class.index()] = rank;
         }
         Ok(Self { ranks })
     }

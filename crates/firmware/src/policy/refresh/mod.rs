@@ -1,0 +1,30 @@
+//! Family `refresh`: moving of data that reads disturb.
+
+use crate::policies;
+use crate::policy::upkeep::{Occasion, Upkeep, UpkeepView};
+
+policies! {
+    family "refresh" decides "which blocks are moved because reads disturb their data";
+    trait Upkeep, config RefreshConfig, policy RefreshPolicy;
+    members {
+        /// None.
+        "none" => none::None,
+        /// The most-read block, above a threshold.
+        "scrub" => scrub::Scrub,
+    }
+    methods {
+        fn occasion(self: &Self) -> Occasion;
+        fn next(self: &mut Self, view: &UpkeepView<'_>) -> Option<u32>;
+        fn window(self: &Self) -> u32;
+        fn most(self: &Self) -> u32;
+    }
+}
+
+impl RefreshPolicy {
+    /// Takes over the state of the same policy from a snapshot.
+    pub(crate) fn restore(&mut self, saved: Self) {
+        if let (Self::Scrub(own), Self::Scrub(saved)) = (self, saved) {
+            own.restore(&saved);
+        }
+    }
+}

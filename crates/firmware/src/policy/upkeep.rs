@@ -1,0 +1,159 @@
+//! Background tasks that move the data of blocks: one family for each, from the list in [`crate::task`].
+//!
+//! Their policies choose blocks; the kernel moves the valid data with the page mover and erases the block, as it does for
+//! garbage collection, with operations of the task.
+
+use crate::blocks::{Blocks, Status};
+use crate::policy::{Build, Member};
+use crate::task::{upkeep_tasks, Task, Tasks};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_flash::Flash;
+
+/// When a background task looks for work, besides the end of its job and the moment a block becomes free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// Never: the drive does not have the task.
+    Never,
+    /// With every read of a block that has had this many page reads since its erase.
+    Reads(u32),
+    /// With every erase of a block.
+    Erase,
+}
+
+/// Blocks, as a background task sees them.
+#[derive(Clone, Copy)]
+pub struct UpkeepView<'a> {
+    blocks: &'a Blocks,
+    flash: &'a Flash,
+}
+
+impl<'a> UpkeepView<'a> {
+    pub(crate) fn new(blocks: &'a Blocks, flash: &'a Flash) -> Self {
+        Self { blocks, flash }
+    }
+
+    /// Blocks with data that no task is moving, by number. A block that is being written takes no more pages when it is
+    /// moved.
+    pub fn written(&self) -> impl Iterator<Item = u32> + 'a {
+        let records = (0..).zip(self.blocks.records());
+        records.filter(|(_, record)| matches!(record.status, Status::Closed | Status::Open)).map(|(block, _)| block)
+    }
+
+    /// Page reads of a block since its erase.
+    #[must_use]
+    pub fn reads(&self, block: u32) -> u32 {
+        self.flash.block_record(block).reads
+    }
+
+    /// P/E cycles of a block.
+    #[must_use]
+    pub fn erases(&self, block: u32) -> u32 {
+        self.blocks.get(block).erases
+    }
+
+    /// Valid mapping units of a block.
+    #[must_use]
+    pub fn valid(&self, block: u32) -> u32 {
+        self.blocks.get(block).valid
+    }
+}
+
+/// Chooses the blocks that a background task moves.
+pub trait Upkeep {
+    /// When it looks for work.
+    fn occasion(&self) -> Occasion;
+    /// The written block to move next, if any.
+    fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32>;
+    /// Outstanding page moves per block.
+    fn window(&self) -> u32;
+    /// Blocks moved at a time.
+    fn most(&self) -> u32;
+}
+
+macro_rules! families {
+    ($( $(#[$doc:meta])* $TASK:ident $name:literal $title:literal $module:ident $Config:ident $Policy:ident; )*) => {
+        $( use crate::policy::$module::{$Config, $Policy}; )*
+
+        /// Sections of the background tasks.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default)]
+        pub struct UpkeepConfig {
+            $( $(#[$doc])* pub $module: $Config, )*
+        }
+
+        /// Built policies of the background tasks.
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        pub struct UpkeepPolicies {
+            $( $module: $Policy, )*
+        }
+
+        impl UpkeepConfig {
+            /// Builds the chosen policies.
+            ///
+            /// # Errors
+            /// Names the option that cannot be used with this drive.
+            pub fn build(&self, build: &Build<'_>) -> Result<UpkeepPolicies, ConfigError> {
+                Ok(UpkeepPolicies { $( $module: self.$module.build(build)?, )* })
+            }
+
+            /// All members of these families.
+            #[must_use]
+            pub fn members() -> Vec<Member> {
+                [$( $Config::members() ),*].concat()
+            }
+        }
+
+        impl UpkeepPolicies {
+            /// When a task looks for work.
+            #[must_use]
+            pub fn occasion(&self, task: Task) -> Occasion {
+                match task {
+                    $( Task::$TASK => self.$module.occasion(), )*
+                    _ => Occasion::Never,
+                }
+            }
+
+            /// The block that a task moves next, if any.
+            pub fn next(&mut self, task: Task, view: &UpkeepView<'_>) -> Option<u32> {
+                match task {
+                    $( Task::$TASK => self.$module.next(view), )*
+                    _ => None,
+                }
+            }
+
+            /// Outstanding page moves per block of a task.
+            #[must_use]
+            pub fn window(&self, task: Task) -> u32 {
+                match task {
+                    $( Task::$TASK => self.$module.window(), )*
+                    _ => 0,
+                }
+            }
+
+            /// Blocks that a task moves at a time.
+            #[must_use]
+            pub fn most(&self, task: Task) -> u32 {
+                match task {
+                    $( Task::$TASK => self.$module.most(), )*
+                    _ => 0,
+                }
+            }
+
+            /// Takes over the state of the same policies from a snapshot.
+            pub(crate) fn restore(&mut self, saved: Self) {
+                $( self.$module.restore(saved.$module); )*
+            }
+
+            /// The tasks that a drive with these policies has.
+            #[must_use]
+            pub fn tasks(&self) -> Tasks {
+                let used = Task::all().filter(|&task| self.occasion(task) != Occasion::Never);
+                used.fold(Tasks::BASIC, Tasks::with)
+            }
+        }
+    };
+}
+
+upkeep_tasks! { families }

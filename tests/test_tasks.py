@@ -1,0 +1,76 @@
+"""A background task is its family and one line of a list; everything else takes its name from there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from conftest import ROOT, Run, done
+from wordline import _core
+
+HOT = """
+[[job]]
+rw = "randread"
+bs = "4k"
+iodepth = 16
+size = "16m"
+number_ios = 60000
+"""
+
+SCRUB = ("--set", "refresh.policy=scrub", "--set", "refresh.start_reads=1000", "--set", "refresh.stop_reads=800")
+
+
+def places(name: str) -> list[str]:
+    """Lines of engine and package that name a task, outside its family."""
+    files = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/wordline/**/*.py")]
+    found = []
+    for path in sorted(files):
+        if f"policy/{name}/" in path.as_posix():
+            continue
+        for line in path.read_text().splitlines():
+            if re.search(rf"\b{name}\b", line, re.IGNORECASE) and not line.lstrip().startswith("//"):
+                found.append(f"{path.relative_to(ROOT).as_posix()}: {line.strip()}")
+    return found
+
+
+def test_a_task_is_named_in_two_places() -> None:
+    assert places("refresh") == [
+        "crates/firmware/src/policy/mod.rs: pub mod refresh;",
+        'crates/firmware/src/task.rs: REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;',
+    ]
+
+
+def test_the_engine_lists_its_tasks() -> None:
+    assert [name for name, _ in _core.tasks()] == ["host", "gc", "refresh"]
+
+
+def test_results_tables_and_pages_show_the_tasks_of_the_drive(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "hot.toml").write_text(HOT)
+    run = ("run", "demo", "hot.toml", "--json", "r.json", "--tables", "requests,dies", "--out", "t")
+    told = done(wordline(*run, *SCRUB, "--report", "r.html"))
+    result = json.loads((tmp_path / "r.json").read_text())
+    figures = result["tasks"]["refresh"]
+    assert figures["blocks"] > 0
+    assert re.search(rf"^Read refresh +{figures['blocks']} blocks emptied", told, re.MULTILINE)
+    assert result["time_of"]["read"]["wait_die_refresh"] > 0
+    page = (tmp_path / "r.html").read_text()
+    assert "die held by read refresh" in page
+    assert "By read refresh" in page
+    assert "and in which read refresh held the die" in page
+    columns = _columns(tmp_path / "t")
+    assert {"refresh_reads", "refresh_us"} <= columns("dies")
+    assert "wait_die_refresh_us" in columns("requests")
+
+    done(wordline(*run))
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert list(result["tasks"]) == ["host", "gc"]
+    assert not any("refresh" in key for key in [*result["time_of"]["read"], *result["activity"]])
+    assert not any("refresh" in column for table in ("dies", "requests") for column in columns(table))
+
+
+def _columns(directory: Path) -> Callable[[str], set[str]]:
+    import pyarrow.parquet
+
+    return lambda table: set(pyarrow.parquet.read_schema(directory / f"{table}.parquet").names)
