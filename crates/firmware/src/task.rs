@@ -100,7 +100,7 @@ impl Tasks {
 }
 
 /// Classes of a task, one of them unused: with a power of two the task and the action of a class take no division.
-pub(crate) const STRIDE: u8 = 4;
+const STRIDE: u8 = 4;
 
 /// Number of classes: length of lists by [`Class::index`].
 pub const CLASSES: usize = TASKS * STRIDE as usize;
@@ -151,12 +151,6 @@ impl Class {
             1 => Action::Program,
             _ => Action::Erase,
         }
-    }
-
-    /// The number of its action.
-    #[inline]
-    pub(crate) const fn within_task(self) -> u32 {
-        (self.0 % STRIDE) as u32
     }
 
     /// True if it belongs to the host's task.

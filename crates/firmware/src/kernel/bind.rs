@@ -219,6 +219,7 @@ impl Kernel {
         let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
         let slot = self.shared[index].pop(&self.slab)?;
         self.shared_waiting[class.task().index()] -= 1;
+        self.shared_count -= 1;
         if self.shared[index].head == NONE && self.awaiting > 0 && class.is_host() {
             self.queue_emptied(index);
         }

@@ -325,6 +325,7 @@ impl Kernel {
                 Waits::Shared(index, _) => {
                     self.shared[index] = fifo;
                     self.shared_waiting[class.task().index()] -= 1;
+                    self.shared_count -= 1;
                 }
             }
             self.drop_moved(slot);

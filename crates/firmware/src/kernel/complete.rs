@@ -2,7 +2,7 @@
 
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, NONE};
-use crate::task::{Action, Class, Task, TASKS};
+use crate::task::{Action, Class, Task};
 use wordline_base::Time;
 
 impl Kernel {
@@ -30,7 +30,7 @@ impl Kernel {
         self.hand_back(class, &pages[..count], collector_end)?;
         self.mark(die);
         // A shared write may have waited for any die.
-        self.shared_dirty |= self.shared_waiting != [0; TASKS] && !self.dies[die as usize].queued;
+        self.shared_dirty |= self.shared_count > 0 && !self.dies[die as usize].queued;
         Ok(())
     }
 
@@ -38,7 +38,7 @@ impl Kernel {
     #[inline]
     pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
         if class.is_write() && !class.is_host() {
-            self.moved_in(pages);
+            self.moved_in(class.task(), pages);
             return Ok(());
         }
         for &page in pages {
@@ -68,7 +68,7 @@ impl Kernel {
 
     /// Units of jobs are written: neighbours of one job are told to it together.
     #[inline]
-    fn moved_in(&mut self, pages: &[u32]) {
+    fn moved_in(&mut self, task: Task, pages: &[u32]) {
         let (mut job, mut units) = (NONE, 0);
         for &page in pages {
             let mut slot = page;
@@ -76,20 +76,20 @@ impl Kernel {
                 let FlashOp { owner, next, .. } = *self.slab.get(slot);
                 self.slab.remove(slot);
                 if owner != job && units > 0 {
-                    self.written(job, std::mem::take(&mut units));
+                    self.written(task, job, std::mem::take(&mut units));
                 }
                 (job, units, slot) = (owner, units + 1, next);
             }
         }
         // In cache mode a command may end whose pages were handed back before.
         if units > 0 {
-            self.written(job, units);
+            self.written(task, job, units);
         }
     }
 
     #[inline]
-    fn written(&mut self, job: u32, units: u32) {
-        self.counters.moved[self.jobs.get(job).task.index()] += u64::from(units);
+    fn written(&mut self, task: Task, job: u32, units: u32) {
+        self.counters.moved[task.index()] += u64::from(units);
         self.arrived(job, units);
     }
 

@@ -200,7 +200,7 @@ impl Kernel {
             }
             self.candidates.set(at, Waiting { class, sequence }, Waits::Plane(plane));
         }
-        if self.shared_waiting != [0; TASKS] {
+        if self.shared_count > 0 {
             self.survey_shared(die);
         }
     }

@@ -53,6 +53,7 @@ impl Kernel {
         let index = self.shared_row(class) + at;
         self.shared[index].push(&mut self.slab, slot);
         self.shared_waiting[class.task().index()] += 1;
+        self.shared_count += 1;
         self.shared_dirty = true;
     }
 

@@ -297,6 +297,9 @@ pub struct Kernel {
     /// Of these, by task.
     #[serde(skip)]
     shared_waiting: [u32; TASKS],
+    /// Of all tasks.
+    #[serde(skip)]
+    shared_count: u32,
     #[serde(skip)]
     shared_dirty: bool,
     #[serde(skip)]
@@ -451,6 +454,7 @@ impl Kernel {
             waiting: vec![Ready::default(); geometry.dies() as usize],
             shared: vec![Fifo::default(); TASKS * places],
             shared_waiting: [0; TASKS],
+            shared_count: 0,
             shared_dirty: false,
             dies: vec![idle; geometry.dies() as usize],
             occupied: vec![[0; CLASSES]; geometry.dies() as usize],

@@ -1,51 +1,52 @@
-//! Operations that wait for a die, as bits: one for each task, kind of operation and plane.
+//! Operations that wait for a die, as bits: one for each class and plane.
 
-use crate::task::{Class, STRIDE, TASKS};
+use crate::task::{Class, CLASSES};
 use wordline_flash::MAX_PLANES;
 
-const PLANES: u32 = MAX_PLANES as u32;
+const PLANES: usize = MAX_PLANES;
+/// Classes in a word.
+const WIDTH: usize = u64::BITS as usize / PLANES;
 
-/// Non-empty queues of a die, by task: bit `action * MAX_PLANES + plane`.
+/// Non-empty queues of a die: bit `class * MAX_PLANES + plane`, counted over all words. The first word has host and GC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ready([u32; TASKS]);
-
-const _: () = assert!(STRIDE as usize * MAX_PLANES <= u32::BITS as usize);
+pub(super) struct Ready([u64; CLASSES.div_ceil(WIDTH)]);
 
 #[inline]
-fn bit(class: Class, plane: u32) -> u32 {
-    class.within_task() * PLANES + plane
+fn bit(class: Class, plane: u32) -> u64 {
+    1 << ((class.index() % WIDTH * PLANES) as u32 + plane)
 }
 
 impl Ready {
     /// Nothing waits.
-    pub const NOTHING: Self = Self([0; TASKS]);
+    pub const NOTHING: Self = Self([0; CLASSES.div_ceil(WIDTH)]);
 
     /// Operations of a class wait for a plane of the die.
     #[inline]
     pub fn set(&mut self, class: Class, plane: u32) {
-        self.0[class.task().index()] |= 1 << bit(class, plane);
+        self.0[class.index() / WIDTH] |= bit(class, plane);
     }
 
     /// No operations of a class wait for a plane any more.
     #[inline]
     pub fn clear(&mut self, class: Class, plane: u32) {
-        self.0[class.task().index()] &= !(1 << bit(class, plane));
+        self.0[class.index() / WIDTH] &= !bit(class, plane);
     }
 
     /// True if operations of a class wait.
     #[inline]
     pub fn has(self, class: Class) -> bool {
-        self.0[class.task().index()] >> bit(class, 0) & ((1 << MAX_PLANES) - 1) != 0
+        let all = bit(class, 0) * ((1 << PLANES) - 1);
+        self.0[class.index() / WIDTH] & all != 0
     }
 
     /// Takes the next class and plane with operations, class by class; a copy is emptied in this way.
     #[inline]
     pub fn next(&mut self) -> Option<(Class, u32)> {
-        for (task, queues) in (0..).zip(&mut self.0) {
-            if *queues != 0 {
-                let bit = queues.trailing_zeros();
-                *queues &= *queues - 1;
-                return Some((Class::numbered(task * STRIDE + (bit / PLANES) as u8), bit % PLANES));
+        for (word, bits) in self.0.iter_mut().enumerate() {
+            if *bits != 0 {
+                let bit = bits.trailing_zeros() as usize;
+                *bits &= *bits - 1;
+                return Some((Class::numbered((word * WIDTH + bit / PLANES) as u8), (bit % PLANES) as u32));
             }
         }
         None
