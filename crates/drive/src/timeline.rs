@@ -73,7 +73,7 @@ impl Recording {
         let (kernel, ..) = drive.kernel_mut();
         if let Some(Noted { services, entries, .. }) = kernel.noted().filter(|_| !self.over) {
             for service in services.drain(..) {
-                let task = if service.class.is_host() { "host" } else { "gc" };
+                let task = service.class.task().about().name;
                 self.picture.serve(service.lane, service.command, task, service.request);
             }
             self.entries.append(entries);
