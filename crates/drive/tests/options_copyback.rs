@@ -8,6 +8,7 @@ mod common;
 use common::{closed_loop, drive, one, request, NS, US};
 use wordline_base::{Op, Stream, Time};
 use wordline_drive::Drive;
+use wordline_firmware::task::{Action, Class, Task};
 use wordline_flash::Segment;
 
 const PAGE: u64 = 16_384;
@@ -103,9 +104,10 @@ fn the_bus_carries_commands_only() {
         closed_loop(&mut drive, 8, 6 * pages, |_| request(Op::Write, random.below(pages) * PAGE, 16 * KIB));
         drive.drain().expect("the drive comes to rest");
         let counters = *drive.kernel().counters();
-        let host = counters.programs() - counters.ops[3];
+        let moved = counters.ops[Class::new(Task::GC, Action::Program).index()];
+        let host = counters.programs() - moved;
         let read = counters.reads() - counters.copybacks;
-        let written = counters.ops[3] - counters.copybacks;
+        let written = moved - counters.copybacks;
         let bus = host * DATA_IN
             + counters.copybacks * on_bus(copyback)
             + read * (READ_COMMAND + READ_OUT)
