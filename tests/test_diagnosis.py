@@ -61,7 +61,7 @@ def by_table(result: dict[str, Any], dies: polars.DataFrame) -> dict[str, list[i
     # The end may cut off the last interval.
     lasts = polars.min_horizontal(length * 1e3, result["activity"]["end_s"] * 1e6 - polars.col("window") * length * 1e3)
     full = sums.filter(polars.col("busy_us") - polars.col("wait_bus_us") >= 0.9 * lasts)
-    counts = {holder: [0] * DIES for holder in story.HOLDERS}
+    counts = {holder: [0] * DIES for holder in ("read", "write", "gc")}
     for row in full.iter_rows(named=True):
         held = {"read": row["host_read_us"], "write": row["host_write_us"], "gc": row["gc_us"]}
         counts[max(held, key=lambda holder: held[holder])][row["die"]] += 1
@@ -129,7 +129,8 @@ def test_collection_on_one_die_is_told(wordline: Run, tmp_path: Path) -> None:
     assert f"by garbage collection in {counts['gc'][0]}" in text or "s, by garbage collection" in text
     # Writes wait for the buffer, which waits for this die only.
     requests = tables["requests"].filter(polars.col("op") == "write")
-    waited = requests.filter(polars.sum_horizontal(f"{key}_us" for key in causes.BUFFER) > 0)
+    buffer = [f"{key}_us" for key in causes.BUFFER if f"{key}_us" in requests.columns]
+    waited = requests.filter(polars.sum_horizontal(buffer) > 0)
     assert waited.height > 500
     assert waited.filter(polars.col("gc_affected") != (polars.col("wait_buffer_gc_us") > 0)).height == 0
     assert result["gc_affected_requests"] == tables["requests"]["gc_affected"].sum() > 500
@@ -141,7 +142,7 @@ def test_a_full_write_buffer_tells_of_the_collection_behind_it(wordline: Run, tm
     buffer = 'overwrites = 0.5\n\n[buffer]\npolicy = "fifo"\ncapacity_kib = 4096\n'
     result, tables, text = ran(wordline, tmp_path, load, drive=buffer)
     spent = result["time_of"]["write"]
-    waited = sum(spent[key] for key in causes.BUFFER)
+    waited = sum(spent.get(key, 0.0) for key in causes.BUFFER)
     assert waited > 0.9 * sum(spent.values())
     # The dies are always busy with GC or host writes: so are the logical pages that wait for them.
     dies = tables["dies"]

@@ -122,6 +122,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     with pytest.raises(wordline.Interrupted) as stopped:
         wordline.run(small, Workload.job(rw="randread", bs="4k", time_based=True, runtime_s=1e6), progress=interrupt)
     buffered = {"buffer.policy": "fifo", "buffer.capacity_kib": 64}
+    scrubbing = {
+        "precondition.fill": True,
+        "refresh.policy": "scrub",
+        "refresh.start_reads": 20,
+        "refresh.stop_reads": 10,
+    }
     crowded = {"queue.depth": 16, "dispatch.window": 4}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
@@ -135,6 +141,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "tenants": wordline.run(small, Workload.text(TENANTS)),
         "snapshot": wordline.run(small, BUSY, snapshot=aged),
         "repeated": wordline.run(small, Workload.job(rw="randrw", bs="16k", number_ios=500), repeat=2),
+        "scrubbed": wordline.run(small, Workload.job(rw="randread", bs="16k", number_ios=3000), scrubbing),
         "partial": stopped.value.result,
     }  # fmt: skip
 
