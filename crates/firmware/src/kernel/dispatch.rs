@@ -242,7 +242,7 @@ impl Kernel {
     /// Counts the command that was put together.
     #[inline]
     pub(super) fn count_command(&mut self, die: u32, class: Class) {
-        if self.occasions.reads < u32::MAX && class.action() == Action::Read {
+        if self.read_limit < u32::MAX && class.action() == Action::Read {
             self.watch_reads(die);
         }
         let pages = self.command.pages().len() as u64;

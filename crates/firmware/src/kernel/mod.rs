@@ -17,9 +17,11 @@ mod bind;
 mod collect;
 mod complete;
 mod copy;
+mod counters;
 mod dispatch;
 mod drain;
 mod enqueue;
+mod fault;
 mod history;
 mod interrupt;
 mod ready;
@@ -44,10 +46,9 @@ use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimPolicy;
-use crate::policy::{Gravity, Trouble};
-use crate::shadow::{Misplaced, Shadow};
+use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
-use crate::task::{Action, Class, Task, Tasks, CLASSES, TASKS};
+use crate::task::{Class, Tasks, CLASSES, TASKS};
 use crate::{ConfigError, FirmwareConfig, Plan};
 use dispatch::Candidates;
 use interrupt::Interruption;
@@ -55,98 +56,17 @@ use ready::Ready;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use upkeep::Occasions;
 use wordline_base::{Divisor, EventQueue, Time};
-use wordline_flash::{Command, Flash, FlashError, Kind, Progress, Violation, MAX_PLANES};
+use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
 
 pub use account::{Account, Way};
+pub use counters::Counters;
 pub use drain::{divide, DRAINS};
+pub use fault::Fault;
 pub use history::HOLDERS;
 pub use retire::FACTORY_BAD;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
-
-/// The run cannot go on: the firmware broke a rule, which is a defect of the model and never a result, or the flash is worn out.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// The flash refused a command.
-    #[error(transparent)]
-    Flash(FlashError),
-    /// The flash has had all erases that it endures.
-    #[error(
-        "the drive is worn out after {:.6} s: block {block} of plane {plane}, die {die}, on channel {channel}, package {package} \
-         has reached the {erases} P/E cycles of nand.reliability.endurance",
-        *time as f64 / 1e12
-    )]
-    WornOut {
-        /// When, in picoseconds.
-        time: Time,
-        /// Channel of the package.
-        channel: u32,
-        /// Package on the channel.
-        package: u32,
-        /// Die within the package.
-        die: u32,
-        /// Plane within the die.
-        plane: u32,
-        /// Block within the plane.
-        block: u32,
-        /// Its erases.
-        erases: u32,
-    },
-    /// A plane has no replacement left for a bad block.
-    #[error(
-        "the drive failed after {:.6} s: plane {plane} has used up its replacement blocks ({replacements}), {bad} \
-         blocks are bad",
-        *time as f64 / 1e12
-    )]
-    NoSpare {
-        /// When, in picoseconds.
-        time: Time,
-        /// The plane.
-        plane: u32,
-        /// Bad blocks of its domain.
-        bad: u32,
-        /// Initial replacement blocks of each plane.
-        replacements: u32,
-    },
-    /// Data were lost or misplaced.
-    #[error(transparent)]
-    Misplaced(#[from] Misplaced),
-    /// An external policy failed, or blocks the drive.
-    #[error("the policy '{}' ({family}), at {:.6} s: {}", .trouble.policy, *time as f64 / 1e12, .trouble.story)]
-    Policy {
-        /// When, in picoseconds.
-        time: Time,
-        /// Its family.
-        family: &'static str,
-        /// Its name, and what happened.
-        trouble: Trouble,
-    },
-    /// The books do not balance.
-    #[error("block accounting: {0}")]
-    Books(String),
-}
-
-impl Fault {
-    /// True if the user ended the run while an external policy was deciding: nothing has failed then.
-    #[must_use]
-    pub fn is_interrupt(&self) -> bool {
-        matches!(self, Self::Policy { trouble, .. } if trouble.gravity == Gravity::Interrupt)
-    }
-}
-
-impl From<FlashError> for Fault {
-    fn from(error: FlashError) -> Self {
-        let FlashError { time, channel, package, violation } = error;
-        match violation {
-            Violation::WornOut { die, plane, block, erases } => {
-                Self::WornOut { time, channel, package, die, plane, block, erases }
-            }
-            _ => Self::Flash(error),
-        }
-    }
-}
 
 /// Units of a host request that are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,70 +79,6 @@ pub struct HostDone {
     pub bytes: u32,
     /// True if the operation waited for a die held by GC.
     pub gc_affected: bool,
-}
-
-/// Flash operations by task. Units and pages, not bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
-    /// Pages read, programmed or blocks erased, by class of operation.
-    pub ops: [u64; CLASSES],
-    /// Of these, the ones in a command for several planes.
-    pub multi_plane: [u64; CLASSES],
-    /// Page reads for writes of less than a unit.
-    pub merge_reads: u64,
-    /// Units written by the host.
-    pub host_units: u64,
-    /// Units moved, by task.
-    pub moved: [u64; TASKS],
-    /// Units of programmed pages that stayed empty.
-    pub padded_units: u64,
-    /// Units written by the host that never reached flash: replaced or given back while they waited in the write buffer.
-    pub absorbed_units: u64,
-    /// Blocks whose data were moved, by task: of GC, victim blocks.
-    pub jobs: [u64; TASKS],
-    /// Flash commands.
-    pub commands: u64,
-    /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.
-    pub copybacks: u64,
-    /// Programs and erases that were suspended for reads, each as often as it was.
-    pub suspensions: u64,
-}
-
-impl Counters {
-    #[inline]
-    fn of(&self, action: Action) -> u64 {
-        Task::all().map(|task| self.ops[Class::new(task, action).index()]).sum()
-    }
-
-    /// Victim blocks of GC.
-    #[must_use]
-    pub fn collections(&self) -> u64 {
-        self.jobs[Task::GC.index()]
-    }
-
-    /// Units moved by GC.
-    #[must_use]
-    pub fn moved_units(&self) -> u64 {
-        self.moved[Task::GC.index()]
-    }
-
-    /// Pages read for any reason.
-    #[must_use]
-    pub fn reads(&self) -> u64 {
-        self.of(Action::Read)
-    }
-
-    /// Pages programmed for any reason.
-    #[must_use]
-    pub fn programs(&self) -> u64 {
-        self.of(Action::Program)
-    }
-
-    /// Blocks erased.
-    #[must_use]
-    pub fn erases(&self) -> u64 {
-        self.of(Action::Erase)
-    }
 }
 
 /// Current work of a die.
@@ -275,8 +131,9 @@ pub struct Kernel {
     suspend: SuspendPolicy,
     trim: TrimPolicy,
     upkeep: UpkeepPolicies,
+    /// Page reads of a block at which some background task is asked.
     #[serde(skip)]
-    occasions: Occasions,
+    read_limit: u32,
     /// Background tasks that found no room for a job.
     #[serde(skip)]
     refused: Tasks,
@@ -445,7 +302,7 @@ impl Kernel {
             suspend,
             trim: config.trim.build(&build)?,
             upkeep,
-            occasions: Occasions::default(),
+            read_limit: u32::MAX,
             refused: Tasks::default(),
             collect,
             slab: Slab::new(),
@@ -487,7 +344,7 @@ impl Kernel {
             fault: None,
             flash,
         };
-        kernel.set_occasions();
+        kernel.read_limit = kernel.fewest_reads();
         kernel.set_blocks_aside(config)?;
         kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)

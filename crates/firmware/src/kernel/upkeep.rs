@@ -6,32 +6,15 @@ use crate::policy::guest::failed;
 use crate::policy::upkeep::{Occasion, UpkeepView};
 use crate::task::Task;
 
-/// When background tasks are asked, so that a drive without them pays one comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Occasions {
-    /// The fewest page reads of a block that a task waits for.
-    pub reads: u32,
-    /// Some task looks at every erase.
-    pub erases: bool,
-}
-
-impl Default for Occasions {
-    fn default() -> Self {
-        Self { reads: u32::MAX, erases: false }
-    }
-}
-
 impl Kernel {
-    /// Takes note of when the tasks of the drive want to be asked.
-    pub(super) fn set_occasions(&mut self) {
-        self.occasions = Occasions::default();
-        for task in self.plan.tasks.background() {
-            match self.upkeep.occasion(task) {
-                Occasion::Never => {}
-                Occasion::Reads(reads) => self.occasions.reads = self.occasions.reads.min(reads),
-                Occasion::Erase => self.occasions.erases = true,
-            }
-        }
+    /// The fewest page reads of a block that a task of the drive waits for; a drive without such a task pays one
+    /// comparison a command.
+    pub(super) fn fewest_reads(&self) -> u32 {
+        let limit = |task| match self.upkeep.occasion(task) {
+            Occasion::Reads(reads) => reads,
+            Occasion::Never | Occasion::Erase => u32::MAX,
+        };
+        self.plan.tasks.background().map(limit).min().unwrap_or(u32::MAX)
     }
 
     /// A command for reads is about to start: the blocks may reach the reads that a task waits for.
@@ -40,17 +23,13 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         let reached = self.command.pages().iter().any(|page| {
             let block = (die * planes + page.plane) * self.blocks_per_plane.get() + page.block;
-            self.flash.block_record(block).reads + 1 >= self.occasions.reads
+            self.flash.block_record(block).reads + 1 >= self.read_limit
         });
-        if reached {
-            self.ask_tasks(|occasion| matches!(occasion, Occasion::Reads(_)));
+        if !reached {
+            return;
         }
-    }
-
-    /// Asks the background tasks that wait for such an occasion.
-    fn ask_tasks(&mut self, suits: impl Fn(Occasion) -> bool) {
         for task in self.plan.tasks.background() {
-            if suits(self.upkeep.occasion(task)) {
+            if matches!(self.upkeep.occasion(task), Occasion::Reads(_)) {
                 self.ask(task);
             }
         }

@@ -1,0 +1,68 @@
+//! Counts of what the firmware did.
+
+use crate::task::{Action, Class, Task, CLASSES, TASKS};
+use serde::{Deserialize, Serialize};
+
+/// Flash operations by task. Units and pages, not bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Pages read, programmed or blocks erased, by class of operation.
+    pub ops: [u64; CLASSES],
+    /// Of these, the ones in a command for several planes.
+    pub multi_plane: [u64; CLASSES],
+    /// Page reads for writes of less than a unit.
+    pub merge_reads: u64,
+    /// Units written by the host.
+    pub host_units: u64,
+    /// Units moved, by task.
+    pub moved: [u64; TASKS],
+    /// Units of programmed pages that stayed empty.
+    pub padded_units: u64,
+    /// Units written by the host that never reached flash: replaced or given back while they waited in the write buffer.
+    pub absorbed_units: u64,
+    /// Blocks whose data were moved, by task: of GC, victim blocks.
+    pub jobs: [u64; TASKS],
+    /// Flash commands.
+    pub commands: u64,
+    /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.
+    pub copybacks: u64,
+    /// Programs and erases that were suspended for reads, each as often as it was.
+    pub suspensions: u64,
+}
+
+impl Counters {
+    #[inline]
+    fn of(&self, action: Action) -> u64 {
+        Task::all().map(|task| self.ops[Class::new(task, action).index()]).sum()
+    }
+
+    /// Victim blocks of GC.
+    #[must_use]
+    pub fn collections(&self) -> u64 {
+        self.jobs[Task::GC.index()]
+    }
+
+    /// Units moved by GC.
+    #[must_use]
+    pub fn moved_units(&self) -> u64 {
+        self.moved[Task::GC.index()]
+    }
+
+    /// Pages read for any reason.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.of(Action::Read)
+    }
+
+    /// Pages programmed for any reason.
+    #[must_use]
+    pub fn programs(&self) -> u64 {
+        self.of(Action::Program)
+    }
+
+    /// Blocks erased.
+    #[must_use]
+    pub fn erases(&self) -> u64 {
+        self.of(Action::Erase)
+    }
+}
