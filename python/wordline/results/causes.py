@@ -33,7 +33,8 @@ class Cause:
             return f"radial-gradient(circle, var(--paper) 0.7px, {colour} 1px) 0 0 / 4px 4px"
         lines = [f"repeating-linear-gradient({angle}deg, {colour} 0 3px, var(--paper) 3px 4px)" for angle in (135, 45)]
         if self.hatch == CROSSES:
-            return f"{lines[0]}, {lines[1].replace(colour, 'transparent')}"
+            # The upper layer has lines alone, or it would cover the lower one.
+            return f"{lines[0].replace(colour, 'transparent')}, {lines[1]}"
         return lines[0] if self.hatch else colour
 
 

@@ -21,6 +21,10 @@ function hatched(context, colour, hatch) {
       pen.beginPath();
       pen.moveTo(shift - ratio, side + ratio);
       pen.lineTo(shift + side + ratio, -ratio);
+      if (hatch === "xx") {
+        pen.moveTo(shift - ratio, -ratio);
+        pen.lineTo(shift + side + ratio, side + ratio);
+      }
       pen.stroke();
     }
   }
