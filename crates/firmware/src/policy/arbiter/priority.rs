@@ -22,7 +22,7 @@ pub(crate) const ABOUT: About = About {
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Classes, highest priority first: gc-erase, gc-write, gc-read, host-read and host-write, and classes of other
-    /// tasks (such as refresh-read). Other tasks that are not named come last.
+    /// tasks (such as refresh-read). Other tasks that are not named come last: they wait while others keep a die busy.
     pub order: Vec<Class>,
 }
 
