@@ -311,6 +311,9 @@ impl Kernel {
                 if dropped && !goes {
                     // The remaining units of the page wait to fill a page from now on.
                     self.gather(class.task(), domain);
+                } else if dropped && self.closing {
+                    // So do those behind a full page.
+                    self.go_alone(class.task(), domain);
                 }
                 return goes;
             };
