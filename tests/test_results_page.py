@@ -128,6 +128,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "refresh.start_reads": 20,
         "refresh.stop_reads": 10,
     }
+    shared = {**scrubbing, "dispatch.policy": "debit", "shares.policy": "feedback"}
     crowded = {"queue.depth": 16, "dispatch.window": 4}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
@@ -142,6 +143,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "snapshot": wordline.run(small, BUSY, snapshot=aged),
         "repeated": wordline.run(small, Workload.job(rw="randrw", bs="16k", number_ios=500), repeat=2),
         "scrubbed": wordline.run(small, Workload.job(rw="randread", bs="16k", number_ios=3000), scrubbing),
+        "shared": wordline.run(small, BUSY, shared),
         "partial": stopped.value.result,
     }  # fmt: skip
 
@@ -193,6 +195,8 @@ def test_units_are_known() -> None:
         "runs",
         "rows",
         "streams",
+        "operations",
+        "reads",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
     assert words <= figures | counts | shapes | {"mapping units", "slices", "intervals"}

@@ -22,6 +22,8 @@ pub struct Case {
     /// True if instructions are counted.
     pub counted: bool,
     mapping_kib: u32,
+    /// Further sections of the drive file.
+    sections: &'static str,
     pub run: fn(&Case, f64, bool) -> Value,
 }
 
@@ -33,7 +35,7 @@ pub(crate) const fn rate(
     mapping_kib: u32,
     run: fn(&Case, f64, bool) -> Value,
 ) -> Case {
-    Case { name, title, unit, target, lower_is_better: false, counted: true, mapping_kib, run }
+    Case { name, title, unit, target, lower_is_better: false, counted: true, mapping_kib, sections: "", run }
 }
 
 const fn cost(
@@ -44,13 +46,20 @@ const fn cost(
     mapping_kib: u32,
     run: fn(&Case, f64, bool) -> Value,
 ) -> Case {
-    Case { name, title, unit, target, lower_is_better: true, counted: false, mapping_kib, run }
+    Case { name, title, unit, target, lower_is_better: true, counted: false, mapping_kib, sections: "", run }
 }
 
 /// A trace on the small drive would go round it many times and be another case: its instructions are not counted.
 pub(crate) const fn uncounted(case: Case) -> Case {
     Case { counted: false, ..case }
 }
+
+/// A case on a drive with further sections.
+const fn with(sections: &'static str, case: Case) -> Case {
+    Case { sections, ..case }
+}
+
+const DEBIT: &str = "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\" }";
 
 const REQUESTS: &str = "requests a CPU second";
 
@@ -64,6 +73,24 @@ const ALL: &[Case] = &[
     rate("write-4k-map", "4 KB random write, steady state, 4 KB mapping", REQUESTS, 8e5, 4, random_write),
     rate("mix", "70/30 random read/write of 16 KB, steady state, 16 KB mapping", REQUESTS, 1.2e6, 16, mix),
     rate("mix-4k-map", "70/30 random read/write of 4 KB, steady state, 4 KB mapping", REQUESTS, 1.2e6, 4, mix),
+    with(
+        DEBIT,
+        rate("read-debit", "the reads with debit scheduling and share control", REQUESTS, 1.5e6, 16, random_read),
+    ),
+    with(DEBIT, rate("mix-debit", "the mix with debit scheduling and share control", REQUESTS, 1e6, 16, mix)),
+    with(
+        DEBIT,
+        rate("mix-4k-map-debit", "the mix of 4 KB with debit scheduling and share control", REQUESTS, 1e6, 4, mix),
+    ),
+    rate(
+        "kim18",
+        "4 KB, 90 % random writes at 20,000 requests/s on the preset kim18, first come",
+        REQUESTS,
+        4e5,
+        4,
+        kim18,
+    ),
+    with(DEBIT, rate("kim18-debit", "the same with debit scheduling and share control", REQUESTS, 3e5, 4, kim18)),
     rate("sequential", "128 KB sequential write, 16 KB mapping", "page operations a CPU second", 4e6, 16, sequential),
     rate(
         "sequential-4k-map",
@@ -153,11 +180,12 @@ pub fn find(name: &str) -> Option<&'static Case> {
     every().find(|case| case.name == name)
 }
 
-fn config(mapping_kib: u32, blocks_per_plane: u32) -> DriveConfig {
-    shaped(mapping_kib, blocks_per_plane, (8, 4))
+fn config(case: &Case, blocks_per_plane: u32) -> DriveConfig {
+    shaped(case, blocks_per_plane, (8, 4))
 }
 
-fn shaped(mapping_kib: u32, blocks_per_plane: u32, (channels, packages): (u32, u32)) -> DriveConfig {
+fn shaped(case: &Case, blocks_per_plane: u32, (channels, packages): (u32, u32)) -> DriveConfig {
+    let Case { mapping_kib, sections, .. } = *case;
     let text = format!(
         r#"
         geometry = {{ channels = {channels}, packages_per_channel = {packages}, dies_per_package = 2, planes_per_die = 2,
@@ -168,6 +196,7 @@ fn shaped(mapping_kib: u32, blocks_per_plane: u32, (channels, packages): (u32, u
         collect = {{ policy = "on-demand", scope = "plane" }}
         victim = {{ policy = "greedy" }}
         buffer = {{ policy = "{}" }}
+        {sections}
         "#,
         if mapping_kib == 16 { "none" } else { "fifo" },
     );
@@ -176,13 +205,13 @@ fn shaped(mapping_kib: u32, blocks_per_plane: u32, (channels, packages): (u32, u
 
 /// 128 GiB logical need 328 blocks of 4 MiB in each of 128 planes at 1.28; the small drive has 32 in each of 16.
 fn drive(case: &Case, small: bool) -> Drive {
-    let config = if small { shaped(case.mapping_kib, 32, (2, 2)) } else { config(case.mapping_kib, 328) };
+    let config = if small { shaped(case, 32, (2, 2)) } else { config(case, 328) };
     Drive::new(&config, 1).expect("checked")
 }
 
 pub(crate) fn aged(case: &Case, small: bool, overwrites: f64) -> Drive {
     let mut drive = drive(case, small);
-    let mut config = config(case.mapping_kib, 32).precondition;
+    let mut config = config(case, 32).precondition;
     config.fill = true;
     config.overwrites = overwrites;
     precondition(&mut drive, &config, 1, &mut |_| true).expect("preconditioning");
@@ -237,6 +266,27 @@ fn round(value: f64) -> f64 {
 fn mix(case: &Case, share: f64, small: bool) -> Value {
     let mut drive = aged(case, small, 2.0);
     let words = json!({"rw": "randrw", "rwmixread": 70, "bs": format!("{}k", case.mapping_kib), "iodepth": 32,
+        "norandommap": true, "number_ios": requests(share, small, 4e6)});
+    let (seconds, count) = measured(&mut drive, &job(words));
+    report(count, seconds, count / seconds, json!({}))
+}
+
+/// The preset kim18 with the sections of the case instead of its own, and its load in steady state.
+fn kim18(case: &Case, share: f64, small: bool) -> Value {
+    let preset = include_str!("../../drives/kim18.toml");
+    // Inline sections come before those with a header.
+    let preset = match case.sections {
+        "" => preset.to_owned(),
+        sections => format!("{sections}\n{}", preset.replace("[dispatch]\npolicy = \"fifo\"", "")),
+    };
+    let preset = &preset;
+    let mut config = wordline_drive::load::from_text("kim18", preset).expect("the preset is sound");
+    if small {
+        (config.geometry.blocks_per_plane, config.geometry.pages_per_block) = (64, 64);
+    }
+    let mut drive = Drive::new(&config, 1).expect("checked");
+    precondition(&mut drive, &config.precondition, 1, &mut |_| true).expect("preconditioning");
+    let words = json!({"rw": "randrw", "rwmixread": 10, "bs": "4k", "rate_iops": 20_000, "rate_process": "poisson",
         "norandommap": true, "number_ios": requests(share, small, 4e6)});
     let (seconds, count) = measured(&mut drive, &job(words));
     report(count, seconds, count / seconds, json!({}))
@@ -300,8 +350,8 @@ fn preconditioning(case: &Case, _: f64, small: bool) -> Value {
 
 fn open_terabyte(case: &Case, _: f64, _: bool) -> Value {
     // 1 TiB at 1.28: 2,622 blocks of 4 MiB in each of 128 planes.
-    let (seconds, drive) = timed(|| Drive::new(&config(case.mapping_kib, 2_622), 1).expect("checked"));
-    let parts = config(case.mapping_kib, 2_622).parts().expect("checked");
+    let (seconds, drive) = timed(|| Drive::new(&config(case, 2_622), 1).expect("checked"));
+    let parts = config(case, 2_622).parts().expect("checked");
     let bytes = parts.derived().state_bytes_per_unit;
     let units = f64::from(drive.kernel().plan().logical_units);
     let extra =

@@ -75,7 +75,7 @@ fn round(drive: &Drive, count: u64) -> Round {
     let directory = std::env::temp_dir().join(format!("wordline-bench-tables-{}", std::process::id()));
     let mut with = drive.clone();
     let mut tables =
-        Tables::open(&directory, &wanted, drive.kernel().tasks()).expect("the temporary directory can be written");
+        Tables::open(&directory, &wanted, drive.kernel().plan()).expect("the temporary directory can be written");
     let (all, (run, written)) = timed(|| {
         let start = ThreadTime::now();
         let mut observation = Observation::new(&mut with, wanted, tables.sink());

@@ -2,6 +2,7 @@
 //!
 //! It counts no events. The flash keeps sums; each interval takes their increase.
 
+use crate::gauges::Gauges;
 use crate::wire::Wire;
 use serde_json::{json, Map, Value};
 use std::ops::Range;
@@ -99,7 +100,7 @@ impl Growth {
 }
 
 /// How busy channels and dies were over time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
     intervals: Intervals,
     /// End of the current interval.
@@ -113,6 +114,7 @@ pub struct Activity {
     waits: Growth,
     /// The link's two directions.
     links: Growth,
+    gauges: Gauges,
 }
 
 /// A part that is at work for this share of an interval is saturated in it.
@@ -181,6 +183,7 @@ impl Activity {
             held: std::array::from_fn(|holder| Growth::new(held(kernel, now, holder))),
             waits: Growth::new(waits(kernel)),
             links: Growth::new(links(wires, now)),
+            gauges: Gauges::default(),
         }
     }
 
@@ -211,6 +214,7 @@ impl Activity {
         }
         self.waits.end(length, waits(kernel));
         self.links.end(length, links(wires, at));
+        self.gauges.end(kernel);
     }
 
     /// Makes intervals longer: what has ended is merged, and the last of it may be open again.
@@ -219,6 +223,7 @@ impl Activity {
             let done = self.dies.cells.len() / self.dies.seen.len();
             let flash = [&mut self.channels, &mut self.dies, &mut self.waits, &mut self.links];
             let all = flash.into_iter().chain(&mut self.held);
+            self.gauges.double();
             if done.is_multiple_of(2) {
                 all.for_each(Growth::double);
             } else {
@@ -255,6 +260,9 @@ impl Activity {
         for task in kernel.tasks().background() {
             let name = format!("dies_{}", task.about().name);
             document[name] = json!(whole.held[1 + task.index()].shares(&lengths));
+        }
+        if kernel.plan().has_stage {
+            document["stage"] = whole.gauges.document(kernel);
         }
         document["saturated"] = whole.saturated(kernel.tasks(), &lengths, half_duplex);
         document

@@ -1,7 +1,6 @@
 //! A drive file: all sections, their checks, and the derived figures.
 
 use crate::policy::buffer::BufferConfig;
-use crate::policy::dispatch::DispatchConfig;
 use crate::policy::link::{LinkConfig, LinkCosts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,8 +33,6 @@ pub struct DriveConfig {
     pub link: LinkConfig,
     /// Queues between host and drive.
     pub queue: QueueConfig,
-    /// Order and number of requests in service.
-    pub dispatch: DispatchConfig,
     /// Write buffer.
     pub buffer: BufferConfig,
     /// Preconditioning of the drive before a run.
@@ -125,7 +122,6 @@ impl DriveConfig {
         let plan = self.firmware.plan(&geometry)?;
         let build = self.build(&geometry, &plan, 0);
         let link = self.link.build(&build)?.costs();
-        self.dispatch.build(&build)?;
         let buffer_units = self.buffer.build(&build)?.units(plan.unit_bytes);
         let (queues, depth) = self.queues(&link)?;
         self.precondition.check()?;
@@ -139,6 +135,7 @@ impl DriveConfig {
             units_per_page: plan.units_per_page,
             plane_local: plan.domains > 1,
             domains: plan.domains,
+            tasks: plan.tasks,
             seed,
         }
     }

@@ -18,7 +18,6 @@ use crate::activity::Activity;
 use crate::block_map::BlockMap;
 use crate::config::{DriveConfig, Parts};
 use crate::metrics::{Measured, Metrics};
-use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::link::LinkCosts;
 use crate::rounds::Rounds;
 use crate::split::Split;
@@ -125,7 +124,6 @@ pub struct Drive {
     plan: Plan,
     link: LinkCosts,
     wires: [Wire; 2],
-    dispatch: DispatchPolicy,
     kernel: Kernel,
     #[serde(skip)]
     queue: EventQueue,
@@ -187,7 +185,6 @@ impl Drive {
     pub fn new(config: &DriveConfig, seed: u64) -> Result<Self, ConfigError> {
         let Parts { geometry, timing, reliability, energy, plan, link, queues, depth, buffer_units } =
             config.parts()?;
-        let build = config.build(&geometry, &plan, seed);
         let mut flash = Flash::new(geometry, timing, DIE);
         flash
             .set_reliability(&reliability, seed)
@@ -206,7 +203,6 @@ impl Drive {
             plan,
             link,
             wires: [Wire::default(); 2],
-            dispatch: config.dispatch.build(&build)?,
             kernel,
             queue: EventQueue::with_capacity((geometry.dies() + slots.min(1 << 16)) as usize),
             now: 0,
@@ -266,7 +262,7 @@ impl Drive {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        self.queue.next_time()
+        Some(self.queue.next_time()?.min(self.kernel.alarm()))
     }
 
     /// The host's queues and the slots of each. Slot `s` is of queue `s / depth`.
@@ -340,6 +336,11 @@ impl Drive {
     /// When the firmware broke a rule: a defect of the model.
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
+        let alarm = self.kernel.alarm();
+        if alarm < END_OF_TIME && self.queue.next_time().is_some_and(|next| alarm < next) {
+            self.wake(alarm)?;
+            return Ok(true);
+        }
         let Some(event) = self.queue.pop() else { return Ok(false) };
         if event.time >= self.look_due {
             self.look(event.time);
@@ -357,12 +358,23 @@ impl Drive {
         Ok(true)
     }
 
+    /// The firmware asked to be woken.
+    #[cold]
+    fn wake(&mut self, time: Time) -> Result<(), Fault> {
+        if time >= self.look_due {
+            self.look(time);
+        }
+        self.now = time;
+        self.kernel.on_alarm(time, &mut self.queue)?;
+        self.settle()
+    }
+
     /// Handles all events up to and including `time`, and sets the drive's time to it.
     ///
     /// # Errors
     /// As [`Drive::step`].
     pub fn advance_to(&mut self, time: Time) -> Result<(), Fault> {
-        while self.queue.next_time().is_some_and(|next| next <= time) {
+        while self.next_event().is_some_and(|next| next <= time) {
             self.step()?;
         }
         self.now = self.now.max(time);
@@ -400,7 +412,7 @@ impl Drive {
     /// Takes queued requests up, as the dispatch policy admits them.
     #[inline]
     fn dispatch(&mut self) -> Result<(), Fault> {
-        while !self.queued.is_empty() && self.dispatch.admits(self.in_service) {
+        while !self.queued.is_empty() && self.kernel.admits(self.in_service) {
             let slot = self.queued.pop_front().expect("checked");
             self.in_service += 1;
             self.serve(slot);

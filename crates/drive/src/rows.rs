@@ -4,6 +4,7 @@ use crate::metrics::QUANTILES;
 use crate::parts::PARTS;
 use wordline_base::{Op, Time};
 use wordline_firmware::task::{CLASSES, TASKS};
+use wordline_firmware::Standing;
 
 /// A request that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,10 @@ pub struct IntervalRow {
     pub channels_busy: f64,
     /// Busy share of the link to the drive, and to the host.
     pub link_busy: [f64; 2],
+    /// How tasks stand at the commit stage at the end, if there is one.
+    pub standing: Option<Standing>,
+    /// Page reads of the most-read block with data, on a drive with a task that looks at reads.
+    pub most_reads: Option<u32>,
 }
 
 /// A die in an interval.

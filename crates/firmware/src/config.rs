@@ -2,10 +2,12 @@
 
 use crate::policy::arbiter::ArbiterConfig;
 use crate::policy::collect::{CollectConfig, CollectPolicy, Scope};
+use crate::policy::dispatch::DispatchConfig;
 use crate::policy::free_block::FreeBlockConfig;
 use crate::policy::mapping::MappingConfig;
 use crate::policy::pack::PackConfig;
 use crate::policy::placement::PlacementConfig;
+use crate::policy::shares::SharesConfig;
 use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
 use crate::policy::upkeep::UpkeepConfig;
@@ -79,6 +81,10 @@ pub struct FirmwareConfig {
     pub free_block: FreeBlockConfig,
     /// Multi-plane commands and cache mode.
     pub pack: PackConfig,
+    /// Order and number of requests in service, and of operations sent to the dies.
+    pub dispatch: DispatchConfig,
+    /// Shares of tasks in the time of the dies, for the dispatch policies that take shares.
+    pub shares: SharesConfig,
     /// Scheduling of operations at each die.
     pub arbiter: ArbiterConfig,
     /// Read suspension of programs and erases.
@@ -119,6 +125,8 @@ pub struct Plan {
     pub expendable_blocks: u32,
     /// Tasks of the drive.
     pub tasks: Tasks,
+    /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
+    pub has_stage: bool,
 }
 
 impl Plan {
@@ -156,7 +164,9 @@ impl FirmwareConfig {
     pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_page: u32, seed: u64) -> Build<'a> {
         let plane_local = self.collect.scope() == Scope::Plane;
         let domains = if plane_local { geometry.planes() } else { 1 };
-        Build { geometry, units_per_page, plane_local, domains, seed }
+        let basic = Build { geometry, units_per_page, plane_local, domains, tasks: Tasks::BASIC, seed };
+        let tasks = self.upkeep.build(&basic).map_or(Tasks::BASIC, |policies| policies.tasks());
+        Build { tasks, ..basic }
     }
 
     /// Checks the sections against a geometry and derives the plan.
@@ -183,6 +193,14 @@ impl FirmwareConfig {
         self.victim.build(&build)?;
         self.free_block.build(&build)?;
         self.pack.build(&build)?;
+        let dispatch = self.dispatch.build(&build)?;
+        if self.shares.build(&build)?.is_given() && !dispatch.takes_shares() {
+            let problem = format!(
+                "has no effect: dispatch.policy = \"{}\" takes no shares; use \"debit\" or \"weighted-fair\"",
+                self.dispatch.name()
+            );
+            return Err(ConfigError::new("shares.policy", self.shares.name(), problem));
+        }
         self.arbiter.build(&build)?;
         self.suspend.build(&build)?;
         self.trim.build(&build)?;
@@ -220,6 +238,7 @@ impl FirmwareConfig {
             stop_blocks: collect.stop(),
             expendable_blocks: 0,
             tasks,
+            has_stage: dispatch.depth().is_some(),
         };
         let need = Need::of(geometry, &plan, &collect);
         Ok((plan, need))

@@ -155,6 +155,38 @@ impl Fifo {
         self.len += 1;
     }
 
+    /// Puts an operation before all others.
+    pub fn push_front(&mut self, slab: &mut Slab, op: u32) {
+        slab.get_mut(op).next = self.head;
+        if self.head == NONE {
+            self.tail = op;
+        }
+        self.head = op;
+        self.len += 1;
+    }
+
+    /// Takes the newest operation.
+    pub fn pop_last(&mut self, slab: &mut Slab) -> Option<u32> {
+        let last = self.tail;
+        if last == NONE {
+            return None;
+        }
+        let position = self.len - 1;
+        let mut before = NONE;
+        let mut op = self.head;
+        for _ in 0..position {
+            (before, op) = (op, slab.get(op).next);
+        }
+        self.tail = before;
+        if before == NONE {
+            self.head = NONE;
+        } else {
+            slab.get_mut(before).next = NONE;
+        }
+        self.len -= 1;
+        Some(last)
+    }
+
     /// Takes the oldest operation.
     #[inline]
     pub fn pop(&mut self, slab: &Slab) -> Option<u32> {

@@ -82,6 +82,12 @@ impl Tasks {
         Self(self.0 | 1 << task.0)
     }
 
+    /// Those that are among others, too.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 & others.0)
+    }
+
     /// True if a task is one of them.
     #[must_use]
     pub const fn has(self, task: Task) -> bool {
@@ -98,6 +104,9 @@ impl Tasks {
         self.iter().filter(|&task| task != Task::HOST)
     }
 }
+
+/// A figure for each task.
+pub type ByTask<T> = [T; TASKS];
 
 /// Classes of a task, one of them unused: with a power of two the task and the action of a class take no division.
 const STRIDE: u8 = 4;

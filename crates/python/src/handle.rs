@@ -137,7 +137,7 @@ impl Handle {
         // A workload that fails half-way would leave an unusable drive.
         load.look(state.drive.logical_bytes(), &opened, &mut reporter)?;
         let timeline = timeline.map(Wanted::open).transpose()?;
-        let mut tables = tables.map(|asked| tables::Opened::new(asked, state.drive.kernel().tasks())).transpose()?;
+        let mut tables = tables.map(|asked| tables::Opened::new(asked, state.drive.kernel().plan())).transpose()?;
         state.drive.split_time(true);
         let mut observation = tables.as_mut().map(|tables| tables.start(&mut state.drive));
         let mut streams = Streams::default();

@@ -5,7 +5,7 @@ use serde_json::{json, Value};
 use std::path::Path;
 use wordline_base::{Histogram, Time};
 use wordline_drive::observe::{Observation, Wanted};
-use wordline_drive::{Drive, Tasks};
+use wordline_drive::{Drive, Plan};
 use wordline_tables::{names, wanted, Facts, TableError, Tables, Written, SCHEMA};
 
 /// Names of tables, their directory, the sampling, and the length of an interval in picoseconds.
@@ -19,13 +19,13 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens the files, for a drive with such tasks.
-    pub fn new((list, directory, sample, interval): &Asked, tasks: Tasks) -> Result<Self, Failure> {
+    /// Opens the files, for a drive with such a plan.
+    pub fn new((list, directory, sample, interval): &Asked, plan: &Plan) -> Result<Self, Failure> {
         if directory.is_empty() {
             return Err(Failure::Input("the name of the directory for the tables is empty; give one".into()));
         }
         let wanted = wanted(list, *sample, *interval).map_err(Failure::input)?;
-        let tables = Tables::open(Path::new(directory), &wanted, tasks).map_err(Failure::input)?;
+        let tables = Tables::open(Path::new(directory), &wanted, plan).map_err(Failure::input)?;
         Ok(Self { directory: directory.clone(), wanted, tables })
     }
 

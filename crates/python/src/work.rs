@@ -100,7 +100,7 @@ pub fn run(
     let workload = load.description.clone();
     let names: Vec<String> = load.streams.iter().map(|stream| stream.name.clone()).collect();
     let opened = timeline.map(Wanted::open).transpose()?;
-    let mut tables = tables.map(|asked| tables::Opened::new(asked, parts.plan().tasks)).transpose()?;
+    let mut tables = tables.map(|asked| tables::Opened::new(asked, parts.plan())).transpose()?;
     let mut reporter = Reporter::new(progress);
     spec.look(&load, &mut reporter)?;
     let mut streams = if job_by_job { Streams::job_by_job() } else { Streams::default() };

@@ -6,6 +6,7 @@ use wordline_drive::metrics::QUANTILES;
 use wordline_drive::observe::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, UnitRow};
 use wordline_drive::parts::{About, Part};
 use wordline_firmware::task::{Action, Class, Task, Tasks, CLASSES};
+use wordline_firmware::Standing;
 
 /// Version of the tables: it increases when a column is renamed, redefined or removed.
 pub const SCHEMA: u32 = 2;
@@ -62,7 +63,7 @@ pub(crate) fn requests(tasks: Tasks) -> Vec<Column<RequestRow>> {
     columns
 }
 
-pub(crate) fn intervals(tasks: Tasks) -> Vec<Column<IntervalRow>> {
+pub(crate) fn intervals(tasks: Tasks, has_stage: bool) -> Vec<Column<IntervalRow>> {
     let length = |r: &IntervalRow| s(r.end - r.start).max(1e-12);
     let mut columns = vec![
         Column::f64("start_s", "start of the interval", |r: &IntervalRow| s(r.start)),
@@ -133,7 +134,39 @@ pub(crate) fn intervals(tasks: Tasks) -> Vec<Column<IntervalRow>> {
             |r: &IntervalRow| r.link_busy[1],
         ),
     ]);
+    if has_stage {
+        columns.extend(standing(tasks));
+    }
     columns
+}
+
+/// How tasks stand at the commit stage at the end of the interval.
+fn standing(tasks: Tasks) -> impl Iterator<Item = Column<IntervalRow>> {
+    let most =
+        Column::maybe("most_reads", "page reads of the most-read block with data at the end", |r: &IntervalRow| {
+            r.most_reads.map(f64::from)
+        });
+    let of_task = |task: Task| {
+        let (at, about) = (task.index(), task.about());
+        let column = |name: &str, doc: &str, of: fn(&Standing, usize) -> Option<f64>| {
+            let doc = format!("{doc} {} at the end", about.title);
+            let value = move |r: &IntervalRow| r.standing.and_then(|standing| of(&standing, at));
+            Column::maybe(format!("{}_{name}", about.name), doc, value)
+        };
+        [
+            column("share", "share in percent of", |s, at| s.shares.map(|shares| shares[at])),
+            column("limit", "the most outstanding operations for", |s, at| {
+                s.limits.map(|limits| f64::from(limits[at]))
+            }),
+            column("outstanding", "operations sent to dies and not ended, for", |s, at| {
+                Some(f64::from(s.outstanding[at]))
+            }),
+            column("staged", "operations that wait to be sent to dies (of writes the units), for", |s, at| {
+                Some(f64::from(s.waiting[at]))
+            }),
+        ]
+    };
+    std::iter::once(most).chain(tasks.iter().flat_map(of_task))
 }
 
 /// Counts of flash operations by class, read from the row by `of`.

@@ -21,8 +21,9 @@ pub fn page() -> String {
     section(
         &mut page,
         "intervals",
-        "A row for each interval with any activity, for the drive as a whole.",
-        &columns::intervals(Tasks::ALL),
+        "A row for each interval with any activity, for the drive as a whole. The columns from `most_reads` on are those of a \
+         drive on which operations wait in a commit stage (see `dispatch`).",
+        &columns::intervals(Tasks::ALL, true),
     );
     let unit = |what: &str| format!("A row for each interval and each {what} that was active in it.");
     section(&mut page, "channels", &unit("channel"), &columns::channels(Tasks::ALL));

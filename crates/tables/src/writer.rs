@@ -18,7 +18,7 @@ use std::thread::{self, JoinHandle};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow, Wanted, SHORTEST_INTERVAL,
 };
-use wordline_drive::Tasks;
+use wordline_firmware::Plan;
 
 /// The tables, in the order of their numbers.
 pub const NAMES: [&str; 6] = ["requests", "intervals", "channels", "dies", "planes", "blocks"];
@@ -267,11 +267,12 @@ struct Files {
 }
 
 impl Files {
-    fn open(directory: &Path, wanted: &Wanted, tasks: Tasks) -> Result<Self, TableError> {
+    fn open(directory: &Path, wanted: &Wanted, plan: &Plan) -> Result<Self, TableError> {
+        let tasks = plan.tasks;
         Ok(Self {
             unpacked: Vec::new(),
             requests: Table::open(0, wanted.requests, directory, columns::requests(tasks))?,
-            intervals: Table::open(1, wanted.intervals, directory, columns::intervals(tasks))?,
+            intervals: Table::open(1, wanted.intervals, directory, columns::intervals(tasks, plan.has_stage))?,
             channels: Table::open(2, wanted.channels, directory, columns::channels(tasks))?,
             dies: Table::open(3, wanted.dies, directory, columns::dies(tasks))?,
             planes: Table::open(4, wanted.planes, directory, columns::planes(tasks))?,
@@ -325,12 +326,12 @@ impl Tables {
     ///
     /// # Errors
     /// If that fails.
-    pub fn open(directory: &Path, wanted: &Wanted, tasks: Tasks) -> Result<Self, TableError> {
+    pub fn open(directory: &Path, wanted: &Wanted, plan: &Plan) -> Result<Self, TableError> {
         if directory.exists() && !directory.is_dir() {
             return Err(TableError::NoDirectory { path: directory.to_owned() });
         }
         fs::create_dir_all(directory).map_err(|error| TableError::Io { path: directory.to_owned(), error })?;
-        let mut files = Files::open(directory, wanted, tasks)?;
+        let mut files = Files::open(directory, wanted, plan)?;
         let (sender, receiver) = sync_channel::<Rows>(PENDING);
         let (give_back, emptied) = channel();
         let thread = thread::spawn(move || {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from wordline.base import units
 from wordline.base.drawing import any_value
 from wordline.base.palette import BLUE, GC, INK
-from wordline.report import comparefigures, figures, maps
+from wordline.report import comparefigures, figures, maps, sharing
 from wordline.results import amplification, causes, tasks
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def of_run(result: dict[str, Any]) -> Charts:
     charts.add("latencies", list(_latencies(charts, result)))
     charts.add("causes", list(_causes(charts, result)))
     activity = result.get("activity") or {}
+    charts.add("stage", list(_stage(charts, result)))
     charts.add("dies", list(_dies(charts, activity)))
     charts.add("channels", list(_channels(charts, activity)))
     return charts
@@ -153,6 +154,13 @@ def _space(result: dict[str, Any], grid: int) -> Iterator[Panel]:
         ]
         # The line at 1 is a drive without garbage collection.
         yield lines("write amplification", "ratio", drawn, unit="", rule=1)
+
+
+def _stage(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:
+    for label, form, curves in sharing.panels(result):
+        grid = charts.regular(result["activity"]["interval_s"], len(curves[0].values))
+        drawn = [line(name, look, grid, values) for name, look, values in curves]
+        yield lines(label.replace("\n", " "), form, drawn, unit="%" if form == "ratio" else "")
 
 
 def _causes(charts: Charts, result: dict[str, Any]) -> Iterator[Panel]:

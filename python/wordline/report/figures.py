@@ -15,7 +15,7 @@ from wordline.base.drawing import (
     time_axes,
 )
 from wordline.base.palette import BLUE, FAINT, INK, PAPER
-from wordline.report import blockfigure, divisions, maps, partbars
+from wordline.report import blockfigure, divisions, maps, partbars, sharing
 from wordline.report.distributions import OP_LOOKS, distribution
 from wordline.results import amplification, causes
 
@@ -48,6 +48,7 @@ def all_of(result: dict[str, Any]) -> dict[str, Drawing]:
         "throughput": throughput_over_time(timed, end(result)) if timed else None,
         "causes": causes_over_time(result),
         "space": space_over_time(result) if timed else None,
+        "stage": sharing.over_time(result, end(result)),
         "dies-map": maps.dies_map(activity, end(result)),
         "channels-map": maps.channels_map(activity, end(result)),
         "blocks": blockfigure.last_moment(result),

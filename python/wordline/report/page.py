@@ -26,7 +26,7 @@ PERCENTILES = {
 OPS = ("read", "write", "trim", "flush")
 
 
-TIMED = ("latency", "latencies", "throughput", "causes", "space", "dies-map", "channels-map")
+TIMED = ("latency", "latencies", "throughput", "causes", "space", "stage", "dies-map", "channels-map")
 """Figures over simulated time, which share a cursor and a zoom."""
 
 SECTIONS = {

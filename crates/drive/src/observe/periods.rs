@@ -119,6 +119,8 @@ impl Periods {
                 moved_units: counters.moved_units() - self.counters.moved_units(),
                 dies_busy: dies as f64 / length / f64::from(geometry.dies()),
                 channels_busy: (busy.channels - self.busy.channels) as f64 / length / f64::from(geometry.channels),
+                standing: drive.kernel().standing(),
+                most_reads: drive.kernel().most_reads(),
                 link_busy: std::array::from_fn(|at| (busy.link[at] - self.busy.link[at]) as f64 / length),
             });
         }

@@ -1,6 +1,8 @@
 //! Shared parts of the tests of the assembled drive: drives from text, repeatable seeds, and loops that feed a drive.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
+pub mod random_drive;
+
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use wordline_base::{Op, Request, Stream, Time};
 use wordline_drive::load::from_text;

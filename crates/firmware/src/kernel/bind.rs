@@ -17,6 +17,18 @@ impl Kernel {
         if fifo.head == NONE {
             self.clear_waiting(plane, class);
         }
+        self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
+        Some(slot)
+    }
+
+    /// Takes the newest operation of a plane's queue.
+    pub(super) fn pop_last(&mut self, plane: u32, class: Class) -> Option<u32> {
+        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
+        let slot = fifo.pop_last(&mut self.slab)?;
+        if fifo.head == NONE {
+            self.clear_waiting(plane, class);
+        }
+        self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
         Some(slot)
     }
 
@@ -114,6 +126,9 @@ impl Kernel {
         self.queues[index] = fifo;
         if fifo.head == NONE {
             self.clear_waiting(plane, class);
+        }
+        if taken.is_some() {
+            self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
         }
         taken
     }
@@ -218,8 +233,8 @@ impl Kernel {
     pub(super) fn pop_write(&mut self, plane: u32, class: Class, place: Waits) -> Option<u32> {
         let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
         let slot = self.shared[index].pop(&self.slab)?;
-        self.shared_waiting[class.task().index()] -= 1;
-        self.shared_count -= 1;
+        self.count_shared(class, -1);
+        self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
         if self.shared[index].head == NONE && self.awaiting > 0 && class.is_host() {
             self.queue_emptied(index);
         }

@@ -51,8 +51,9 @@ impl Kernel {
         let anywhere = self.plan.domains == 1 && !self.placement.fixed();
         let planes = if anywhere { 0..0 } else { self.blocks.planes_of_domain(domain) };
         let class = Class::new(task, Action::Program);
-        let own = planes.map(move |plane| self.queues[plane as usize * CLASSES + class.index()]);
-        anywhere.then(|| self.shared[self.shared_row(class)]).into_iter().chain(own)
+        let own = planes.clone().map(move |plane| self.queues[plane as usize * CLASSES + class.index()]);
+        let shared = anywhere.then(|| self.shared[self.shared_row(class)]).into_iter();
+        shared.chain(own).chain(self.moved_on_stage(class, anywhere, planes))
     }
 
     /// True if units of a task's jobs in a domain wait that do not fill a page.
@@ -90,6 +91,9 @@ impl Kernel {
             return;
         }
         self.jobs.release(group);
+        if let Some(stage) = &mut self.stage {
+            stage.dirty = true;
+        }
         self.shared_dirty |= self.shared_waiting[task.index()] > 0;
         for plane in self.blocks.planes_of_domain(domain) {
             let die = self.planes_per_die.quotient(plane);
@@ -107,10 +111,11 @@ impl Kernel {
         for die in 0..self.dies.len() as u32 {
             self.survey(die);
         }
+        self.run_stage();
         if self.stalled {
             self.all_go_alone();
         }
-        self.dirty.len() > before || self.shared_dirty
+        self.dirty.len() > before || self.shared_dirty || self.stage.as_ref().is_some_and(|stage| stage.is_due())
     }
 
     /// No more units come: from now on until [`Kernel::reopen`], pages that are not full are written.
@@ -327,10 +332,10 @@ impl Kernel {
                 }
                 Waits::Shared(index, _) => {
                     self.shared[index] = fifo;
-                    self.shared_waiting[class.task().index()] -= 1;
-                    self.shared_count -= 1;
+                    self.count_shared(class, -1);
                 }
             }
+            self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
             self.drop_moved(slot);
         }
     }
@@ -378,6 +383,9 @@ impl Kernel {
         if self.stalled {
             self.stalled = false;
             self.shared_dirty = true;
+            if let Some(stage) = &mut self.stage {
+                stage.dirty = true;
+            }
             for die in 0..self.dies.len() as u32 {
                 if self.waiting[die as usize] != Ready::NOTHING {
                     self.mark(die);

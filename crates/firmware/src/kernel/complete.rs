@@ -27,16 +27,25 @@ impl Kernel {
         if self.notes.is_some() {
             self.witness_idle(die);
         }
-        self.hand_back(class, &pages[..count], collector_end)?;
+        self.hand_back(die, class, &pages[..count], collector_end)?;
         self.mark(die);
         // A shared write may have waited for any die.
         self.shared_dirty |= self.shared_count > 0 && !self.dies[die as usize].queued;
         Ok(())
     }
 
-    /// Gives the operations of a command back to their tasks. GC had let go of the die at `collector_end`.
+    /// Gives the operations of a command of a die back to their tasks. GC had let go of the die at `collector_end`.
     #[inline]
-    pub(super) fn hand_back(&mut self, class: Class, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
+    pub(super) fn hand_back(
+        &mut self,
+        die: u32,
+        class: Class,
+        pages: &[u32],
+        collector_end: Time,
+    ) -> Result<(), Fault> {
+        if let Some(stage) = &mut self.stage {
+            stage.count_running(die, class, -(pages.len() as i32));
+        }
         if class.is_write() && !class.is_host() {
             self.moved_in(class.task(), pages);
             return Ok(());

@@ -203,6 +203,9 @@ impl Kernel {
         if self.shared_count > 0 {
             self.survey_shared(die);
         }
+        if self.stage.is_some() {
+            self.recall(die);
+        }
     }
 
     fn survey_shared(&mut self, die: u32) {
@@ -242,6 +245,9 @@ impl Kernel {
     /// Counts the command that was put together.
     #[inline]
     pub(super) fn count_command(&mut self, die: u32, class: Class) {
+        if let Some(stage) = &mut self.stage {
+            stage.count_running(die, class, self.command.pages().len() as i32);
+        }
         if self.read_limit < u32::MAX && class.action() == Action::Read {
             self.watch_reads(die);
         }

@@ -2,6 +2,7 @@
 
 use super::Kernel;
 use crate::map::Place;
+use crate::ops::FlashOp;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, CLASSES, TASKS};
 
@@ -14,28 +15,11 @@ impl Kernel {
         op.sequence = self.sequence;
         op.ready = self.now;
         let op = *op;
-        let constraint = match op.class.action() {
-            Action::Erase => Constraint::Plane(self.blocks.plane_of(op.source)),
-            Action::Program if op.class.is_host() || self.plan.domains == 1 => {
-                self.placement.place(self.units_per_page.quotient(op.unit))
-            }
-            Action::Read | Action::Program => Constraint::Plane(self.plane_of(op.source)),
-        };
-        let geometry = self.flash.geometry();
-        let channels = geometry.channels as usize;
-        match constraint {
-            Constraint::Plane(plane) => {
-                let die = self.planes_per_die.quotient(plane);
-                self.queues[plane as usize * CLASSES + op.class.index()].push(&mut self.slab, slot);
-                self.waiting[die as usize].set(op.class, self.planes_per_die.remainder(plane));
-                self.mark(die);
-                if self.attentive && op.class == Class::HOST_READ {
-                    self.press(die);
-                }
-            }
-            Constraint::Any => self.enqueue_shared(op.class, 0, slot),
-            Constraint::Channel(channel) => self.enqueue_shared(op.class, 1 + channel as usize, slot),
-            Constraint::Die(die) => self.enqueue_shared(op.class, 1 + channels + die as usize, slot),
+        let constraint = self.place_of(&op);
+        if self.stage.is_some() && !self.passes_stage(&op, constraint) {
+            self.put_on_stage(slot, op.class, constraint, false);
+        } else {
+            self.commit(slot, op.class, constraint);
         }
         if op.buffered {
             if self.notes.is_some() {
@@ -48,13 +32,72 @@ impl Kernel {
         }
     }
 
+    /// The constraint of an operation.
+    #[inline]
+    fn place_of(&self, op: &FlashOp) -> Constraint {
+        match op.class.action() {
+            Action::Erase => Constraint::Plane(self.blocks.plane_of(op.source)),
+            Action::Program if op.class.is_host() || self.plan.domains == 1 => {
+                self.placement.place(self.units_per_page.quotient(op.unit))
+            }
+            Action::Read | Action::Program => Constraint::Plane(self.plane_of(op.source)),
+        }
+    }
+
+    /// The constraint of the operation in a slot.
+    pub(super) fn place_for(&self, slot: u32) -> Constraint {
+        self.place_of(self.slab.get(slot))
+    }
+
+    /// Puts an operation into the queue of its class at its die, or into a shared one.
+    #[inline]
+    pub(super) fn commit(&mut self, slot: u32, class: Class, constraint: Constraint) {
+        let geometry = self.flash.geometry();
+        let channels = geometry.channels as usize;
+        match constraint {
+            Constraint::Plane(plane) => {
+                let die = self.planes_per_die.quotient(plane);
+                self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
+                self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
+                self.mark(die);
+                if self.attentive && class == Class::HOST_READ {
+                    self.press(die);
+                }
+            }
+            Constraint::Any => self.enqueue_shared(class, 0, slot),
+            Constraint::Channel(channel) => self.enqueue_shared(class, 1 + channel as usize, slot),
+            Constraint::Die(die) => {
+                self.enqueue_shared(class, 1 + channels + die as usize, slot);
+                if self.stage.is_some() {
+                    // It was sent to this die alone.
+                    self.mark(die);
+                }
+            }
+        }
+    }
+
     #[inline]
     pub(super) fn enqueue_shared(&mut self, class: Class, at: usize, slot: u32) {
         let index = self.shared_row(class) + at;
         self.shared[index].push(&mut self.slab, slot);
-        self.shared_waiting[class.task().index()] += 1;
-        self.shared_count += 1;
-        self.shared_dirty = true;
+        self.count_shared(class, 1);
+        self.shared_dirty |= self.stage.is_none();
+    }
+
+    /// Shared queues have one write more, or one less.
+    #[inline]
+    pub(super) fn count_shared(&mut self, class: Class, change: i32) {
+        let waiting = &mut self.shared_waiting[class.task().index()];
+        *waiting = waiting.wrapping_add_signed(change);
+        self.shared_count = self.shared_count.wrapping_add_signed(change);
+    }
+
+    /// An operation of a class has left the queues of a die, with a commit stage.
+    #[inline]
+    pub(super) fn count_at_die(&mut self, die: u32, class: Class, change: i32) {
+        if let Some(stage) = &mut self.stage {
+            stage.count_waiting(die, class, change);
+        }
     }
 
     /// The first shared queue of the writes of a task.
@@ -73,6 +116,9 @@ impl Kernel {
                 return;
             }
             self.buffer.stop_waiting();
+            if let Some(stage) = &mut self.stage {
+                stage.dirty |= waits;
+            }
             if waits {
                 match self.placement.place(self.units_per_page.quotient(op.unit)) {
                     Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),

@@ -132,7 +132,7 @@ impl Kernel {
     pub(super) fn read_beside(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let reads = std::mem::take(&mut self.interruptions[die as usize].reads);
         let collector_end = self.dies[die as usize].collector_end;
-        self.hand_back(Class::HOST_READ, &reads.pages[..usize::from(reads.count)], collector_end)?;
+        self.hand_back(die, Class::HOST_READ, &reads.pages[..usize::from(reads.count)], collector_end)?;
         self.next_read_or_resume(die, queue)
     }
 

@@ -27,7 +27,9 @@ mod interrupt;
 mod ready;
 mod retire;
 mod saved;
+mod send;
 mod sequence;
+mod stage;
 mod upkeep;
 mod witness;
 
@@ -38,10 +40,12 @@ use crate::mover::Jobs;
 use crate::ops::{Fifo, FlashOp, Slab, NONE};
 use crate::policy::arbiter::ArbiterPolicy;
 use crate::policy::collect::CollectPolicy;
+use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::guest::failed;
 use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementPolicy;
+use crate::policy::shares::SharesPolicy;
 use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::upkeep::UpkeepPolicies;
@@ -53,9 +57,12 @@ use crate::{ConfigError, FirmwareConfig, Plan};
 use dispatch::Candidates;
 use interrupt::Interruption;
 use ready::Ready;
+use send::Listed;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
+use stage::Stage;
 use std::collections::VecDeque;
+use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
 
@@ -65,6 +72,7 @@ pub use drain::{divide, DRAINS};
 pub use fault::Fault;
 pub use history::HOLDERS;
 pub use retire::FACTORY_BAD;
+pub use send::Standing;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
 
@@ -127,6 +135,22 @@ pub struct Kernel {
     collect: CollectPolicy,
     free_block: FreeBlockPolicy,
     pack: PackPolicy,
+    dispatch: DispatchPolicy,
+    shares: SharesPolicy,
+    /// None if operations go to their dies at once.
+    #[serde(skip)]
+    stage: Option<Box<Stage>>,
+    /// The commit stage, while commands take no time.
+    #[serde(skip)]
+    stage_aside: Option<Box<Stage>>,
+    /// When shares are controlled next; the end of time if they are not.
+    control_due: Time,
+    /// What the dispatch policy is shown.
+    #[serde(skip)]
+    listed: Listed,
+    /// Nominal times of a page read, a page program and an erase in the array.
+    #[serde(skip)]
+    nominal: [Time; 3],
     arbiter: ArbiterPolicy,
     suspend: SuspendPolicy,
     trim: TrimPolicy,
@@ -134,6 +158,9 @@ pub struct Kernel {
     /// Page reads of a block at which some background task is asked.
     #[serde(skip)]
     read_limit: u32,
+    /// True if a block may have as many.
+    #[serde(skip)]
+    reads_reached: bool,
     /// Background tasks that found no room for a job.
     #[serde(skip)]
     refused: Tasks,
@@ -277,6 +304,10 @@ impl Kernel {
             since: 0,
         };
         let upkeep = config.upkeep.build(&build)?;
+        let (mut dispatch, shares) = (config.dispatch.build(&build)?, config.shares.build(&build)?);
+        dispatch.share(&shares.shares());
+        let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, plan.units_per_page, &geometry)));
+        let timing = flash.timing();
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
@@ -298,11 +329,19 @@ impl Kernel {
             victim,
             free_block,
             pack,
+            dispatch,
+            control_due: shares.interval().unwrap_or(END_OF_TIME),
+            shares,
+            stage,
+            stage_aside: None,
+            listed: Listed::default(),
+            nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,
             suspend,
             trim: config.trim.build(&build)?,
             upkeep,
             read_limit: u32::MAX,
+            reads_reached: false,
             refused: Tasks::default(),
             collect,
             slab: Slab::new(),
@@ -345,6 +384,7 @@ impl Kernel {
             flash,
         };
         kernel.read_limit = kernel.fewest_reads();
+        kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;
         kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)
@@ -366,6 +406,13 @@ impl Kernel {
     #[must_use]
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
+    }
+
+    /// True if the oldest queued request may be served while `in_service` others are in service.
+    #[inline]
+    #[must_use]
+    pub fn admits(&self, in_service: u32) -> bool {
+        self.dispatch.admits(in_service)
     }
 
     /// Its tasks.
@@ -407,6 +454,10 @@ impl Kernel {
     /// While operations are queued or run.
     pub fn set_timed(&mut self, timed: bool) {
         assert_eq!(self.slab.live(), 0, "timing is switched while operations run");
+        if self.timed != timed {
+            // Operations that take no time need not wait for room at a die.
+            std::mem::swap(&mut self.stage, &mut self.stage_aside);
+        }
         self.timed = timed;
     }
 
@@ -586,6 +637,10 @@ impl Kernel {
             if self.shared_dirty {
                 self.shared_dirty = false;
                 self.serve_shared(queue)?;
+            }
+            if self.stage.as_ref().is_some_and(|stage| stage.is_due()) {
+                self.run_stage();
+                continue;
             }
             if let Some(die) = self.ended.pop_front() {
                 self.complete(die)?;

@@ -87,6 +87,16 @@ impl Kernel {
             return Err("the counts of flash operations are impossible".into());
         }
         self.victim.restore(saved.victim, &saved.blocks)?;
+        self.dispatch.restore(saved.dispatch)?;
+        self.shares.restore(saved.shares)?;
+        self.dispatch.share(&self.shares.shares());
+        if let Some(interval) = self.shares.interval() {
+            // Steps at rest are taken when operations come again.
+            if saved.control_due > now + interval || !saved.control_due.is_multiple_of(interval) {
+                return Err("the next step of its share control is at an impossible time".into());
+            }
+            self.control_due = saved.control_due;
+        }
         self.collect.restore(saved.collect)?;
         self.upkeep.restore(saved.upkeep);
         self.flash.restore(saved.flash, now)?;

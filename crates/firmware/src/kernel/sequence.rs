@@ -68,7 +68,7 @@ impl Kernel {
         if class.task() == Task::GC {
             state.collector_end = self.now;
         }
-        self.hand_back(class, &held.pages[..usize::from(held.count)], collector_end)
+        self.hand_back(die, class, &held.pages[..usize::from(held.count)], collector_end)
     }
 
     /// Puts the command together that follows on a die; false if there is none.

@@ -28,6 +28,7 @@ impl Kernel {
         if !reached {
             return;
         }
+        self.reads_reached = true;
         for task in self.plan.tasks.background() {
             if matches!(self.upkeep.occasion(task), Occasion::Reads(_)) {
                 self.ask(task);

@@ -6,12 +6,14 @@
 
 pub mod arbiter;
 pub mod collect;
+pub mod dispatch;
 pub mod free_block;
 pub mod guest;
 pub mod mapping;
 pub mod pack;
 pub mod placement;
 pub mod refresh;
+pub mod shares;
 pub mod suspend;
 pub mod trim;
 pub mod upkeep;
@@ -19,6 +21,7 @@ pub mod victim;
 
 pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Trouble};
 
+use crate::task::Tasks;
 use serde::Serialize;
 use wordline_flash::Geometry;
 
@@ -60,6 +63,8 @@ pub struct Build<'a> {
     pub plane_local: bool,
     /// GC domains (1, or one per plane).
     pub domains: u32,
+    /// Tasks of the drive.
+    pub tasks: Tasks,
     /// Seed of the run.
     pub seed: u64,
 }
@@ -191,6 +196,8 @@ pub fn catalogue() -> Vec<Member> {
         collect::CollectConfig::members(),
         free_block::FreeBlockConfig::members(),
         pack::PackConfig::members(),
+        dispatch::DispatchConfig::members(),
+        shares::SharesConfig::members(),
         arbiter::ArbiterConfig::members(),
         suspend::SuspendConfig::members(),
         trim::TrimConfig::members(),

@@ -53,6 +53,12 @@ impl<'a> UpkeepView<'a> {
         self.blocks.get(block).erases
     }
 
+    /// Page reads of the block that was read most since its erase, of those with data.
+    #[must_use]
+    pub fn most_reads(&self) -> u32 {
+        self.written().map(|block| self.reads(block)).max().unwrap_or(0)
+    }
+
     /// Valid mapping units of a block.
     #[must_use]
     pub fn valid(&self, block: u32) -> u32 {
@@ -64,6 +70,11 @@ impl<'a> UpkeepView<'a> {
 pub trait Upkeep {
     /// When it looks for work.
     fn occasion(&self) -> Occasion;
+    /// How far the state that it keeps is from its target, as a part of the target, for the control of shares. Only asked while
+    /// some block may have as many reads as its occasion, or that of another task, names.
+    fn error(&self, _view: &UpkeepView<'_>) -> f64 {
+        0.0
+    }
     /// The written block to move next, if any.
     fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32>;
     /// Outstanding page moves per block.
@@ -112,6 +123,15 @@ macro_rules! families {
                 match task {
                     $( Task::$TASK => self.$module.occasion(), )*
                     _ => Occasion::Never,
+                }
+            }
+
+            /// How far the state that a task keeps is from its target.
+            #[must_use]
+            pub fn error(&self, task: Task, view: &UpkeepView<'_>) -> f64 {
+                match task {
+                    $( Task::$TASK => self.$module.error(view), )*
+                    _ => 0.0,
                 }
             }
 

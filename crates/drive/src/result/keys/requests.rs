@@ -3,7 +3,7 @@
 use super::key::{key, stable, ResultKey};
 use super::names;
 use crate::parts::{About, Part};
-use wordline_firmware::task::Tasks;
+use wordline_firmware::task::{Task, Tasks};
 
 pub(super) fn latency() -> Vec<ResultKey> {
     vec![
@@ -139,7 +139,7 @@ pub(super) fn time_of() -> Vec<ResultKey> {
 }
 
 pub(super) fn over_time() -> Vec<ResultKey> {
-    let background = names(Tasks::ALL.background());
+    let (all, background) = (names(Task::all()), names(Tasks::ALL.background()));
     vec![
         key("series.interval_s", "s", "Length of the intervals of the lists below.").needed(),
         key("series.start_s", "list, s", "Start of each interval."),
@@ -213,6 +213,33 @@ pub(super) fn over_time() -> Vec<ResultKey> {
             &format!("activity.dies_{{{background}}}"),
             "list of lists, 0 to 1",
             "For each background task of the drive and each die, the share in which its commands held the die.",
+        ),
+        key(
+            &format!("activity.stage.shares.{{{all}}}"),
+            "list, %",
+            "Shares of the tasks at the end of each interval, if `dispatch` takes shares. There is no `activity.stage` if \
+             operations go to their dies at once.",
+        ),
+        key(
+            &format!("activity.stage.limits.{{{all}}}"),
+            "list, operations",
+            "The most operations that each task may have outstanding, if `dispatch` limits them.",
+        ),
+        key(
+            &format!("activity.stage.outstanding.{{{all}}}"),
+            "list, operations",
+            "Operations of each task that were sent to their dies and have not ended.",
+        ),
+        key(
+            &format!("activity.stage.waiting.{{{all}}}"),
+            "list, operations",
+            "Operations of each task that wait to be sent; of writes the mapping units.",
+        ),
+        key("activity.stage.free_blocks", "list, blocks", "Erased blocks."),
+        key(
+            "activity.stage.most_reads",
+            "list, reads",
+            "Page reads of the block with data that was read most since its erase, if a task looks at reads.",
         ),
         key(
             "activity.saturated.interval_s",

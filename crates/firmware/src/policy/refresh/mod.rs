@@ -14,6 +14,7 @@ policies! {
     }
     methods {
         fn occasion(self: &Self) -> Occasion;
+        fn error(self: &Self, view: &UpkeepView<'_>) -> f64;
         fn next(self: &mut Self, view: &UpkeepView<'_>) -> Option<u32>;
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;

@@ -72,6 +72,11 @@ impl Upkeep for Scrub {
         Occasion::Reads(self.options.start_reads)
     }
 
+    fn error(&self, view: &UpkeepView<'_>) -> f64 {
+        let target = self.options.start_reads;
+        f64::from(view.most_reads().saturating_sub(target)) / f64::from(target)
+    }
+
     fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32> {
         // Of equals the one with the lowest number.
         let most_read = view.written().max_by_key(|&block| (view.reads(block), u32::MAX - block))?;

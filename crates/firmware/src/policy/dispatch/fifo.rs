@@ -8,8 +8,8 @@
 use super::Dispatch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_firmware::policy::{About, Build};
-use wordline_firmware::ConfigError;
+use crate::policy::{About, Build};
+use crate::ConfigError;
 
 pub(crate) const ABOUT: About = About {
     summary: "FCFS: requests are dispatched in the order of arrival, at most `window` at a time",

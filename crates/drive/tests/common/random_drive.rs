@@ -1,0 +1,187 @@
+//! Random drives: a value for every option, within what is accepted.
+
+use super::{between, chance, pick, shuffled};
+use wordline_base::Stream;
+use wordline_drive::load::from_text;
+use wordline_drive::{Drive, DriveConfig};
+
+fn order(random: &mut Stream) -> String {
+    shuffled(random, &['C', 'W', 'D', 'P']).into_iter().collect()
+}
+
+/// Cache mode of a packer of planes.
+fn cache(random: &mut Stream) -> String {
+    format!("cache = {}, passes = {}", chance(random, 50), between(random, 0, 20))
+}
+
+/// Operations that reads may suspend, and limits.
+fn suspension(random: &mut Stream) -> String {
+    let (programs, erases) = *pick(random, &[(true, true), (true, false), (false, true)]);
+    let least = pick(random, &["0.0", "1.0", "100.0", "500.0"]);
+    format!("programs = {programs}, erases = {erases}, most = {}, least_left_us = {least}", between(random, 1, 6))
+}
+
+/// A drive file with random values for everything except over-provisioning, and whether TRIM invalidates.
+fn random_text(random: &mut Stream) -> String {
+    let page_kib = *pick(random, &[4, 8, 16]);
+    let units: Vec<u64> = [1, 2, 4, 8, 16].into_iter().filter(|&unit| unit <= page_kib).collect();
+    let unit_kib = *pick(random, &units);
+    let fixed = chance(random, 50);
+    let placement = match fixed {
+        true => format!("policy = \"static\", order = \"{}\"", order(random)),
+        false => "policy = \"least-busy\"".into(),
+    };
+    let scope = if fixed || chance(random, 50) { "plane" } else { "drive" };
+    let mut collect = format!("policy = \"on-demand\", scope = \"{scope}\"");
+    if chance(random, 30) {
+        let reserve = between(random, 1, 3);
+        let start = reserve + between(random, 1, 3);
+        collect += &format!(", reserve_blocks = {reserve}, start_blocks = {start}");
+        collect += &format!(", stop_blocks = {}", start + between(random, 0, 2));
+    }
+    if chance(random, 50) {
+        collect += &format!(", window_pages = {}", between(random, 1, 12));
+    }
+    if chance(random, 50) {
+        collect += &format!(", blocks_at_a_time = {}", between(random, 1, 4));
+    }
+    collect += &format!(", copyback = \"{}\"", pick(random, &["off", "off", "internal", "checked"]));
+    let victim = match random.below(5) {
+        0 => "policy = \"greedy\"".into(),
+        1 => "policy = \"cost-benefit\"".into(),
+        2 => "policy = \"fifo\"".into(),
+        3 => "policy = \"random\"".into(),
+        _ => format!("policy = \"best-of\", d = {}", between(random, 1, 12)),
+    };
+    let pack = match random.below(10) {
+        0..=4 => format!("policy = \"planes\", window = {}, {}", between(random, 1, 16), cache(random)),
+        5 | 6 => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
+        _ => "policy = \"none\"".into(),
+    };
+    let suspend = match chance(random, 50) {
+        true => format!("policy = \"reads\", {}", suspension(random)),
+        false => "policy = \"none\"".into(),
+    };
+    let arbiter = match chance(random, 60) {
+        true => {
+            let classes = ["gc-erase", "gc-write", "gc-read", "host-read", "host-write"];
+            format!("policy = \"priority\", order = {:?}", shuffled(random, &classes))
+        }
+        false => "policy = \"first-come\"".into(),
+    };
+    let buffer = match chance(random, 50) {
+        true => format!("policy = \"fifo\", capacity_kib = {}", 4 * page_kib + between(random, 0, 20 * page_kib)),
+        false => "policy = \"none\"".into(),
+    };
+    let (link, queues, depth) = match chance(random, 50) {
+        true => (format!("policy = \"sata\", rate_gb_s = {}", pick(random, &["1.5", "3.0", "6.0"])), 1, 32),
+        false => {
+            let generation = between(random, 1, 6);
+            let lanes = *pick(random, &[1, 2, 4, 8, 16]);
+            let rest = format!(
+                "pcie_generation = {generation}, pcie_lanes = {lanes}, latency_us = {}",
+                pick(random, &["0.0", "0.5"])
+            );
+            (format!("policy = \"nvme\", {rest}"), between(random, 1, 4), 64)
+        }
+    };
+    let (dispatch, shares) = commit(random);
+    let refresh = match chance(random, 40) {
+        true => {
+            let start = between(random, 1, 60);
+            format!("policy = \"scrub\", start_reads = {start}, stop_reads = {}", between(random, 1, start))
+        }
+        false => "policy = \"none\"".into(),
+    };
+    let (interface, rate) =
+        *pick(random, &[("sdr", 50), ("nv-ddr", 200), ("nv-ddr2", 400), ("nv-ddr3", 800), ("nv-lpddr4", 3600)]);
+    let program = *pick(random, &["200.0", "[200.0, 800.0]", "[200.0, 400.0, 900.0]"]);
+    format!(
+        r#"
+        geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
+                      blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib} }}
+        nand = {{ interface = "{interface}", rate_mt_s = {rate}, read_us = 20.0, program_us = {program}, erase_us = 1500.0 }}
+        mapping = {{ policy = "page", unit_kib = {unit_kib} }}
+        placement = {{ {placement} }}
+        victim = {{ {victim} }}
+        collect = {{ {collect} }}
+        free_block = {{ policy = "{}" }}
+        pack = {{ {pack} }}
+        suspend = {{ {suspend} }}
+        arbiter = {{ {arbiter} }}
+        trim = {{ policy = "{}" }}
+        link = {{ {link} }}
+        queue = {{ queues = {queues}, depth = {} }}
+        dispatch = {{ {dispatch} }}
+        shares = {{ {shares} }}
+        buffer = {{ {buffer} }}
+        refresh = {{ {refresh} }}
+        verify = {{ shadow = true }}
+        "#,
+        between(random, 1, 4),
+        between(random, 1, 2),
+        between(random, 1, 2),
+        between(random, 1, 4),
+        between(random, 7, 24),
+        between(random, 2, 24),
+        pick(random, &["least-erased", "fifo"]),
+        pick(random, &["invalidate", "invalidate", "ignore"]),
+        between(random, 1, depth),
+    )
+}
+
+/// Dispatch, and shares where it takes them.
+fn commit(random: &mut Stream) -> (String, String) {
+    let depth = between(random, 1, 8);
+    let share = between(random, 1, 80);
+    let policy = match random.below(10) {
+        0..=2 => return (format!("policy = \"fifo\", window = {depth}"), String::new()),
+        3 => return (format!("policy = \"one-queue\", depth = {depth}"), String::new()),
+        4 | 5 => "debit",
+        6 | 7 => "weighted-fair",
+        _ => return ("policy = \"fifo\"".into(), String::new()),
+    };
+    let shares = match chance(random, 50) {
+        true => format!("policy = \"fixed\", percent = {{ gc = {share} }}"),
+        false => {
+            let p = pick(random, &["0.0", "0.01", "1.0", "1e3"]);
+            let interval = pick(random, &["0.01", "1.0", "100.0"]);
+            format!("policy = \"feedback\", interval_ms = {interval}, p = {{ gc = {p} }}, least = 1.0, most = 90.0")
+        }
+    };
+    (format!("policy = \"{policy}\", depth = {depth}"), shares)
+}
+
+/// The smallest accepted over-provisioning from a list of ratios; none if even the last is rejected.
+fn just_accepted(config: &mut DriveConfig) -> bool {
+    (0..400).any(|step| {
+        config.firmware.capacity.raw_over_logical = 1.005 * 1.01_f64.powi(step);
+        config.parts().is_ok()
+    })
+}
+
+/// A random drive that is accepted; none if what was drawn is refused.
+pub fn random_config(random: &mut Stream) -> Option<DriveConfig> {
+    let text = random_text(random);
+    // Parsing is separate from the check, so that over-provisioning can be chosen.
+    let ample = format!("capacity = {{ raw_over_logical = 100.0 }}\n{text}");
+    let mut config = match from_text("random", &ample) {
+        Ok(config) => config,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return None;
+        }
+    };
+    if chance(random, 50) {
+        return just_accepted(&mut config).then_some(config);
+    }
+    config.firmware.capacity.raw_over_logical = 1.05 + random.unit();
+    match config.parts() {
+        Ok(_) => Some(config),
+        Err(error) => {
+            assert_eq!(error.key, "capacity.raw_over_logical");
+            assert!(Drive::new(&config, 1).is_err(), "what is refused once is refused always");
+            None
+        }
+    }
+}

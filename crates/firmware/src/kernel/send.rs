@@ -1,0 +1,411 @@
+//! Sending operations from the commit stage to their dies, as the dispatch policy chooses them, and the control of
+//! shares.
+//!
+//! A write that was sent to a die and finds no page there comes back, so that it cannot hold up the erases that it waits
+//! for.
+
+use super::stage::{Queue, Stage};
+use super::{stream_of, Fault, Kernel};
+use crate::ops::{Fifo, FlashOp, NONE};
+use crate::policy::dispatch::{Sight, StageView, Staged};
+use crate::policy::placement::Constraint;
+use crate::policy::upkeep::UpkeepView;
+use crate::task::{Action, ByTask, Class, Task, Tasks, CLASSES, TASKS};
+use wordline_base::time::END_OF_TIME;
+use wordline_base::{EventQueue, Time};
+
+/// How tasks stand at the commit stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Operations that wait in the stage, by task.
+    pub waiting: ByTask<u32>,
+    /// Operations sent to dies that have not ended, by task: kim18's debit.
+    pub outstanding: ByTask<u32>,
+    /// The most that may be outstanding, by task, if there is a limit.
+    pub limits: Option<ByTask<u32>>,
+    /// Shares in percent, if the dispatch policy takes them.
+    pub shares: Option<ByTask<f64>>,
+}
+
+/// What the dispatch policy is shown: queues of the stage, and the oldest operation of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listed {
+    queues: Vec<u32>,
+    heads: Vec<Staged>,
+}
+
+impl Listed {
+    fn clear(&mut self) {
+        self.queues.clear();
+        self.heads.clear();
+    }
+}
+
+impl Kernel {
+    /// How tasks stand at the commit stage, if operations wait in one.
+    #[must_use]
+    pub fn standing(&self) -> Option<Standing> {
+        let stage = self.stage.as_ref()?;
+        Some(Standing {
+            waiting: stage.waiting,
+            outstanding: stage.outstanding,
+            limits: self.dispatch.limits(),
+            shares: self.dispatch.takes_shares().then(|| self.shares.shares()),
+        })
+    }
+
+    /// Page reads of the block with data that was read most since its erase, on a drive with a task that looks at reads.
+    #[must_use]
+    pub fn most_reads(&self) -> Option<u32> {
+        (self.read_limit < u32::MAX).then(|| UpkeepView::new(&self.blocks, &self.flash).most_reads())
+    }
+
+    /// An operation waits in the stage, behind the others of its class and place, or before them.
+    pub(super) fn put_on_stage(&mut self, slot: u32, class: Class, place: Constraint, first: bool) {
+        let Some(stage) = &mut self.stage else { return };
+        let at = stage.at(class, place);
+        let queue = stage.queue_mut(at);
+        let is_first = queue.fifo.head == NONE;
+        if first {
+            queue.fifo.push_front(&mut self.slab, slot);
+        } else {
+            queue.fifo.push(&mut self.slab, slot);
+        }
+        if is_first || first {
+            queue.first = self.slab.get(slot).sequence;
+        }
+        if is_first {
+            stage.fill(at);
+        }
+        stage.waiting[class.task().index()] += 1;
+        stage.wake(at);
+    }
+
+    /// True if an operation goes to its die past the stage: nothing that waits there can go, its die has room, and the
+    /// dispatch policy wants it. Writes may have to wait for a page or for company.
+    #[inline]
+    pub(super) fn passes_stage(&mut self, op: &FlashOp, place: Constraint) -> bool {
+        let (Some(stage), Constraint::Plane(plane)) = (&mut self.stage, place) else { return false };
+        let (class, sequence) = (op.class, op.sequence);
+        let die = self.planes_per_die.quotient(plane);
+        if class.is_write() || stage.is_due() || !stage.has_room(die, class) {
+            return false;
+        }
+        if self.dispatch.sees() == Sight::All && stage.waiting != [0; TASKS] {
+            return false;
+        }
+        if self.now >= self.control_due {
+            // Shares may be others from now on.
+            return false;
+        }
+        let staged = [Staged { class, sequence, die: Some(die) }];
+        let view = StageView { staged: &staged, outstanding: &stage.outstanding, times: &self.nominal };
+        let wanted =
+            self.dispatch.eligible(&stage.outstanding).has(class.task()) && self.dispatch.next(&view).is_some();
+        if wanted {
+            stage.count_waiting(die, class, 1);
+            stage.settle();
+        }
+        wanted
+    }
+
+    /// The operations of a class and place that wait in the stage.
+    fn staged(&self, class: Class, place: Constraint) -> Option<Fifo> {
+        let stage = self.stage.as_ref()?;
+        Some(stage.queue(stage.at(class, place)).fifo)
+    }
+
+    /// Queues of the stage in which moved units of a class wait: of some planes, or of any.
+    pub(super) fn moved_on_stage(
+        &self,
+        class: Class,
+        anywhere: bool,
+        planes: std::ops::Range<u32>,
+    ) -> impl Iterator<Item = Fifo> + '_ {
+        let places = anywhere.then_some(Constraint::Any).into_iter().chain(planes.map(Constraint::Plane));
+        let places = places.take(if self.stage.is_some() { usize::MAX } else { 0 });
+        places.filter_map(move |place| self.staged(class, place))
+    }
+
+    /// Lets the dispatch policy send operations to their dies while it wants.
+    pub(super) fn run_stage(&mut self) {
+        let Some(mut stage) = self.stage.take() else { return };
+        if self.now >= self.control_due {
+            self.control_shares();
+        }
+        let mut listed = std::mem::take(&mut self.listed);
+        match self.dispatch.sees() {
+            Sight::Oldest => self.send_oldest(&mut stage, &mut listed),
+            sight => self.send_listed(&mut stage, sight, &mut listed),
+        }
+        self.listed = listed;
+        stage.settle();
+        self.stage = Some(stage);
+    }
+
+    /// The choice of the dispatch policy from a list.
+    #[inline]
+    fn choice(&mut self, stage: &Stage, listed: &Listed) -> Option<(u32, u32)> {
+        if listed.heads.is_empty() {
+            return None;
+        }
+        let view = StageView { staged: &listed.heads, outstanding: &stage.outstanding, times: &self.nominal };
+        let chosen = self.dispatch.next(&view)?;
+        let die = listed.heads[chosen].die.expect("the policy chooses an operation with a die");
+        Some((listed.queues[chosen], die))
+    }
+
+    /// Shows the policy the oldest operations of all queues, or of those whose die may have room.
+    fn send_listed(&mut self, stage: &mut Stage, sight: Sight, listed: &mut Listed) {
+        loop {
+            listed.clear();
+            match sight {
+                Sight::All => stage.list_all(&mut listed.queues),
+                _ => stage.list(self.dispatch.eligible(&stage.outstanding), &mut listed.queues),
+            }
+            let Listed { queues, heads } = listed;
+            queues.retain(|&at| {
+                let head = self.head(stage, stage.queue(at as usize));
+                heads.extend(head);
+                head.is_some()
+            });
+            let Some((at, die)) = self.choice(stage, listed) else { return };
+            self.send(stage, at as usize, die);
+        }
+    }
+
+    /// Shows the policy the oldest operation of each task that a die has room for.
+    fn send_oldest(&mut self, stage: &mut Stage, listed: &mut Listed) {
+        let mut oldest: [Option<(Staged, u32)>; TASKS] = [None; TASKS];
+        let mut again = Tasks::ALL;
+        loop {
+            self.find_oldest(stage, again, &mut oldest, &mut listed.queues);
+            listed.clear();
+            for (head, at) in oldest.iter().flatten() {
+                listed.heads.push(*head);
+                listed.queues.push(*at);
+            }
+            let Some((at, die)) = self.choice(stage, listed) else { return };
+            let task = stage.queue(at as usize).class.task();
+            self.send(stage, at as usize, die);
+            // What was found for others stays, unless it was for the same die.
+            let same = |task: &Task| oldest[task.index()].is_some_and(|(head, _)| head.die == Some(die));
+            again = Task::all().filter(same).fold(Tasks::default().with(task), Tasks::with);
+        }
+    }
+
+    /// Finds the oldest operation of some tasks, if they are eligible.
+    #[inline]
+    fn find_oldest(
+        &mut self,
+        stage: &Stage,
+        tasks: Tasks,
+        oldest: &mut [Option<(Staged, u32)>; TASKS],
+        queues: &mut Vec<u32>,
+    ) {
+        tasks.iter().for_each(|task| oldest[task.index()] = None);
+        queues.clear();
+        stage.list(self.dispatch.eligible(&stage.outstanding).and(tasks), queues);
+        for &at in &*queues {
+            let queue = stage.queue(at as usize);
+            let best = &mut oldest[queue.class.task().index()];
+            if best.is_none_or(|(best, _)| queue.first < best.sequence) {
+                if let Some(head) = self.head(stage, queue).filter(|head| head.die.is_some()) {
+                    *best = Some((head, at));
+                }
+            }
+        }
+    }
+
+    /// The oldest operation of a queue, with the die that has room for it: of several the one with the least load, of
+    /// equals the next in turn. None if it has to wait outside: for company, or for a page.
+    #[inline]
+    fn head(&mut self, stage: &Stage, queue: &Queue) -> Option<Staged> {
+        let Queue { class, place, fifo, first } = *queue;
+        let room = |die: u32| stage.has_room(die, class).then_some(die);
+        let die = match place {
+            Constraint::Plane(plane) => {
+                if class.is_write() {
+                    if !self.may_go(&fifo, class, self.blocks.domain_of_plane(plane)) {
+                        return None;
+                    }
+                    if !self.space.has_room(&self.blocks, plane, stream_of(class)) {
+                        self.stalled = true;
+                        return None;
+                    }
+                }
+                room(self.planes_per_die.quotient(plane))
+            }
+            _ if !self.may_go(&fifo, class, 0) => return None,
+            place => self.least_loaded(stage, class, place)?,
+        };
+        Some(Staged { class, sequence: first, die })
+    }
+
+    /// The least loaded die with room for a write that may go to several; none at all if none has a page for it.
+    #[inline]
+    fn least_loaded(&mut self, stage: &Stage, class: Class, place: Constraint) -> Option<Option<u32>> {
+        let geometry = *self.flash.geometry();
+        let dies = match place {
+            Constraint::Channel(channel) => {
+                channel * geometry.dies_per_channel()..(channel + 1) * geometry.dies_per_channel()
+            }
+            Constraint::Die(die) => die..die + 1,
+            _ => 0..geometry.dies(),
+        };
+        // In order of their turns, so that the first of equals is the next.
+        let turn = stage.turn.clamp(dies.start, dies.end);
+        let in_turn = (turn..dies.end).chain(dies.start..turn);
+        let mut best: Option<(u32, u32)> = None;
+        for die in in_turn.clone() {
+            let load = stage.load(die);
+            if best.is_some_and(|(least, _)| load >= least) || !stage.has_room(die, class) {
+                continue;
+            }
+            if self.best_plane(die, stream_of(class)).is_some() {
+                best = Some((load, die));
+                if load == 0 {
+                    break;
+                }
+            }
+        }
+        if let Some((_, die)) = best {
+            return Some(Some(die));
+        }
+        let waits_for_room = in_turn.into_iter().any(|die| self.best_plane(die, stream_of(class)).is_some());
+        self.stalled |= !waits_for_room;
+        waits_for_room.then_some(None)
+    }
+
+    /// Sends the oldest operation of a queue, or units for a page, to a die.
+    fn send(&mut self, stage: &mut Stage, at: usize, die: u32) {
+        let Queue { class, place, .. } = *stage.queue(at);
+        let place = match place {
+            Constraint::Any | Constraint::Channel(_) => {
+                stage.turn = (die + 1) % self.flash.geometry().dies();
+                Constraint::Die(die)
+            }
+            place => place,
+        };
+        let most = match stage.lacking(die, class) {
+            _ if !class.is_write() => 1,
+            0 => self.plan.units_per_page,
+            lacking => lacking,
+        };
+        for _ in 0..most {
+            let Some(slot) = stage.queue_mut(at).fifo.pop(&self.slab) else { break };
+            stage.waiting[class.task().index()] -= 1;
+            stage.count_waiting(die, class, 1);
+            self.commit(slot, class, place);
+        }
+        match stage.queue(at).fifo.head {
+            NONE => stage.drain(at),
+            head => stage.queue_mut(at).first = self.slab.get(head).sequence,
+        }
+    }
+
+    /// Takes writes back that cannot go on their die, so that they do not fill it: without a page for them, or without
+    /// company since units of their page were dropped.
+    pub(super) fn recall(&mut self, die: u32) {
+        let planes = self.flash.geometry().planes_per_die;
+        let mut waiting = self.waiting[die as usize];
+        while let Some((class, plane)) = waiting.next() {
+            if !class.is_write() {
+                continue;
+            }
+            let plane = die * planes + plane;
+            let fifo = self.queues[plane as usize * CLASSES + class.index()];
+            let goes = self.may_go(&fifo, class, self.blocks.domain_of_plane(plane))
+                && self.space.has_room(&self.blocks, plane, stream_of(class));
+            if goes {
+                continue;
+            }
+            while let Some(slot) = self.pop_last(plane, class) {
+                self.put_on_stage(slot, class, self.place_for(slot), true);
+            }
+        }
+        if self.shared_count > 0 {
+            self.recall_shared(die);
+        }
+    }
+
+    fn recall_shared(&mut self, die: u32) {
+        for task in Task::all() {
+            let class = Class::new(task, Action::Program);
+            let [.., index] = self.shared_of(die, class);
+            let fifo = self.shared[index];
+            let goes = || self.may_go(&fifo, class, 0) && self.best_plane(die, stream_of(class)).is_some();
+            if fifo.head == NONE || goes() {
+                continue;
+            }
+            while let Some(slot) = self.shared[index].pop_last(&mut self.slab) {
+                self.count_shared(class, -1);
+                self.count_at_die(die, class, -1);
+                self.put_on_stage(slot, class, self.place_for(slot), true);
+            }
+        }
+    }
+}
+
+impl Kernel {
+    /// When shares are controlled next, while operations are under way; the end of time if they are not controlled.
+    #[inline]
+    #[must_use]
+    pub fn alarm(&self) -> Time {
+        if self.control_due == END_OF_TIME || self.slab.live() == 0 {
+            return END_OF_TIME;
+        }
+        self.control_due
+    }
+
+    /// It is the time of the alarm.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[cold]
+    pub fn on_alarm(&mut self, now: Time, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.now = now;
+        self.run_stage();
+        self.pump(queue)
+    }
+
+    /// Takes the steps of share control that are due. At rest none are taken: they follow together, with the state of
+    /// the drive as it was all the time.
+    #[cold]
+    fn control_shares(&mut self) {
+        let Some(interval) = self.shares.interval() else { return };
+        let errors = self.errors();
+        let mut changed = false;
+        while self.control_due <= self.now {
+            self.control_due += interval;
+            let moves = self.shares.control(&errors);
+            changed |= moves;
+            if !moves {
+                // Nor would the rest of them change anything.
+                self.control_due = (self.now / interval + 1) * interval;
+            }
+        }
+        if changed {
+            self.dispatch.share(&self.shares.shares());
+        }
+    }
+
+    /// How far the state that each background task keeps is from its target, as a part of the target (kim18, equations 2
+    /// and 3): of GC the free blocks missing to the count at which it starts, over all its domains; of others as their
+    /// policies tell.
+    fn errors(&mut self) -> ByTask<f64> {
+        let mut errors = [0.0; TASKS];
+        let missing = |domain| self.plan.start_blocks.saturating_sub(self.blocks.free_in_domain(domain));
+        let all_missing: f64 = (0..self.plan.domains).map(|domain| f64::from(missing(domain))).sum();
+        errors[Task::GC.index()] =
+            all_missing / (f64::from(self.plan.domains) * f64::from(self.plan.start_blocks.max(1)));
+        if self.reads_reached {
+            let view = UpkeepView::new(&self.blocks, &self.flash);
+            self.reads_reached = view.most_reads() >= self.read_limit;
+            for task in self.plan.tasks.background() {
+                errors[task.index()] += self.upkeep.error(task, &view);
+            }
+        }
+        errors
+    }
+}

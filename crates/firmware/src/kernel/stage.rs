@@ -1,0 +1,271 @@
+//! The commit stage: queues of operations that wait to be sent to a die, and the load of the dies.
+//!
+//! Used by the dispatch policies that give dies a depth; the others send operations to their dies at once. An operation
+//! waits in the queue of its class and place: any die, a channel, a die, a plane. The load of a die is counted from what
+//! waits there and what runs, so that operations that are dropped or looked up again free their room by themselves.
+
+use crate::ops::Fifo;
+use crate::policy::placement::Constraint;
+use crate::task::{Action, Class, Task, Tasks, CLASSES, TASKS};
+use wordline_flash::Geometry;
+
+/// A queue of the stage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue {
+    pub class: Class,
+    pub place: Constraint,
+    pub fifo: Fifo,
+    /// Number of its first operation in the order of becoming ready.
+    pub first: u64,
+}
+
+/// Operations at a die.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    /// Waiting there: reads and erases, and units of writes, by class.
+    waiting: [u32; CLASSES],
+    /// Of all tasks: operations that wait, pages of writes that wait, pages and blocks of the command that runs.
+    all: u32,
+    /// Classes of writes of which a page waits that lacks units.
+    partial: u32,
+}
+
+/// The commit stage of a drive whose dispatch policy gives dies a depth.
+#[derive(Clone, Debug)]
+pub(super) struct Stage {
+    depth: u32,
+    units_per_page: u32,
+    channels: u32,
+    planes_per_die: u32,
+    queues: Vec<Queue>,
+    /// Queues that are not empty: of writes that may go to several dies.
+    roaming: Vec<u32>,
+    /// Queues that are not empty, by task, then die.
+    bound: Vec<Vec<u32>>,
+    loads: Vec<Load>,
+    /// Dies that may have room, a bit each.
+    open: Vec<u64>,
+    /// Dies that operations wait for, a bit each, by task.
+    awaited: Vec<u64>,
+    /// By task, operations at all dies.
+    pub outstanding: [u32; TASKS],
+    /// Operations in the stage, by task.
+    pub waiting: [u32; TASKS],
+    /// Something may have become possible, besides what room gives.
+    pub dirty: bool,
+    /// Operations that the dies have more than after the last look: less than 0 means that there is new room.
+    balance: i32,
+    /// The die after the one that took the last write for several.
+    pub turn: u32,
+}
+
+impl Stage {
+    /// The stage of a drive.
+    pub fn new(depth: u32, units_per_page: u32, geometry: &Geometry) -> Self {
+        let (channels, dies) = (geometry.channels, geometry.dies());
+        let places = std::iter::once(Constraint::Any)
+            .chain((0..channels).map(Constraint::Channel))
+            .chain((0..dies).map(Constraint::Die))
+            .chain((0..geometry.planes()).map(Constraint::Plane));
+        let queues = places.flat_map(|place| {
+            (0..CLASSES as u8).map(move |class| Queue {
+                class: Class::numbered(class),
+                place,
+                fifo: Fifo::default(),
+                first: 0,
+            })
+        });
+        Self {
+            depth,
+            units_per_page,
+            channels,
+            planes_per_die: geometry.planes_per_die,
+            queues: queues.collect(),
+            roaming: Vec::new(),
+            bound: vec![Vec::new(); TASKS * dies as usize],
+            loads: vec![Load::default(); dies as usize],
+            open: vec![u64::MAX; dies.div_ceil(64) as usize],
+            awaited: vec![0; TASKS * dies.div_ceil(64) as usize],
+            outstanding: [0; TASKS],
+            waiting: [0; TASKS],
+            dirty: false,
+            balance: 0,
+            turn: 0,
+        }
+    }
+
+    /// The queue for a class and a place.
+    pub fn at(&self, class: Class, place: Constraint) -> usize {
+        let (channels, dies) = (self.channels as usize, self.loads.len());
+        let at = match place {
+            Constraint::Any => 0,
+            Constraint::Channel(channel) => 1 + channel as usize,
+            Constraint::Die(die) => 1 + channels + die as usize,
+            Constraint::Plane(plane) => 1 + channels + dies + plane as usize,
+        };
+        at * CLASSES + class.index()
+    }
+
+    /// A queue.
+    pub fn queue(&self, at: usize) -> &Queue {
+        &self.queues[at]
+    }
+
+    /// A queue, to change; [`Self::fill`] and [`Self::drain`] say that it is empty no more, or again.
+    pub fn queue_mut(&mut self, at: usize) -> &mut Queue {
+        &mut self.queues[at]
+    }
+
+    /// The die of a place, if it is one.
+    fn die_of(&self, place: Constraint) -> Option<u32> {
+        match place {
+            Constraint::Die(die) => Some(die),
+            Constraint::Plane(plane) => Some(plane / self.planes_per_die),
+            Constraint::Any | Constraint::Channel(_) => None,
+        }
+    }
+
+    /// A queue has its first operation.
+    pub fn fill(&mut self, at: usize) {
+        let Queue { class, place, .. } = self.queues[at];
+        match self.die_of(place) {
+            Some(die) => {
+                let index = self.row(class.task(), die);
+                self.bound[index].push(at as u32);
+                self.note(class.task(), die);
+            }
+            None => self.roaming.push(at as u32),
+        }
+    }
+
+    /// A queue has lost its last operation.
+    pub fn drain(&mut self, at: usize) {
+        let Queue { class, place, .. } = self.queues[at];
+        let die = self.die_of(place);
+        let row = die.map(|die| self.row(class.task(), die));
+        let list = match row {
+            Some(row) => &mut self.bound[row],
+            None => &mut self.roaming,
+        };
+        let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
+        list.swap_remove(found);
+        if let Some(die) = die {
+            self.note(class.task(), die);
+        }
+    }
+
+    fn row(&self, task: Task, die: u32) -> usize {
+        task.index() * self.loads.len() + die as usize
+    }
+
+    /// Operations of a queue may go now, unless their die is full.
+    pub fn wake(&mut self, at: usize) {
+        let queue = &self.queues[at];
+        self.dirty |= self.die_of(queue.place).is_none_or(|die| self.has_room(die, queue.class));
+    }
+
+    /// True if the dispatch policy should look.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.dirty || self.balance < 0
+    }
+
+    /// The dispatch policy has looked.
+    pub fn settle(&mut self) {
+        (self.dirty, self.balance) = (false, 0);
+    }
+
+    /// Operations that a die has.
+    #[inline]
+    pub fn load(&self, die: u32) -> u32 {
+        self.loads[die as usize].all
+    }
+
+    /// True if a die has room for another operation of a class, or for units of the page that waits there.
+    #[inline]
+    pub fn has_room(&self, die: u32, class: Class) -> bool {
+        let load = &self.loads[die as usize];
+        load.all < self.depth || (class.is_write() && self.lacking(die, class) > 0)
+    }
+
+    /// Units that the page of a class lacks that waits at a die.
+    #[inline]
+    pub fn lacking(&self, die: u32, class: Class) -> u32 {
+        let over = self.loads[die as usize].waiting[class.index()] % self.units_per_page;
+        if over == 0 {
+            0
+        } else {
+            self.units_per_page - over
+        }
+    }
+
+    /// Operations of a class wait for a die from now on, or, if negative, no longer.
+    pub fn count_waiting(&mut self, die: u32, class: Class, change: i32) {
+        let units = if class.action() == Action::Program { self.units_per_page } else { 1 };
+        let load = &mut self.loads[die as usize];
+        let waiting = &mut load.waiting[class.index()];
+        let (before, partly) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));
+        *waiting = waiting.wrapping_add_signed(change);
+        let (after, partial) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));
+        load.partial = load.partial + u32::from(partial) - u32::from(partly);
+        self.shift(die, class, after.wrapping_sub(before));
+    }
+
+    /// A command with so many pages of a task runs from now on, or, if negative, has ended.
+    pub fn count_running(&mut self, die: u32, class: Class, change: i32) {
+        self.shift(die, class, change as u32);
+    }
+
+    fn shift(&mut self, die: u32, class: Class, change: u32) {
+        let load = &mut self.loads[die as usize];
+        load.all = load.all.wrapping_add(change);
+        let task = &mut self.outstanding[class.task().index()];
+        *task = task.wrapping_add(change);
+        self.balance += change as i32;
+        self.weigh(die);
+    }
+
+    /// Notes whether a die may have room.
+    #[inline]
+    fn weigh(&mut self, die: u32) {
+        let load = &self.loads[die as usize];
+        let open = load.all < self.depth || load.partial > 0;
+        set(&mut self.open, die, open);
+    }
+
+    /// Notes whether operations of a task wait for a die.
+    fn note(&mut self, task: Task, die: u32) {
+        let waits = !self.bound[self.row(task, die)].is_empty();
+        let words = self.open.len();
+        set(&mut self.awaited[task.index() * words..][..words], die, waits);
+    }
+
+    /// Lists the queues of some tasks that are not empty, and whose die, if they have one, may have room.
+    #[inline]
+    pub fn list(&self, tasks: Tasks, into: &mut Vec<u32>) {
+        into.extend(self.roaming.iter().filter(|&&at| tasks.has(self.queues[at as usize].class.task())));
+        let words = self.open.len();
+        for task in tasks.iter() {
+            for word in 0..words {
+                let mut bits = self.awaited[task.index() * words + word] & self.open[word];
+                while bits != 0 {
+                    let die = word as u32 * 64 + bits.trailing_zeros();
+                    into.extend(&self.bound[self.row(task, die)]);
+                    bits &= bits - 1;
+                }
+            }
+        }
+    }
+
+    /// Lists all queues that are not empty.
+    pub fn list_all(&self, into: &mut Vec<u32>) {
+        into.extend(self.roaming.iter().chain(self.bound.iter().flatten()));
+    }
+}
+
+/// Sets the bit of a die.
+#[inline]
+fn set(bits: &mut [u64], die: u32, on: bool) {
+    let (word, bit) = (die as usize / 64, die % 64);
+    bits[word] = bits[word] & !(1 << bit) | u64::from(on) << bit;
+}

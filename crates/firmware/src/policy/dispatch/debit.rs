@@ -1,0 +1,184 @@
+//! Debit scheduling: each task may have so many operations outstanding, in proportion to its share.
+//!
+//! Source: kim18 (3.2). A task's debit is its outstanding operations over all dies; below its limit its operations are
+//! eligible, in any order among dies; the limits add up to what the dies hold. Tasks that compete are chosen at random,
+//! skewed towards a small ratio of debit to limit. Tasks without work leave their share unused.
+//! Faithful: limits, eligibility, and that the scheduler does not conserve work. Assumed: a task's chance is in
+//! proportion to the unused part of its limit; a limit is at least 1; a write counts as one operation with all units of
+//! its page.
+
+use super::{Dispatch, Sight, StageView};
+use crate::policy::{About, Build};
+use crate::task::{ByTask, Task, Tasks, TASKS};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wordline_base::Stream;
+
+pub(crate) const ABOUT: About = About {
+    summary: "debit scheduling: outstanding operations of each task are limited by its share (AutoSSD)",
+    source: "kim18 3.2",
+    note: "chances in proportion to the unused part of a limit; a limit is at least 1",
+};
+
+/// Options of debit scheduling.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Operations that a die holds at most, the running one included, 1 to 65,535.
+    pub depth: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { depth: 4 }
+    }
+}
+
+/// Debit scheduling.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Debit {
+    depth: u32,
+    /// Operations that all dies hold.
+    capacity: u32,
+    tasks: Tasks,
+    limits: ByTask<u32>,
+    random: Stream,
+}
+
+impl Debit {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let depth = super::depth(options.depth)?;
+        let capacity = depth.saturating_mul(build.geometry.dies());
+        let random = Stream::new(build.seed, "dispatch.debit", 0);
+        Ok(Self { depth, capacity, tasks: build.tasks, limits: [capacity; TASKS], random })
+    }
+
+    /// Goes on with the random numbers of a drive that was saved.
+    pub(super) fn restore(&mut self, saved: Self) {
+        self.random = saved.random;
+    }
+}
+
+/// The most operations that tasks may have outstanding, of so many in all: their shares, but at least one.
+fn limits(shares: &ByTask<f64>, capacity: u32, tasks: Tasks) -> ByTask<u32> {
+    let mut limits = [0; TASKS];
+    for task in tasks.iter() {
+        limits[task.index()] = ((f64::from(capacity) * shares[task.index()] / 100.0).round() as u32).max(1);
+    }
+    limits
+}
+
+impl Dispatch for Debit {
+    fn admits(&self, _: u32) -> bool {
+        true
+    }
+
+    fn depth(&self) -> Option<u32> {
+        Some(self.depth)
+    }
+
+    fn sees(&self) -> Sight {
+        Sight::Oldest
+    }
+
+    fn eligible(&self, outstanding: &ByTask<u32>) -> Tasks {
+        let below = |task: &Task| outstanding[task.index()] < self.limits[task.index()];
+        self.tasks.iter().filter(below).fold(Tasks::default(), Tasks::with)
+    }
+
+    fn takes_shares(&self) -> bool {
+        true
+    }
+
+    fn share(&mut self, shares: &ByTask<f64>) {
+        self.limits = limits(shares, self.capacity, self.tasks);
+    }
+
+    fn limits(&self) -> Option<ByTask<u32>> {
+        Some(self.limits)
+    }
+
+    fn next(&mut self, view: &StageView<'_>) -> Option<usize> {
+        // Of each task the oldest that is eligible.
+        let mut oldest: [Option<(u64, usize)>; TASKS] = [None; TASKS];
+        for (at, staged) in view.staged.iter().enumerate().filter(|(_, staged)| staged.die.is_some()) {
+            let task = staged.class.task().index();
+            if view.outstanding[task] < self.limits[task] {
+                let best = oldest[task].get_or_insert((staged.sequence, at));
+                *best = (*best).min((staged.sequence, at));
+            }
+        }
+        let unused = |task: usize| u64::from(self.limits[task] - view.outstanding[task]) << 32;
+        let chance = |task: usize| unused(task) / u64::from(self.limits[task]);
+        let all: u64 = (0..TASKS).filter(|&task| oldest[task].is_some()).map(chance).sum();
+        let mut drawn = if oldest.iter().flatten().count() > 1 { self.random.below(all) } else { 0 };
+        for (task, oldest) in oldest.iter().enumerate() {
+            let Some((_, at)) = oldest else { continue };
+            let own = unused(task) / u64::from(self.limits[task]);
+            if drawn < own {
+                return Some(*at);
+            }
+            drawn -= own;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::dispatch::Staged;
+    use crate::task::Class;
+
+    const A: Class = Class::HOST_READ;
+    const B: Class = Class::new(Task::GC, crate::task::Action::Read);
+
+    /// Limits of 5 and 3 requests, as in kim18, figure 3.
+    fn debit(seed: u64) -> Debit {
+        let mut limits = [1; TASKS];
+        (limits[0], limits[1]) = (5, 3);
+        Debit { depth: 2, capacity: 8, tasks: Tasks::BASIC, limits, random: Stream::new(seed, "test", 0) }
+    }
+
+    fn outstanding(a: u32, b: u32) -> [u32; TASKS] {
+        let mut all = [0; TASKS];
+        (all[0], all[1]) = (a, b);
+        all
+    }
+
+    fn staged(class: Class, sequence: u64, die: Option<u32>) -> Staged {
+        Staged { class, sequence, die }
+    }
+
+    #[test]
+    fn figure_3a_the_task_below_its_limit_goes_to_the_chip_with_room() {
+        // Chip 0 is full; task B has all that it may have outstanding.
+        let waiting = [staged(A, 1, None), staged(B, 2, Some(1)), staged(A, 3, Some(2))];
+        let view = StageView { staged: &waiting, outstanding: &outstanding(1, 3), times: &[1; 3] };
+        assert_eq!(debit(1).next(&view), Some(2));
+    }
+
+    #[test]
+    fn figure_3b_a_request_passes_those_of_its_task_whose_chip_is_full() {
+        // An operation of task B has ended. Task A is below its limit, but its request is for chip 0, which is full.
+        let waiting = [staged(A, 1, None), staged(B, 2, None), staged(B, 4, Some(1))];
+        let view = StageView { staged: &waiting, outstanding: &outstanding(2, 2), times: &[1; 3] };
+        assert_eq!(debit(1).next(&view), Some(2));
+        // At its limit it may not.
+        let view = StageView { staged: &waiting, outstanding: &outstanding(2, 3), times: &[1; 3] };
+        assert_eq!(debit(1).next(&view), None);
+    }
+
+    #[test]
+    fn competing_tasks_are_chosen_by_the_unused_part_of_their_limits() {
+        let waiting = [staged(B, 1, Some(0)), staged(A, 2, Some(0))];
+        // A has used 1 of 5, B 2 of 3: chances of 4/5 and 1/3.
+        let view = StageView { staged: &waiting, outstanding: &outstanding(1, 2), times: &[1; 3] };
+        let mut debit = debit(7);
+        let count = 100_000;
+        let of_a = (0..count).filter(|_| debit.next(&view) == Some(1)).count();
+        let share = of_a as f64 / f64::from(count);
+        assert!((share - 12.0 / 17.0).abs() < 0.01, "{share}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Family `dispatch`: when queued requests are served, and when the operations of all tasks are sent to the dies.
+//!
+//! Most members send operations to their dies at once, where the arbiter orders them (`direct`). The others let them
+//! wait in the commit stage, in queues by task, until they choose one for a die that has room.
+
+use crate::policies;
+use crate::task::{ByTask, Class, Tasks};
+use wordline_base::Time;
+
+/// The oldest operation of a queue of the commit stage that can go now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staged {
+    /// Its task and kind.
+    pub class: Class,
+    /// Its number in the order of becoming ready.
+    pub sequence: u64,
+    /// The die that it goes to; none while no die can take it.
+    pub die: Option<u32>,
+}
+
+/// Operations that wait in the commit stage, and the load of dies and tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct StageView<'a> {
+    /// Oldest operations, in no order: what [`Dispatch::sees`] asks for.
+    pub staged: &'a [Staged],
+    /// By task: pages and blocks committed that have not ended.
+    pub outstanding: &'a ByTask<u32>,
+    /// Nominal times of a page read, a page program and an erase in the array, in picoseconds.
+    pub times: &'a [Time; 3],
+}
+
+/// Operations of the commit stage that a policy has to see: the fewer, the faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// The oldest operation of each eligible task that a die has room for.
+    Oldest,
+    /// The oldest operation of each queue of eligible tasks, if a die has room for it.
+    Open,
+    /// The oldest operation of each queue.
+    All,
+}
+
+/// Decides when requests are served, and when operations are sent to the dies.
+pub trait Dispatch {
+    /// True if the oldest queued request may be served while `in_service` others are in service.
+    fn admits(&self, in_service: u32) -> bool;
+    /// Operations that a die holds at most, the running one included; none if operations go to their dies at once.
+    fn depth(&self) -> Option<u32> {
+        None
+    }
+    /// The operation to send to its die, by index, if any may go now. Only one with a die may be chosen.
+    fn next(&mut self, _view: &StageView<'_>) -> Option<usize> {
+        None
+    }
+    /// What [`Self::next`] has to see.
+    fn sees(&self) -> Sight {
+        Sight::Open
+    }
+    /// The tasks of which an operation may go, with so many outstanding.
+    fn eligible(&self, _outstanding: &ByTask<u32>) -> Tasks {
+        Tasks::ALL
+    }
+    /// True if it takes shares.
+    fn takes_shares(&self) -> bool {
+        false
+    }
+    /// Tasks have these shares from now on, in percent.
+    fn share(&mut self, _shares: &ByTask<f64>) {}
+    /// The most operations that each task may have outstanding, if there is a limit.
+    fn limits(&self) -> Option<ByTask<u32>> {
+        None
+    }
+}
+
+policies! {
+    family "dispatch" decides "when requests are served, and when operations are sent to the dies";
+    trait Dispatch, config DispatchConfig, policy DispatchPolicy;
+    members {
+        /// Requests in the order of arrival; operations at once.
+        "fifo" => fifo::Fifo,
+        /// One queue of operations for all tasks and dies.
+        "one-queue" => one_queue::OneQueue,
+        /// A limit of outstanding operations for each task.
+        "debit" => debit::Debit,
+        /// A virtual time for each task and die.
+        "weighted-fair" => weighted_fair::WeightedFair,
+    }
+    methods {
+        fn admits(self: &Self, in_service: u32) -> bool;
+        fn depth(self: &Self) -> Option<u32>;
+        fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
+        fn sees(self: &Self) -> Sight;
+        fn eligible(self: &Self, outstanding: &ByTask<u32>) -> Tasks;
+        fn takes_shares(self: &Self) -> bool;
+        fn share(self: &mut Self, shares: &ByTask<f64>) -> ();
+        fn limits(self: &Self) -> Option<ByTask<u32>>;
+    }
+}
+
+fn depth(given: u32) -> Result<u32, crate::ConfigError> {
+    match given {
+        1..=65_535 => Ok(given),
+        _ => Err(crate::ConfigError::new("dispatch.depth", given, "must be 1 to 65,535")),
+    }
+}
+
+impl DispatchPolicy {
+    /// Continues from the saved state of the same policy.
+    ///
+    /// # Errors
+    /// Says what state is impossible.
+    pub(crate) fn restore(&mut self, saved: Self) -> Result<(), String> {
+        match (self, saved) {
+            (Self::Debit(own), Self::Debit(saved)) => own.restore(saved),
+            (Self::WeightedFair(own), Self::WeightedFair(saved)) => return own.restore(saved),
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+"""How tasks share the dies: the schedulers, their shares, and what results, tables and reports show of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run, done, refused
+
+MIXED = """
+[[job]]
+rw = "randrw"
+rwmixread = 50
+bs = "4k"
+rate_iops = 20000
+rate_process = "poisson"
+number_ios = 30000
+iodepth = 256
+"""
+
+DEBIT = ("--set", "dispatch.policy=debit", "--set", "shares.policy=feedback")
+
+
+@pytest.fixture
+def run(wordline: Run, tmp_path: Path) -> Any:  # noqa: ANN401
+    """Runs the load with options, and gives summary and result."""
+    (tmp_path / "mixed.toml").write_text(MIXED)
+
+    def told(*options: str) -> tuple[str, dict[str, Any]]:
+        summary = done(wordline("run", "demo", "mixed.toml", "--json", "r.json", *options))
+        return summary, json.loads((tmp_path / "r.json").read_text())
+
+    return told
+
+
+def mean(result: dict[str, Any]) -> float:
+    return result["latency_us"]["read"]["mean"]
+
+
+def test_a_single_queue_is_the_slowest_and_debits_are_faster_than_fair_queues(run: Any) -> None:  # noqa: ANN401
+    for seed in ("1", "2"):
+        means = [
+            mean(run("--seed", seed, "--set", f"dispatch.policy={policy}")[1])
+            for policy in ("one-queue", "weighted-fair", "debit")
+        ]
+        assert means == sorted(means, reverse=True), means
+        assert means[0] > 1.5 * means[1], means
+
+
+def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    import pyarrow.parquet
+
+    options = ("--report", "r.html", "--tables", "intervals", "--out", "t", "--interval", "100ms")
+    _, result = run(*DEBIT, "--set", "refresh.policy=scrub", *options)
+    stage = result["activity"]["stage"]
+    tasks = {"host", "gc", "refresh"}
+    assert {key: set(stage[key]) for key in ("shares", "limits", "outstanding", "waiting")} == dict.fromkeys(
+        ("shares", "limits", "outstanding", "waiting"), tasks
+    )
+    intervals = len(result["activity"]["dies"][0])
+    for at in range(intervals):
+        assert sum(shares[at] for shares in stage["shares"].values()) == pytest.approx(100)
+        for task in tasks:
+            # A limit that has just fallen may be exceeded for a while.
+            assert stage["outstanding"][task][at] <= max(stage["limits"][task])
+    # GC starts with the smallest share, and needs more.
+    assert stage["shares"]["gc"][0] == 5
+    assert max(stage["shares"]["gc"]) > 5
+    assert max(stage["most_reads"]) > 0
+    table = pyarrow.parquet.read_table(tmp_path / "t" / "intervals.parquet").to_pydict()
+    for row, share in enumerate(table["gc_share"]):
+        assert share + table["host_share"][row] + table["refresh_share"][row] == pytest.approx(100)
+        assert table["gc_outstanding"][row] <= max(table["gc_limit"])
+    page = (tmp_path / "r.html").read_text()
+    assert "How tasks share the dies over time" in page
+    assert "Shares of the background tasks; the host has the rest" in page
+
+    _, result = run("--report", "r.html", "--tables", "intervals", "--out", "t")
+    assert "stage" not in result["activity"]
+    assert "gc_share" not in pyarrow.parquet.read_schema(tmp_path / "t" / "intervals.parquet").names
+    assert "How tasks share the dies" not in (tmp_path / "r.html").read_text()
+
+
+def test_a_fixed_share_limits_what_is_outstanding(run: Any) -> None:  # noqa: ANN401
+    # The demo has four dies of four places.
+    _, result = run("--set", "dispatch.policy=debit", "--set", "shares.percent.gc=25")
+    stage = result["activity"]["stage"]
+    places = 4 * result["drive"]["dies"]
+    assert set(stage["shares"]["gc"]) == {25}
+    assert set(stage["limits"]["gc"]) == {places // 4}
+    assert set(stage["limits"]["host"]) == {3 * places // 4}
+
+
+def test_shares_that_have_no_effect_or_make_no_sense_are_refused(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "mixed.toml").write_text(MIXED)
+
+    def wrong(*settings: str) -> Any:  # noqa: ANN401
+        return wordline("run", "demo", "mixed.toml", *(part for setting in settings for part in ("--set", setting)))
+
+    debit = "dispatch.policy=debit"
+    refused(wrong("shares.percent.gc=20"), "shares.policy", "takes no shares", '"debit"')
+    refused(wrong("shares.policy=feedback", "dispatch.policy=one-queue"), "shares.policy", "one-queue")
+    refused(wrong(debit, "shares.percent.refresh=20"), "shares.percent.refresh", "no such background task", "gc")
+    refused(wrong(debit, "shares.percent.gc=100"), "shares.percent.gc", "below 100")
+    refused(wrong(debit, "shares.policy=feedback", "shares.least=90"), "shares.most", "at least 90")
+    refused(wrong(debit, "shares.policy=feedback", "shares.i.gc=1"), "shares.i.gc", "below 1")
+    refused(wrong(debit, "dispatch.depth=0"), "dispatch.depth", "1 to 65,535")
+    refused(wrong(debit, "dispatch.window=3"), "dispatch.window", "fifo")
