@@ -181,3 +181,16 @@ def result(partial: bool = False, seed: int = 1, channels: int = 8, dies: int = 
         },
         "snapshot": None,
     }
+
+
+def stage(steps: int) -> dict[str, Any]:
+    """How two tasks stand at a commit stage over so many intervals."""
+    share = [5 + 20 * (n % 8) / 7 for n in range(steps)]
+    return {
+        "shares": {"host": [100 - part for part in share], "gc": share},
+        "limits": {"host": [60] * steps, "gc": [4] * steps},
+        "outstanding": {"host": [n % 30 for n in range(steps)], "gc": [n % 4 for n in range(steps)]},
+        "waiting": {"host": [n % 3 for n in range(steps)], "gc": [n % 50 for n in range(steps)]},
+        "free_blocks": [100 + n % 20 for n in range(steps)],
+        "most_reads": [10 * n for n in range(steps)],
+    }

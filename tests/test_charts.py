@@ -53,6 +53,7 @@ def full(intervals: int = 600, columns: int = 128, dies: int = 1024, cells: int 
     rows = [[round(rough(f"{die} {n}"), 3) for n in range(cells)] for die in range(dies)]
     result["activity"] = {"interval_s": result["simulated_s"] / cells, "dies": rows, "dies_gc": rows}
     result["activity"]["channels"] = rows[:128]
+    result["activity"]["stage"] = synthetic.stage(cells)
     classes = 60
     result["latency_over_time"] = {
         "interval_s": result["simulated_s"] / columns,

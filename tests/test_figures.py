@@ -46,6 +46,7 @@ def activity(end_s: float, dies: int, channels: int) -> dict[str, Any]:
     return {
         "interval_s": end_s / STEPS,
         "end_s": end_s,
+        "stage": synthetic.stage(STEPS),
         "dies": rows(dies, 0.9),
         "dies_gc": rows(dies, 0.5),
         "channels": rows(channels, 0.031),
@@ -105,7 +106,7 @@ def panels(made: Figure, mark: str = "time") -> list[Axes]:
     return [axes for axes in made.axes if (axes.get_gid() or "").startswith(mark)]
 
 
-OVER_TIME = ("latency", "latencies", "throughput", "causes", "space", "dies-map", "channels-map")
+OVER_TIME = ("latency", "latencies", "throughput", "causes", "space", "stage", "dies-map", "channels-map")
 
 
 def test_a_result_with_everything_has_every_figure() -> None:

@@ -146,32 +146,37 @@ mod tests {
 
     fn control(options: &Options) -> Result<Feedback, ConfigError> {
         let geometry = Geometry::new(&GeometryConfig::default()).unwrap();
-        let tasks = Tasks::BASIC.with(Task::REFRESH);
+        let tasks = Tasks::BASIC.with(other());
         let build = Build { geometry: &geometry, units_per_page: 1, plane_local: false, domains: 1, tasks, seed: 1 };
         Feedback::new(options, &build)
     }
 
-    fn errors(gc: f64, refresh: f64) -> ByTask<f64> {
+    /// A background task besides GC.
+    fn other() -> Task {
+        Tasks::ALL.background().find(|&task| task != Task::GC).unwrap()
+    }
+
+    fn errors(gc: f64, others: f64) -> ByTask<f64> {
         let mut errors = [0.0; TASKS];
-        (errors[Task::GC.index()], errors[Task::REFRESH.index()]) = (gc, refresh);
+        (errors[Task::GC.index()], errors[other().index()]) = (gc, others);
         errors
     }
 
     fn told(control: &Feedback) -> [f64; 3] {
-        [Task::HOST, Task::GC, Task::REFRESH].map(|task| control.shares()[task.index()])
+        [Task::HOST, Task::GC, other()].map(|task| control.shares()[task.index()])
     }
 
     #[test]
     fn shares_follow_equation_1_within_their_bounds() {
-        let gains = |gc: f64, refresh: f64| [("gc".into(), gc), ("refresh".into(), refresh)].into();
+        let gains = |gc: f64, others: f64| [("gc".into(), gc), (other().about().name.into(), others)].into();
         let options = Options { p: gains(0.5, 0.001), i: gains(0.5, 0.9), least: 5.0, most: 50.0, ..Options::default() };
         let mut control = control(&options).unwrap();
         assert_eq!(told(&control), [90.0, 5.0, 5.0]);
         assert!(control.control(&errors(20.0, 0.0)));
-        // GC: 0.5 x 20 + 0.5 x 5; scrubbing would have 4.5.
+        // GC: 0.5 x 20 + 0.5 x 5; the other would have 4.5.
         assert_eq!(told(&control), [82.5, 12.5, 5.0]);
         assert!(control.control(&errors(20.0, 10_000.0)));
-        // GC: 10 + 6.25; scrubbing: 10 + 4.5.
+        // GC: 10 + 6.25; the other: 10 + 4.5.
         assert_eq!(told(&control), [69.25, 16.25, 14.5]);
         assert!(control.control(&errors(0.0, 0.0)));
         assert_eq!(told(&control), [78.825, 8.125, 13.05]);
