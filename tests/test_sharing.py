@@ -108,3 +108,14 @@ def test_shares_that_have_no_effect_or_make_no_sense_are_refused(wordline: Run, 
     refused(wrong(debit, "shares.policy=feedback", "shares.i.gc=1"), "shares.i.gc", "below 1")
     refused(wrong(debit, "dispatch.depth=0"), "dispatch.depth", "1 to 65,535")
     refused(wrong(debit, "dispatch.window=3"), "dispatch.window", "fifo")
+    spread = ("placement.policy=least-busy", "collect.scope=drive", "pack.gather=true")
+    refused(
+        wrong("pack.gather=true", "placement.policy=static", "collect.scope=plane"),
+        "pack.gather",
+        "no effect",
+        "least-busy",
+    )
+    refused(wrong(*spread[::2], "collect.scope=plane"), "pack.gather", "no effect", "drive")
+    refused(wrong(*spread, debit), "pack.gather", "no effect", "debit")
+    refused(wrong(*spread, "collect.window_pages=1"), "collect.window_pages", "pack.gather")
+    refused(wrong("collect.blocks_per_die=0"), "collect.blocks_per_die", "at least 1")

@@ -1,4 +1,4 @@
-//! Number of concurrently collected blocks, counted from outside after every step of a drive.
+//! Concurrently collected blocks, in a drive and in a die, counted from outside after every step, and programs of moved pages.
 
 mod common;
 
@@ -6,6 +6,8 @@ use common::{drive, request, watched_loop};
 use wordline_base::{Op, Stream};
 use wordline_drive::Drive;
 use wordline_firmware::blocks::Status;
+use wordline_firmware::task::{Action, Class, Task};
+use wordline_firmware::Counters;
 
 /// Blocks being collected now.
 fn victims(drive: &Drive) -> usize {
@@ -60,5 +62,62 @@ fn blocks_that_wait_for_company_are_few() {
         println!("limit {at_a_time}: at most {most} in {collections} collections");
         assert!(collections > 40, "{collections}");
         assert!(most <= at_a_time as usize + 3, "{most} at a time, the limit is {at_a_time}");
+    }
+}
+
+/// A drive of four dies of four planes, filled and overwritten in random order while `seen` looks on.
+/// Gives it with its counters before the overwriting.
+fn spread(options: &str, pack: &str, seed: u64, seen: impl FnMut(&Drive)) -> (Drive, Counters) {
+    let text = format!(
+        r#"
+        geometry = {{ channels = 2, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 4,
+            blocks_per_plane = 24, pages_per_block = 32, page_kib = 16 }}
+        nand = {{ interface = "nv-ddr3", rate_mt_s = 1600, read_us = 50.0, program_us = 400.0, erase_us = 3000.0 }}
+        capacity = {{ raw_over_logical = 1.25 }}
+        mapping = {{ policy = "page", unit_kib = 4 }}
+        placement = {{ policy = "least-busy" }}
+        collect = {{ policy = "on-demand", scope = "drive", start_blocks = 24, {options} }}
+        pack = {{ policy = "planes", {pack} }}
+        arbiter = {{ policy = "priority", order = ["host-read", "gc-erase", "gc-write", "gc-read", "host-write"] }}
+        "#
+    );
+    let mut drive = drive(&text, seed);
+    let (bytes, mut random) = (4096, Stream::new(seed, "offsets", 0));
+    let places = drive.logical_bytes() / u64::from(bytes);
+    watched_loop(&mut drive, 32, places, |nth| request(Op::Write, nth * u64::from(bytes), bytes), |_| {});
+    let before = *drive.kernel().counters();
+    let anywhere = |_| request(Op::Write, random.below(places) * u64::from(bytes), bytes);
+    watched_loop(&mut drive, 32, 3 * places, anywhere, seen);
+    (drive, before)
+}
+
+#[test]
+fn dies_have_no_more_victims_than_allowed() {
+    for (limit, options) in [(1, "blocks_per_die = 1"), (2, "blocks_per_die = 2, blocks_at_a_time = 8")] {
+        let mut most = [0; 4];
+        spread(options, "", 1, |drive| {
+            let mut now = [0; 4];
+            let records = drive.kernel().blocks().records().iter().enumerate();
+            for (block, _) in records.filter(|(_, record)| record.status == Status::Victim) {
+                now[block / (4 * 24)] += 1;
+            }
+            most.iter_mut().zip(now).for_each(|(most, now)| *most = now.max(*most));
+        });
+        assert_eq!(most, [limit; 4]);
+    }
+}
+
+#[test]
+fn moved_pages_fill_programs_of_all_planes() {
+    // Commands for each page that GC moves.
+    let commands = |pack: &str, seed| {
+        let (drive, before) = spread("blocks_per_die = 1", pack, seed, |_| {});
+        let (after, class) = (drive.kernel().counters(), Class::new(Task::GC, Action::Program).index());
+        (after.commands - before.commands) as f64 / (after.ops[class] - before.ops[class]) as f64
+    };
+    for seed in 1..4 {
+        let (alone, gathered) = (commands("gather = false", seed), commands("gather = true", seed));
+        println!("seed {seed}: {alone:.3} and {gathered:.3} commands a moved page");
+        assert!(gathered < 0.8 * alone, "{alone} {gathered}");
     }
 }

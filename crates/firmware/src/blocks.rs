@@ -508,7 +508,12 @@ impl Blocks {
     /// View of a domain for a victim policy.
     #[must_use]
     pub fn view(&self, domain: u32) -> VictimView<'_> {
-        VictimView { blocks: self, domain }
+        VictimView { blocks: self, domain, busy: &[] }
+    }
+
+    /// The same without the blocks of some dies: a flag for each.
+    pub(crate) fn view_beside<'a>(&'a self, domain: u32, busy: &'a [bool]) -> VictimView<'a> {
+        VictimView { blocks: self, domain, busy }
     }
 
     /// Units in a block.
@@ -523,6 +528,8 @@ impl Blocks {
 pub struct VictimView<'a> {
     blocks: &'a Blocks,
     domain: u32,
+    /// By die: true if its blocks may not be chosen now. Empty if all may.
+    busy: &'a [bool],
 }
 
 impl VictimView<'_> {
@@ -576,6 +583,22 @@ impl VictimView<'_> {
         self.valid(block) + self.blocks.units_per_page <= self.blocks.units_per_block
     }
 
+    /// True if the die of the block may have no further victim now.
+    #[must_use]
+    pub fn is_on_busy_die(&self, block: u32) -> bool {
+        if self.busy.is_empty() {
+            return false;
+        }
+        let planes_per_die = self.blocks.valid.len() / self.busy.len();
+        self.busy[self.blocks.plane_of(block) as usize / planes_per_die]
+    }
+
+    /// True if collecting the block gains at least one page, and its die may have another victim.
+    #[must_use]
+    pub fn suits(&self, block: u32) -> bool {
+        self.gains(block) && !self.is_on_busy_die(block)
+    }
+
     /// Pages programmed in the domain since a unit of the block was last invalidated (or the block was closed).
     #[must_use]
     pub fn age(&self, block: u32) -> u32 {
@@ -612,7 +635,8 @@ impl VictimView<'_> {
         self.list().closed[position as usize]
     }
 
-    /// The block with the fewest valid units; of equals the one that has had that many longest. Needs the ranking.
+    /// The block with the fewest valid units of those on dies that may have another victim; of equals the one that has had
+    /// that many longest. Needs the ranking.
     #[must_use]
     pub fn least_valid(&self) -> Option<u32> {
         self.oldest_by_valid().next().map(|(_, block)| block)
@@ -621,17 +645,23 @@ impl VictimView<'_> {
     /// All closed blocks in the order of the ranking: fewest valid units first; of equals, the one that has had that many longest.
     /// Needs the ranking.
     pub fn by_rank(&self) -> impl Iterator<Item = u32> + '_ {
-        self.oldest_by_valid().flat_map(|(_, first)| {
+        let list = self.list();
+        let lists = list.ranking.iter().skip(list.least as usize).map(|ends| ends.first);
+        lists.filter(|&first| first != NONE).flat_map(|first| {
             std::iter::successors(Some(first), |&block| Some(self.blocks.get(block).next).filter(|&next| next != NONE))
         })
     }
 
-    /// For each number of valid units that occurs, from the smallest: that number and the block invalidated longest ago. Needs
-    /// the ranking.
+    /// For each number of valid units that occurs, from the smallest: that number and the block invalidated longest ago,
+    /// of those on dies that may have another victim. Needs the ranking.
     pub fn oldest_by_valid(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let list = self.list();
-        (list.least..)
-            .zip(list.ranking.iter().skip(list.least as usize))
-            .filter_map(|(valid, ends)| (ends.first != NONE).then_some((valid, ends.first)))
+        (list.least..).zip(list.ranking.iter().skip(list.least as usize)).filter_map(|(valid, ends)| {
+            let mut block = ends.first;
+            while block != NONE && self.is_on_busy_die(block) {
+                block = self.blocks.get(block).next;
+            }
+            (block != NONE).then_some((valid, block))
+        })
     }
 }

@@ -191,9 +191,16 @@ impl FirmwareConfig {
         let fixed = self.placement.build(&build)?.fixed();
         let collect = self.collect.build(&build)?;
         self.victim.build(&build)?;
+        if let (Some(most), VictimConfig::Guest(_)) = (collect.most_of_die(), &self.victim) {
+            let problem =
+                "has no effect on an external victim policy, which sees all closed blocks; remove one of them";
+            return Err(ConfigError::new("collect.blocks_per_die", most, problem));
+        }
         self.free_block.build(&build)?;
-        self.pack.build(&build)?;
-        let dispatch = self.dispatch.build(&build)?;
+        let (pack, dispatch) = (self.pack.build(&build)?, self.dispatch.build(&build)?);
+        if pack.gathers() {
+            self.check_gathering(geometry, fixed, &collect, dispatch.depth().is_some())?;
+        }
         if self.shares.build(&build)?.is_given() && !dispatch.takes_shares() {
             let problem = format!(
                 "has no effect: dispatch.policy = \"{}\" takes no shares; use \"debit\" or \"weighted-fair\"",
@@ -242,6 +249,38 @@ impl FirmwareConfig {
         };
         let need = Need::of(geometry, &plan, &collect);
         Ok((plan, need))
+    }
+
+    /// Checks that moved pages can wait for each other.
+    fn check_gathering(
+        &self,
+        geometry: &Geometry,
+        fixed: bool,
+        collect: &CollectPolicy,
+        has_stage: bool,
+    ) -> Result<(), ConfigError> {
+        let wrong = |problem: String| Err(ConfigError::new("pack.gather", true, problem));
+        if fixed {
+            return wrong(
+                "has no effect: the placement fixes the plane of each page; use placement.policy = \"least-busy\""
+                    .into(),
+            );
+        }
+        if self.collect.scope() == Scope::Plane {
+            return wrong("has no effect: moved pages stay in their plane; use collect.scope = \"drive\"".into());
+        }
+        if has_stage {
+            let policy = self.dispatch.name();
+            return wrong(format!(
+                "has no effect: dispatch.policy = \"{policy}\" sends pages one by one; use \"fifo\""
+            ));
+        }
+        let planes = geometry.planes_per_die;
+        if collect.window() < planes {
+            let problem = format!("must be at least {planes}, the planes of a die, for pack.gather");
+            return Err(ConfigError::new("collect.window_pages", collect.window(), problem));
+        }
+        Ok(())
     }
 
     fn logical_units(&self, raw_units: u32, unit_bytes: u32) -> Result<u32, ConfigError> {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wordline.base import units
 from wordline.base.drawing import Drawing, any_value, interval_words, legend, line, time_axes
 from wordline.base.palette import BLUE, GC, INK
+from wordline.results import tasks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +52,8 @@ def panels(result: dict[str, Any]) -> list[Panel]:
 
 
 def _curves(by_task: dict[str, Sequence[float | None]]) -> Iterator[Curve]:
-    return (Curve(name, LOOKS.get(name, OTHER), values) for name, values in by_task.items())
+    words = {"host": "host", "gc": "GC"} | tasks.others()
+    return (Curve(words[name], LOOKS.get(name, OTHER), values) for name, values in by_task.items())
 
 
 def over_time(result: dict[str, Any], end_s: float) -> Drawing | None:

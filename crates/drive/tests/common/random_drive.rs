@@ -45,6 +45,9 @@ fn random_text(random: &mut Stream) -> String {
     if chance(random, 50) {
         collect += &format!(", blocks_at_a_time = {}", between(random, 1, 4));
     }
+    if chance(random, 40) {
+        collect += &format!(", blocks_per_die = {}", between(random, 1, 3));
+    }
     collect += &format!(", copyback = \"{}\"", pick(random, &["off", "off", "internal", "checked"]));
     let victim = match random.below(5) {
         0 => "policy = \"greedy\"".into(),
@@ -54,7 +57,11 @@ fn random_text(random: &mut Stream) -> String {
         _ => format!("policy = \"best-of\", d = {}", between(random, 1, 12)),
     };
     let pack = match random.below(10) {
-        0..=4 => format!("policy = \"planes\", window = {}, {}", between(random, 1, 16), cache(random)),
+        0..=4 => {
+            let gather = scope == "drive" && chance(random, 50);
+            let (window, cache) = (between(random, 1, 16), cache(random));
+            format!("policy = \"planes\", window = {window}, gather = {gather}, {cache}")
+        }
         5 | 6 => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
         _ => "policy = \"none\"".into(),
     };

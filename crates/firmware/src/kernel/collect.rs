@@ -30,9 +30,10 @@ impl Kernel {
                 return;
             }
             self.blocks.settle(domain);
-            let view = self.blocks.view(domain);
-            let Some(block) = self.victim.choose(&view).filter(|&block| view.gains(block)) else {
-                self.starved[domain as usize] = true;
+            let view = self.blocks.view_beside(domain, &self.busy_dies);
+            let Some(block) = self.victim.choose(&view).filter(|&block| view.suits(block)) else {
+                // Where dies are busy, the end of a victim there lets it try again.
+                self.starved[domain as usize] = !self.busy_dies.contains(&true);
                 self.heed(failed(self.victim.trouble()));
                 self.go_alone(Task::GC, domain);
                 return;
@@ -156,6 +157,14 @@ impl Kernel {
         worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))
     }
 
+    /// A die has a victim of GC more, or one less, where their number is limited.
+    fn count_victim(&mut self, block: u32, change: i32) {
+        let Some(most) = self.collect.most_of_die() else { return };
+        let die = self.planes_per_die.quotient(self.blocks.plane_of(block)) as usize;
+        self.victims[die] = self.victims[die].wrapping_add_signed(change);
+        self.busy_dies[die] = self.victims[die] >= most;
+    }
+
     /// A task starts emptying a closed block; false if its domain has no room for its data now.
     pub(super) fn start_job(&mut self, task: Task, domain: u32, block: u32) -> bool {
         let valid = self.blocks.get(block).valid;
@@ -163,6 +172,9 @@ impl Kernel {
             return false;
         }
         self.blocks.take(block);
+        if task == Task::GC {
+            self.count_victim(block, 1);
+        }
         self.counters.jobs[task.index()] += 1;
         let start = block * self.plan.units_per_block;
         let window = if task == Task::GC { self.collect.window() } else { self.upkeep.window(task) };
@@ -220,6 +232,7 @@ impl Kernel {
             // Units that were overwritten before they were read need no place.
             self.space.settle(job.domain, job.unread);
             self.jobs.all_queued(slot);
+            self.wake_rows(job.group);
             self.gather(job.task, job.domain);
         }
         if job.cursor >= job.end && job.on_the_way == 0 && !job.erasing {
@@ -266,6 +279,7 @@ impl Kernel {
         let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
         // Their places were settled when they were bound.
         self.jobs.read_ended(group);
+        self.wake_rows(group);
         self.arrived(op.owner, u32::from(op.units));
         self.gather(task, domain);
     }
@@ -275,9 +289,18 @@ impl Kernel {
     fn read_ended(&mut self, op: &FlashOp, units: u32) {
         let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
         self.jobs.read_ended(group);
+        self.wake_rows(group);
         self.space.settle(domain, units);
         self.arrived(op.owner, units);
         self.gather(task, domain);
+    }
+
+    /// Moved pages that wait to fill a program go now if no more are to come.
+    #[inline]
+    fn wake_rows(&mut self, group: u32) {
+        if self.row_units > 0 && !self.jobs.expects(group) {
+            self.shared_dirty = true;
+        }
     }
 
     /// Asks the policy for another victim where units wait and the running jobs of their task cannot fill their page.
@@ -363,6 +386,9 @@ impl Kernel {
         let Job { task, domain, .. } = *self.jobs.get(op.owner);
         self.jobs.end(op.owner);
         self.space.end_job(domain);
+        if task == Task::GC {
+            self.count_victim(op.source, -1);
+        }
         if self.blocks.get(op.source).valid != 0 {
             return Err(Fault::Books(format!("block {} is erased with valid units", op.source)));
         }
@@ -371,6 +397,12 @@ impl Kernel {
         } else {
             self.blocks.erased(op.source, &mut self.free_block);
             self.heed(failed(self.free_block.trouble()));
+        }
+        if self.plan.domains > 1 && !self.busy_dies.is_empty() {
+            // Its die may have a victim of another plane instead.
+            let (planes, plane) = (self.planes_per_die.get(), self.blocks.plane_of(op.source));
+            let die = self.planes_per_die.quotient(plane);
+            (die * planes..(die + 1) * planes).filter(|&other| other != plane).for_each(|other| self.collect(other));
         }
         self.collect(domain);
         self.ask_after_erase(task);

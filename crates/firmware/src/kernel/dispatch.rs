@@ -47,7 +47,7 @@ impl Kernel {
             let class = Class::new(task, Action::Program);
             for at in 0..row_length {
                 let index = self.shared_row(class) + at;
-                while self.shared[index].head != NONE && self.may_go(&self.shared[index], class, 0) {
+                while self.shared[index].head != NONE && self.row_may_go(&self.shared[index], class) {
                     let Some(die) = self.idle_die(at, stream_of(class)) else {
                         self.stalled = true;
                         break;
@@ -128,6 +128,15 @@ impl Kernel {
         }
         // A partial write whose old data had to be read stands behind newer ones, so the head alone does not tell.
         fifo.iter(&self.slab).any(|op| !op.buffered || self.buffer.must_go(op.ordinal))
+    }
+
+    /// The same for a queue of writes that may go to several dies: moved pages may wait to fill a program of all planes.
+    #[inline]
+    pub(super) fn row_may_go(&self, fifo: &Fifo, class: Class) -> bool {
+        if fifo.len < self.row_units && !class.is_host() && self.jobs.expects(self.jobs.group(class.task(), 0)) {
+            return false;
+        }
+        self.may_go(fifo, class, 0)
     }
 
     /// Gives an idle die a command, if something waits for it that can go.
@@ -216,7 +225,7 @@ impl Kernel {
             let class = Class::new(task, Action::Program);
             for index in self.shared_of(die, class) {
                 let fifo = self.shared[index];
-                if fifo.head == NONE || !self.may_go(&fifo, class, 0) {
+                if fifo.head == NONE || !self.row_may_go(&fifo, class) {
                     continue;
                 }
                 let sequence = self.slab.get(fifo.head).sequence;

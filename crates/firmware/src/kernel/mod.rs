@@ -243,6 +243,13 @@ pub struct Kernel {
 
     #[serde(skip)]
     buffer: Buffer,
+    /// Moved units that wait for each other to fill a program of all planes of a die; 0 if they do not.
+    row_units: u32,
+    /// By die, victims of GC in progress, and whether it may have no other: empty if their number is not limited.
+    #[serde(skip)]
+    victims: Vec<u32>,
+    #[serde(skip)]
+    busy_dies: Vec<bool>,
     /// Requests that wait for the buffer.
     #[serde(skip)]
     awaiting: u32,
@@ -310,6 +317,8 @@ impl Kernel {
         let timing = flash.timing();
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
+        let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_page } else { 0 };
+        let limited = collect.most_of_die().is_some();
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
@@ -375,6 +384,9 @@ impl Kernel {
             owners: Vec::new(),
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units),
+            row_units,
+            victims: vec![0; dies_if(limited)],
+            busy_dies: vec![false; dies_if(limited)],
             awaiting: 0,
             held_up: 0,
             done: Vec::new(),

@@ -54,6 +54,10 @@ pub trait Collect {
     fn window(&self) -> u32;
     /// Victim blocks in progress at a time in each domain.
     fn most(&self) -> u32;
+    /// Victim blocks in progress at a time in each die, if they are limited.
+    fn most_of_die(&self) -> Option<u32> {
+        None
+    }
     /// Method of moving fully valid pages.
     fn copyback(&self) -> Copyback;
     /// Trouble with its answers, if it is an external policy.
@@ -77,6 +81,7 @@ policies! {
         fn stop(self: &Self) -> u32;
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;
+        fn most_of_die(self: &Self) -> Option<u32>;
         fn copyback(self: &Self) -> Copyback;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }

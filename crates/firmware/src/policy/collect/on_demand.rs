@@ -37,6 +37,8 @@ pub struct Options {
     pub window_pages: Option<u32>,
     /// Victim blocks in progress at a time in a domain. Absent: 1 in a plane, one for each die in a drive.
     pub blocks_at_a_time: Option<u32>,
+    /// Victim blocks in progress at a time in a die, at least 1: spreads GC over the dies of a drive. Absent: no limit.
+    pub blocks_per_die: Option<u32>,
     /// Method of moving a fully valid page whose plane has room: read and program over the bus ("off"), copyback within
     /// its plane ("internal"), or copyback with data out for ECC ("checked"). Other pages are read and programmed. The
     /// arbiter treats a copyback as a GC read.
@@ -51,6 +53,7 @@ pub struct OnDemand {
     stop: u32,
     window: u32,
     most: u32,
+    most_of_die: Option<u32>,
     copyback: Copyback,
     active: Vec<bool>,
 }
@@ -87,8 +90,12 @@ impl OnDemand {
         if most == 0 {
             return Err(ConfigError::new("collect.blocks_at_a_time", most, "must be at least 1"));
         }
+        if options.blocks_per_die == Some(0) {
+            return Err(ConfigError::new("collect.blocks_per_die", 0, "must be at least 1"));
+        }
         let active = vec![false; build.domains as usize];
-        Ok(Self { reserve, start, stop, window, most, copyback: options.copyback, active })
+        let (most_of_die, copyback) = (options.blocks_per_die, options.copyback);
+        Ok(Self { reserve, start, stop, window, most, most_of_die, copyback, active })
     }
 
     /// Resumes in the domains in which GC was active.
@@ -131,6 +138,10 @@ impl Collect for OnDemand {
 
     fn most(&self) -> u32 {
         self.most
+    }
+
+    fn most_of_die(&self) -> Option<u32> {
+        self.most_of_die
     }
 
     fn copyback(&self) -> Copyback {

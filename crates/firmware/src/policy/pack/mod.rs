@@ -14,6 +14,10 @@ pub struct CacheMode {
 pub trait Pack {
     /// Operations of each other plane's queue searched for one that can join; 0 packs nothing.
     fn window(&self) -> u32;
+    /// True if moved pages wait until they fill a program of all planes of a die, while more are to come.
+    fn gathers(&self) -> bool {
+        false
+    }
     /// Cache mode for reads that follow reads and programs that follow programs, if used.
     fn cache(&self) -> Option<CacheMode>;
 }
@@ -31,6 +35,7 @@ policies! {
     }
     methods {
         fn window(self: &Self) -> u32;
+        fn gathers(self: &Self) -> bool;
         fn cache(self: &Self) -> Option<CacheMode>;
     }
 }

@@ -22,6 +22,9 @@ pub(crate) const ABOUT: About = About {
 pub struct Options {
     /// Operations of each other plane's queue searched for a partner, 1 to 64.
     pub window: u32,
+    /// Pages that background tasks move to any die wait until they fill a program of all planes of a die, as long as
+    /// more are to come.
+    pub gather: bool,
     /// Such commands follow each other in cache mode: the bus carries the next one while the array is busy.
     pub cache: bool,
     /// Cache mode: followers in a row before an older operation of the same task and kind that waits for other planes
@@ -31,7 +34,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: 8, cache: false, passes: 16 }
+        Self { window: 8, gather: false, cache: false, passes: 16 }
     }
 }
 
@@ -39,6 +42,7 @@ impl Default for Options {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Planes {
     window: u32,
+    gather: bool,
     cache: Option<CacheMode>,
 }
 
@@ -48,7 +52,7 @@ impl Planes {
             return Err(ConfigError::new("pack.window", options.window, "must lie between 1 and 64"));
         }
         let passes = checked_passes(options.passes)?;
-        Ok(Self { window: options.window, cache: options.cache.then_some(CacheMode { passes }) })
+        Ok(Self { window: options.window, gather: options.gather, cache: options.cache.then_some(CacheMode { passes }) })
     }
 }
 
@@ -56,6 +60,10 @@ impl Pack for Planes {
     #[inline]
     fn window(&self) -> u32 {
         self.window
+    }
+
+    fn gathers(&self) -> bool {
+        self.gather
     }
 
     #[inline]

@@ -71,16 +71,17 @@ pub(super) fn draw(stream: &mut Stream, view: &VictimView<'_>, d: u32) -> Option
         let mut best = view.closed_at(stream.below(u64::from(count)) as u32);
         for _ in 1..d {
             let other = view.closed_at(stream.below(u64::from(count)) as u32);
-            if view.valid(other) < view.valid(best) {
+            let better = view.valid(other) < view.valid(best);
+            if better && !view.is_on_busy_die(other) || view.is_on_busy_die(best) {
                 best = other;
             }
         }
-        if view.gains(best) {
+        if view.suits(best) {
             return Some(best);
         }
     }
     // Chance had its tries; a drive that must go on takes the first block that gains.
-    (0..count).map(|at| view.closed_at(at)).find(|&block| view.gains(block))
+    (0..count).map(|at| view.closed_at(at)).find(|&block| view.suits(block))
 }
 
 impl Victim for BestOf {

@@ -72,19 +72,25 @@ impl Fifo {
 impl Victim for Fifo {
     fn choose(&mut self, view: &VictimView<'_>) -> Option<u32> {
         let order = &mut self.order[view.domain() as usize];
+        let (mut aside, mut found) = (Vec::new(), None);
         for _ in 0..order.len() {
             let (block, erases) = order.pop_front()?;
             // Blocks that were collected for another reason are dropped: their erase count has moved on.
             if !view.is_closed(block) || view.erases(block) != erases {
                 continue;
             }
-            if view.gains(block) {
+            if view.is_on_busy_die(block) {
+                aside.push((block, erases));
+            } else if view.gains(block) {
                 order.push_front((block, erases));
-                return Some(block);
+                found = Some(block);
+                break;
+            } else {
+                order.push_back((block, erases));
             }
-            order.push_back((block, erases));
         }
-        None
+        aside.into_iter().rev().for_each(|entry| order.push_front(entry));
+        found
     }
 
     fn closed(&mut self, view: &VictimView<'_>, block: u32) {
