@@ -7,11 +7,11 @@
 //! proportion to the unused part of its limit; a limit is at least 1; a write counts as one operation with all units of
 //! its page.
 
+pub use super::DepthOptions as Options;
 use super::{Dispatch, Sight, StageView};
 use crate::policy::{About, Build};
 use crate::task::{ByTask, Task, Tasks, TASKS};
 use crate::ConfigError;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::Stream;
 
@@ -20,20 +20,6 @@ pub(crate) const ABOUT: About = About {
     source: "kim18 3.2",
     note: "chances in proportion to the unused part of a limit; a limit is at least 1",
 };
-
-/// Options of debit scheduling.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Operations that a die holds at most, the running one included, 1 to 65,535.
-    pub depth: u32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { depth: 4 }
-    }
-}
 
 /// Debit scheduling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,7 +34,7 @@ pub struct Debit {
 
 impl Debit {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let depth = super::depth(options.depth)?;
+        let depth = options.checked()?;
         let capacity = depth.saturating_mul(build.geometry.dies());
         let random = Stream::new(build.seed, "dispatch.debit", 0);
         Ok(Self { depth, capacity, tasks: build.tasks, limits: [capacity; TASKS], random })
@@ -70,10 +56,6 @@ fn limits(shares: &ByTask<f64>, capacity: u32, tasks: Tasks) -> ByTask<u32> {
 }
 
 impl Dispatch for Debit {
-    fn admits(&self, _: u32) -> bool {
-        true
-    }
-
     fn depth(&self) -> Option<u32> {
         Some(self.depth)
     }
@@ -115,7 +97,7 @@ impl Dispatch for Debit {
         let mut drawn = if oldest.iter().flatten().count() > 1 { self.random.below(all) } else { 0 };
         for (task, oldest) in oldest.iter().enumerate() {
             let Some((_, at)) = oldest else { continue };
-            let own = unused(task) / u64::from(self.limits[task]);
+            let own = chance(task);
             if drawn < own {
                 return Some(*at);
             }

@@ -5,6 +5,9 @@
 
 use crate::policies;
 use crate::task::{ByTask, Class, Tasks};
+use crate::ConfigError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
 /// The oldest operation of a queue of the commit stage that can go now.
@@ -43,7 +46,9 @@ pub enum Sight {
 /// Decides when requests are served, and when operations are sent to the dies.
 pub trait Dispatch {
     /// True if the oldest queued request may be served while `in_service` others are in service.
-    fn admits(&self, in_service: u32) -> bool;
+    fn admits(&self, _in_service: u32) -> bool {
+        true
+    }
     /// Operations that a die holds at most, the running one included; none if operations go to their dies at once.
     fn depth(&self) -> Option<u32> {
         None
@@ -97,10 +102,27 @@ policies! {
     }
 }
 
-fn depth(given: u32) -> Result<u32, crate::ConfigError> {
-    match given {
-        1..=65_535 => Ok(given),
-        _ => Err(crate::ConfigError::new("dispatch.depth", given, "must be 1 to 65,535")),
+/// Options of the policies that give dies a depth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DepthOptions {
+    /// Operations that a die holds at most, the running one included, 1 to 65,535.
+    pub depth: u32,
+}
+
+impl Default for DepthOptions {
+    fn default() -> Self {
+        // As in the controller of kim18 (4.1).
+        Self { depth: 4 }
+    }
+}
+
+impl DepthOptions {
+    fn checked(&self) -> Result<u32, ConfigError> {
+        match self.depth {
+            depth @ 1..=65_535 => Ok(depth),
+            depth => Err(ConfigError::new("dispatch.depth", depth, "must be 1 to 65,535")),
+        }
     }
 }
 

@@ -6,10 +6,10 @@
 //! Faithful: strict order of becoming ready, over all tasks and dies; at most `depth` operations a die. Assumed: a write
 //! joins the queue when it has a page to go to, since a drive without free pages would otherwise wait for ever.
 
+pub use super::DepthOptions as Options;
 use super::{Dispatch, Sight, StageView};
 use crate::policy::{About, Build};
 use crate::ConfigError;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
@@ -17,20 +17,6 @@ pub(crate) const ABOUT: About = About {
     source: "kim18 5.2; jung13 6.4.3",
     note: "a write without a free page waits outside the queue",
 };
-
-/// Options of the single queue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Operations that a die holds at most, the running one included, 1 to 65,535.
-    pub depth: u32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { depth: 4 }
-    }
-}
 
 /// One queue for all tasks and dies.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,15 +26,11 @@ pub struct OneQueue {
 
 impl OneQueue {
     pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
-        Ok(Self { depth: super::depth(options.depth)? })
+        Ok(Self { depth: options.checked()? })
     }
 }
 
 impl Dispatch for OneQueue {
-    fn admits(&self, _: u32) -> bool {
-        true
-    }
-
     fn depth(&self) -> Option<u32> {
         Some(self.depth)
     }

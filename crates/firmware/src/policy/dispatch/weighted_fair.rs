@@ -7,11 +7,11 @@
 //! queueing, as the source tells no formula: an operation starts at the later of its task's virtual finish and the die's
 //! virtual time, and finishes after its nominal time in the array divided by its task's share.
 
+pub use super::DepthOptions as Options;
 use super::{Dispatch, StageView};
 use crate::policy::{About, Build};
 use crate::task::{ByTask, TASKS};
 use crate::ConfigError;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
@@ -19,20 +19,6 @@ pub(crate) const ABOUT: About = About {
     source: "kim18 5.2",
     note: "virtual time by task and die as published; start-time fair queueing with nominal array times",
 };
-
-/// Options of weighted fair queueing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Operations that a die holds at most, the running one included, 1 to 65,535.
-    pub depth: u32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { depth: 4 }
-    }
-}
 
 /// Weighted fair queueing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,7 +32,7 @@ pub struct WeightedFair {
 impl WeightedFair {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let dies = vec![(0.0, [0.0; TASKS]); build.geometry.dies() as usize];
-        Ok(Self { depth: super::depth(options.depth)?, shares: [1.0; TASKS], dies })
+        Ok(Self { depth: options.checked()?, shares: [1.0; TASKS], dies })
     }
 
     /// Goes on with the virtual times of a drive that was saved.
@@ -62,10 +48,6 @@ impl WeightedFair {
 }
 
 impl Dispatch for WeightedFair {
-    fn admits(&self, _: u32) -> bool {
-        true
-    }
-
     fn depth(&self) -> Option<u32> {
         Some(self.depth)
     }
