@@ -30,6 +30,7 @@ mod saved;
 mod send;
 mod sequence;
 mod stage;
+mod standing;
 mod upkeep;
 mod witness;
 
@@ -72,7 +73,7 @@ pub use drain::{divide, DRAINS};
 pub use fault::Fault;
 pub use history::HOLDERS;
 pub use retire::FACTORY_BAD;
-pub use send::Standing;
+pub use standing::Standing;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
 

@@ -1,0 +1,101 @@
+//! How tasks stand at the commit stage, and the control of their shares: an alarm outside the event queue.
+
+use super::{Fault, Kernel};
+use crate::policy::upkeep::UpkeepView;
+use crate::task::{ByTask, Task, TASKS};
+use wordline_base::time::END_OF_TIME;
+use wordline_base::{EventQueue, Time};
+
+/// How tasks stand at the commit stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Operations that wait in the stage, by task.
+    pub waiting: ByTask<u32>,
+    /// Operations sent to dies that have not ended, by task: kim18's debit.
+    pub outstanding: ByTask<u32>,
+    /// The most that may be outstanding, by task, if there is a limit.
+    pub limits: Option<ByTask<u32>>,
+    /// Shares in percent, if the dispatch policy takes them.
+    pub shares: Option<ByTask<f64>>,
+}
+
+impl Kernel {
+    /// How tasks stand at the commit stage, if operations wait in one.
+    #[must_use]
+    pub fn standing(&self) -> Option<Standing> {
+        let stage = self.stage.as_ref()?;
+        Some(Standing {
+            waiting: stage.waiting,
+            outstanding: stage.outstanding,
+            limits: self.dispatch.limits(),
+            shares: self.dispatch.takes_shares().then(|| self.shares.shares()),
+        })
+    }
+
+    /// Page reads of the block with data that was read most since its erase, on a drive with a task that looks at reads.
+    #[must_use]
+    pub fn most_reads(&self) -> Option<u32> {
+        (self.read_limit < u32::MAX).then(|| UpkeepView::new(&self.blocks, &self.flash).most_reads())
+    }
+
+    /// When shares are controlled next, while operations are under way; the end of time if they are not controlled.
+    #[inline]
+    #[must_use]
+    pub fn alarm(&self) -> Time {
+        if self.control_due == END_OF_TIME || self.slab.live() == 0 {
+            return END_OF_TIME;
+        }
+        self.control_due
+    }
+
+    /// It is the time of the alarm.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[cold]
+    pub fn on_alarm(&mut self, now: Time, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.now = now;
+        self.run_stage();
+        self.pump(queue)
+    }
+
+    /// Takes the steps of share control that are due. At rest none are taken: they follow together, with the state of
+    /// the drive as it was all the time.
+    #[cold]
+    pub(super) fn control_shares(&mut self) {
+        let Some(interval) = self.shares.interval() else { return };
+        let errors = self.errors();
+        let mut changed = false;
+        while self.control_due <= self.now {
+            self.control_due += interval;
+            let moves = self.shares.control(&errors);
+            changed |= moves;
+            if !moves {
+                // Nor would the rest of them change anything.
+                self.control_due = (self.now / interval + 1) * interval;
+            }
+        }
+        if changed {
+            self.dispatch.share(&self.shares.shares());
+        }
+    }
+
+    /// How far the state that each background task keeps is from its target, as a part of the target (kim18, equations 2
+    /// and 3): of GC the free blocks missing to the count at which it starts, over all its domains; of others as their
+    /// policies tell.
+    fn errors(&mut self) -> ByTask<f64> {
+        let mut errors = [0.0; TASKS];
+        let missing = |domain| self.plan.start_blocks.saturating_sub(self.blocks.free_in_domain(domain));
+        let all_missing: f64 = (0..self.plan.domains).map(|domain| f64::from(missing(domain))).sum();
+        errors[Task::GC.index()] =
+            all_missing / (f64::from(self.plan.domains) * f64::from(self.plan.start_blocks.max(1)));
+        if self.reads_reached {
+            let view = UpkeepView::new(&self.blocks, &self.flash);
+            self.reads_reached = view.most_reads() >= self.read_limit;
+            for task in self.plan.tasks.background() {
+                errors[task.index()] += self.upkeep.error(task, &view);
+            }
+        }
+        errors
+    }
+}
