@@ -119,6 +119,9 @@ impl Kernel {
         if free as u32 != self.blocks.free_blocks() || open != self.space.open_blocks().count() {
             return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));
         }
+        if let Some(stage) = self.stage.as_ref().filter(|stage| self.slab.live() == 0 && !stage.is_empty()) {
+            return wrong(format!("nothing is under way, but the commit stage counts {:?}", stage.outstanding));
+        }
         if let Some(shadow) = &self.shadow {
             for unit in 0..self.map.logical_units() {
                 match self.map.place(unit) {

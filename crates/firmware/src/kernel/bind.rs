@@ -17,7 +17,7 @@ impl Kernel {
         if fifo.head == NONE {
             self.clear_waiting(plane, class);
         }
-        self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
+        self.leaves_queue(plane, class);
         Some(slot)
     }
 
@@ -28,7 +28,7 @@ impl Kernel {
         if fifo.head == NONE {
             self.clear_waiting(plane, class);
         }
-        self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
+        self.leaves_queue(plane, class);
         Some(slot)
     }
 
@@ -128,7 +128,7 @@ impl Kernel {
             self.clear_waiting(plane, class);
         }
         if taken.is_some() {
-            self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
+            self.leaves_queue(plane, class);
         }
         taken
     }
@@ -234,7 +234,7 @@ impl Kernel {
         let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
         let slot = self.shared[index].pop(&self.slab)?;
         self.count_shared(class, -1);
-        self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
+        self.leaves_queue(plane, class);
         if self.shared[index].head == NONE && self.awaiting > 0 && class.is_host() {
             self.queue_emptied(index);
         }

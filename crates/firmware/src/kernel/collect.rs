@@ -358,7 +358,7 @@ impl Kernel {
                     self.count_shared(class, -1);
                 }
             }
-            self.count_at_die(self.planes_per_die.quotient(plane), class, -1);
+            self.leaves_queue(plane, class);
             self.drop_moved(slot);
         }
     }

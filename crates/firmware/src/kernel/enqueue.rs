@@ -88,15 +88,22 @@ impl Kernel {
     #[inline]
     pub(super) fn count_shared(&mut self, class: Class, change: i32) {
         let waiting = &mut self.shared_waiting[class.task().index()];
-        *waiting = waiting.wrapping_add_signed(change);
-        self.shared_count = self.shared_count.wrapping_add_signed(change);
+        *waiting = waiting.checked_add_signed(change).expect("a write leaves a queue that it is in");
+        self.shared_count = self.shared_count.checked_add_signed(change).expect("all tasks have as many as each");
     }
 
-    /// An operation of a class has left the queues of a die, with a commit stage.
+    /// An operation of a class has left the queues of a plane, or the shared one of its die.
     #[inline]
-    pub(super) fn count_at_die(&mut self, die: u32, class: Class, change: i32) {
+    pub(super) fn leaves_queue(&mut self, plane: u32, class: Class) {
+        if self.stage.is_some() {
+            self.leaves_die(self.planes_per_die.quotient(plane), class);
+        }
+    }
+
+    /// An operation of a class waits for a die no longer.
+    pub(super) fn leaves_die(&mut self, die: u32, class: Class) {
         if let Some(stage) = &mut self.stage {
-            stage.count_waiting(die, class, change);
+            stage.count_waiting(die, class, -1);
         }
     }
 

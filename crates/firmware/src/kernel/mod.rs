@@ -245,6 +245,7 @@ pub struct Kernel {
     #[serde(skip)]
     buffer: Buffer,
     /// Moved units that wait for each other to fill a program of all planes of a die; 0 if they do not.
+    #[serde(skip)]
     row_units: u32,
     /// By die, victims of GC in progress, and whether it may have no other: empty if their number is not limited.
     #[serde(skip)]

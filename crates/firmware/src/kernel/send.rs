@@ -305,7 +305,7 @@ impl Kernel {
             }
             while let Some(slot) = self.shared[index].pop_last(&mut self.slab) {
                 self.count_shared(class, -1);
-                self.count_at_die(die, class, -1);
+                self.leaves_die(die, class);
                 self.put_on_stage(slot, class, self.place_for(slot), true);
             }
         }

@@ -205,24 +205,30 @@ impl Stage {
         let load = &mut self.loads[die as usize];
         let waiting = &mut load.waiting[class.index()];
         let (before, partly) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));
-        *waiting = waiting.wrapping_add_signed(change);
+        *waiting = waiting.checked_add_signed(change).expect("an operation leaves a die that it waits for");
         let (after, partial) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));
         load.partial = load.partial + u32::from(partial) - u32::from(partly);
-        self.shift(die, class, after.wrapping_sub(before));
+        self.shift(die, class, after as i32 - before as i32);
     }
 
     /// A command with so many pages of a task runs from now on, or, if negative, has ended.
     pub fn count_running(&mut self, die: u32, class: Class, change: i32) {
-        self.shift(die, class, change as u32);
+        self.shift(die, class, change);
     }
 
-    fn shift(&mut self, die: u32, class: Class, change: u32) {
-        let load = &mut self.loads[die as usize];
-        load.all = load.all.wrapping_add(change);
-        let task = &mut self.outstanding[class.task().index()];
-        *task = task.wrapping_add(change);
-        self.balance += change as i32;
+    fn shift(&mut self, die: u32, class: Class, change: i32) {
+        let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
+        load.all = load.all.checked_add_signed(change).expect("a die gives back what it has");
+        *task = task.checked_add_signed(change).expect("a task has what its dies have");
+        self.balance += change;
         self.weigh(die);
+    }
+
+    /// True if nothing waits, and no die has anything: so it must be at rest.
+    pub fn is_empty(&self) -> bool {
+        let nothing = [0; TASKS];
+        let idle = |load: &Load| load.all == 0 && load.partial == 0 && load.waiting == [0; CLASSES];
+        self.waiting == nothing && self.outstanding == nothing && self.loads.iter().all(idle)
     }
 
     /// Notes whether a die may have room.
