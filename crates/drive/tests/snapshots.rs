@@ -20,7 +20,7 @@ const SHAPE: &str = r#"
 const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 9] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -60,6 +60,31 @@ const KINDS: [(&str, &str); 6] = [
         victim = { policy = "cost-benefit" }
         collect = { policy = "on-demand", scope = "drive" }
         verify = { shadow = true }"#,
+    ),
+    (
+        "debits",
+        r#"capacity = { raw_over_logical = 1.6 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive", blocks_per_die = 1 }
+        refresh = { policy = "scrub", start_reads = 20, stop_reads = 10 }
+        dispatch = { policy = "debit", depth = 2 }
+        shares = { policy = "feedback", interval_ms = 0.5 }
+        buffer = { policy = "fifo", capacity_kib = 512 }"#,
+    ),
+    (
+        "fair queues",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        dispatch = { policy = "weighted-fair" }
+        shares = { policy = "fixed", percent = { gc = 30 } }"#,
+    ),
+    (
+        "one queue",
+        r#"capacity = { raw_over_logical = 1.6 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        pack = { policy = "planes", gather = false }
+        dispatch = { policy = "one-queue", depth = 2 }"#,
     ),
     (
         "failing",
@@ -118,14 +143,14 @@ fn outcome(drive: &mut Drive, seed: u64) -> String {
 fn every_kind_of_drive_goes_on_where_it_was_saved() {
     for (name, kind) in KINDS {
         let config = of_kind(kind);
-        for timed in [false, true] {
-            let mut original = aged(&config, 3, timed);
+        for (seed, timed) in [(3, false), (4, true), (5, false), (6, true)] {
+            let mut original = aged(&config, seed, timed);
             outcome(&mut original, 9);
-            let bytes = snapshot::to_bytes(&header(&config, 3), &original).expect("it can be written");
-            let (_, mut loaded) = snapshot::from_bytes(name, &bytes, &config, 3).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(outcome(&mut original, 10), outcome(&mut loaded, 10), "{name}, timed: {timed}");
-            let again = snapshot::to_bytes(&header(&config, 3), &loaded).expect("it can be written");
-            assert!(snapshot::from_bytes(name, &again, &config, 3).is_ok(), "{name}: what was loaded can be saved");
+            let bytes = snapshot::to_bytes(&header(&config, seed), &original).expect("it can be written");
+            let (_, mut loaded) = snapshot::from_bytes(name, &bytes, &config, seed).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(outcome(&mut original, 10), outcome(&mut loaded, 10), "{name}, seed {seed}, timed: {timed}");
+            let again = snapshot::to_bytes(&header(&config, seed), &loaded).expect("it can be written");
+            assert!(snapshot::from_bytes(name, &again, &config, seed).is_ok(), "{name}: what was loaded can be saved");
         }
     }
 }

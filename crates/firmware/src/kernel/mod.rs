@@ -205,6 +205,8 @@ pub struct Kernel {
     idle_in_channel: Vec<u32>,
     channel_turn: u32,
     die_turn: Vec<u32>,
+    /// The die after the one that took the last write of the commit stage that could go to several.
+    stage_turn: u32,
     /// Idle dies that may find work.
     #[serde(skip)]
     dirty: VecDeque<u32>,
@@ -371,6 +373,7 @@ impl Kernel {
             idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
             channel_turn: 0,
             die_turn: vec![0; geometry.channels as usize],
+            stage_turn: 0,
             dirty: VecDeque::with_capacity(geometry.dies() as usize),
             attentive: caches || interrupts,
             running: vec![Command::new(Kind::Read); dies_if(caches || interrupts)],

@@ -70,7 +70,10 @@ impl Kernel {
     pub fn restore(&mut self, saved: Kernel, now: Time) -> Result<(), String> {
         let dies = self.flash.geometry().dies_per_channel();
         let turns = |turns: &[u32]| turns.len() == self.die_turn.len() && turns.iter().all(|&turn| turn < dies);
-        if saved.channel_turn as usize >= self.die_turn.len() || !turns(&saved.die_turn) {
+        if saved.stage_turn >= self.flash.geometry().dies()
+            || saved.channel_turn as usize >= self.die_turn.len()
+            || !turns(&saved.die_turn)
+        {
             return Err("the turn is that of a die that does not exist".into());
         }
         if saved.now > now {
@@ -103,7 +106,7 @@ impl Kernel {
         self.blocks.restore(saved.blocks);
         self.space.restore(saved.space);
         (self.map, self.now, self.counters) = (saved.map, saved.now, saved.counters);
-        (self.channel_turn, self.die_turn) = (saved.channel_turn, saved.die_turn);
+        (self.channel_turn, self.die_turn, self.stage_turn) = (saved.channel_turn, saved.die_turn, saved.stage_turn);
         (self.condemned, self.stalled, self.starved) = (saved.condemned, saved.stalled, saved.starved);
         if self.shadow.is_some() && saved.shadow.is_some() {
             self.shadow = saved.shadow;

@@ -219,7 +219,7 @@ impl Kernel {
             _ => 0..geometry.dies(),
         };
         // In order of their turns, so that the first of equals is the next.
-        let turn = stage.turn.clamp(dies.start, dies.end);
+        let turn = self.stage_turn.clamp(dies.start, dies.end);
         let in_turn = (turn..dies.end).chain(dies.start..turn);
         let mut best: Option<(u32, u32)> = None;
         for die in in_turn.clone() {
@@ -247,7 +247,7 @@ impl Kernel {
         let Queue { class, place, .. } = *stage.queue(at);
         let place = match place {
             Constraint::Any | Constraint::Channel(_) => {
-                stage.turn = (die + 1) % self.flash.geometry().dies();
+                self.stage_turn = (die + 1) % self.flash.geometry().dies();
                 Constraint::Die(die)
             }
             place => place,

@@ -55,8 +55,6 @@ pub(super) struct Stage {
     pub dirty: bool,
     /// Operations that the dies have more than after the last look: less than 0 means that there is new room.
     balance: i32,
-    /// The die after the one that took the last write for several.
-    pub turn: u32,
 }
 
 impl Stage {
@@ -90,7 +88,6 @@ impl Stage {
             waiting: [0; TASKS],
             dirty: false,
             balance: 0,
-            turn: 0,
         }
     }
 
