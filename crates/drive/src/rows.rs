@@ -71,7 +71,7 @@ pub struct IntervalRow {
     pub link_busy: [f64; 2],
     /// How tasks stand at the commit stage at the end, if there is one.
     pub standing: Option<Standing>,
-    /// Page reads of the most-read block with data, on a drive with a task that looks at reads.
+    /// Page reads of the most-read block with data, on a drive with a commit stage and a task that looks at reads.
     pub most_reads: Option<u32>,
 }
 

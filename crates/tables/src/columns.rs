@@ -142,10 +142,11 @@ pub(crate) fn intervals(tasks: Tasks, has_stage: bool) -> Vec<Column<IntervalRow
 
 /// How tasks stand at the commit stage at the end of the interval.
 fn standing(tasks: Tasks) -> impl Iterator<Item = Column<IntervalRow>> {
-    let most =
-        Column::maybe("most_reads", "page reads of the most-read block with data at the end", |r: &IntervalRow| {
-            r.most_reads.map(f64::from)
-        });
+    let most = Column::maybe(
+        "most_reads",
+        "page reads of the most-read block with data at the end; missing if no task looks at reads",
+        |r: &IntervalRow| r.most_reads.map(f64::from),
+    );
     let of_task = |task: Task| {
         let (at, about) = (task.index(), task.about());
         let column = |name: &str, doc: &str, of: fn(&Standing, usize) -> Option<f64>| {

@@ -120,7 +120,7 @@ impl Periods {
                 dies_busy: dies as f64 / length / f64::from(geometry.dies()),
                 channels_busy: (busy.channels - self.busy.channels) as f64 / length / f64::from(geometry.channels),
                 standing: drive.kernel().standing(),
-                most_reads: drive.kernel().most_reads(),
+                most_reads: drive.kernel().standing().and_then(|_| drive.kernel().most_reads()),
                 link_busy: std::array::from_fn(|at| (busy.link[at] - self.busy.link[at]) as f64 / length),
             });
         }

@@ -46,12 +46,14 @@ impl Debit {
     }
 }
 
-/// The most operations that tasks may have outstanding, of so many in all: their shares, but at least one.
+/// The most operations that tasks may have outstanding, of so many in all: their shares, but at least one. The host has
+/// what is left, so that they add up.
 fn limits(shares: &ByTask<f64>, capacity: u32, tasks: Tasks) -> ByTask<u32> {
     let mut limits = [0; TASKS];
-    for task in tasks.iter() {
+    for task in tasks.background() {
         limits[task.index()] = ((f64::from(capacity) * shares[task.index()] / 100.0).round() as u32).max(1);
     }
+    limits[Task::HOST.index()] = capacity.saturating_sub(limits.iter().sum()).max(1);
     limits
 }
 
@@ -131,6 +133,18 @@ mod tests {
 
     fn staged(class: Class, sequence: u64, die: Option<u32>) -> Staged {
         Staged { class, sequence, die }
+    }
+
+    #[test]
+    fn limits_add_up_to_what_the_dies_hold() {
+        // 16 chips of four places, as in kim18: 5 % are 3.2, 7.5 % are 4.8.
+        let (mut shares, tasks) = ([0.0; TASKS], Tasks::ALL);
+        (shares[0], shares[1], shares[2]) = (87.5, 5.0, 7.5);
+        assert_eq!(limits(&shares, 64, tasks)[..3], [56, 3, 5]);
+        (shares[0], shares[1], shares[2]) = (80.0, 10.0, 10.0);
+        assert_eq!(limits(&shares, 64, tasks)[..3], [52, 6, 6]);
+        // Every task needs a place.
+        assert_eq!(limits(&shares, 2, tasks)[..3], [1, 1, 1]);
     }
 
     #[test]
