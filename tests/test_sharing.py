@@ -119,3 +119,5 @@ def test_shares_that_have_no_effect_or_make_no_sense_are_refused(wordline: Run, 
     refused(wrong(*spread, debit), "pack.gather", "no effect", "debit")
     refused(wrong(*spread, "collect.window_pages=1"), "collect.window_pages", "pack.gather")
     refused(wrong("collect.blocks_per_die=0"), "collect.blocks_per_die", "at least 1")
+    gc_first = ("arbiter.policy=priority", "collect.scope=plane")
+    refused(wrong("collect.pacing=true", *gc_first), "collect.pacing", "no effect", '"drive"')

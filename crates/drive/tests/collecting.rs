@@ -1,9 +1,11 @@
-//! Concurrently collected blocks, in a drive and in a die, counted from outside after every step, and programs of moved pages.
+//! Concurrently collected blocks, in a drive and in a die, counted from outside after every step, programs of moved pages,
+//! and how long the host waits for them.
 
 mod common;
 
-use common::{drive, request, watched_loop};
-use wordline_base::{Op, Stream};
+use common::{config, drive, long, request, watched_loop};
+use std::cell::Cell;
+use wordline_base::{Op, Stream, Time};
 use wordline_drive::Drive;
 use wordline_firmware::blocks::Status;
 use wordline_firmware::task::{Action, Class, Task};
@@ -119,5 +121,66 @@ fn moved_pages_fill_programs_of_all_planes() {
         let (alone, gathered) = (commands("gather = false", seed), commands("gather = true", seed));
         println!("seed {seed}: {alone:.3} and {gathered:.3} commands a moved page");
         assert!(gathered < 0.8 * alone, "{alone} {gathered}");
+    }
+}
+
+/// Overwrites a full drive of four dies, with the least spare that is accepted, at random with 32 writes in flight. Gives
+/// the longest time in which none of them was completed, and the time that all of them took.
+fn pauses(pacing: bool, seed: u64) -> (Time, Time) {
+    let text = format!(
+        r#"
+        geometry = {{ channels = 2, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 1,
+            blocks_per_plane = 48, pages_per_block = 64, page_kib = 16 }}
+        nand = {{ interface = "nv-ddr3", rate_mt_s = 800, read_us = 50.0, program_us = 500.0, erase_us = 3000.0 }}
+        capacity = {{ raw_over_logical = 2.0 }}
+        mapping = {{ policy = "page", unit_kib = 4 }}
+        placement = {{ policy = "least-busy" }}
+        collect = {{ policy = "on-demand", scope = "drive", pacing = {pacing} }}
+        buffer = {{ policy = "fifo", capacity_kib = 512 }}
+        "#
+    );
+    let mut config = config(&text);
+    let least = (0..1000).map(|step| 1.0 + 0.001 * f64::from(step)).find(|&ratio| {
+        config.firmware.capacity.raw_over_logical = ratio;
+        config.parts().is_ok()
+    });
+    assert!(least.is_some_and(|ratio| ratio < 1.1), "{least:?}");
+    let mut drive = Drive::new(&config, seed).expect("it is accepted");
+    let (places, mut random) = (drive.logical_bytes() / 4096, Stream::new(seed, "places", 0));
+    watched_loop(&mut drive, 32, places, |nth| request(Op::Write, nth * 4096, 4096), |_| {});
+    let mut anywhere = |_| request(Op::Write, random.below(places) * 4096, 4096);
+    watched_loop(&mut drive, 32, places, &mut anywhere, |_| {});
+
+    let begin = drive.now();
+    let (submitted, mut completed, mut last, mut longest) = (Cell::new(0), 0, begin, 0);
+    let counted = |nth| {
+        submitted.set(nth + 1);
+        anywhere(nth)
+    };
+    watched_loop(&mut drive, 32, 2 * places, counted, |drive| {
+        let now = submitted.get() - u64::from(drive.in_flight());
+        if now > completed {
+            longest = longest.max(drive.now() - last);
+            (completed, last) = (now, drive.now());
+        }
+    });
+    (longest, drive.now() - begin)
+}
+
+/// Without pacing the host waits for a whole block, with it for the moves that gain a page.
+#[test]
+fn a_paced_host_has_short_pauses_at_the_same_throughput() {
+    let seeds = if long() { 1..21 } else { 1..6 };
+    for seed in seeds {
+        let ((blocks, block_time), (moves, move_time)) = (pauses(false, seed), pauses(true, seed));
+        let ms = |time: Time| time as f64 / 1e9;
+        let throughput = block_time as f64 / move_time as f64;
+        println!(
+            "seed {seed}: no write completed for {:.1} ms, paced {:.1} ms, at {throughput:.3} times the throughput",
+            ms(blocks),
+            ms(moves)
+        );
+        assert!(blocks > 2 * moves, "{blocks} {moves}");
+        assert!((0.95..1.05).contains(&throughput), "{throughput}");
     }
 }

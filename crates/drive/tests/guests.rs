@@ -296,6 +296,20 @@ fn its_section_is_checked_like_any_other() {
     assert_eq!(resolved["collect"], json!({"policy": "guest", "below": 3}));
 }
 
+/// A guest of `collect` only decides when: its section has the steps.
+#[test]
+fn all_steps_of_garbage_collection_hold_for_a_guest() {
+    let guests = [guest("collect", least), guest("victim", least)];
+    let paced = |pacing: &str| {
+        let config = config(&["collect.policy=guest", "arbiter.policy=first-come", pacing], &guests).expect("accepted");
+        Drive::new(&config, 7).expect("accepted").kernel().plan().paced
+    };
+    assert!(paced("collect.pacing=true") && !paced("collect.pacing=false"));
+    let limited = ["collect.policy=guest", "victim.policy=guest", "collect.blocks_per_die=1"];
+    let told = config(&limited, &guests).expect_err("it is refused");
+    assert!(told.contains("collect.blocks_per_die = 1: has no effect on an external victim policy"), "{told}");
+}
+
 #[test]
 fn a_snapshot_keeps_the_name_and_the_data() {
     let guests = [guest("victim", least)];

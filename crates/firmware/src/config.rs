@@ -1,6 +1,6 @@
 //! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
-use crate::policy::arbiter::ArbiterConfig;
+use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
 use crate::policy::collect::{CollectConfig, CollectPolicy, Scope};
 use crate::policy::dispatch::DispatchConfig;
 use crate::policy::free_block::FreeBlockConfig;
@@ -13,7 +13,7 @@ use crate::policy::trim::TrimConfig;
 use crate::policy::upkeep::UpkeepConfig;
 use crate::policy::victim::VictimConfig;
 use crate::policy::{Build, Guests};
-use crate::task::Tasks;
+use crate::task::{Action, Class, Task, Tasks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_flash::Geometry;
@@ -123,6 +123,8 @@ pub struct Plan {
     pub stop_blocks: u32,
     /// Spare blocks of a domain that may go bad before the firmware lacks blocks.
     pub expendable_blocks: u32,
+    /// True if host writes are paced by what GC gains.
+    pub paced: bool,
     /// Tasks of the drive.
     pub tasks: Tasks,
     /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
@@ -208,7 +210,10 @@ impl FirmwareConfig {
             );
             return Err(ConfigError::new("shares.policy", self.shares.name(), problem));
         }
-        self.arbiter.build(&build)?;
+        let arbiter = self.arbiter.build(&build)?;
+        if collect.paces() && pack.cache().is_none() && dispatch.depth().is_none() {
+            self.check_pacing(&arbiter)?;
+        }
         self.suspend.build(&build)?;
         self.trim.build(&build)?;
         let tasks = self.upkeep.build(&build)?.tasks();
@@ -244,6 +249,7 @@ impl FirmwareConfig {
             start_blocks: collect.start(),
             stop_blocks: collect.stop(),
             expendable_blocks: 0,
+            paced: collect.paces(),
             tasks,
             has_stage: dispatch.depth().is_some(),
         };
@@ -279,6 +285,20 @@ impl FirmwareConfig {
         if collect.window() < planes {
             let problem = format!("must be at least {planes}, the planes of a die, for pack.gather");
             return Err(ConfigError::new("collect.window_pages", collect.window(), problem));
+        }
+        Ok(())
+    }
+
+    /// Checks that the host could write without pacing while GC runs, where operations go to their dies at once.
+    fn check_pacing(&self, arbiter: &ArbiterPolicy) -> Result<(), ConfigError> {
+        // All operations of GC in a plane wait at the die of the plane, and one always does.
+        let mut collecting = Action::ALL.into_iter().map(|action| Class::new(Task::GC, action));
+        let gc_first = collecting.all(|class| arbiter.prefers(class, Class::HOST_WRITE));
+        if gc_first && self.collect.scope() == Scope::Plane {
+            let problem =
+                "has no effect: moved pages stay in their plane, and arbiter.order keeps host writes from a die \
+                until GC has nothing to do there; use collect.scope = \"drive\", or put host-write before gc-read";
+            return Err(ConfigError::new("collect.pacing", true, problem));
         }
         Ok(())
     }
@@ -444,5 +464,39 @@ mod tests {
         options.stop_blocks = Some(4);
         let error = config.plan(&geometry()).unwrap_err().to_string();
         assert_eq!(error, "collect.stop_blocks = 4: must not be below start_blocks = 5: the thresholds are crossed");
+    }
+
+    #[test]
+    fn pacing_without_an_effect_is_refused() {
+        let plan = |arbiter: &str, collect: &str, dispatch: &str, pack: &str| {
+            let config = FirmwareConfig {
+                arbiter: serde_json::from_str(arbiter).unwrap(),
+                collect: serde_json::from_str(collect).unwrap(),
+                dispatch: serde_json::from_str(dispatch).unwrap(),
+                pack: serde_json::from_str(pack).unwrap(),
+                placement: serde_json::from_str(r#"{ "policy": "least-busy" }"#).unwrap(),
+                ..FirmwareConfig::default()
+            };
+            config.plan(&geometry()).map_err(|error| error.to_string())
+        };
+        let gc_first =
+            r#"{ "policy": "priority", "order": ["gc-erase", "gc-write", "gc-read", "host-read", "host-write"] }"#;
+        let host_between =
+            r#"{ "policy": "priority", "order": ["gc-erase", "gc-write", "host-write", "gc-read", "host-read"] }"#;
+        let (in_turn, at_once) = (r#"{ "policy": "first-come" }"#, r#"{ "policy": "fifo" }"#);
+        let staged = r#"{ "policy": "one-queue" }"#;
+        let of_plane = r#"{ "policy": "on-demand", "scope": "plane", "pacing": true }"#;
+        let of_drive = r#"{ "policy": "on-demand", "scope": "drive", "pacing": true }"#;
+        let unpaced = r#"{ "policy": "on-demand", "scope": "plane" }"#;
+        let (single, cached) = (r#"{ "policy": "none" }"#, r#"{ "policy": "cache" }"#);
+
+        let error = plan(gc_first, of_plane, at_once, single).unwrap_err();
+        assert!(error.starts_with("collect.pacing = true: has no effect: moved pages stay in their plane"), "{error}");
+        assert!(plan(host_between, of_plane, at_once, single).is_ok_and(|plan| plan.paced));
+        assert!(plan(in_turn, of_plane, at_once, single).is_ok_and(|plan| plan.paced));
+        assert!(plan(gc_first, of_drive, at_once, single).is_ok_and(|plan| plan.paced));
+        assert!(plan(gc_first, of_plane, staged, single).is_ok_and(|plan| plan.paced));
+        assert!(plan(gc_first, of_plane, at_once, cached).is_ok_and(|plan| plan.paced));
+        assert!(plan(gc_first, unpaced, at_once, single).is_ok_and(|plan| !plan.paced));
     }
 }

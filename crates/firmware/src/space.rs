@@ -5,9 +5,11 @@
 //! least a page. Promised space is counted in units without a new place yet: they fill pages together, from any victim
 //! block, and each job may leave one page partly empty.
 
+mod pacing;
 mod saved;
 
 use crate::blocks::Blocks;
+use crate::task::Task;
 use crate::Plan;
 use serde::{Deserialize, Serialize};
 use wordline_base::Divisor;
@@ -32,8 +34,14 @@ struct Tally {
     owed: u32,
     /// Running jobs.
     jobs: u32,
+    /// Running jobs of GC. Counted if the host is paced.
+    collections: u32,
     /// Pages left in blocks that GC has open.
     collector_room: u32,
+    /// Units that running jobs will gain, and that no move has been credited with yet. Counted if the host is paced.
+    to_gain: u32,
+    /// Units that the host may write while it is held back. Counted if the host is paced.
+    allowance: u32,
 }
 
 /// Open blocks and promises.
@@ -42,6 +50,8 @@ pub struct Space {
     open: Vec<u32>,
     domains: Vec<Tally>,
     reserve: u32,
+    /// Free blocks of a domain below which the host is paced; 0 if it never is.
+    pace_below: u32,
     pages_per_block: u32,
     units_per_page: Divisor,
 }
@@ -66,6 +76,7 @@ impl Space {
             open: vec![NONE; planes as usize * STREAMS],
             domains: vec![Tally::default(); plan.domains as usize],
             reserve: plan.reserve_blocks,
+            pace_below: if plan.paced { plan.start_blocks } else { 0 },
             pages_per_block: plan.units_per_block / plan.units_per_page,
             units_per_page: Divisor::new(plan.units_per_page),
         }
@@ -89,7 +100,8 @@ impl Space {
     /// True if a page of a plane can be bound for a stream now.
     #[inline]
     pub fn has_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
-        self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)
+        self.lets_write(blocks, plane, stream, 1)
+            && (self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream))
     }
 
     #[inline]
@@ -129,6 +141,8 @@ impl Space {
         }
         if stream == Stream::Collector {
             self.domains[domain].collector_room -= 1;
+        } else if self.pace_below > 0 {
+            self.domains[domain].spend(self.units_per_page.get());
         }
         BoundPage { block, page, opened, closed }
     }
@@ -157,33 +171,45 @@ impl Space {
         room >= u64::from(self.credit(tally.owed, tally.jobs))
     }
 
-    /// Promises room to a job that may have to move `units`; false if its domain has too little.
-    pub fn promise(&mut self, blocks: &Blocks, domain: u32, units: u32) -> bool {
+    /// Promises room to a job of a task that may have to move `units`, and gains `gain` of them; false if its domain has
+    /// too little.
+    pub fn promise(&mut self, blocks: &Blocks, task: Task, domain: u32, (units, gain): (u32, u32)) -> bool {
         let tally = self.domains[domain as usize];
         let room = u64::from(tally.collector_room)
             + u64::from(blocks.free_in_domain(domain)) * u64::from(self.pages_per_block);
         if room < u64::from(self.credit(tally.owed + units, tally.jobs + 1)) {
             return false;
         }
+        let block = self.units_per_block();
         let tally = &mut self.domains[domain as usize];
         tally.owed += units;
         tally.jobs += 1;
+        if self.pace_below > 0 {
+            tally.expect(task, gain, block);
+        }
         true
     }
 
-    /// Units of a domain's jobs have their new places, or need none any more.
+    /// Units of a domain's jobs have their new places, or need none any more. True if a host that was held back may go
+    /// on.
     #[inline]
-    pub fn settle(&mut self, domain: u32, units: u32) {
+    pub fn settle(&mut self, domain: u32, units: u32) -> bool {
+        let goes_on = self.pace_below > 0 && units > 0 && self.earn(domain, units);
         self.domains[domain as usize].owed -= units;
+        goes_on
     }
 
-    /// A job has ended.
+    /// A job of a task has ended.
     ///
     /// # Panics
     /// If it was the last of its domain and units are still owed.
-    pub fn end_job(&mut self, domain: u32) {
+    pub fn end_job(&mut self, task: Task, domain: u32) {
+        let paced = self.paces();
         let tally = &mut self.domains[domain as usize];
         tally.jobs -= 1;
+        if paced {
+            tally.collections -= u32::from(task == Task::GC);
+        }
         assert!(tally.jobs > 0 || tally.owed == 0, "{} units are owed, but no job runs", tally.owed);
     }
 

@@ -48,6 +48,9 @@ fn random_text(random: &mut Stream) -> String {
     if chance(random, 40) {
         collect += &format!(", blocks_per_die = {}", between(random, 1, 3));
     }
+    if chance(random, 40) {
+        collect += ", pacing = true";
+    }
     collect += &format!(", copyback = \"{}\"", pick(random, &["off", "off", "internal", "checked"]));
     let victim = match random.below(5) {
         0 => "policy = \"greedy\"".into(),

@@ -269,7 +269,7 @@ impl Kernel {
         }
         let Some(bound) = page else { return Ok(()) };
         if moves {
-            self.space.settle(self.blocks.domain_of_plane(plane), filled);
+            self.settle_units(self.blocks.domain_of_plane(plane), filled);
         }
         self.counters.padded_units += u64::from(self.plan.units_per_page - filled);
         let address = PageAddress {

@@ -8,7 +8,7 @@
 
 use super::ready::Ready;
 use super::{Fault, Kernel, Waits};
-use crate::blocks::Status;
+use crate::blocks::{Block, Status};
 use crate::mover::Job;
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::collect::{Copyback, SpaceView};
@@ -105,6 +105,8 @@ impl Kernel {
     }
 
     /// All dies are idle and writes lack space: no block becomes free unless pages that are not full are written.
+    /// Neither does a host that pacing holds back get on without them. It waits for moves of jobs that run, and these
+    /// wait for nothing of the host but such units, so it needs no escape of its own.
     #[cold]
     pub(super) fn unstick(&mut self) -> bool {
         let before = self.dirty.len();
@@ -167,9 +169,15 @@ impl Kernel {
 
     /// A task starts emptying a closed block; false if its domain has no room for its data now.
     pub(super) fn start_job(&mut self, task: Task, domain: u32, block: u32) -> bool {
-        let valid = self.blocks.get(block).valid;
-        if !self.space.promise(&self.blocks, domain, valid) {
+        let Block { valid, write_point, .. } = *self.blocks.get(block);
+        // Pages that were never written, since the block was closed early, gain nothing.
+        let gain = write_point * self.plan.units_per_page - valid;
+        if !self.space.promise(&self.blocks, task, domain, (valid, gain)) {
             return false;
+        }
+        if valid == 0 && self.space.paces() {
+            // No move will wake a host that was held back.
+            self.wake_stalled();
         }
         self.blocks.take(block);
         if task == Task::GC {
@@ -230,7 +238,7 @@ impl Kernel {
         let job = *self.jobs.get(slot);
         if job.cursor >= job.end && !job.queued {
             // Units that were overwritten before they were read need no place.
-            self.space.settle(job.domain, job.unread);
+            self.settle_units(job.domain, job.unread);
             self.jobs.all_queued(slot);
             self.wake_rows(job.group);
             self.gather(job.task, job.domain);
@@ -271,6 +279,14 @@ impl Kernel {
         self.read_ended(op, u32::from(op.units) - found);
     }
 
+    /// Units of a domain's jobs have their new places, or need none: a paced host may go on.
+    #[inline]
+    pub(super) fn settle_units(&mut self, domain: u32, units: u32) {
+        if self.space.settle(domain, units) {
+            self.wake_stalled();
+        }
+    }
+
     /// A page of a job was moved inside its plane.
     #[cold]
     pub(super) fn copied(&mut self, slot: u32, op: &FlashOp) {
@@ -290,7 +306,7 @@ impl Kernel {
         let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
         self.jobs.read_ended(group);
         self.wake_rows(group);
-        self.space.settle(domain, units);
+        self.settle_units(domain, units);
         self.arrived(op.owner, units);
         self.gather(task, domain);
     }
@@ -323,6 +339,13 @@ impl Kernel {
         }
     }
 
+    /// Moved units came back from their die to wait for company. A paced host may wait for them, so they call for it.
+    pub(super) fn miss_company(&mut self, class: Class, domain: u32) {
+        if self.space.paces() && !class.is_host() {
+            self.gather(class.task(), domain);
+        }
+    }
+
     /// Drops the units among the next page's worth of a queue that were overwritten while they waited; true if a page can be
     /// filled, or need not be.
     pub(super) fn fills_page(&mut self, plane: u32, class: Class, place: Waits) -> bool {
@@ -336,8 +359,9 @@ impl Kernel {
             let Some(slot) = overwritten else {
                 let domain = self.blocks.domain_of_plane(plane);
                 let goes = fifo.len >= most || self.jobs.is_released(self.jobs.group(class.task(), domain));
-                if dropped && !goes {
-                    // The remaining units of the page wait to fill a page from now on.
+                if dropped && (!goes || self.space.paces()) {
+                    // The units that are left of the page, or behind it, wait to fill a page from now on. A host that
+                    // waits for them cannot open a block, which would start another victim.
                     self.gather(class.task(), domain);
                 } else if dropped && self.closing {
                     // So do those behind a full page.
@@ -369,7 +393,7 @@ impl Kernel {
         let owner = self.slab.get(slot).owner;
         self.slab.remove(slot);
         let domain = self.jobs.get(owner).domain;
-        self.space.settle(domain, 1);
+        self.settle_units(domain, 1);
         self.arrived(owner, 1);
     }
 
@@ -385,7 +409,7 @@ impl Kernel {
         self.slab.remove(slot);
         let Job { task, domain, .. } = *self.jobs.get(op.owner);
         self.jobs.end(op.owner);
-        self.space.end_job(domain);
+        self.space.end_job(task, domain);
         if task == Task::GC {
             self.count_victim(op.source, -1);
         }
@@ -406,6 +430,7 @@ impl Kernel {
         }
         self.collect(domain);
         self.ask_after_erase(task);
+        self.space.rest(domain);
         self.wake_stalled();
         Ok(())
     }

@@ -69,7 +69,7 @@ impl Kernel {
         let source = self.slab.get(slot).source;
         let (units, page) = (self.plan.units_per_page, source - self.units_per_page.remainder(source));
         let bound = self.space.bind(&mut self.blocks, plane, Stream::Collector);
-        self.space.settle(self.blocks.domain_of_plane(plane), units);
+        self.settle_units(self.blocks.domain_of_plane(plane), units);
         let target = bound.block * self.plan.units_per_block + bound.page * units;
         for at in 0..units {
             let (unit, place) = (self.map.unit_at(page + at), target + at);

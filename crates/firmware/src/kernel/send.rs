@@ -280,14 +280,15 @@ impl Kernel {
             }
             let plane = die * planes + plane;
             let fifo = self.queues[plane as usize * CLASSES + class.index()];
-            let goes = self.may_go(&fifo, class, self.blocks.domain_of_plane(plane))
-                && self.space.has_room(&self.blocks, plane, stream_of(class));
+            let domain = self.blocks.domain_of_plane(plane);
+            let goes = self.may_go(&fifo, class, domain) && self.space.has_room(&self.blocks, plane, stream_of(class));
             if goes {
                 continue;
             }
             while let Some(slot) = self.pop_last(plane, class) {
                 self.put_on_stage(slot, class, self.place_for(slot), true);
             }
+            self.miss_company(class, domain);
         }
         if self.shared_count > 0 {
             self.recall_shared(die);
@@ -308,6 +309,7 @@ impl Kernel {
                 self.leaves_die(die, class);
                 self.put_on_stage(slot, class, self.place_for(slot), true);
             }
+            self.miss_company(class, 0);
         }
     }
 }

@@ -185,6 +185,11 @@ impl Kernel {
             // Opening a block in one plane may take the room from the other.
             return None;
         }
+        let of_domain = if self.plan.domains == 1 { count } else { 1 };
+        if !self.space.lets_write(&self.blocks, first + before.pages()[0].plane, stream, of_domain) {
+            // What the host may write is enough for some of the planes only.
+            return None;
+        }
         let fits = |plane| {
             self.space.has_room(&self.blocks, plane, stream)
                 && self.space.next_page(&self.blocks, plane, stream) == page

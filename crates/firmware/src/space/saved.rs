@@ -1,6 +1,6 @@
 //! Open blocks and promises from a snapshot.
 
-use super::{Space, Stream, NONE, STREAMS};
+use super::{Space, Stream, Tally, NONE, STREAMS};
 use crate::blocks::{Blocks, Status};
 
 impl Space {
@@ -31,7 +31,8 @@ impl Space {
             return Err(format!("block {} is written to by host and collector", pair[0]));
         }
         for (domain, (tally, room)) in self.domains.iter().zip(room).enumerate() {
-            if (tally.owed, tally.jobs, u64::from(tally.collector_room)) != (0, 0, room) {
+            let at_rest = Tally { collector_room: tally.collector_room, ..Tally::default() };
+            if *tally != at_rest || u64::from(tally.collector_room) != room {
                 return Err(format!("domain {domain} has {tally:?}, but the collector has {room} pages left there"));
             }
         }

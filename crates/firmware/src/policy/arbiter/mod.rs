@@ -16,6 +16,11 @@ pub struct Waiting {
 pub trait Arbiter {
     /// The index of the operation to serve, of at least one and at most one of a class.
     fn choose(&mut self, waiting: &[Waiting]) -> usize;
+    /// True if no operation of `later` starts while one of `first` waits.
+    fn prefers(&self, first: Class, later: Class) -> bool {
+        let _ = (first, later);
+        false
+    }
 }
 
 policies! {
@@ -29,5 +34,6 @@ policies! {
     }
     methods {
         fn choose(self: &mut Self, waiting: &[Waiting]) -> usize;
+        fn prefers(self: &Self, first: Class, later: Class) -> bool;
     }
 }

@@ -78,4 +78,8 @@ impl Arbiter for Priority {
         }
         best
     }
+
+    fn prefers(&self, first: Class, later: Class) -> bool {
+        self.ranks[first.index()] < self.ranks[later.index()]
+    }
 }

@@ -95,6 +95,14 @@ impl Collect for Guest {
         self.steps.most()
     }
 
+    fn most_of_die(&self) -> Option<u32> {
+        self.steps.most_of_die()
+    }
+
+    fn paces(&self) -> bool {
+        self.steps.paces()
+    }
+
     fn copyback(&self) -> Copyback {
         self.steps.copyback()
     }

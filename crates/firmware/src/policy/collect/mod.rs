@@ -58,6 +58,10 @@ pub trait Collect {
     fn most_of_die(&self) -> Option<u32> {
         None
     }
+    /// True if the host writes no faster than GC gains space, while it runs.
+    fn paces(&self) -> bool {
+        false
+    }
     /// Method of moving fully valid pages.
     fn copyback(&self) -> Copyback;
     /// Trouble with its answers, if it is an external policy.
@@ -82,6 +86,7 @@ policies! {
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;
         fn most_of_die(self: &Self) -> Option<u32>;
+        fn paces(self: &Self) -> bool;
         fn copyback(self: &Self) -> Copyback;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }

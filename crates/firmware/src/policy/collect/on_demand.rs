@@ -39,6 +39,11 @@ pub struct Options {
     pub blocks_at_a_time: Option<u32>,
     /// Victim blocks in progress at a time in a die, at least 1: spreads GC over the dies of a drive. Absent: no limit.
     pub blocks_per_die: Option<u32>,
+    /// While GC runs and a domain has fewer free blocks than start_blocks, the host writes only as many pages as GC has
+    /// gained: a victim with v valid units of n lets it write n - v of them, each move its part, and each page costs all
+    /// its units. So the host waits for page moves instead of whole blocks. GC then works on stop_blocks minus free
+    /// blocks at a time: stop_blocks above start_blocks keeps more dies busy with it.
+    pub pacing: bool,
     /// Method of moving a fully valid page whose plane has room: read and program over the bus ("off"), copyback within
     /// its plane ("internal"), or copyback with data out for ECC ("checked"). Other pages are read and programmed. The
     /// arbiter treats a copyback as a GC read.
@@ -54,6 +59,7 @@ pub struct OnDemand {
     window: u32,
     most: u32,
     most_of_die: Option<u32>,
+    paces: bool,
     copyback: Copyback,
     active: Vec<bool>,
 }
@@ -95,7 +101,7 @@ impl OnDemand {
         }
         let active = vec![false; build.domains as usize];
         let (most_of_die, copyback) = (options.blocks_per_die, options.copyback);
-        Ok(Self { reserve, start, stop, window, most, most_of_die, copyback, active })
+        Ok(Self { reserve, start, stop, window, most, most_of_die, paces: options.pacing, copyback, active })
     }
 
     /// Resumes in the domains in which GC was active.
@@ -142,6 +148,10 @@ impl Collect for OnDemand {
 
     fn most_of_die(&self) -> Option<u32> {
         self.most_of_die
+    }
+
+    fn paces(&self) -> bool {
+        self.paces
     }
 
     fn copyback(&self) -> Copyback {

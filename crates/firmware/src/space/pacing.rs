@@ -1,0 +1,291 @@
+//! Pacing: while free blocks are short and GC runs, the host writes only what GC has gained.
+//!
+//! A block with v valid units of n gains n - v once all v have moved. Each move is credited with its part of what the
+//! running jobs of the domain still have to gain, so the host can write long before the block is erased. A page costs
+//! the host all its units, however few it puts into it. Moves of background tasks gain space too and are credited, but
+//! only GC makes the host wait: another task may have nothing to gain, and GC no victim until the host overwrites data.
+//!
+//! Pacing never makes room. It only decides how much of the room that the promises leave the host may use now. What it
+//! leaves out is therefore harmless. It ignores the padding of moved pages: then free blocks fall to the reserve, and
+//! the host waits for blocks as it would without pacing. It counts units that were overwritten before they were moved
+//! as moved: then free blocks rise to the threshold, where nobody is held back.
+//!
+//! A host that writes little saves its allowance, up to a block for each running job and one more. What earlier jobs
+//! gained shows as free blocks, and above the threshold nobody is held back. When the last job of a domain has ended
+//! and no other follows, the allowance is dropped: the next collection starts with nothing gained.
+
+use super::{Space, Stream, Tally};
+use crate::blocks::Blocks;
+use crate::task::Task;
+
+impl Tally {
+    /// A job of a task will gain so many units; one without units to move has gained them at once.
+    pub(super) fn expect(&mut self, task: Task, gain: u32, block: u32) {
+        self.collections += u32::from(task == Task::GC);
+        self.to_gain += gain;
+        if self.owed == 0 {
+            self.allowance += std::mem::take(&mut self.to_gain);
+            self.limit(block);
+        }
+    }
+
+    /// The host has bound a page.
+    #[inline]
+    pub(super) fn spend(&mut self, units: u32) {
+        // Nobody is held back above the threshold: there a page may cost more than the allowance.
+        self.allowance = self.allowance.saturating_sub(units);
+    }
+
+    /// Keeps the allowance to a `block` for each running job, and one for the last that ended.
+    #[inline]
+    fn limit(&mut self, block: u32) {
+        self.allowance = self.allowance.min((self.jobs + 1) * block);
+    }
+}
+
+impl Space {
+    /// True if the host is paced at all.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        self.pace_below > 0
+    }
+
+    /// A job has ended, and others have started if any will: without jobs the domain is at rest.
+    #[inline]
+    pub fn rest(&mut self, domain: u32) {
+        if self.paces() && self.domains[domain as usize].jobs == 0 {
+            self.domains[domain as usize].allowance = 0;
+        }
+    }
+
+    /// Units in a block.
+    #[inline]
+    pub(super) fn units_per_block(&self) -> u32 {
+        self.pages_per_block * self.units_per_page.get()
+    }
+
+    /// True if pacing lets a stream write so many pages to the domain of a plane now.
+    #[inline]
+    pub fn lets_write(&self, blocks: &Blocks, plane: u32, stream: Stream, pages: u32) -> bool {
+        self.pace_below == 0 || stream == Stream::Collector || self.is_allowed(blocks, plane, pages)
+    }
+
+    fn is_allowed(&self, blocks: &Blocks, plane: u32, pages: u32) -> bool {
+        let domain = blocks.domain_of_plane(plane);
+        let tally = &self.domains[domain as usize];
+        tally.allowance >= pages * self.units_per_page.get()
+            || tally.collections == 0
+            || blocks.free_in_domain(domain) >= self.pace_below
+    }
+
+    /// Credits the host of a domain with what moving `units` gains; true if it may write a page now and could not before.
+    pub(super) fn earn(&mut self, domain: u32, units: u32) -> bool {
+        let (page, block) = (self.units_per_page.get(), self.units_per_block());
+        let tally = &mut self.domains[domain as usize];
+        let before = tally.allowance;
+        // The last units of all jobs get the rest, so nothing is lost to rounding.
+        let gained = (u64::from(tally.to_gain) * u64::from(units) / u64::from(tally.owed)) as u32;
+        tally.to_gain -= gained;
+        tally.allowance += gained;
+        tally.limit(block);
+        before < page && tally.allowance >= page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::CapacityConfig;
+    use crate::policy::collect::CollectConfig;
+    use crate::FirmwareConfig;
+    use wordline_flash::{Geometry, GeometryConfig};
+
+    /// Units in a page, and in a block.
+    const PAGE: u32 = 4;
+    const BLOCK: u32 = 16;
+
+    /// A plane of 20 blocks of four pages, of which fewer than three are free: GC starts below three.
+    fn short_of_blocks(pacing: bool) -> (Space, Blocks) {
+        let geometry = Geometry::new(&GeometryConfig {
+            channels: 1,
+            packages_per_channel: 1,
+            dies_per_package: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 20,
+            pages_per_block: 4,
+            page_kib: 16,
+        })
+        .unwrap();
+        let mut config = FirmwareConfig {
+            capacity: CapacityConfig { raw_over_logical: 3.0, ..CapacityConfig::default() },
+            ..FirmwareConfig::default()
+        };
+        config.mapping = serde_json::from_str(r#"{ "policy": "page", "unit_kib": 4 }"#).unwrap();
+        let CollectConfig::OnDemand(options) = &mut config.collect else { unreachable!("it is the default") };
+        (options.start_blocks, options.pacing) = (Some(3), pacing);
+        let plan = config.plan(&geometry).unwrap();
+        let build = config.build(&geometry, PAGE, 1);
+        let sizes = crate::blocks::Sizes {
+            planes: 1,
+            planes_per_domain: 1,
+            blocks_per_plane: 20,
+            pages_per_block: 4,
+            units_per_page: PAGE,
+        };
+        let mut blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
+        (0..18).for_each(|_| assert!(blocks.open(0).is_some()));
+        (Space::new(1, &plan), blocks)
+    }
+
+    /// Starts a job of a task on a full block with so many valid units.
+    fn start(space: &mut Space, blocks: &Blocks, task: Task, valid: u32) {
+        assert!(space.promise(blocks, task, 0, (valid, BLOCK - valid)), "two free blocks are enough");
+    }
+
+    fn allowance(space: &Space) -> u32 {
+        space.domains[0].allowance
+    }
+
+    /// The allowance after each move of so many units.
+    fn after_moves(space: &mut Space, moves: &[u32]) -> Vec<u32> {
+        let after = |&units: &u32| {
+            space.settle(0, units);
+            allowance(space)
+        };
+        moves.iter().map(after).collect()
+    }
+
+    #[test]
+    fn each_move_lets_the_host_write_its_part_of_the_gain() {
+        // By hand: valid units, moves, the allowance after each of them.
+        let cases: [(u32, &[u32], &[u32]); 6] = [
+            // 10 to gain by 6 units: 4 of 6 of 10, then the rest.
+            (6, &[4, 2], &[6, 10]),
+            // 9 by 7, one by one: 9/7, 8/6, 7/5, 6/4, 5/3, 4/2, 2/1, each rounded down.
+            (7, &[1, 1, 1, 1, 1, 1, 1], &[1, 2, 3, 4, 5, 7, 9]),
+            // 8 by 8, page by page.
+            (8, &[4, 4], &[4, 8]),
+            // 4 by 12, page by page: 4/3, 3/2, 2/1.
+            (12, &[4, 4, 4], &[1, 2, 4]),
+            // 1 by 15: nothing before the last.
+            (15, &[4, 4, 4, 3], &[0, 0, 0, 1]),
+            // 15 by 1.
+            (1, &[1], &[15]),
+        ];
+        for (valid, moves, expected) in cases {
+            let (mut space, blocks) = short_of_blocks(true);
+            start(&mut space, &blocks, Task::GC, valid);
+            assert_eq!(allowance(&space), 0, "nothing has moved");
+            assert_eq!(after_moves(&mut space, moves), expected, "{valid} valid units");
+            assert_eq!(space.domains[0].to_gain, 0);
+        }
+    }
+
+    #[test]
+    fn every_victim_gives_the_host_all_that_it_gains() {
+        for valid in 0..=BLOCK {
+            for step in 1..=BLOCK {
+                let (mut space, blocks) = short_of_blocks(true);
+                start(&mut space, &blocks, Task::GC, valid);
+                let mut left = valid;
+                while left > 0 {
+                    let units = left.min(step);
+                    space.settle(0, units);
+                    left -= units;
+                    let fair = (BLOCK - valid) * (valid - left) / valid;
+                    assert!(allowance(&space) <= fair, "{valid} valid units, {step} at a time");
+                }
+                assert_eq!(allowance(&space), BLOCK - valid);
+                space.end_job(Task::GC, 0);
+                assert_eq!(allowance(&space), BLOCK - valid, "the next victim may start at once");
+                space.rest(0);
+                assert_eq!(space.domains[0], Tally::default(), "nothing is left at rest");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_costs_all_its_units_and_is_bound_only_when_they_are_there() {
+        let (mut space, mut blocks) = short_of_blocks(true);
+        let may = |space: &Space, blocks: &Blocks, pages| space.lets_write(blocks, 0, Stream::Host, pages);
+        // The host has a block open, so that only pacing can hold it back.
+        space.bind(&mut blocks, 0, Stream::Host);
+        assert!(space.has_room(&blocks, 0, Stream::Host), "GC does not run yet");
+        start(&mut space, &blocks, Task::GC, 6);
+        assert!(!space.has_room(&blocks, 0, Stream::Host));
+        assert!(space.has_room(&blocks, 0, Stream::Collector), "GC is never held back");
+        assert!(space.settle(0, 4), "6 units are a page, and the host may go on");
+        assert!(may(&space, &blocks, 1) && !may(&space, &blocks, 2));
+        space.bind(&mut blocks, 0, Stream::Host);
+        assert_eq!(allowance(&space), 2);
+        assert!(!space.has_room(&blocks, 0, Stream::Host), "2 units are no page");
+        assert!(space.settle(0, 1), "2 and 4 / 2 are a page");
+        assert!(!space.settle(0, 1), "it could go on before");
+        assert_eq!(allowance(&space), 6);
+        space.bind(&mut blocks, 0, Stream::Host);
+        assert!(!space.has_room(&blocks, 0, Stream::Host));
+        space.end_job(Task::GC, 0);
+        assert!(space.has_room(&blocks, 0, Stream::Host), "nobody waits for GC that does not run");
+    }
+
+    #[test]
+    fn a_block_without_valid_units_gives_all_of_it_at_once() {
+        let (mut space, blocks) = short_of_blocks(true);
+        start(&mut space, &blocks, Task::GC, 0);
+        assert_eq!(allowance(&space), BLOCK);
+        start(&mut space, &blocks, Task::GC, 8);
+        assert_eq!(allowance(&space), BLOCK, "the units of the second block have still to move");
+    }
+
+    #[test]
+    fn other_tasks_gain_space_but_hold_nobody_back() {
+        let (mut space, blocks) = short_of_blocks(true);
+        start(&mut space, &blocks, Task::REFRESH, BLOCK);
+        assert!(space.lets_write(&blocks, 0, Stream::Host, 1));
+        start(&mut space, &blocks, Task::GC, 8);
+        assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
+        // Eight to gain by 24 units, whosever they are.
+        assert_eq!(after_moves(&mut space, &[12, 12]), [4, 8]);
+        space.end_job(Task::GC, 0);
+        space.rest(0);
+        assert_eq!(allowance(&space), 8, "a job runs");
+        space.end_job(Task::REFRESH, 0);
+        space.rest(0);
+        assert_eq!(space.domains[0], Tally::default());
+    }
+
+    #[test]
+    fn a_host_that_does_not_write_saves_a_block_for_each_job_and_one_more() {
+        let (mut space, blocks) = short_of_blocks(true);
+        // Two jobs run, and each that ends is followed by another; each gains 15 units.
+        (0..2).for_each(|_| start(&mut space, &blocks, Task::GC, 1));
+        let mut saved = Vec::new();
+        for _ in 0..5 {
+            space.settle(0, 1);
+            saved.push(allowance(&space));
+            space.end_job(Task::GC, 0);
+            start(&mut space, &blocks, Task::GC, 1);
+            space.rest(0);
+        }
+        assert_eq!(saved, [15, 30, 45, 3 * BLOCK, 3 * BLOCK]);
+    }
+
+    #[test]
+    fn enough_free_blocks_or_no_pacing_hold_nobody_back() {
+        let (mut space, blocks) = short_of_blocks(false);
+        for _ in 0..3 {
+            start(&mut space, &blocks, Task::GC, 6);
+            assert!(space.lets_write(&blocks, 0, Stream::Host, 4));
+            assert!(!space.settle(0, 6));
+        }
+        assert_eq!((space.domains[0].to_gain, allowance(&space)), (0, 0), "nothing is counted");
+
+        let (mut space, mut blocks) = short_of_blocks(true);
+        start(&mut space, &blocks, Task::GC, 6);
+        assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
+        space.pace_below = blocks.free_in_domain(0);
+        assert!(space.lets_write(&blocks, 0, Stream::Host, 4), "there are enough");
+        blocks.open(0);
+        assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
+    }
+}
