@@ -130,6 +130,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     }
     shared = {**scrubbing, "dispatch.policy": "debit", "shares.policy": "feedback"}
     crowded = {"queue.depth": 16, "dispatch.window": 4}
+    table = {"mapping.policy": "cached", "mapping.unit_kib": 4, "mapping.cache_kib": 16}
+    looked_up = {**scrubbing, "refresh.start_reads": 1000, "refresh.stop_reads": 900, **table}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
         "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
@@ -144,6 +146,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "repeated": wordline.run(small, Workload.job(rw="randrw", bs="16k", number_ios=500), repeat=2),
         "scrubbed": wordline.run(small, Workload.job(rw="randread", bs="16k", number_ios=3000), scrubbing),
         "shared": wordline.run(small, BUSY, shared),
+        "looked up": wordline.run(small, BUSY, looked_up),
         "partial": stopped.value.result,
     }  # fmt: skip
 
@@ -199,7 +202,7 @@ def test_units_are_known() -> None:
         "reads",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
-    assert words <= figures | counts | shapes | {"mapping units", "slices", "intervals"}
+    assert words <= figures | counts | shapes | {"mapping units", "map units", "slices", "intervals"}
 
 
 def test_the_page_has_every_key() -> None:

@@ -80,6 +80,7 @@ class Drive:
         fill: bool | None = None,
         overwrites: float | None = None,
         steady_state: bool | None = None,
+        block_reads: int | None = None,
         timed: bool | None = None,
         seed: int | None = None,
     ) -> str: ...

@@ -69,6 +69,9 @@ pub struct PreconditionConfig {
     /// state by SNIA PTS: over five rounds, its range is at most 20 % of the mean and the best linear fit changes by at
     /// most 10 % of it. At most 100 rounds.
     pub steady_state: bool,
+    /// At last, each block with data gets a random number of earlier page reads below this one: reads of the past, which
+    /// count for read disturb and read scrubbing. 0: none.
+    pub block_reads: u32,
     /// Preconditioning takes simulated time. Without it, preconditioning is faster and leaves the same state if no
     /// policy depends on time.
     pub timed: bool,
@@ -184,7 +187,17 @@ impl PreconditionConfig {
             };
             return Err(ConfigError::new("precondition.overwrites", value, "must lie between 0 and 1000"));
         }
+        if self.block_reads > 0 && !self.writes() {
+            let problem = "has no effect on an empty drive: set precondition.fill, overwrites or steady_state as well";
+            return Err(ConfigError::new("precondition.block_reads", self.block_reads, problem));
+        }
         Ok(())
+    }
+
+    /// True if anything is written.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.fill || self.overwrites > 0.0 || self.steady_state
     }
 }
 
@@ -263,8 +276,7 @@ impl Parts {
         let rate = |bytes: f64, time: Time| bytes / (time as f64 / 1e12) / MIB;
         let planes = f64::from(geometry.planes());
         let units = u64::from(plan.raw_units);
-        let state =
-            4 * u64::from(plan.logical_units) + 4 * units + units / 8 + u64::from(geometry.blocks()) * (36 + 12 + 16);
+        let state = 4 * u64::from(plan.units()) + 4 * units + units / 8 + u64::from(geometry.blocks()) * (36 + 12 + 16);
         Derived {
             channels: geometry.channels,
             packages: geometry.channels * geometry.packages,

@@ -19,7 +19,7 @@ pub struct Part(u8);
 const BACKGROUND: usize = TASKS - 1;
 
 /// Number of parts.
-pub const PARTS: usize = 18 + 2 * BACKGROUND;
+pub const PARTS: usize = 19 + 2 * BACKGROUND;
 
 /// The parts in the order of a request's path, with their numbers: a part of each background task takes several.
 macro_rules! parts {
@@ -55,6 +55,8 @@ impl Part {
         /// For the write buffer, while its units waited for allocation at idle dies: for a page, for more data, or for
         /// their turn.
         WAIT_BUFFER_SPACE;
+        /// For entries of the mapping table that were read from flash.
+        WAIT_MAP;
         /// For a die held by other operations of the same request.
         WAIT_DIE_OWN;
         /// For a die held by reads of other requests.
@@ -116,6 +118,8 @@ pub struct About {
     pub meaning: String,
     /// The background task that it belongs to, if it does.
     pub task: Option<Task>,
+    /// True if it needs a mapping table in flash.
+    pub of_map: bool,
 }
 
 impl Part {
@@ -125,15 +129,17 @@ impl Part {
         &ALL
     }
 
-    /// The parts that occur on a drive with such tasks.
-    pub fn of(tasks: Tasks) -> impl Iterator<Item = &'static About> {
-        Self::all().iter().filter(move |about| about.task.is_none_or(|task| tasks.has(task)))
+    /// The parts that occur on a drive with such tasks, and with its mapping table in flash or not.
+    pub fn of(tasks: Tasks, has_map: bool) -> impl Iterator<Item = &'static About> {
+        let occurs = move |about: &&About| about.task.is_none_or(|task| tasks.has(task)) && (has_map || !about.of_map);
+        Self::all().iter().filter(occurs)
     }
 }
 
 fn described() -> Vec<About> {
     let one = |part: Part, name: &str, meaning: &str| {
-        vec![About { part, name: name.to_owned(), meaning: meaning.to_owned(), task: None }]
+        let of_map = part == Part::WAIT_MAP;
+        vec![About { part, name: name.to_owned(), meaning: meaning.to_owned(), task: None, of_map }]
     };
     let by_task = |part: fn(Task) -> Part, name: &str, meaning: &dyn Fn(Task) -> String| -> Vec<About> {
         let tasks = Task::all().filter(|&task| task != Task::HOST);
@@ -142,6 +148,7 @@ fn described() -> Vec<About> {
             name: format!("{name}_{}", task.about().name),
             meaning: meaning(task),
             task: Some(task),
+            of_map: false,
         };
         tasks.map(about).collect()
     };
@@ -174,6 +181,7 @@ fn described() -> Vec<About> {
             "the same, while these dies were idle: the buffered data waited for allocation (a free page, more data to \
              fill a page, or their turn)",
         ),
+        one(Part::WAIT_MAP, "wait_map", "waiting for entries of the mapping table that were read from flash"),
         one(Part::WAIT_DIE_OWN, "wait_die_own", "waiting for a die while other pages of the same request held it"),
         one(Part::WAIT_DIE_READ, "wait_die_read", "waiting for a die while reads of other requests held it"),
         one(Part::WAIT_DIE_WRITE, "wait_die_write", "waiting for a die while writes of other requests held it"),
@@ -243,6 +251,7 @@ impl Moments {
             Some(account) => {
                 let [reads, writes, background @ ..] = account.die;
                 let told = [
+                    (Part::WAIT_MAP, account.map),
                     (Part::WAIT_DIE_OWN, account.own),
                     (Part::WAIT_DIE_READ, reads),
                     (Part::WAIT_DIE_WRITE, writes),
@@ -312,7 +321,7 @@ impl Moments {
             (links[0][part.index()], links[1][part.index()]) = (there, back);
         }
         let command = of((Part::WAIT_BUS, Part::DIE_OTHER));
-        let die = of((Part::WAIT_DIE_OWN, Part::WAIT_SPACE));
+        let die = of((Part::WAIT_MAP, Part::WAIT_SPACE));
         let mut buffer = of((Part(Part::FIRST_WAIT_BUFFER), Part::WAIT_BUFFER_SPACE));
         buffer[Part::OTHER.index()] = parts[Part::OTHER.index()];
         let bound = done - command.iter().sum::<Time>();

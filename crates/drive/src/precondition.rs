@@ -34,6 +34,9 @@ pub struct Preconditioned {
     pub random_units: u64,
     /// The tracked value of each round: write amplification, or (timed) mapping units per second.
     pub rounds: Vec<f64>,
+    /// Blocks that got a number of earlier page reads.
+    #[serde(default)]
+    pub read_blocks: u32,
     /// True if the rounds reached steady state.
     pub steady: bool,
     /// Write amplification of the last round, or of all random writes if there were no rounds.
@@ -69,6 +72,10 @@ pub fn precondition(
         ended => ended?,
     }
     done.interrupted = writer.stopped;
+    if config.block_reads > 0 && !done.interrupted {
+        let mut random = Stream::new(seed, "block reads", 0);
+        done.read_blocks = drive.kernel_mut().0.invent_reads(config.block_reads, &mut random);
+    }
     Ok(done)
 }
 

@@ -10,8 +10,8 @@ use crate::metrics::QUANTILES;
 use crate::precondition::Preconditioned;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op};
-use wordline_firmware::task::{Action, Class, Task, Tasks};
-use wordline_firmware::Counters;
+use wordline_firmware::task::{Action, Class, Task};
+use wordline_firmware::{Counters, Plan};
 
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
@@ -78,7 +78,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let energy = reading.energy;
     let config = serde_json::to_value(about.config).unwrap_or(Value::Null);
     let digest = digest(drive, about, &config);
-    json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),
         "seed": about.seed,
@@ -120,7 +120,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "moved_pages": counters.moved_units() as f64 / f64::from(plan.units_per_page),
             "moved_units": counters.moved_units(),
         },
-        "tasks": tasks(drive.kernel().tasks(), counters, plan.units_per_page),
+        "tasks": tasks(plan, counters),
         "gc_affected_requests": metrics.gc_affected,
         "wear": reading.wear,
         "energy_j": energy.total(),
@@ -133,10 +133,14 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "cdf": cdfs,
         "activity": reading.activity,
         "map": reading.map,
-        "time_of": drive.split().map(|split| split.document(drive.kernel().tasks())),
+        "time_of": drive.split().map(|split| split.document(plan.tasks, plan.has_map())),
         "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
-    })
+    });
+    if plan.has_map() {
+        document["mapping_table"] = mapping_table(plan, counters);
+    }
+    document
 }
 
 fn drive_figures(about: &About<'_>) -> Value {
@@ -181,18 +185,35 @@ fn cdf(histogram: &Histogram) -> Vec<(f64, f64)> {
 }
 
 /// Flash operations of each task.
-fn tasks(tasks: Tasks, counters: &Counters, units_per_page: u32) -> Value {
+fn tasks(plan: &Plan, counters: &Counters) -> Value {
     let of = |task: Task, action: Action| counters.ops[Class::new(task, action).index()];
     let row = |task: Task| {
         let mut row = json!({"reads": of(task, Action::Read), "programs": of(task, Action::Program)});
         if task != Task::HOST {
             row["erases"] = json!(of(task, Action::Erase));
             row["blocks"] = json!(counters.jobs[task.index()]);
-            row["moved_pages"] = json!(counters.moved[task.index()] as f64 / f64::from(units_per_page));
+            row["moved_pages"] = json!(counters.moved[task.index()] as f64 / f64::from(plan.units_per_page));
+        }
+        if plan.has_map() {
+            row["map_reads"] = json!(counters.map_reads[task.index()]);
+            row["map_writes"] = json!(counters.map_writes[task.index()]);
         }
         (task.about().name.to_owned(), row)
     };
-    Value::Object(tasks.iter().map(row).collect())
+    Value::Object(plan.tasks.iter().map(row).collect())
+}
+
+/// Lookups of a drive that keeps its mapping table in flash.
+fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
+    let (hit_rate, reads, writes) = counters.map_since(&Counters::default());
+    json!({
+        "map_units": plan.map_units,
+        "lookups": counters.map_lookups,
+        "hits": counters.map_hits,
+        "hit_rate": hit_rate,
+        "reads": reads,
+        "writes": writes,
+    })
 }
 
 /// A hash of a text, as digests of results are written.

@@ -64,7 +64,7 @@ impl Rounds {
             due: round,
             marks: Default::default(),
             whole: 0,
-            filled: valid as f64 / f64::from(plan.logical_units.max(1)),
+            filled: valid as f64 / f64::from(plan.units().max(1)),
             erases: blocks.records().iter().map(|block| u64::from(block.erases)).sum(),
         }
     }

@@ -69,6 +69,8 @@ pub struct IntervalRow {
     pub channels_busy: f64,
     /// Busy share of the link to the drive, and to the host.
     pub link_busy: [f64; 2],
+    /// Of the mapping table, where it lies in flash: share of lookups whose entry was in memory, map units read, written.
+    pub map: (Option<f64>, u64, u64),
     /// How tasks stand at the commit stage at the end, if there is one.
     pub standing: Option<Standing>,
     /// Page reads of the most-read block with data, on a drive with a commit stage and a task that looks at reads.

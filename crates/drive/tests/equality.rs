@@ -54,7 +54,7 @@ fn time_free(random: &mut Stream, victim: &str) -> DriveConfig {
 
 fn aged(config: &DriveConfig, seed: u64, overwrites: f64, timed: bool) -> Drive {
     let mut drive = Drive::new(config, seed).expect("accepted");
-    let steps = PreconditionConfig { fill: true, overwrites, timed, steady_state: false };
+    let steps = PreconditionConfig { fill: true, overwrites, timed, ..PreconditionConfig::default() };
     precondition(&mut drive, &steps, seed, &mut |_| true).expect("no rule is broken");
     drive.kernel().audit().expect("the books balance");
     drive

@@ -14,13 +14,12 @@ use wordline_drive::{Drive, DriveConfig};
 const SHAPE: &str = r#"
     geometry = { channels = 2, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 2, blocks_per_plane = 24,
                  pages_per_block = 8, page_kib = 16 }
-    mapping = { policy = "page", unit_kib = 4 }
     queue = { queues = 2, depth = 16 }
 "#;
 const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 10] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -87,6 +86,14 @@ const KINDS: [(&str, &str); 9] = [
         dispatch = { policy = "one-queue", depth = 2 }"#,
     ),
     (
+        "map cache",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        mapping = { policy = "cached", unit_kib = 1, cache_kib = 3 }
+        collect = { policy = "on-demand", scope = "drive", pacing = true }
+        verify = { shadow = true }"#,
+    ),
+    (
         "failing",
         r#"capacity = { raw_over_logical = 2.6 }
         placement = { policy = "least-busy" }
@@ -102,12 +109,13 @@ const KINDS: [(&str, &str); 9] = [
 ];
 
 fn of_kind(kind: &str) -> DriveConfig {
-    config(&format!("{SHAPE}\n{kind}\n{NAND}"))
+    let mapping = if kind.contains("mapping") { "" } else { "mapping = { policy = \"page\", unit_kib = 4 }" };
+    config(&format!("{SHAPE}\n{mapping}\n{kind}\n{NAND}"))
 }
 
 fn aged(config: &DriveConfig, seed: u64, timed: bool) -> Drive {
     let mut drive = Drive::new(config, seed).expect("accepted");
-    let steps = PreconditionConfig { fill: true, overwrites: 1.0, timed, steady_state: false };
+    let steps = PreconditionConfig { fill: true, overwrites: 1.0, timed, ..PreconditionConfig::default() };
     precondition(&mut drive, &steps, seed, &mut |_| true).expect("no rule is broken");
     drive
 }

@@ -330,7 +330,7 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
             assert!(told >= exact && told - exact <= exact / 256 + 1, "{name}: {q} {told} {exact}");
         }
     }
-    let split = drive.split().expect("it was asked").document(Tasks::ALL);
+    let split = drive.split().expect("it was asked").document(Tasks::ALL, true);
     for (op, name_of) in [(Op::Read, "read"), (Op::Write, "write")] {
         for About { part, name: key, .. } in Part::all() {
             let of_rows: Time = requests.iter().filter(|row| row.op == op).map(|row| row.parts[part.index()]).sum();

@@ -10,7 +10,7 @@ use crate::policy::placement::PlacementConfig;
 use crate::policy::shares::SharesConfig;
 use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
-use crate::policy::upkeep::UpkeepConfig;
+use crate::policy::upkeep::{Occasion, UpkeepConfig, UpkeepPolicies};
 use crate::policy::victim::VictimConfig;
 use crate::policy::{Build, Guests};
 use crate::task::{Action, Class, Task, Tasks};
@@ -107,6 +107,8 @@ pub struct Plan {
     pub units_per_block: u32,
     /// Units that the host sees.
     pub logical_units: u32,
+    /// Units of the mapping table in flash, behind those of the host; 0 if the table is in memory.
+    pub map_units: u32,
     /// Units that all pages hold.
     pub raw_units: u32,
     /// GC domains: 1, or one per plane.
@@ -132,6 +134,18 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// True if the mapping table lies in flash.
+    #[must_use]
+    pub fn has_map(&self) -> bool {
+        self.map_units > 0
+    }
+
+    /// Units that may have a place: those of the host and of the mapping table.
+    #[must_use]
+    pub fn units(&self) -> u32 {
+        self.logical_units + self.map_units
+    }
+
     /// Bytes that the host sees.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {
@@ -187,7 +201,8 @@ impl FirmwareConfig {
     /// The plan, before its spare space is checked, and the spare space that it needs.
     fn draft(&self, geometry: &Geometry) -> Result<(Plan, Need), ConfigError> {
         let build = self.build(geometry, 1, 0);
-        let unit_bytes = self.mapping.build(&build)?.unit_bytes();
+        let mapping = self.mapping.build(&build)?;
+        let unit_bytes = mapping.unit_bytes();
         let units_per_page = geometry.page_bytes / unit_bytes;
         let build = self.build(geometry, units_per_page, 0);
         let fixed = self.placement.build(&build)?.fixed();
@@ -216,7 +231,8 @@ impl FirmwareConfig {
         }
         self.suspend.build(&build)?;
         self.trim.build(&build)?;
-        let tasks = self.upkeep.build(&build)?.tasks();
+        let upkeep = self.upkeep.build(&build)?;
+        let tasks = upkeep.tasks();
 
         let raw_units = geometry.pages() * u64::from(units_per_page);
         if raw_units >= u64::from(u32::MAX) {
@@ -228,12 +244,17 @@ impl FirmwareConfig {
         }
         let logical_units = self.logical_units(raw_units as u32, unit_bytes)?;
         let units_per_block = geometry.pages_per_block * units_per_page;
+        if mapping.entries().is_some() {
+            self.check_lookups(&upkeep, units_per_block)?;
+        }
         let blocks_per_domain = geometry.blocks() / build.domains;
         // The most valid units that a domain can come to hold: its share where a page has its plane, an even share elsewhere.
+        let map_units = mapping.entries().map_or(0, |entries| logical_units.div_ceil(entries));
+        let units = logical_units + map_units;
         let share = if fixed {
-            (logical_units.div_ceil(units_per_page)).div_ceil(build.domains) * units_per_page
+            (units.div_ceil(units_per_page)).div_ceil(build.domains) * units_per_page
         } else {
-            logical_units.div_ceil(build.domains)
+            units.div_ceil(build.domains)
         };
         let spare_blocks = blocks_per_domain.saturating_sub(share.div_ceil(units_per_block));
         let plan = Plan {
@@ -241,6 +262,7 @@ impl FirmwareConfig {
             units_per_page,
             units_per_block,
             logical_units,
+            map_units,
             raw_units: raw_units as u32,
             domains: build.domains,
             blocks_per_domain,
@@ -255,6 +277,22 @@ impl FirmwareConfig {
         };
         let need = Need::of(geometry, &plan, &collect);
         Ok((plan, need))
+    }
+
+    /// Checks that no background task that reads start starts itself by what it reads of the mapping table.
+    fn check_lookups(&self, upkeep: &UpkeepPolicies, units_per_block: u32) -> Result<(), ConfigError> {
+        for task in upkeep.tasks().background() {
+            let Occasion::Reads(reads) = upkeep.occasion(task) else { continue };
+            if reads <= units_per_block {
+                let problem = format!(
+                    "moving a block may read {units_per_block} units of the mapping table from flash, and {} starts at {reads} \
+                     reads of a block: it could go on for ever; let it start above {units_per_block} reads",
+                    task.about().title
+                );
+                return Err(ConfigError::new("mapping.policy", self.mapping.name(), problem));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that moved pages can wait for each other.

@@ -10,6 +10,22 @@ use wordline_base::Time;
 /// No operation.
 pub const NONE: u32 = u32::MAX;
 
+/// What an operation is for, beyond its class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// What its class says.
+    #[default]
+    Plain,
+    /// A read whose data are merged into a partial write, or the write that follows it.
+    Merge,
+    /// A read of GC that is to move its page inside its plane.
+    Copy,
+    /// A read of a part of the mapping table.
+    Map,
+    /// An erase that failed.
+    Failed,
+}
+
 /// One operation of a task on one page (or, for erase, one block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashOp {
@@ -35,15 +51,11 @@ pub struct FlashOp {
     pub units: u16,
     /// Task and kind of the operation.
     pub class: Class,
-    /// A read whose data are merged into a partial write, or the write that follows it.
-    pub merge: bool,
+    /// What becomes of it at its end.
+    pub role: Role,
     /// True if the data are in the write buffer.
     pub buffered: bool,
-    /// An erase that failed.
-    pub failed: bool,
-    /// A read of GC that is to move its page inside its plane.
-    pub copy: bool,
-    /// A partial write whose read of old data waited for a die that GC held.
+    /// A read before it (of old data, of the mapping table) waited for a die that GC held.
     #[serde(skip)]
     pub delayed: bool,
 }
@@ -62,10 +74,8 @@ impl Default for FlashOp {
             stamp: 0,
             units: 1,
             class: Class::HOST_READ,
-            merge: false,
+            role: Role::Plain,
             buffered: false,
-            failed: false,
-            copy: false,
             delayed: false,
         }
     }

@@ -40,6 +40,8 @@ struct Tally {
     collector_room: u32,
     /// Units that running jobs will gain, and that no move has been credited with yet. Counted if the host is paced.
     to_gain: u32,
+    /// Units that have moved since the host was last credited.
+    uncredited: u32,
     /// Units that the host may write while it is held back. Counted if the host is paced.
     allowance: u32,
 }

@@ -108,8 +108,11 @@ impl Tasks {
 /// A figure for each task.
 pub type ByTask<T> = [T; TASKS];
 
-/// Classes of a task, one of them unused: with a power of two the task and the action of a class take no division.
+/// Classes of a task: reads, programs, erases, and programs of the mapping table, which wait in queues of their own.
 const STRIDE: u8 = 4;
+
+/// Rows of writes: data and mapping table, of each task.
+pub(crate) const ROWS: usize = TASKS * 2;
 
 /// Number of classes: length of lists by [`Class::index`].
 pub const CLASSES: usize = TASKS * STRIDE as usize;
@@ -129,6 +132,13 @@ impl Class {
     #[must_use]
     pub const fn new(task: Task, action: Action) -> Self {
         Self(task.0 * STRIDE + action as u8)
+    }
+
+    /// The class of a task for programs of the mapping table. They are counted and named as its other programs.
+    #[inline]
+    #[must_use]
+    pub const fn map_write(task: Task) -> Self {
+        Self(task.0 * STRIDE + 3)
     }
 
     /// The class with a number.
@@ -157,9 +167,46 @@ impl Class {
     pub const fn action(self) -> Action {
         match self.0 % STRIDE {
             0 => Action::Read,
-            1 => Action::Program,
-            _ => Action::Erase,
+            2 => Action::Erase,
+            _ => Action::Program,
         }
+    }
+
+    /// The class under which its operations are counted.
+    #[inline]
+    #[must_use]
+    pub const fn counted(self) -> Self {
+        if self.is_map_write() {
+            Self::new(self.task(), Action::Program)
+        } else {
+            self
+        }
+    }
+
+    /// True for programs of the mapping table.
+    #[inline]
+    #[must_use]
+    pub const fn is_map_write(self) -> bool {
+        self.0 % STRIDE == 3
+    }
+
+    /// True for programs of data that a background task moves.
+    #[inline]
+    #[must_use]
+    pub const fn moves(self) -> bool {
+        self.0 % STRIDE == Action::Program as u8 && !self.is_host()
+    }
+
+    /// The row of a class of writes: see [`ROWS`].
+    #[inline]
+    pub(crate) const fn row(self) -> usize {
+        self.0 as usize / 2
+    }
+
+    /// The class of writes with a row.
+    #[inline]
+    pub(crate) const fn of_row(row: usize) -> Self {
+        Self(row as u8 * 2 + 1)
     }
 
     /// True if it belongs to the host's task.
@@ -173,7 +220,7 @@ impl Class {
     #[inline]
     #[must_use]
     pub const fn is_write(self) -> bool {
-        self.0 % STRIDE == Action::Program as u8
+        self.0 & 1 == 1
     }
 
     /// Its name in the configuration; none for a class that is not used.
@@ -299,6 +346,14 @@ mod tests {
                 assert_eq!((class.task(), class.action()), (task, action));
                 assert_eq!(class.is_write(), action == Action::Program);
                 assert_eq!(class.is_host(), task == Task::HOST);
+                assert_eq!(class.counted(), class);
+                assert_eq!(class.moves(), class.is_write() && task != Task::HOST);
+            }
+            let of_map = Class::map_write(task);
+            assert!(of_map.is_map_write() && of_map.is_write() && !of_map.moves());
+            assert_eq!((of_map.task(), of_map.counted()), (task, Class::new(task, Action::Program)));
+            for class in [of_map, of_map.counted()] {
+                assert_eq!(Class::of_row(class.row()), class);
             }
         }
         let names: Vec<_> = Class::all().filter_map(Class::name).collect();

@@ -232,10 +232,8 @@ impl Flash {
 
     /// Marks a block bad, by its number in the drive: from now on every use of it is refused.
     pub fn mark_bad(&mut self, block: u32) {
-        let (plane, block) = (block / self.geometry.blocks_per_plane, block % self.geometry.blocks_per_plane);
-        let (die, plane) = (plane / self.geometry.planes_per_die, plane % self.geometry.planes_per_die);
-        let (at, die_in_package) = self.locate(die);
-        self.packages[at].cells_mut().mark_bad(die_in_package, plane, block);
+        let (at, die, plane, block) = self.locate_block(block);
+        self.packages[at].cells_mut().mark_bad(die, plane, block);
     }
 
     /// Which planes of the last command of a die failed, as bits.
@@ -702,9 +700,21 @@ impl Flash {
     /// The NAND's own record of a block, by its number in the drive.
     #[must_use]
     pub fn block_record(&self, block: u32) -> wordline_nand::cells::BlockRecord {
+        let (at, die, plane, block) = self.locate_block(block);
+        self.packages[at].cells().record(die, plane, block)
+    }
+
+    /// Gives a block a number of page reads since its last erase: a past that was not simulated.
+    pub fn set_block_reads(&mut self, block: u32, reads: u32) {
+        let (at, die, plane, block) = self.locate_block(block);
+        self.packages[at].cells_mut().set_reads(die, plane, block, reads);
+    }
+
+    /// Package of a block, and its die, plane and number there.
+    fn locate_block(&self, block: u32) -> (usize, u32, u32, u32) {
         let (plane, block) = (block / self.geometry.blocks_per_plane, block % self.geometry.blocks_per_plane);
         let (die, plane) = (plane / self.geometry.planes_per_die, plane % self.geometry.planes_per_die);
         let (at, die_in_package) = self.locate(die);
-        self.packages[at].cells().record(die_in_package, plane, block)
+        (at, die_in_package, plane, block)
     }
 }

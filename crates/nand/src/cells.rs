@@ -262,6 +262,16 @@ impl Cells {
         self.blocks[self.index(die, plane, block)]
     }
 
+    /// Gives a block a number of page reads since its last erase: a past that was not simulated.
+    ///
+    /// # Panics
+    /// If the block does not exist.
+    pub fn set_reads(&mut self, die: u32, plane: u32, block: u32, reads: u32) {
+        assert!(die < self.geometry.dies && plane < self.geometry.planes && block < self.geometry.blocks);
+        let index = self.index(die, plane, block);
+        self.blocks[index].reads = reads;
+    }
+
     fn index(&self, die: u32, plane: u32, block: u32) -> usize {
         ((die * self.geometry.planes + plane) * self.geometry.blocks + block) as usize
     }

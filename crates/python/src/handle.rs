@@ -206,7 +206,7 @@ impl Handle {
         let mut wanted = self.loaded.value.precondition.clone();
         asked.apply_to(&mut wanted);
         wanted.check().map_err(Failure::input)?;
-        if !(wanted.fill || wanted.overwrites > 0.0 || wanted.steady_state) {
+        if !wanted.writes() {
             return Err(Failure::Input(format!(
                 "{}: no preconditioning is set, here or in [precondition] of the drive; give an option, as in \
                  fill=True",
@@ -338,6 +338,7 @@ struct Asked {
     fill: Option<bool>,
     overwrites: Option<f64>,
     steady_state: Option<bool>,
+    block_reads: Option<u32>,
     timed: Option<bool>,
 }
 
@@ -346,6 +347,7 @@ impl Asked {
         config.fill = self.fill.unwrap_or(config.fill);
         config.overwrites = self.overwrites.unwrap_or(config.overwrites);
         config.steady_state = self.steady_state.unwrap_or(config.steady_state);
+        config.block_reads = self.block_reads.unwrap_or(config.block_reads);
         config.timed = self.timed.unwrap_or(config.timed);
     }
 }
@@ -404,7 +406,7 @@ impl Handle {
     }
 
     /// Preconditions the drive; what was done, as JSON.
-    #[pyo3(signature = (progress, fill=None, overwrites=None, steady_state=None, timed=None, seed=None))]
+    #[pyo3(signature = (progress, fill=None, overwrites=None, steady_state=None, block_reads=None, timed=None, seed=None))]
     #[allow(clippy::too_many_arguments)] // One a key of the section.
     fn precondition(
         &self,
@@ -413,10 +415,11 @@ impl Handle {
         fill: Option<bool>,
         overwrites: Option<f64>,
         steady_state: Option<bool>,
+        block_reads: Option<u32>,
         timed: Option<bool>,
         seed: Option<u64>,
     ) -> PyResult<String> {
-        let asked = Asked { fill, overwrites, steady_state, timed };
+        let asked = Asked { fill, overwrites, steady_state, block_reads, timed };
         let done = py.detach(|| self.age(&asked, seed, progress));
         Ok(done.map_err(|failure| self.guests.own(failure))?.to_string())
     }

@@ -310,7 +310,7 @@ fn prepare(
     reporter: &mut Reporter,
 ) -> Result<(Drive, Option<Preconditioned>), Failure> {
     let wanted = &config.precondition;
-    if !(wanted.fill || wanted.overwrites > 0.0 || wanted.steady_state) {
+    if !wanted.writes() {
         return Ok((drive, None));
     }
     let done = age(&mut drive, wanted, seed, &mut |at| reporter.of_drive("precondition", at))?;

@@ -19,7 +19,7 @@ fn s(time: Time) -> f64 {
     time as f64 / 1e12
 }
 
-pub(crate) fn requests(tasks: Tasks) -> Vec<Column<RequestRow>> {
+pub(crate) fn requests(tasks: Tasks, has_map: bool) -> Vec<Column<RequestRow>> {
     let mut columns = vec![
         Column::u64("number", "number in the order of getting a slot, from 0", |r: &RequestRow| r.number).varied(),
         Column::u32("stream", "stream of the workload, from 0", |r| u32::from(r.stream)),
@@ -56,14 +56,14 @@ pub(crate) fn requests(tasks: Tasks) -> Vec<Column<RequestRow>> {
         .varied(),
     ];
     // All but the wait for a slot, which comes before the service.
-    for About { part, name, meaning, .. } in Part::of(tasks).skip(1) {
+    for About { part, name, meaning, .. } in Part::of(tasks, has_map).skip(1) {
         let time = move |r: &RequestRow| us(r.parts[part.index()]);
         columns.push(Column::f64(format!("{name}_us"), meaning.clone(), time));
     }
     columns
 }
 
-pub(crate) fn intervals(tasks: Tasks, has_stage: bool) -> Vec<Column<IntervalRow>> {
+pub(crate) fn intervals(tasks: Tasks, (has_map, has_stage): (bool, bool)) -> Vec<Column<IntervalRow>> {
     let length = |r: &IntervalRow| s(r.end - r.start).max(1e-12);
     let mut columns = vec![
         Column::f64("start_s", "start of the interval", |r: &IntervalRow| s(r.start)),
@@ -134,6 +134,17 @@ pub(crate) fn intervals(tasks: Tasks, has_stage: bool) -> Vec<Column<IntervalRow
             |r: &IntervalRow| r.link_busy[1],
         ),
     ]);
+    if has_map {
+        columns.extend([
+            Column::maybe(
+                "map_hit_rate",
+                "share of units looked up by the host whose entry of the mapping table was in memory; missing without lookups",
+                |r: &IntervalRow| r.map.0,
+            ),
+            Column::u64("map_reads", "map units read from flash", |r: &IntervalRow| r.map.1),
+            Column::u64("map_writes", "map units written to flash", |r: &IntervalRow| r.map.2),
+        ]);
+    }
     if has_stage {
         columns.extend(standing(tasks));
     }

@@ -16,14 +16,15 @@ pub fn page() -> String {
         &mut page,
         "requests",
         "A row for each completed request, in the order of completion.",
-        &columns::requests(Tasks::ALL),
+        &columns::requests(Tasks::ALL, true),
     );
     section(
         &mut page,
         "intervals",
-        "A row for each interval with any activity, for the drive as a whole. The columns from `most_reads` on are those of a \
-         drive on which operations wait in a commit stage (see `dispatch`).",
-        &columns::intervals(Tasks::ALL, true),
+        "A row for each interval with any activity, for the drive as a whole. `map_hit_rate` to `map_writes` are those of a \
+         drive with its mapping table in flash (see `mapping`), those from `most_reads` on of one on which operations wait in a \
+         commit stage (see `dispatch`).",
+        &columns::intervals(Tasks::ALL, (true, true)),
     );
     let unit = |what: &str| format!("A row for each interval and each {what} that was active in it.");
     section(&mut page, "channels", &unit("channel"), &columns::channels(Tasks::ALL));

@@ -271,8 +271,13 @@ impl Files {
         let tasks = plan.tasks;
         Ok(Self {
             unpacked: Vec::new(),
-            requests: Table::open(0, wanted.requests, directory, columns::requests(tasks))?,
-            intervals: Table::open(1, wanted.intervals, directory, columns::intervals(tasks, plan.has_stage))?,
+            requests: Table::open(0, wanted.requests, directory, columns::requests(tasks, plan.has_map()))?,
+            intervals: Table::open(
+                1,
+                wanted.intervals,
+                directory,
+                columns::intervals(tasks, (plan.has_map(), plan.has_stage)),
+            )?,
             channels: Table::open(2, wanted.channels, directory, columns::channels(tasks))?,
             dies: Table::open(3, wanted.dies, directory, columns::dies(tasks))?,
             planes: Table::open(4, wanted.planes, directory, columns::planes(tasks))?,

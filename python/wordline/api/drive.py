@@ -189,6 +189,7 @@ class Drive:
         fill: bool | None = None,
         overwrites: float | None = None,
         steady_state: bool | None = None,
+        block_reads: int | None = None,
         timed: bool | None = None,
         seed: int | None = None,
         progress: Told | bool | None = None,
@@ -200,6 +201,8 @@ class Drive:
         :param fill: write the whole capacity once, in order.
         :param overwrites: then write this many times the capacity at random.
         :param steady_state: then go on until write amplification is steady.
+        :param block_reads: at last, give each block with data a random number of earlier page reads below this one,
+            which count for read disturb and read scrubbing; 0 for none.
         :param timed: let this take simulated time.
         :param seed: of the random addresses; the drive's if absent.
         :return: the outcome, as under ``precondition`` in results.
@@ -213,7 +216,9 @@ class Drive:
 
         own_seed = api.seed_of(seed)
         with speaking(), shown(progress) as told:
-            done = json.loads(self._engine.precondition(told, fill, overwrites, steady_state, timed, own_seed))
+            done = json.loads(
+                self._engine.precondition(told, fill, overwrites, steady_state, block_reads, timed, own_seed)
+            )
         if done["interrupted"]:
             raise Interrupted(
                 "the preconditioning was interrupted; the drive is only partly preconditioned: make another", done

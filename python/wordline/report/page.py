@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
 from wordline.report import blockfigure, charts, figures
-from wordline.results import aged, causes, checking, jobs, limits, repeats, story, tasks
+from wordline.results import aged, causes, checking, jobs, limits, lookups, repeats, story, tasks
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -206,6 +206,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Pages moved by GC", units.count(gc["moved_pages"])
     if result.get("gc_affected_requests") is not None:
         yield "Requests delayed by GC", units.count(result["gc_affected_requests"])
+    yield from lookups.listed(result)
     for _, title, done in tasks.used(result):
         yield f"By {title}", tasks.moved(done)
     yield "P/E cycles a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"

@@ -36,6 +36,8 @@ def figures(did: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if did["rounds"]:
         steady = "steady" if did["steady"] else "NOT STEADY after the last round"
         yield "Rounds", f"{units.count(len(did['rounds']))} of a quarter of the capacity: {steady}"
+    if did.get("read_blocks"):
+        yield "Earlier reads", f"given to {units.count(did['read_blocks'])} blocks"
     if did.get("write_amplification") is not None:
         yield "Write amplification", units.three(did["write_amplification"])
     if did.get("interrupted"):

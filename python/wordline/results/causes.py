@@ -131,6 +131,14 @@ CAUSES = (
         DOTS,
     ),
     Cause(
+        "wait_map",
+        "mapping table",
+        "waiting for the mapping table",
+        "Waiting for entries of the mapping table that were read from flash.",
+        palette.DIE[0],
+        STRIPES,
+    ),
+    Cause(
         "wait_die_own",
         "die, own pages",
         "waiting for dies that held other pages of the same request",

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import jobs, repeats, story, tasks
+from wordline.results import jobs, lookups, repeats, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -138,6 +138,9 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     else:
         moved = "none needed"
     yield "GC", moved
+    looked_up = lookups.summed_up(result)
+    if looked_up:
+        yield "Map", looked_up
     for _, title, figures in tasks.used(result):
         yield title.capitalize(), tasks.moved(figures)
     wear = result["wear"]

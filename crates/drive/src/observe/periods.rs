@@ -117,6 +117,7 @@ impl Periods {
                 ops,
                 write_amplification: (host_units > 0).then(|| programs as f64 / host_pages),
                 moved_units: counters.moved_units() - self.counters.moved_units(),
+                map: counters.map_since(&self.counters),
                 dies_busy: dies as f64 / length / f64::from(geometry.dies()),
                 channels_busy: (busy.channels - self.busy.channels) as f64 / length / f64::from(geometry.channels),
                 standing: drive.kernel().standing(),

@@ -82,7 +82,7 @@ fn names(tasks: impl Iterator<Item = Task>) -> String {
 }
 
 /// Flash operations of each task.
-fn tasks() -> [ResultKey; 5] {
+fn tasks() -> [ResultKey; 7] {
     let all = names(Task::all());
     let background = names(Tasks::ALL.background());
     let of = |tasks: &str, what: &str, unit, meaning: &str| key(&format!("tasks.{{{tasks}}}.{what}"), unit, meaning);
@@ -92,6 +92,38 @@ fn tasks() -> [ResultKey; 5] {
         of(&background, "erases", "blocks", "Blocks erased for it."),
         of(&background, "blocks", "blocks", "Blocks that it started to empty."),
         of(&background, "moved_pages", "pages", "Valid data that it moved; a fraction as above."),
+        of(&all, "map_reads", "map units", "Units of the mapping table read from flash for it, if the table is there."),
+        of(
+            &all,
+            "map_writes",
+            "map units",
+            "Units of the mapping table written to flash for it, if the table is there.",
+        ),
+    ]
+}
+
+/// The mapping table, of a drive that keeps it in flash.
+fn mapping_table() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("mapping_table.{what}"), unit, meaning);
+    vec![
+        of(
+            "map_units",
+            "map units",
+            "Size of the mapping table in flash. This part is there if `mapping` keeps it there.",
+        ),
+        of("lookups", "mapping units", "Mapping units that the host's requests looked up."),
+        of(
+            "hits",
+            "mapping units",
+            "Of these, the ones whose entry was in memory at once, or had never been written to flash.",
+        ),
+        of("hit_rate", "", "Share of them; `null` without lookups.").number().or_null(),
+        of("reads", "map units", "Map units read from flash, for all tasks."),
+        of(
+            "writes",
+            "map units",
+            "Map units that left memory with changed entries and were written to flash, for all tasks.",
+        ),
     ]
 }
 
@@ -403,6 +435,7 @@ fn flash() -> Vec<ResultKey> {
         stable("energy_j", "J", "Energy of the NAND packages, from the currents of `[nand.energy]`.").or_null(),
     ];
     keys.extend(tasks());
+    keys.extend(mapping_table());
     keys.extend(fields::<Energy>("energy", "J"));
     keys.extend([
         key(

@@ -26,6 +26,13 @@ fn random_text(random: &mut Stream) -> String {
     let page_kib = *pick(random, &[4, 8, 16]);
     let units: Vec<u64> = [1, 2, 4, 8, 16].into_iter().filter(|&unit| unit <= page_kib).collect();
     let unit_kib = *pick(random, &units);
+    let in_flash = chance(random, 35);
+    let mapping = match in_flash {
+        true => {
+            format!("policy = \"cached\", unit_kib = {unit_kib}, cache_kib = {}", unit_kib * between(random, 1, 12))
+        }
+        false => format!("policy = \"page\", unit_kib = {unit_kib}"),
+    };
     let fixed = chance(random, 50);
     let placement = match fixed {
         true => format!("policy = \"static\", order = \"{}\"", order(random)),
@@ -77,7 +84,7 @@ fn random_text(random: &mut Stream) -> String {
             let classes = ["gc-erase", "gc-write", "gc-read", "host-read", "host-write"];
             format!("policy = \"priority\", order = {:?}", shuffled(random, &classes))
         }
-        false => "policy = \"first-come\"".into(),
+        false => format!("policy = \"{}\"", pick(random, &["first-come", "reads-first"])),
     };
     let buffer = match chance(random, 50) {
         true => format!("policy = \"fifo\", capacity_kib = {}", 4 * page_kib + between(random, 0, 20 * page_kib)),
@@ -98,7 +105,8 @@ fn random_text(random: &mut Stream) -> String {
     let (dispatch, shares) = commit(random);
     let refresh = match chance(random, 40) {
         true => {
-            let start = between(random, 1, 60);
+            // Reads of a mapping table in flash may come to the units of a block.
+            let start = if in_flash { between(random, 385, 900) } else { between(random, 1, 60) };
             format!("policy = \"scrub\", start_reads = {start}, stop_reads = {}", between(random, 1, start))
         }
         false => "policy = \"none\"".into(),
@@ -111,7 +119,7 @@ fn random_text(random: &mut Stream) -> String {
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
                       blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib} }}
         nand = {{ interface = "{interface}", rate_mt_s = {rate}, read_us = 20.0, program_us = {program}, erase_us = 1500.0 }}
-        mapping = {{ policy = "page", unit_kib = {unit_kib} }}
+        mapping = {{ {mapping} }}
         placement = {{ {placement} }}
         victim = {{ {victim} }}
         collect = {{ {collect} }}

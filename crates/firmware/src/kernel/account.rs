@@ -23,6 +23,8 @@ pub struct Account {
     pub end: Time,
     /// Bytes that it read for the host.
     pub bytes: u32,
+    /// Its entries of the mapping table were being read from flash.
+    pub map: Time,
     /// It waited while the die was taken by other operations of its request.
     pub own: Time,
     /// It waited while the die was taken by other reads of the host, by its other writes, by GC.
@@ -45,8 +47,8 @@ impl Account {
     /// All parts together.
     #[must_use]
     pub fn sum(&self) -> Time {
-        let Self { own, die, space, wait_bus, bus, read, program, other, .. } = self;
-        own + die.iter().sum::<Time>() + space + wait_bus + bus + read + program + other
+        let Self { map, own, die, space, wait_bus, bus, read, program, other, .. } = self;
+        map + own + die.iter().sum::<Time>() + space + wait_bus + bus + read + program + other
     }
 
     /// Adds what its command did, which has left at `now`.
@@ -94,7 +96,7 @@ impl Way {
 /// An operation in progress.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trail {
-    /// True if it has read old data and continues.
+    /// True if it has read old data, or its entries of the mapping table, and continues.
     goes_on: bool,
     /// Of its command; none before it is issued.
     tally: Tally,
@@ -115,10 +117,11 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    pub fn new(requests: usize, geometry: &Geometry) -> Self {
+    /// Of a drive at rest, from `now` on.
+    pub fn new(requests: usize, geometry: &Geometry, now: Time) -> Self {
         Self {
             trails: Vec::new(),
-            histories: vec![History::default(); geometry.dies() as usize],
+            histories: vec![History::new(now); geometry.dies() as usize],
             ways: vec![Way::default(); requests],
             drain: Drain::new(requests, geometry.channels, geometry.dies_per_channel()),
         }
@@ -142,14 +145,27 @@ impl Accounts {
         self.drain.idle(die, now);
     }
 
-    /// A command that a lane has just begun carries an operation.
-    pub fn bind(&mut self, (lane, tally): (u32, Tally), operation: u32, op: &FlashOp, now: Time) {
+    /// An operation of a request goes on that waited for its entries of the mapping table.
+    pub fn looked_up(&mut self, operation: u32, request: u32, since: Time, now: Time) {
+        let Some(way) = self.ways.get(request as usize) else { return };
+        let start = since.max(way.served);
+        let account = Account { start, map: now - start, ..Account::default() };
+        *self.trail_mut(operation) = Trail { goes_on: true, account, ..Trail::default() };
+    }
+
+    /// The trail of an operation. The list grows with the slab of operations, and no further.
+    fn trail_mut(&mut self, operation: u32) -> &mut Trail {
         let at = operation as usize;
-        // It grows with the slab of operations, and no further.
         if at >= self.trails.len() {
             self.trails.resize(at + 1, Trail::default());
         }
-        let trail = &mut self.trails[at];
+        &mut self.trails[at]
+    }
+
+    /// A command that a lane has just begun carries an operation.
+    pub fn bind(&mut self, (lane, tally): (u32, Tally), operation: u32, op: &FlashOp, now: Time) {
+        self.trail_mut(operation);
+        let trail = &mut self.trails[operation as usize];
         let Some(way) = self.ways.get_mut(op.owner as usize) else {
             // A buffered unit: the state of its command is the cause of waits for the buffer.
             *trail = Trail { tally, ..Trail::default() };

@@ -38,6 +38,12 @@ impl Kernel {
             let problem = format!("the saved state was made with {}; give the drive the same", ratio(&other.plan));
             return Err(ConfigError::new("capacity.raw_over_logical", ratio(&self.plan), problem));
         }
+        if self.plan.map_units != other.plan.map_units {
+            let lies = |plan: &Plan| if plan.map_units > 0 { "in flash" } else { "in memory" };
+            let problem =
+                format!("the saved state has its mapping table {}; give the drive the same", lies(&other.plan));
+            return Err(ConfigError::new("mapping.policy", lies(&self.plan), problem));
+        }
         if self.plan.domains != other.plan.domains {
             let scope = |domains: u32| if domains == 1 { "drive" } else { "plane" };
             let problem = format!("the saved state was made with \"{}\"; give it the same", scope(other.plan.domains));
@@ -69,6 +75,7 @@ impl Kernel {
         self.fits(other)?;
         self.flash.adopt_cells(&other.flash);
         self.map = other.map.clone();
+        self.mapping.adopt(&other.mapping);
         self.space = self.space.with_open_blocks_of(&other.space);
         self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
         for domain in 0..self.blocks.domains() {
@@ -121,6 +128,9 @@ impl Kernel {
         }
         if let Some(stage) = self.stage.as_ref().filter(|stage| self.slab.live() == 0 && !stage.is_empty()) {
             return wrong(format!("nothing is under way, but the commit stage counts {:?}", stage.outstanding));
+        }
+        if self.slab.live() == 0 && self.table.as_ref().is_some_and(|table| !table.is_at_rest()) {
+            return wrong("nothing is under way, but a map unit is being read or written".into());
         }
         if let Some(shadow) = &self.shadow {
             for unit in 0..self.map.logical_units() {

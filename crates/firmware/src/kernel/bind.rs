@@ -2,7 +2,7 @@
 
 use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::map::Place;
-use crate::ops::{FlashOp, NONE};
+use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::guest::failed;
 use crate::space::BoundPage;
 use crate::task::{Class, CLASSES};
@@ -58,7 +58,7 @@ impl Kernel {
     /// True if the units of a read still lie where it expects them.
     #[inline]
     pub(super) fn is_current(&self, op: &FlashOp) -> bool {
-        if !op.class.is_host() {
+        if !op.class.is_host() && op.role != Role::Map {
             return true;
         }
         if op.units <= 1 {
@@ -80,7 +80,7 @@ impl Kernel {
             self.reroute(slot);
             return Ok(());
         }
-        if op.copy && self.issue_copy(die, plane, slot)? {
+        if op.role == Role::Copy && self.issue_copy(die, plane, slot)? {
             return Ok(());
         }
         self.add_read(die, slot)?;
@@ -103,7 +103,7 @@ impl Kernel {
     /// True if a read can join, or follow, a command for pages of this offset.
     #[inline]
     pub(super) fn joins(&self, op: &FlashOp, page: u32) -> bool {
-        self.page_of(op.source) == page && !op.copy && self.is_current(op)
+        self.page_of(op.source) == page && op.role != Role::Copy && self.is_current(op)
     }
 
     /// Takes the first of the oldest `window` operations of a plane's queue that `fits`.
@@ -145,7 +145,8 @@ impl Kernel {
     #[inline]
     pub(super) fn add_page_read(&mut self, slot: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
-        if let (Some(shadow), Class::HOST_READ) = (&self.shadow, op.class) {
+        let of_map = op.role == Role::Map;
+        if let Some(shadow) = self.shadow.as_ref().filter(|_| of_map || op.class == Class::HOST_READ) {
             for unit in op.unit..op.unit + u32::from(op.units) {
                 let place = self.map.place(unit).ok_or_else(|| Fault::Books(format!("unit {unit} has no place")))?;
                 shadow.check(unit, place)?;
@@ -169,7 +170,7 @@ impl Kernel {
     #[cold]
     pub(super) fn reroute(&mut self, slot: u32) {
         let op = *self.slab.get(slot);
-        if op.merge {
+        if op.role == Role::Merge {
             // The slot stays the same: the write buffer knows the write by it.
             let moved = self.slab.get_mut(slot);
             match self.map.place(op.unit) {
@@ -177,7 +178,7 @@ impl Kernel {
                 // Given back meanwhile: the write goes on without old data.
                 None => {
                     moved.class = Class::HOST_WRITE;
-                    moved.merge = false;
+                    moved.role = Role::Plain;
                 }
             }
             self.enqueue(slot);
@@ -235,7 +236,7 @@ impl Kernel {
         let slot = self.shared[index].pop(&self.slab)?;
         self.count_shared(class, -1);
         self.leaves_queue(plane, class);
-        if self.shared[index].head == NONE && self.awaiting > 0 && class.is_host() {
+        if self.shared[index].head == NONE && self.awaiting > 0 && class == Class::HOST_WRITE {
             self.queue_emptied(index);
         }
         Some(slot)
@@ -246,7 +247,7 @@ impl Kernel {
     pub(super) fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
         let mut page = None;
-        let moves = !class.is_host();
+        let moves = class.moves();
         if moves && self.plan.units_per_page > 1 && !self.fills_page(plane, class, place) {
             return Ok(());
         }
@@ -302,7 +303,7 @@ impl Kernel {
     #[inline]
     pub(super) fn still_wanted(&mut self, slot: u32) -> bool {
         let op = *self.slab.get(slot);
-        if !op.class.is_host() {
+        if op.class.moves() {
             let wanted = self.map.is_valid(op.source);
             if !wanted {
                 self.drop_moved(slot);
@@ -315,7 +316,7 @@ impl Kernel {
             self.host_done(slot, &FlashOp { units: 1, ..op }, false);
             return false;
         }
-        if op.merge && !self.map.lies_at(op.unit, op.source) {
+        if op.role == Role::Merge && !self.map.lies_at(op.unit, op.source) {
             match self.map.place(op.unit) {
                 Some(place) => {
                     let read = self.slab.get_mut(slot);
@@ -324,7 +325,7 @@ impl Kernel {
                     self.enqueue(slot);
                     return false;
                 }
-                None => self.slab.get_mut(slot).merge = false,
+                None => self.slab.get_mut(slot).role = Role::Plain,
             }
         }
         true
@@ -338,11 +339,14 @@ impl Kernel {
             self.invalidate(old);
         }
         self.blocks.gain(block, plane);
+        if self.table.is_some() {
+            self.entry_changed(op.unit, op.class);
+        }
         if op.buffered {
             self.buffer.bound(op.unit, slot);
         }
         if let Some(shadow) = &mut self.shadow {
-            if !op.class.is_host() {
+            if op.class.moves() {
                 shadow.moved(op.unit, place, op.stamp)?;
             } else {
                 shadow.write(op.unit, place, op.stamp);

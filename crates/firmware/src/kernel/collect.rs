@@ -10,7 +10,7 @@ use super::ready::Ready;
 use super::{Fault, Kernel, Waits};
 use crate::blocks::{Block, Status};
 use crate::mover::Job;
-use crate::ops::{Fifo, FlashOp, NONE};
+use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::collect::{Copyback, SpaceView};
 use crate::policy::guest::failed;
 use crate::policy::Trouble;
@@ -95,7 +95,7 @@ impl Kernel {
         if let Some(stage) = &mut self.stage {
             stage.dirty = true;
         }
-        self.shared_dirty |= self.shared_waiting[task.index()] > 0;
+        self.shared_dirty |= self.shared_waiting[Class::new(task, Action::Program).row()] > 0;
         for plane in self.blocks.planes_of_domain(domain) {
             let die = self.planes_per_die.quotient(plane);
             if self.waiting[die as usize] != Ready::NOTHING {
@@ -125,6 +125,7 @@ impl Kernel {
     pub fn close(&mut self) {
         self.closing = true;
         self.all_go_alone();
+        self.push_table_out();
     }
 
     fn all_go_alone(&mut self) {
@@ -228,8 +229,7 @@ impl Kernel {
                 units: units as u16,
                 owner: slot,
                 bytes: units * self.plan.unit_bytes,
-                // A copyback would take bit errors along, which other tasks are there to remove.
-                copy: units == units_per_page && job.task == Task::GC && self.collect.copyback() != Copyback::Off,
+                role: if units == units_per_page && self.copies(job.task) { Role::Copy } else { Role::Plain },
                 ..FlashOp::default()
             };
             let op = self.slab.insert(op);
@@ -250,6 +250,13 @@ impl Kernel {
             let op = self.slab.insert(FlashOp { source: block, ..op });
             self.enqueue(op);
         }
+    }
+
+    /// True if a task moves whole pages by copyback. It would take bit errors along, which other tasks than GC are there
+    /// to remove.
+    #[inline]
+    fn copies(&self, task: Task) -> bool {
+        task == Task::GC && self.collect.copyback() != Copyback::Off
     }
 
     /// A page of a job was read: each unit that is still valid waits to be written.
@@ -321,7 +328,7 @@ impl Kernel {
 
     /// Asks the policy for another victim where units wait and the running jobs of their task cannot fill their page.
     #[inline]
-    fn gather(&mut self, task: Task, domain: u32) {
+    pub(super) fn gather(&mut self, task: Task, domain: u32) {
         if self.units_per_page.get() == 1
             || self.jobs.expects(self.jobs.group(task, domain))
             || !self.left_over(task, domain)
@@ -339,9 +346,10 @@ impl Kernel {
         }
     }
 
-    /// Moved units came back from their die to wait for company. A paced host may wait for them, so they call for it.
+    /// Moved units came back from their die to wait for company, perhaps because others of their page were overwritten:
+    /// they call for it.
     pub(super) fn miss_company(&mut self, class: Class, domain: u32) {
-        if self.space.paces() && !class.is_host() {
+        if class.moves() {
             self.gather(class.task(), domain);
         }
     }
@@ -359,13 +367,9 @@ impl Kernel {
             let Some(slot) = overwritten else {
                 let domain = self.blocks.domain_of_plane(plane);
                 let goes = fifo.len >= most || self.jobs.is_released(self.jobs.group(class.task(), domain));
-                if dropped && (!goes || self.space.paces()) {
-                    // The units that are left of the page, or behind it, wait to fill a page from now on. A host that
-                    // waits for them cannot open a block, which would start another victim.
+                if dropped {
+                    // The units that are left of the page, or behind it, wait to fill a page from now on.
                     self.gather(class.task(), domain);
-                } else if dropped && self.closing {
-                    // So do those behind a full page.
-                    self.go_alone(class.task(), domain);
                 }
                 return goes;
             };
@@ -416,7 +420,7 @@ impl Kernel {
         if self.blocks.get(op.source).valid != 0 {
             return Err(Fault::Books(format!("block {} is erased with valid units", op.source)));
         }
-        if op.failed || self.blocks.get(op.source).doomed {
+        if op.role == Role::Failed || self.blocks.get(op.source).doomed {
             self.give_up(op.source)?;
         } else {
             self.blocks.erased(op.source, &mut self.free_block);

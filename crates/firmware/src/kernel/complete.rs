@@ -1,7 +1,7 @@
 //! Completion: the command of a die has ended, and its operations go back to their tasks.
 
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{FlashOp, NONE};
+use crate::ops::{FlashOp, Role, NONE};
 use crate::task::{Action, Class, Task};
 use wordline_base::Time;
 
@@ -17,7 +17,7 @@ impl Kernel {
         let collector_end = state.collector_end;
         state.busy = false;
         state.count = 0;
-        self.occupied[die as usize][class.index()] += self.now - state.since;
+        self.occupied[die as usize][class.counted().index()] += self.now - state.since;
         if class.task() == Task::GC {
             state.collector_end = self.now;
             if self.awaiting > 0 {
@@ -46,8 +46,12 @@ impl Kernel {
         if let Some(stage) = &mut self.stage {
             stage.count_running(die, class, -(pages.len() as i32));
         }
-        if class.is_write() && !class.is_host() {
+        if class.moves() {
             self.moved_in(class.task(), pages);
+            return Ok(());
+        }
+        if class.is_map_write() {
+            self.map_written(class, pages);
             return Ok(());
         }
         for &page in pages {
@@ -55,16 +59,18 @@ impl Kernel {
             while slot != NONE {
                 let op = *self.slab.get(slot);
                 // Freed slots are linked by the same field: what follows must be known before.
-                if class.is_host() {
+                if op.role == Role::Map {
+                    self.map_read(slot, &op, class.is_host() && op.ready < collector_end);
+                } else if class.is_host() {
                     let gc_affected = op.ready < collector_end;
-                    if op.merge && class == Class::HOST_READ {
+                    if op.role == Role::Merge && class == Class::HOST_READ {
                         self.merged(slot, gc_affected);
                     } else {
                         self.host_done(slot, &op, op.delayed || gc_affected);
                     }
                 } else if class.action() == Action::Erase {
                     self.emptied(slot, &op)?;
-                } else if op.copy {
+                } else if op.role == Role::Copy {
                     self.copied(slot, &op);
                 } else {
                     self.moved_out(slot, &op);

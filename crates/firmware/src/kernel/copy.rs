@@ -1,7 +1,7 @@
 //! Copyback: a page of a victim moves within its plane, without transferring its data over the bus.
 
 use super::{Fault, Kernel};
-use crate::ops::{FlashOp, NONE};
+use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::collect::Copyback;
 use crate::policy::placement::Constraint;
 use crate::space::Stream;
@@ -15,7 +15,7 @@ impl Kernel {
     pub(super) fn issue_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<bool, Fault> {
         let FlashOp { source, class, .. } = *self.slab.get(slot);
         if !self.may_stay(plane, source) || !self.space.has_room(&self.blocks, plane, Stream::Collector) {
-            self.slab.get_mut(slot).copy = false;
+            self.slab.get_mut(slot).role = Role::Plain;
             return Ok(false);
         }
         let target = self.space.next_page(&self.blocks, plane, Stream::Collector);
@@ -29,7 +29,7 @@ impl Kernel {
                 continue;
             }
             let joined = self.take_read(partner, class, window, |kernel, op| {
-                op.copy && kernel.page_of(op.source) == page && kernel.may_stay(partner, op.source)
+                op.role == Role::Copy && kernel.page_of(op.source) == page && kernel.may_stay(partner, op.source)
             });
             if let Some(slot) = joined {
                 self.add_copy(die, partner, slot)?;
@@ -66,7 +66,7 @@ impl Kernel {
 
     /// Adds a page to a copyback and gives its units their new places.
     fn add_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<(), Fault> {
-        let source = self.slab.get(slot).source;
+        let FlashOp { source, class, .. } = *self.slab.get(slot);
         let (units, page) = (self.plan.units_per_page, source - self.units_per_page.remainder(source));
         let bound = self.space.bind(&mut self.blocks, plane, Stream::Collector);
         self.settle_units(self.blocks.domain_of_plane(plane), units);
@@ -78,6 +78,9 @@ impl Kernel {
                 self.invalidate(old);
             }
             self.blocks.gain(bound.block, plane);
+            if self.table.is_some() {
+                self.entry_changed(unit, class);
+            }
             if let Some(shadow) = &mut self.shadow {
                 shadow.moved(unit, place, stamp)?;
             }

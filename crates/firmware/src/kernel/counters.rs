@@ -22,6 +22,15 @@ pub struct Counters {
     pub absorbed_units: u64,
     /// Blocks whose data were moved, by task: of GC, victim blocks.
     pub jobs: [u64; TASKS],
+    /// Units looked up in the mapping table by the host, and of these, those whose entries were in memory at once. Counted
+    /// where the table may lie in flash.
+    pub map_lookups: u64,
+    /// See above.
+    pub map_hits: u64,
+    /// Map units read from flash, by task.
+    pub map_reads: [u64; TASKS],
+    /// Map units written to flash, by task.
+    pub map_writes: [u64; TASKS],
     /// Flash commands.
     pub commands: u64,
     /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.
@@ -34,6 +43,15 @@ impl Counters {
     #[inline]
     fn of(&self, action: Action) -> u64 {
         Task::all().map(|task| self.ops[Class::new(task, action).index()]).sum()
+    }
+
+    /// Since earlier counts: the hit rate of lookups in the mapping table, map units read and map units written.
+    #[must_use]
+    pub fn map_since(&self, earlier: &Self) -> (Option<f64>, u64, u64) {
+        let grown = |of: fn(&Self) -> u64| of(self) - of(earlier);
+        let (lookups, hits) = (grown(|c| c.map_lookups), grown(|c| c.map_hits));
+        let rate = (lookups > 0).then(|| hits as f64 / lookups as f64);
+        (rate, grown(|c| c.map_reads.iter().sum()), grown(|c| c.map_writes.iter().sum()))
     }
 
     /// Victim blocks of GC.

@@ -4,7 +4,7 @@ use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
 use crate::policy::arbiter::Waiting;
 use crate::space::Stream;
-use crate::task::{Action, Class, Task, CLASSES, TASKS};
+use crate::task::{Action, Class, CLASSES, ROWS};
 use wordline_base::{EventQueue, Time};
 
 /// Operations that a die could start now, at most one of a class, and where they wait.
@@ -39,12 +39,12 @@ impl Candidates {
 impl Kernel {
     /// Gives shared writes to idle dies while any takes one.
     pub(super) fn serve_shared(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        let row_length = self.shared.len() / TASKS;
-        for task in Task::all() {
-            if self.shared_waiting[task.index()] == 0 {
+        let row_length = self.shared.len() / ROWS;
+        for row in 0..ROWS {
+            if self.shared_waiting[row] == 0 {
                 continue;
             }
-            let class = Class::new(task, Action::Program);
+            let class = Class::of_row(row);
             for at in 0..row_length {
                 let index = self.shared_row(class) + at;
                 while self.shared[index].head != NONE && self.row_may_go(&self.shared[index], class) {
@@ -56,7 +56,7 @@ impl Kernel {
                         break;
                     }
                 }
-                if self.shared_waiting[task.index()] == 0 {
+                if self.shared_waiting[row] == 0 {
                     break;
                 }
             }
@@ -122,6 +122,10 @@ impl Kernel {
         if fifo.len >= self.plan.units_per_page {
             return true;
         }
+        if class.is_map_write() {
+            // Nothing waits for them but memory.
+            return self.closing;
+        }
         if !class.is_host() {
             let group = self.jobs.group(class.task(), domain);
             return self.jobs.is_released(group) && !self.jobs.expects(group);
@@ -133,7 +137,7 @@ impl Kernel {
     /// The same for a queue of writes that may go to several dies: moved pages may wait to fill a program of all planes.
     #[inline]
     pub(super) fn row_may_go(&self, fifo: &Fifo, class: Class) -> bool {
-        if fifo.len < self.row_units && !class.is_host() && self.jobs.expects(self.jobs.group(class.task(), 0)) {
+        if fifo.len < self.row_units && class.moves() && self.jobs.expects(self.jobs.group(class.task(), 0)) {
             return false;
         }
         self.may_go(fifo, class, 0)
@@ -218,11 +222,11 @@ impl Kernel {
     }
 
     fn survey_shared(&mut self, die: u32) {
-        for task in Task::all() {
-            if self.shared_waiting[task.index()] == 0 {
+        for row in 0..ROWS {
+            if self.shared_waiting[row] == 0 {
                 continue;
             }
-            let class = Class::new(task, Action::Program);
+            let class = Class::of_row(row);
             for index in self.shared_of(die, class) {
                 let fifo = self.shared[index];
                 if fifo.head == NONE || !self.row_may_go(&fifo, class) {
@@ -244,7 +248,7 @@ impl Kernel {
         }
     }
 
-    /// The shared queues that a die serves, of the writes of a task.
+    /// The shared queues that a die serves, of a class of writes.
     pub(super) fn shared_of(&self, die: u32, class: Class) -> [usize; 3] {
         let channels = self.flash.geometry().channels as usize;
         let at = [0, 1 + self.flash.channel_of(die) as usize, 1 + channels + die as usize];
@@ -262,9 +266,10 @@ impl Kernel {
         }
         let pages = self.command.pages().len() as u64;
         self.counters.commands += 1;
-        self.counters.ops[class.index()] += pages;
+        let counted = class.counted().index();
+        self.counters.ops[counted] += pages;
         if pages > 1 {
-            self.counters.multi_plane[class.index()] += pages;
+            self.counters.multi_plane[counted] += pages;
         }
     }
 

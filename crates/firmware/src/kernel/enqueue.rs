@@ -4,7 +4,7 @@ use super::Kernel;
 use crate::map::Place;
 use crate::ops::FlashOp;
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class, CLASSES, TASKS};
+use crate::task::{Action, Class, CLASSES, ROWS};
 
 impl Kernel {
     /// Puts an operation into the queue of its class, where its constraint says.
@@ -37,7 +37,7 @@ impl Kernel {
     fn place_of(&self, op: &FlashOp) -> Constraint {
         match op.class.action() {
             Action::Erase => Constraint::Plane(self.blocks.plane_of(op.source)),
-            Action::Program if op.class.is_host() || self.plan.domains == 1 => {
+            Action::Program if !op.class.moves() || self.plan.domains == 1 => {
                 self.placement.place(self.units_per_page.quotient(op.unit))
             }
             Action::Read | Action::Program => Constraint::Plane(self.plane_of(op.source)),
@@ -87,9 +87,9 @@ impl Kernel {
     /// Shared queues have one write more, or one less.
     #[inline]
     pub(super) fn count_shared(&mut self, class: Class, change: i32) {
-        let waiting = &mut self.shared_waiting[class.task().index()];
+        let waiting = &mut self.shared_waiting[class.row()];
         *waiting = waiting.checked_add_signed(change).expect("a write leaves a queue that it is in");
-        self.shared_count = self.shared_count.checked_add_signed(change).expect("all tasks have as many as each");
+        self.shared_count = self.shared_count.checked_add_signed(change).expect("all rows have as many as each");
     }
 
     /// An operation of a class has left the queues of a plane, or the shared one of its die.
@@ -107,10 +107,10 @@ impl Kernel {
         }
     }
 
-    /// The first shared queue of the writes of a task.
+    /// The first shared queue of a class of writes.
     #[inline]
     pub(super) fn shared_row(&self, class: Class) -> usize {
-        class.task().index() * (self.shared.len() / TASKS)
+        class.row() * (self.shared.len() / ROWS)
     }
 
     /// Wakes the die of the oldest buffered unit if it has waited long enough.

@@ -47,8 +47,10 @@ struct Holding {
 }
 
 impl Holding {
-    /// Nobody had held the die yet.
-    const NONE: Self = Self { end: 0, sums: [0; HOLDERS], served: Served::NOBODY, holder: 0 };
+    /// Nobody has held the die until then.
+    const fn none(end: Time) -> Self {
+        Self { end, sums: [0; HOLDERS], served: Served::NOBODY, holder: 0 }
+    }
 }
 
 /// Who holds a die now.
@@ -62,6 +64,8 @@ struct Current {
 /// The past of a die.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
+    /// When it begins.
+    start: Time,
     /// When who began to hold it, if somebody does.
     current: Option<Current>,
     /// For how long each held it, but for the current one.
@@ -71,6 +75,11 @@ pub(super) struct History {
 }
 
 impl History {
+    /// Of an idle die, from a time on: what was before does not mix with what is given up later.
+    pub fn new(start: Time) -> Self {
+        Self { start, ..Self::default() }
+    }
+
     /// Somebody takes the die, who may have it already: in cache mode one command follows the other.
     #[inline]
     pub fn take(&mut self, now: Time, class: Class, served: Served) {
@@ -146,8 +155,8 @@ impl History {
                 break;
             }
             if record.served.has(request) {
-                let earlier = if at == 0 { &Holding::NONE } else { &self.records[at - 1] };
-                let before = if from > earlier.end { sums_between(earlier, record, from) } else { earlier.sums };
+                let earlier = if at == 0 { Holding::none(self.start) } else { self.records[at - 1] };
+                let before = if from > earlier.end { sums_between(&earlier, record, from) } else { earlier.sums };
                 let holder = usize::from(record.holder);
                 own[holder] += record.sums[holder] - before[holder];
             }
@@ -159,7 +168,10 @@ impl History {
     fn sums_at(&self, time: Time) -> [Time; HOLDERS] {
         // Mostly it is one of the latest.
         let Some(later) = self.records.iter().rev().position(|record| record.end <= time) else {
-            return self.records.first().map_or(self.sums, |first| sums_between(&Holding::NONE, first, time));
+            return self
+                .records
+                .first()
+                .map_or(self.sums, |first| sums_between(&Holding::none(self.start), first, time));
         };
         let at = self.records.len() - later;
         self.records.get(at).map_or(self.sums, |next| sums_between(&self.records[at - 1], next, time))
@@ -243,6 +255,21 @@ mod tests {
             assert!(own[0] <= all[0], "{own:?} of {all:?}");
         }
         assert_eq!(history.own(1, 29_900, 30_000)[0], 40, "five of the last ten commands");
+    }
+
+    #[test]
+    fn the_past_of_another_run_is_not_spread_over_this_one() {
+        let start = 1_000_000;
+        let mut history = History::new(start);
+        // So many reads without a pause that most were given up.
+        for turn in 0..1_000 {
+            history.take(start + 10 * turn, Class::HOST_READ, of(turn as u32));
+            history.leave(start + 10 * turn + 10);
+        }
+        for from in [start, start + 5, start + 77, start + 9_000] {
+            let now = start + 10_000;
+            assert_eq!(history.between(from, now), told([now - from, 0, 0]));
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The kernel: the path of a request through the firmware, as named steps in order.
 //!
-//! [`Kernel::read`], [`Kernel::write`] and [`Kernel::trim`] take requests split into units; `enqueue` puts operations
+//! [`Kernel::read`], [`Kernel::write`] and [`Kernel::trim`] (`serve`) take requests split into units, and look their
+//! entries of the mapping table up if these may lie in flash (`table`); `enqueue` puts operations
 //! into the queues of their task; `dispatch` fills an idle die: it surveys the waiting operations, lets the arbiter
 //! choose, binds pages (`bind`) and starts the command; `complete` handles the end of the command. Garbage collection
 //! uses the same queues as a separate task (`collect`), with copyback where allowed (`copy`). Each step is a file of
@@ -29,21 +30,24 @@ mod retire;
 mod saved;
 mod send;
 mod sequence;
+mod serve;
 mod stage;
 mod standing;
+mod table;
 mod upkeep;
 mod witness;
 
 use crate::blocks::{Blocks, Sizes};
 use crate::buffer::Buffer;
-use crate::map::{Map, Place};
+use crate::map::Map;
 use crate::mover::Jobs;
-use crate::ops::{Fifo, FlashOp, Slab, NONE};
+use crate::ops::{Fifo, Slab, NONE};
 use crate::policy::arbiter::ArbiterPolicy;
 use crate::policy::collect::CollectPolicy;
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::guest::failed;
+use crate::policy::mapping::MappingPolicy;
 use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementPolicy;
 use crate::policy::shares::SharesPolicy;
@@ -53,7 +57,7 @@ use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimPolicy;
 use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
-use crate::task::{Class, Tasks, CLASSES, TASKS};
+use crate::task::{Class, Tasks, CLASSES, ROWS};
 use crate::{ConfigError, FirmwareConfig, Plan};
 use dispatch::Candidates;
 use interrupt::Interruption;
@@ -63,6 +67,7 @@ use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use stage::Stage;
 use std::collections::VecDeque;
+use table::Table;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
@@ -131,6 +136,10 @@ pub struct Kernel {
     jobs: Jobs,
     shadow: Option<Shadow>,
 
+    mapping: MappingPolicy,
+    /// The mapping table in flash; none if all of it is in memory.
+    #[serde(skip)]
+    table: Option<Box<Table>>,
     placement: PlacementPolicy,
     victim: VictimPolicy,
     collect: CollectPolicy,
@@ -176,12 +185,12 @@ pub struct Kernel {
     /// By die.
     #[serde(skip)]
     waiting: Vec<Ready>,
-    /// Writes without a plane yet: by task, then any, each channel, each die.
+    /// Writes without a plane yet: by row of writes, then any, each channel, each die.
     #[serde(skip)]
     shared: Vec<Fifo>,
-    /// Of these, by task.
+    /// Of these, by row of writes.
     #[serde(skip)]
-    shared_waiting: [u32; TASKS],
+    shared_waiting: [u32; ROWS],
     /// Of all tasks.
     #[serde(skip)]
     shared_count: u32,
@@ -273,7 +282,8 @@ pub struct Kernel {
 
 #[inline]
 fn stream_of(class: Class) -> Stream {
-    if class.is_host() {
+    // The mapping table is written where the host writes: nothing was promised for it.
+    if class.is_host() || class.is_map_write() {
         Stream::Host
     } else {
         Stream::Collector
@@ -333,11 +343,13 @@ impl Kernel {
             blocks_per_plane: Divisor::new(geometry.blocks_per_plane),
             timed: true,
             now: 0,
-            map: Map::new(plan.logical_units, plan.raw_units),
+            map: Map::new(plan.units(), plan.raw_units),
             blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
             space: Space::new(geometry.planes(), &plan),
             jobs: Jobs::new(build.domains),
-            shadow: verify.then(|| Shadow::new(plan.logical_units, plan.raw_units)),
+            shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
+            mapping: config.mapping.build(&build)?,
+            table: None,
             placement: config.placement.build(&build)?,
             victim,
             free_block,
@@ -361,8 +373,8 @@ impl Kernel {
             sequence: 0,
             queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
             waiting: vec![Ready::default(); geometry.dies() as usize],
-            shared: vec![Fifo::default(); TASKS * places],
-            shared_waiting: [0; TASKS],
+            shared: vec![Fifo::default(); ROWS * places],
+            shared_waiting: [0; ROWS],
             shared_count: 0,
             shared_dirty: false,
             dies: vec![idle; geometry.dies() as usize],
@@ -400,6 +412,7 @@ impl Kernel {
             fault: None,
             flash,
         };
+        kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;
@@ -488,156 +501,6 @@ impl Kernel {
     #[inline]
     pub fn expect(&self, unit: u32) {
         self.map.expect(unit);
-    }
-
-    /// Reads `bytes` from byte `skip` of unit `first` on, for a request; returns the units and bytes that wait for
-    /// flash. The others are unwritten or still in the write buffer.
-    #[inline]
-    pub fn read(&mut self, now: Time, request: u32, first: u32, skip: u32, bytes: u32) -> (u32, u32) {
-        self.now = now;
-        let unit_bytes = self.plan.unit_bytes;
-        let end = first + (skip + bytes).div_ceil(unit_bytes);
-        let (mut units_waiting, mut bytes_waiting) = (0, 0);
-        let (mut at, mut skip, mut left) = (first, skip, bytes);
-        while at < end {
-            let place = if self.buffer.holds(at) { None } else { self.map.place(at) };
-            let units = place.map_or(1, |place| self.run_in_page(at, end, place));
-            let share = (units * unit_bytes - skip).min(left);
-            if let Some(place) = place {
-                let op = FlashOp {
-                    class: Class::HOST_READ,
-                    unit: at,
-                    units: units as u16,
-                    source: place,
-                    owner: request,
-                    bytes: share,
-                    ..FlashOp::default()
-                };
-                let op = self.slab.insert(op);
-                self.enqueue(op);
-                units_waiting += units;
-                bytes_waiting += share;
-            }
-            left -= share;
-            skip = 0;
-            at += units;
-        }
-        (units_waiting, bytes_waiting)
-    }
-
-    /// How many units from `first` on lie in the page of `place`.
-    #[inline]
-    fn run_in_page(&self, first: u32, end: u32, place: Place) -> u32 {
-        let page = place / self.plan.units_per_page;
-        let mut units = 1;
-        if self.plan.units_per_page > 1 {
-            while first + units < end
-                && self.map.place(first + units).is_some_and(|other| other / self.plan.units_per_page == page)
-                && !self.buffer.holds(first + units)
-            {
-                units += 1;
-            }
-        }
-        units
-    }
-
-    /// The write buffer, to look at.
-    #[inline]
-    #[must_use]
-    pub fn buffer(&self) -> &Buffer {
-        &self.buffer
-    }
-
-    /// Writes a unit for a request; `whole` is true if all its bytes are given. True if the host need not wait for it,
-    /// because it stays in the write buffer; `through` forbids that (FUA).
-    #[inline]
-    pub fn write(&mut self, now: Time, request: u32, unit: u32, whole: bool, through: bool) -> bool {
-        self.now = now;
-        self.counters.host_units += 1;
-        let mut op = FlashOp { class: Class::HOST_WRITE, unit, owner: request, ..FlashOp::default() };
-        if let Some(shadow) = &mut self.shadow {
-            op.stamp = shadow.version();
-        }
-        let buffered = self.buffer.is_used();
-        if buffered && self.absorb(unit, request, op.stamp, through) {
-            return !through;
-        }
-        if buffered {
-            op.ordinal = self.buffer.take(unit);
-            op.buffered = true;
-            if through {
-                self.buffer.hurry(op.ordinal);
-            } else {
-                op.owner = NONE;
-            }
-        }
-        let old = if whole { None } else { self.map.place(unit) };
-        if let Some(place) = old {
-            op.class = Class::HOST_READ;
-            op.merge = true;
-            op.source = place;
-            op.bytes = self.plan.unit_bytes;
-        }
-        let slot = self.slab.insert(op);
-        if buffered {
-            self.buffer.pend(unit, slot);
-        }
-        self.enqueue(slot);
-        buffered && !through
-    }
-
-    /// A write of a unit that still waits in the buffer replaces what waits there; false if nothing does.
-    fn absorb(&mut self, unit: u32, request: u32, stamp: u32, through: bool) -> bool {
-        let Some(slot) = self.buffer.pending(unit) else { return false };
-        let op = self.slab.get_mut(slot);
-        if through && op.owner != NONE {
-            // Two FUA writes of one unit at a time: each answers for itself.
-            return false;
-        }
-        op.stamp = stamp;
-        // A trimmed unit is written again; its removal was counted already.
-        if op.units == 1 {
-            self.counters.absorbed_units += 1;
-        }
-        op.units = 1;
-        if through {
-            op.owner = request;
-            let ordinal = op.ordinal;
-            self.buffer.hurry(ordinal);
-            self.push_out();
-        }
-        true
-    }
-
-    /// Takes the units `first..first + count` from the host.
-    pub fn trim(&mut self, now: Time, first: u32, count: u32) {
-        self.now = now;
-        if !self.trim.invalidates() {
-            return;
-        }
-        for unit in first..first + count {
-            if let Some(slot) = self.buffer.pending(unit) {
-                // It still waits in the buffer: it leaves without being written.
-                let op = self.slab.get_mut(slot);
-                self.counters.absorbed_units += u64::from(op.units);
-                op.units = 0;
-            }
-            if let Some(place) = self.map.unbind(unit) {
-                self.invalidate(place);
-            }
-            if let Some(shadow) = &mut self.shadow {
-                shadow.forget(unit);
-            }
-        }
-    }
-
-    /// All units that are buffered now have to go to flash whatever company they have; gives the ordinal of the newest.
-    pub fn flush(&mut self, now: Time) -> u64 {
-        self.now = now;
-        let newest = self.buffer.newest();
-        self.buffer.hurry(newest);
-        self.push_out();
-        newest
     }
 
     /// Starts commands on idle dies and ends untimed commands, until nothing changes.

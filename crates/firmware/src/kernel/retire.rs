@@ -8,6 +8,7 @@
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;
+use crate::ops::Role;
 use crate::policy::guest::failed;
 use crate::task::Task;
 use crate::{ConfigError, FirmwareConfig};
@@ -74,7 +75,7 @@ impl Kernel {
             }
             if self.command.kind == Kind::Erase {
                 let slot = self.dies[die as usize].pages[at];
-                self.slab.get_mut(slot).failed = true;
+                self.slab.get_mut(slot).role = Role::Failed;
             } else {
                 self.condemn((die * planes + page.plane) * self.blocks_per_plane.get() + page.block)?;
             }

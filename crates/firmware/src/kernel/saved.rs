@@ -18,7 +18,7 @@ impl Kernel {
         let shape = |kernel: &Self| {
             let plan = &kernel.plan;
             let units = (plan.unit_bytes, plan.units_per_page, plan.units_per_block);
-            (units, plan.logical_units, plan.raw_units, plan.domains, plan.blocks_per_domain)
+            (units, (plan.logical_units, plan.map_units), plan.raw_units, plan.domains, plan.blocks_per_domain)
         };
         if shape(self) != shape(like) {
             return Err("its figures belong to another drive".into());
@@ -28,7 +28,7 @@ impl Kernel {
         self.blocks.check_saved(&like.blocks)?;
         self.space.check_saved(&like.space, &self.blocks)?;
         if let Some(shadow) = &self.shadow {
-            shadow.check_saved(&crate::shadow::Shadow::new(like.plan.logical_units, like.plan.raw_units))?;
+            shadow.check_saved(&crate::shadow::Shadow::new(like.plan.units(), like.plan.raw_units))?;
         }
         self.audit().map_err(|fault| fault.to_string())?;
         let (units, pages) = (self.plan.units_per_block, self.plan.units_per_page);
@@ -53,7 +53,7 @@ impl Kernel {
         if !self.placement.fixed() {
             return Ok(());
         }
-        for unit in 0..self.plan.logical_units {
+        for unit in 0..self.plan.units() {
             let Some(place) = saved.map.place(unit) else { continue };
             let plane = self.blocks.plane_of(self.units_per_block.quotient(place));
             if self.placement.place(self.units_per_page.quotient(unit)) != Constraint::Plane(plane) {
@@ -90,6 +90,7 @@ impl Kernel {
             return Err("the counts of flash operations are impossible".into());
         }
         self.victim.restore(saved.victim, &saved.blocks)?;
+        self.mapping.restore(saved.mapping)?;
         self.dispatch.restore(saved.dispatch)?;
         self.shares.restore(saved.shares)?;
         self.dispatch.share(&self.shares.shares());
@@ -119,9 +120,10 @@ impl Counters {
     /// True if all of them can be added to.
     fn can_go_on(&self) -> bool {
         let Self { ops, multi_plane, merge_reads, host_units, moved, padded_units, absorbed_units, .. } = self;
-        let Self { jobs, commands, copybacks, suspensions, .. } = self;
+        let Self { jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, .. } = self;
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
-        let mut all = ops.iter().chain(multi_plane).chain(moved).chain(jobs).chain(rest);
+        let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
+        let mut all = ops.iter().chain(multi_plane).chain(moved).chain(jobs).chain(rest).chain(of_map);
         all.all(|&count| count <= MOST_COUNTED)
     }
 }

@@ -8,7 +8,7 @@ use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::dispatch::{Sight, StageView, Staged};
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class, Task, Tasks, CLASSES, TASKS};
+use crate::task::{Class, Task, Tasks, CLASSES, ROWS, TASKS};
 
 /// What the dispatch policy is shown: queues of the stage, and the oldest operation of each.
 #[derive(Clone, Debug, Default)]
@@ -296,8 +296,7 @@ impl Kernel {
     }
 
     fn recall_shared(&mut self, die: u32) {
-        for task in Task::all() {
-            let class = Class::new(task, Action::Program);
+        for class in (0..ROWS).map(Class::of_row) {
             let [.., index] = self.shared_of(die, class);
             let fifo = self.shared[index];
             let goes = || self.may_go(&fifo, class, 0) && self.best_plane(die, stream_of(class)).is_some();

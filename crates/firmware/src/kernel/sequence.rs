@@ -5,7 +5,7 @@
 
 use super::attend::Batch;
 use super::{stream_of, Fault, Kernel, Waits};
-use crate::ops::{Fifo, FlashOp, NONE};
+use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::space::Stream;
 use crate::task::{Class, Task, CLASSES};
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ impl Kernel {
             return Ok(false);
         }
         let op = *self.slab.get(head);
-        if op.copy || !self.is_current(&op) {
+        if op.role == Role::Copy || !self.is_current(&op) {
             return Ok(false);
         }
         let page = self.page_of(op.source);
@@ -206,9 +206,7 @@ impl Kernel {
         if planes.clone().all(own) {
             return Some(Source::Own);
         }
-        if self.shared_waiting[class.task().index()] == 0
-            || !planes.clone().all(|plane| self.is_level(die, plane, stream))
-        {
+        if self.shared_waiting[class.row()] == 0 || !planes.clone().all(|plane| self.is_level(die, plane, stream)) {
             return None;
         }
         if self.pack.window() > 0 && count < planes_per_die {
@@ -229,16 +227,16 @@ impl Kernel {
 
     /// True if a write is certain to get its page when it is bound next.
     fn is_sure(&self, op: &FlashOp, class: Class) -> bool {
-        if !class.is_host() {
+        if class.moves() {
             return self.map.is_valid(op.source);
         }
-        op.units > 0 && (!op.merge || self.map.lies_at(op.unit, op.source))
+        op.units > 0 && (op.role != Role::Merge || self.map.lies_at(op.unit, op.source))
     }
 
     /// True if a queue can fill a page of a plane, or may be written without filling it.
     fn holds_write(&self, fifo: &Fifo, class: Class, plane: u32) -> bool {
         let group = || self.jobs.group(class.task(), self.blocks.domain_of_plane(plane));
-        if !class.is_host() && !self.jobs.is_released(group()) {
+        if class.moves() && !self.jobs.is_released(group()) {
             return self.holds_pages(fifo, class, self.plan.units_per_page);
         }
         fifo.find(&self.slab, fifo.len, |op| self.is_sure(op, class)).is_some()
@@ -250,7 +248,7 @@ impl Kernel {
         while slot != NONE && found < units {
             let op = self.slab.get(slot);
             // The old data of a merge could move with a write that goes before it.
-            found += u32::from(!op.merge && self.is_sure(op, class));
+            found += u32::from(op.role != Role::Merge && self.is_sure(op, class));
             slot = op.next;
         }
         found >= units

@@ -6,7 +6,7 @@
 
 use crate::ops::Fifo;
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class, Task, Tasks, CLASSES, TASKS};
+use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
 use wordline_flash::Geometry;
 
 /// A queue of the stage.
@@ -198,7 +198,7 @@ impl Stage {
 
     /// Operations of a class wait for a die from now on, or, if negative, no longer.
     pub fn count_waiting(&mut self, die: u32, class: Class, change: i32) {
-        let units = if class.action() == Action::Program { self.units_per_page } else { 1 };
+        let units = if class.is_write() { self.units_per_page } else { 1 };
         let load = &mut self.loads[die as usize];
         let waiting = &mut load.waiting[class.index()];
         let (before, partly) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));

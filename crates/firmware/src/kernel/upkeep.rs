@@ -5,6 +5,7 @@ use crate::blocks::Status;
 use crate::policy::guest::failed;
 use crate::policy::upkeep::{Occasion, UpkeepView};
 use crate::task::Task;
+use wordline_base::Stream;
 
 impl Kernel {
     /// The fewest page reads of a block that a task of the drive waits for; a drive without such a task pays one
@@ -15,6 +16,20 @@ impl Kernel {
             Occasion::Never | Occasion::Erase => u32::MAX,
         };
         self.plan.tasks.background().map(limit).min().unwrap_or(u32::MAX)
+    }
+
+    /// Gives each block with data a random number of earlier page reads below `below`: a past that was not simulated.
+    /// Returns how many blocks have data.
+    pub fn invent_reads(&mut self, below: u32, random: &mut Stream) -> u32 {
+        let mut given = 0;
+        for block in 0..self.flash.geometry().blocks() {
+            if self.blocks.get(block).write_point > 0 {
+                self.flash.set_block_reads(block, random.below(u64::from(below)) as u32);
+                given += 1;
+            }
+        }
+        self.reads_reached |= below > self.read_limit;
+        given
     }
 
     /// A command for reads is about to start: the blocks may reach the reads that a task waits for.

@@ -99,8 +99,9 @@ impl Kernel {
         }
         let geometry = self.flash.geometry();
         let notes = self.notes.get_or_insert_with(Box::default);
-        if wants.accounts != notes.wants.accounts {
-            notes.accounts = (wants.accounts > 0).then(|| Accounts::new(wants.accounts as usize, geometry));
+        // A drive at rest has nothing under way whose account would be lost.
+        if wants.accounts != notes.wants.accounts || self.slab.live() == 0 {
+            notes.accounts = (wants.accounts > 0).then(|| Accounts::new(wants.accounts as usize, geometry, self.now));
         }
         notes.wants = wants;
     }
@@ -125,7 +126,7 @@ impl Kernel {
         let state = &self.dies[die as usize];
         let mut times = self.occupied[die as usize];
         if state.busy && self.timed {
-            times[state.class.index()] += at - state.since;
+            times[state.class.counted().index()] += at - state.since;
         }
         times
     }
@@ -147,6 +148,7 @@ impl Kernel {
     /// Notes whom the command serves that a lane has just begun with the operations `pages`; once if for no request.
     #[inline(never)]
     pub(super) fn witness(&mut self, lane: u32, class: Class, (count, pages): (u8, [u32; MAX_PLANES])) {
+        let class = class.counted();
         let command = self.flash.command_number(lane);
         let Some(notes) = &mut self.notes else { return };
         let first = notes.services.len();
@@ -190,6 +192,16 @@ impl Kernel {
             if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
                 accounts.drain.leave(operation, self.now);
             }
+        }
+    }
+
+    /// Records that an operation of the host waited for its entries of the mapping table, since the time given, and goes
+    /// on.
+    #[inline(never)]
+    pub(super) fn witness_lookup(&mut self, operation: u32, since: Time) {
+        let (owner, now) = (self.slab.get(operation).owner, self.now);
+        if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
+            accounts.looked_up(operation, owner, since, now);
         }
     }
 

@@ -31,6 +31,8 @@ policies! {
         "first-come" => first_come::FirstCome,
         /// A fixed order of tasks and operations.
         "priority" => priority::Priority,
+        /// Reads of the host first, the rest in the order of arrival.
+        "reads-first" => reads_first::ReadsFirst,
     }
     methods {
         fn choose(self: &mut Self, waiting: &[Waiting]) -> usize;

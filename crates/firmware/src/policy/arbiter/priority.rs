@@ -63,6 +63,10 @@ impl Priority {
         for (rank, class) in (options.order.len() as u8..).zip(last.into_iter().rev()) {
             ranks[class.index()] = rank;
         }
+        // Of a task's programs, those of its data come first.
+        for task in Task::all() {
+            ranks[Class::map_write(task).index()] = ranks[Class::new(task, Action::Program).index()];
+        }
         Ok(Self { ranks })
     }
 }

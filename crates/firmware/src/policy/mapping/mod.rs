@@ -1,11 +1,42 @@
 //! Family `mapping`: translation of logical pages to flash pages, and its cost.
+//!
+//! Where data lie is kept by the kernel's map. A mapping scheme says what finding and changing an entry costs: parts of
+//! the mapping table (*map units*) may lie in flash, and have to be read there and written back.
 
 use crate::policies;
 
-/// Properties of the drive that a mapping scheme fixes.
+/// A map unit that leaves memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    /// Which one.
+    pub map_unit: u32,
+    /// True if flash does not have its newest entries.
+    pub changed: bool,
+}
+
+/// Properties of the drive that a mapping scheme fixes, and the cost of its lookups.
 pub trait Mapping {
     /// Bytes in a mapping unit, the smallest unit of state.
     fn unit_bytes(&self) -> u32;
+    /// Entries of a map unit; none if the whole table is in memory: the rest is not asked then. A map unit has the size
+    /// of a mapping unit.
+    fn entries(&self) -> Option<u32> {
+        None
+    }
+    /// An entry of a map unit is used; true if memory has it.
+    fn use_entry(&mut self, _map_unit: u32) -> bool {
+        true
+    }
+    /// An entry of a map unit changes; true if memory has it.
+    fn change_entry(&mut self, _map_unit: u32) -> bool {
+        true
+    }
+    /// Memory gets a map unit, with entries that flash does not have if `changed`; tells which one leaves for it.
+    fn admit(&mut self, _map_unit: u32, _changed: bool) -> Option<Evicted> {
+        None
+    }
+    /// The newest entries of a map unit go to flash.
+    fn written(&mut self, _map_unit: u32) {}
 }
 
 policies! {
@@ -14,8 +45,36 @@ policies! {
     members {
         /// Every mapping unit has its own entry, all in memory.
         "page" => page::Page,
+        /// Every mapping unit has its own entry; the table lies in flash, and memory holds a part of it.
+        "cached" => cached::Cached,
     }
     methods {
         fn unit_bytes(self: &Self) -> u32;
+        fn entries(self: &Self) -> Option<u32>;
+        fn use_entry(self: &mut Self, map_unit: u32) -> bool;
+        fn change_entry(self: &mut Self, map_unit: u32) -> bool;
+        fn admit(self: &mut Self, map_unit: u32, changed: bool) -> Option<Evicted>;
+        fn written(self: &mut Self, map_unit: u32) -> ();
+    }
+}
+
+impl MappingPolicy {
+    /// Takes over what memory holds of the table of another drive, if both keep it in flash.
+    pub(crate) fn adopt(&mut self, other: &Self) {
+        if let (Self::Cached(mine), Self::Cached(other)) = (self, other) {
+            mine.adopt(other);
+        }
+    }
+
+    /// Goes on with the memory of a saved drive of the same configuration.
+    ///
+    /// # Errors
+    /// Says what cannot have been.
+    pub(crate) fn restore(&mut self, saved: Self) -> Result<(), String> {
+        match (self, saved) {
+            (Self::Page(_), Self::Page(_)) => Ok(()),
+            (Self::Cached(mine), Self::Cached(saved)) => mine.restore(&saved),
+            _ => Err("the mapping is another one".into()),
+        }
     }
 }

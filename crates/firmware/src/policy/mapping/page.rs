@@ -32,10 +32,10 @@ pub struct Page {
     unit_bytes: u32,
 }
 
-impl Page {
-    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+/// Bytes of the mapping unit that a section gives.
+pub(super) fn unit_bytes(unit_kib: Option<u32>, build: &Build<'_>) -> Result<u32, ConfigError> {
         let page_kib = build.geometry.page_bytes / 1024;
-        let unit_kib = options.unit_kib.unwrap_or(page_kib);
+        let unit_kib = unit_kib.unwrap_or(page_kib);
         if !unit_kib.is_power_of_two() || unit_kib > page_kib || page_kib / unit_kib > crate::MAX_UNITS_PER_PAGE {
             let choices: Vec<String> = (0..=crate::MAX_UNITS_PER_PAGE.ilog2())
                 .map(|shift| page_kib >> shift)
@@ -48,7 +48,12 @@ impl Page {
                 format!("pages of {page_kib} KiB need a mapping unit of {} KiB", choices.join(", ")),
             ));
         }
-        Ok(Self { unit_bytes: unit_kib * 1024 })
+        Ok(unit_kib * 1024)
+}
+
+impl Page {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        Ok(Self { unit_bytes: unit_bytes(options.unit_kib, build)? })
     }
 }
 
