@@ -45,8 +45,15 @@ PUBLISHED: dict[str, tuple[Any, str]] = {
     "jung13.migration-energy": (None, "order"),
     "jung13.migration-no-registers": (None, "order"),
     "jung13.die-first-plane-first": (None, "order"),
+    "kim18.bandwidth-saturation": (None, "order"),
+    "kim18.map-cache": (None, "order"),
+    "kim18.gc-share": (None, "order"),
 }
 """Published values: an edit that improves the score would show here."""
+
+
+LIMIT_S = 900.0
+"""All studies take longer than a command may otherwise."""
 
 
 def claim(value: object, unit: str = "%", **more: Any) -> Claim:  # noqa: ANN401
@@ -528,7 +535,7 @@ def test_planes_gain_what_the_sums_say(wordline: Run) -> None:
 
 
 def test_the_scorecard_holds_every_claim(wordline: Run, tmp_path: Path) -> None:
-    card = parsed(done(wordline("study", "--scorecard", "--json")))
+    card = parsed(done(wordline("study", "--scorecard", "--json", timeout=LIMIT_S)))
     assert {row["id"] for row in card["claims"]} >= PUBLISHED.keys()
     assert card["totals"]["claims"] == len(card["claims"])
     assert card["totals"]["claims"] == sum(n for key, n in card["totals"].items() if key != "claims")
@@ -602,7 +609,9 @@ def test_chosen_device_values_are_those_of_the_presets() -> None:
 
 def test_the_order_on_the_bus_decides_what_its_reason_says() -> None:
     moved, by_id = set(), {}
-    for document in every_kept("sensitivity.json").values():
+    for study, document in every_kept("sensitivity.json").items():
+        if catalogue.load(study).chapter != "jung13-chapter-2":
+            continue
         (other,) = [it for it in document["alternatives"] if it["key"] == "bus"]
         moved |= {row["id"] for row in other["claims"] if row["changed"]}
         by_id |= {row["id"]: row for row in other["claims"]}
@@ -650,7 +659,8 @@ def test_a_discussion_types_no_measured_figure(name: str) -> None:
     study = catalogue.load(name)
     given = (study.folder / "study.toml").read_text()
     chapter = (study.folder.parent / f"{study.chapter}.toml").read_text()
-    devices = "".join((ROOT / "drives" / f"jung13-{it}.toml").read_text() for it in ("slc", "mlc1", "mlc2"))
+    presets = ("jung13-slc", "jung13-mlc1", "jung13-mlc2", "kim18")
+    devices = "".join((ROOT / "drives" / f"{it}.toml").read_text() for it in presets if it.split("-")[0] in chapter)
     claims = numerals(" ".join(f"{it.says} {it.value} {it.max}" for it in study.claims))
     typed = words.PLACE.sub("", study.discussion())
     typed = re.sub(r"(section|figure|Table) [\d.]+\d|\b2\.\d\.\d\b", "", typed)
@@ -670,7 +680,7 @@ def test_the_readme_counts_as_the_scorecard_does() -> None:
 
 
 def test_the_kept_pages_are_up_to_date(wordline: Run, tmp_path: Path) -> None:
-    done(wordline("study", "--all", "--out", "pages"))
+    done(wordline("study", "--all", "--out", "pages", timeout=LIMIT_S))
     kept = ROOT / "studies"
     for made in sorted((tmp_path / "pages").rglob("*.md")):
         name = made.relative_to(tmp_path / "pages")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from wordline.base import drawing, palette
 from wordline.studies import catalogue, charts
 from wordline.studies.context import Context
-from wordline.studies.outcome import Bars, Lines, Published
+from wordline.studies.outcome import Bars, Lines, LogLines, Published
 
 
 def kept() -> dict[str, dict[str, Any]]:
@@ -52,6 +52,13 @@ def test_a_mark_stands_at_the_step_of_a_line() -> None:
     assert found == [(1.0, 7.0), (1.0, 7.0)]
     sizes = [line.get_markersize() for line in axes.get_lines() if line.get_markerfacecolor() == palette.PAPER]
     assert len(set(sizes)) == 2, "one is seen around the other"
+
+
+def test_lines_of_several_magnitudes_have_a_logarithmic_axis() -> None:
+    for kind, scale in ((Lines, "linear"), (LogLines, "log")):
+        axes, _ = marks(kind("l", "T", "W", "x", "y", ["1", "2"], SERIES, [Published("c", "p", 0, 1.0, 1.0)]))
+        assert axes.get_yscale() == scale
+    assert "<svg" in charts.draw(LogLines("l", "T", "W", "x", "y", ["1", "2"], {"one": [1.0, 2000.0]}), "study")
 
 
 def test_what_is_published_is_that_of_the_claim() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wordline.base import palette
 from wordline.base.drawing import svg
 from wordline.base.palette import BUFFER, DIE, FLASH, HOST, INK, PAPER
-from wordline.studies.outcome import Bars, Figure, Lines, Stack, Timeline
+from wordline.studies.outcome import Bars, Figure, Lines, LogLines, Stack, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +158,10 @@ def _lines(axes: Axes, figure: Lines) -> None:
             label=name,
         )
     _steps(axes, figure.steps)
-    axes.set_ylim(bottom=0)
+    if isinstance(figure, LogLines):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     _legend(axes, len(figure.series))

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from wordline import package
+from wordline.studies import drives
 from wordline.studies.catalogue import Study, parsed
 from wordline.studies.packages import Chapter
 
 Key = TypeVar("Key")
 Report = Callable[[str, float | None, int, float], None]
+Run = Callable[[dict[str, Any], Report], dict[str, Any]]
+"""Runs one experiment, and tells its progress."""
 
 
 def _nothing(*_: object) -> None:
@@ -70,21 +73,31 @@ class Context:
 
         :raises KeyboardInterrupt: if one was interrupted.
         """
+        return self._each(experiments, package.run)
+
+    def drives(self, experiments: Mapping[Key, dict[str, Any]]) -> dict[Key, dict[str, Any]]:
+        """Runs experiments on whole drives (see :func:`wordline.studies.drives.run`), as :meth:`packages` does.
+
+        :raises KeyboardInterrupt: if one was interrupted.
+        """
+        return self._each(experiments, drives.run)
+
+    def _each(self, experiments: Mapping[Key, dict[str, Any]], run: Run) -> dict[Key, dict[str, Any]]:
         results: dict[Key, dict[str, Any]] = {}
         requests, simulated_s = 0, 0.0
         for key, experiment in experiments.items():
             told = self._of_many(len(results), len(experiments), requests, simulated_s)
             told("", 0.0, 0, 0.0)
-            result = self._result({"seed": self.seed, **experiment}, told)
+            result = self._result({"seed": self.seed, **experiment}, told, run)
             requests, simulated_s = requests + result["requests"], simulated_s + result["simulated_s"]
             results[key] = result
         return results
 
-    def _result(self, experiment: dict[str, Any], told: Report) -> dict[str, Any]:
+    def _result(self, experiment: dict[str, Any], told: Report, run: Run) -> dict[str, Any]:
         """The result of an experiment; the known one if it ran before, since it would be the same."""
         text = json.dumps(experiment, sort_keys=True)
         if text not in self.known:
-            result = package.run(experiment, told)
+            result = run(experiment, told)
             if result.get("partial"):
                 raise KeyboardInterrupt
             self.known[text] = result

@@ -81,6 +81,11 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class LogLines(Lines):
+    """Lines with a logarithmic y axis, for values of several orders of magnitude."""
+
+
+@dataclass(frozen=True)
 class Timeline:
     """Stages over time, a lane for each resource; times in microseconds."""
 
