@@ -338,7 +338,7 @@ def test_a_comparison_over_seeds_tells_programs_of_chance(wordline: Run, drive: 
         ("nand.rate_mt_s", {"unit": "MT/s"}),
         ("geometry.channels", {"unit": None, "type": "integer", "required": False, "default": 4}),
         ("job.size", {"file": "workload", "type": "integer or string", "range": {"min": 0, "max": None}}),
-        ("mapping.unit_kib", {"unit": "KiB", "only_with": {"mapping.policy": "page"}}),
+        ("mapping.cache_kib", {"unit": "KiB", "only_with": {"mapping.policy": "cached"}}),
     ],
 )
 def test_explain_tells_programs(wordline: Run, key: str, wanted: dict[str, object]) -> None:
