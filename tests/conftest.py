@@ -26,7 +26,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-LONGEST = ["task_pages", "report", "pts", "command", "report_browser", "charts_browser", "timeline_run", "python_types"]
+LONGEST = [
+    "studies",
+    "task_pages",
+    "report",
+    "pts",
+    "command",
+    "report_browser",
+    "charts_browser",
+    "timeline_run",
+    "python_types",
+]
 LONGEST += ["blocks_browser", "traces", "charts", "blocks", "policies", "repeats", "site", "viewer"]
 """Files of tests that take longest, longest first. They start first: no process is left with a long one at the end."""
 
@@ -78,6 +88,17 @@ rw = "randrw"
 bs = "16k"
 iodepth = 8
 number_ios = 20_000
+"""
+
+MIXED = """\
+[[job]]
+rw = "randrw"
+rwmixread = {reads}
+bs = "4k"
+rate_iops = 20000
+rate_process = "poisson"
+number_ios = 30000
+iodepth = 256
 """
 
 OVERWRITES = """\
@@ -137,6 +158,23 @@ def writes(tmp_path: Path) -> Path:
     path = tmp_path / "writes.toml"
     path.write_text(OVERWRITES)
     return path
+
+
+@pytest.fixture
+def mixed(wordline: Run, tmp_path: Path) -> Callable[[int], Any]:
+    """Random reads and writes of 4 KiB on the demo: takes the percentage of reads, and gives what runs them."""
+
+    def of(reads: int) -> Callable[..., tuple[str, dict[str, Any]]]:
+        (tmp_path / "mixed.toml").write_text(MIXED.format(reads=reads))
+
+        def told(*options: str) -> tuple[str, dict[str, Any]]:
+            """The summary and the result."""
+            summary = done(wordline("run", "demo", "mixed.toml", "--json", "r.json", *options))
+            return summary, json.loads((tmp_path / "r.json").read_text())
+
+        return told
+
+    return of
 
 
 @pytest.fixture

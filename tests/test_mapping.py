@@ -10,30 +10,13 @@ import pytest
 from conftest import Run, done, refused
 from wordline.base import units
 
-MIXED = """
-[[job]]
-rw = "randrw"
-rwmixread = 70
-bs = "4k"
-rate_iops = 20000
-rate_process = "poisson"
-number_ios = 30000
-iodepth = 256
-"""
-
 CACHED = ("--set", "mapping.policy=cached", "--set", "mapping.unit_kib=4")
 
 
 @pytest.fixture
-def run(wordline: Run, tmp_path: Path) -> Any:  # noqa: ANN401
+def run(mixed: Any) -> Any:  # noqa: ANN401
     """Runs the load with options, and gives summary and result."""
-    (tmp_path / "mixed.toml").write_text(MIXED)
-
-    def told(*options: str) -> tuple[str, dict[str, Any]]:
-        summary = done(wordline("run", "demo", "mixed.toml", "--json", "r.json", *options))
-        return summary, json.loads((tmp_path / "r.json").read_text())
-
-    return told
+    return mixed(70)
 
 
 def cache(kib: int) -> tuple[str, ...]:
@@ -82,8 +65,8 @@ def test_summary_results_tables_and_report_agree(run: Any, tmp_path: Path) -> No
     assert "mapping table" in page
 
 
-def test_wrong_caches_are_refused(wordline: Run, tmp_path: Path) -> None:
-    (tmp_path / "mixed.toml").write_text(MIXED)
+def test_wrong_caches_are_refused(wordline: Run, mixed: Any) -> None:  # noqa: ANN401
+    mixed(70)
     run = ("run", "demo", "mixed.toml")
     refused(wordline(*run, *cache(3)), "mapping.cache_kib = 3", "must hold a map unit", "at least 4")
     refused(wordline(*run, "--set", "mapping.cache_kib=64"), "mapping.cache_kib", "cached")
@@ -91,8 +74,8 @@ def test_wrong_caches_are_refused(wordline: Run, tmp_path: Path) -> None:
     refused(wordline(*run, *CACHED, *scrub), "mapping.policy = cached", "read refresh", "above 768 reads")
 
 
-def test_an_aged_drive_keeps_its_cache(wordline: Run, tmp_path: Path) -> None:
-    (tmp_path / "mixed.toml").write_text(MIXED)
+def test_an_aged_drive_keeps_its_cache(wordline: Run, mixed: Any) -> None:  # noqa: ANN401
+    mixed(70)
     done(wordline("precondition", "demo", "-o", "aged.snap", *cache(1024)))
     run = ("run", "demo", "mixed.toml", "--json", "-", "--from", "aged.snap")
     first, second = (json.loads(done(wordline(*run, *cache(1024)))) for _ in range(2))
@@ -103,8 +86,8 @@ def test_an_aged_drive_keeps_its_cache(wordline: Run, tmp_path: Path) -> None:
     refused(wordline(*run), "mapping.policy = in memory", "in flash")
 
 
-def test_blocks_get_a_past_of_reads(wordline: Run, tmp_path: Path) -> None:
-    (tmp_path / "mixed.toml").write_text(MIXED)
+def test_blocks_get_a_past_of_reads(wordline: Run, mixed: Any) -> None:  # noqa: ANN401
+    mixed(70)
     scrub = ("--set", "refresh.policy=scrub", "--set", "refresh.start_reads=1000", "--set", "refresh.stop_reads=900")
     run = ("run", "demo", "mixed.toml", *scrub, "--json", "-")
     fresh = json.loads(done(wordline(*run)))

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run, done, refused
-
-MIXED = """
-[[job]]
-rw = "randrw"
-rwmixread = 50
-bs = "4k"
-rate_iops = 20000
-rate_process = "poisson"
-number_ios = 30000
-iodepth = 256
-"""
+from conftest import Run, refused
 
 DEBIT = ("--set", "dispatch.policy=debit", "--set", "shares.policy=feedback")
 
 
 @pytest.fixture
-def run(wordline: Run, tmp_path: Path) -> Any:  # noqa: ANN401
+def run(mixed: Any) -> Any:  # noqa: ANN401
     """Runs the load with options, and gives summary and result."""
-    (tmp_path / "mixed.toml").write_text(MIXED)
-
-    def told(*options: str) -> tuple[str, dict[str, Any]]:
-        summary = done(wordline("run", "demo", "mixed.toml", "--json", "r.json", *options))
-        return summary, json.loads((tmp_path / "r.json").read_text())
-
-    return told
+    return mixed(50)
 
 
 def mean(result: dict[str, Any]) -> float:
@@ -93,8 +75,8 @@ def test_a_fixed_share_limits_what_is_outstanding(run: Any) -> None:  # noqa: AN
     assert set(stage["limits"]["host"]) == {3 * places // 4}
 
 
-def test_shares_that_have_no_effect_or_make_no_sense_are_refused(wordline: Run, tmp_path: Path) -> None:
-    (tmp_path / "mixed.toml").write_text(MIXED)
+def test_shares_that_have_no_effect_or_make_no_sense_are_refused(wordline: Run, mixed: Any) -> None:  # noqa: ANN401
+    mixed(50)
 
     def wrong(*settings: str) -> Any:  # noqa: ANN401
         return wordline("run", "demo", "mixed.toml", *(part for setting in settings for part in ("--set", setting)))
