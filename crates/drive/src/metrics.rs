@@ -260,6 +260,8 @@ pub struct Metrics {
     /// Requests delayed by GC: an operation waited for a die that GC held, or the request waited for the buffer while
     /// GC held a die that a unit in it waited for.
     pub gc_affected: u64,
+    /// Latency of these, by operation, in picoseconds.
+    pub affected_latency: [Histogram; 4],
     /// The time series.
     pub series: Series,
     /// A hash over all completions in their order.
@@ -291,6 +293,7 @@ impl Metrics {
             waiting_max: 0,
             bytes: [0; 4],
             gc_affected: 0,
+            affected_latency: Default::default(),
             series: Series::new(start),
             hash: 0xcbf2_9ce4_8422_2325,
             programs_seen: 0,
@@ -315,7 +318,10 @@ impl Metrics {
         self.waiting_sum += u128::from(request.waiting);
         self.waiting_max = self.waiting_max.max(request.waiting);
         self.bytes[op] += u64::from(request.bytes);
-        self.gc_affected += u64::from(request.gc_affected);
+        if request.gc_affected {
+            self.gc_affected += 1;
+            self.affected_latency[op].record(request.latency);
+        }
         let (programs_before, units_before) = (self.programs_seen, self.host_units_seen);
         self.programs_seen = programs;
         self.host_units_seen = host_units;

@@ -76,6 +76,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let host_bytes = metrics.bytes[Op::Write as usize];
     let nand_bytes = counters.programs() * u64::from(about.parts.geometry.page_bytes);
     let energy = reading.energy;
+    let joined = |action| counters.joined[Class::new(Task::HOST, action).index()];
     let config = serde_json::to_value(about.config).unwrap_or(Value::Null);
     let digest = digest(drive, about, &config);
     let mut document = json!({
@@ -119,9 +120,16 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "collections": counters.collections(),
             "moved_pages": counters.moved_units() as f64 / f64::from(plan.units_per_page),
             "moved_units": counters.moved_units(),
+            "joined_reads": joined(Action::Read),
+            "joined_writes": joined(Action::Program),
+            "plane_utilisation": reading.plane_use.share(about.parts.geometry.planes_per_die),
         },
         "tasks": tasks(plan, counters),
         "gc_affected_requests": metrics.gc_affected,
+        "gc_affected_us": {
+            "read": latency(&metrics.affected_latency[Op::Read as usize]),
+            "write": latency(&metrics.affected_latency[Op::Write as usize]),
+        },
         "wear": reading.wear,
         "energy_j": energy.total(),
         "energy": energy,

@@ -10,7 +10,7 @@ use wordline_base::{Op, Request, Stream, Time};
 use wordline_drive::load::from_text;
 use wordline_drive::{Completion, Drive, DriveConfig, Task};
 use wordline_firmware::blocks::Status;
-use wordline_firmware::task::Class;
+use wordline_firmware::task::{Action, Class};
 use wordline_flash::Segment;
 
 const SECTOR: u64 = 512;
@@ -285,11 +285,25 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     for domain in 0..plan.domains {
         assert!(kernel.blocks().free_in_domain(domain) >= plan.reserve_blocks, "the reserve of domain {domain}");
     }
+    let joined = format!("{:?}", config.firmware.pack).contains("join_gc: true");
+    for (class, (&of_others, &all)) in counters.joined.iter().zip(&counters.multi_plane).enumerate() {
+        assert!(
+            of_others <= all && (of_others == 0 || joined),
+            "{of_others} operations of class {class} joined others"
+        );
+    }
+    let planes = kernel.plane_use().share(geometry.planes_per_die);
+    assert!(planes.is_none_or(|share| (0.0..=1.0).contains(&share)), "{planes:?} of the planes are busy during GC");
     // The array time of each kind of command is known if planes do not share it and all pages are alike.
     let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
     if text.contains("None") && text.contains("One(") && counters.suspensions == 0 {
         let array: Time = (0..geometry.dies()).map(|die| kernel.flash().die_times(die).array()).sum();
-        let expected = counters.reads() * LEAST_READ + counters.programs() * LEAST_PROGRAM + counters.erases() * ERASE;
+        let instant = format!("{:?}", config.firmware.collect).contains("instant: true");
+        let timed =
+            |all: u64, action| all - if instant { counters.ops[Class::new(Task::GC, action).index()] } else { 0 };
+        let expected = timed(counters.reads(), Action::Read) * LEAST_READ
+            + timed(counters.programs(), Action::Program) * LEAST_PROGRAM
+            + timed(counters.erases(), Action::Erase) * ERASE;
         assert_eq!(array, expected, "time of the cells");
         // A copyback is a read and a program in one command.
         assert_eq!(counters.commands + counters.copybacks, counters.reads() + counters.programs() + counters.erases());

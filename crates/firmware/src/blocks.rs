@@ -6,6 +6,7 @@
 
 mod saved;
 
+use crate::map::Map;
 use crate::policy::free_block::FreeBlockPolicy;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -508,12 +509,19 @@ impl Blocks {
     /// View of a domain for a victim policy.
     #[must_use]
     pub fn view(&self, domain: u32) -> VictimView<'_> {
-        VictimView { blocks: self, domain, busy: &[] }
+        VictimView { blocks: self, domain, busy: &[], map: None, reads: &[] }
     }
 
-    /// The same without the blocks of some dies: a flag for each.
-    pub(crate) fn view_beside<'a>(&'a self, domain: u32, busy: &'a [bool]) -> VictimView<'a> {
-        VictimView { blocks: self, domain, busy }
+    /// The same without the blocks of some dies (a flag for each), with the page offsets of reads that wait for other planes of
+    /// the die.
+    pub(crate) fn view_beside<'a>(
+        &'a self,
+        domain: u32,
+        busy: &'a [bool],
+        map: &'a Map,
+        reads: &'a [u32],
+    ) -> VictimView<'a> {
+        VictimView { blocks: self, domain, busy, map: Some(map), reads }
     }
 
     /// Units in a block.
@@ -530,6 +538,8 @@ pub struct VictimView<'a> {
     domain: u32,
     /// By die: true if its blocks may not be chosen now. Empty if all may.
     busy: &'a [bool],
+    map: Option<&'a Map>,
+    reads: &'a [u32],
 }
 
 impl VictimView<'_> {
@@ -597,6 +607,26 @@ impl VictimView<'_> {
     #[must_use]
     pub fn suits(&self, block: u32) -> bool {
         self.gains(block) && !self.is_on_busy_die(block)
+    }
+
+    /// Pages of a block with valid units at whose offset a read of the host waits for another plane of the die. Known where
+    /// [`crate::policy::victim::Victim::wants_reads`].
+    #[must_use]
+    pub fn aligned_reads(&self, block: u32) -> u32 {
+        let Some(map) = self.map else { return 0 };
+        let (start, units) = (block * self.blocks.units_per_block, self.blocks.units_per_page);
+        let valid = |&&page: &&u32| map.next_valid(start + page * units, start + (page + 1) * units).is_some();
+        self.reads.iter().filter(valid).count() as u32
+    }
+
+    /// The blocks with the fewest valid units that gain a page and may be chosen; the one that has had that many longest
+    /// first. Needs the ranking.
+    pub fn all_least_valid(&self) -> impl Iterator<Item = u32> + '_ {
+        let least = self.least_valid();
+        let valid = least.map_or(0, |block| self.valid(block));
+        let of_same =
+            std::iter::successors(least, |&block| Some(self.blocks.get(block).next).filter(|&next| next != NONE));
+        of_same.filter(move |&block| self.suits(block) && self.valid(block) == valid)
     }
 
     /// Pages programmed in the domain since a unit of the block was last invalidated (or the block was closed).

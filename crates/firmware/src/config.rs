@@ -1,11 +1,11 @@
 //! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
 use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
-use crate::policy::collect::{CollectConfig, CollectPolicy, Scope};
+use crate::policy::collect::{CollectConfig, CollectPolicy, Destination, Scope};
 use crate::policy::dispatch::DispatchConfig;
 use crate::policy::free_block::FreeBlockConfig;
 use crate::policy::mapping::MappingConfig;
-use crate::policy::pack::PackConfig;
+use crate::policy::pack::{PackConfig, PackPolicy};
 use crate::policy::placement::PlacementConfig;
 use crate::policy::shares::SharesConfig;
 use crate::policy::suspend::SuspendConfig;
@@ -127,6 +127,8 @@ pub struct Plan {
     pub expendable_blocks: u32,
     /// True if host writes are paced by what GC gains.
     pub paced: bool,
+    /// Blocks that moved data are written to.
+    pub destination: Destination,
     /// Tasks of the drive.
     pub tasks: Tasks,
     /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
@@ -230,6 +232,7 @@ impl FirmwareConfig {
             self.check_pacing(&arbiter)?;
         }
         self.suspend.build(&build)?;
+        self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
         self.trim.build(&build)?;
         let upkeep = self.upkeep.build(&build)?;
         let tasks = upkeep.tasks();
@@ -272,6 +275,7 @@ impl FirmwareConfig {
             stop_blocks: collect.stop(),
             expendable_blocks: 0,
             paced: collect.paces(),
+            destination: collect.destination(),
             tasks,
             has_stage: dispatch.depth().is_some(),
         };
@@ -337,6 +341,61 @@ impl FirmwareConfig {
                 "has no effect: moved pages stay in their plane, and arbiter.order keeps host writes from a die \
                 until GC has nothing to do there; use collect.scope = \"drive\", or put host-write before gc-read";
             return Err(ConfigError::new("collect.pacing", true, problem));
+        }
+        Ok(())
+    }
+
+    /// Checks that GC can have a die for itself, share open blocks with the host, and take its operations along.
+    fn check_holding(&self, collect: &CollectPolicy, pack: &PackPolicy, has_stage: bool) -> Result<(), ConfigError> {
+        let suspends = self.suspend.name() != "none";
+        let wrong =
+            |key: &str, value: &dyn ToString, problem: String| Err(ConfigError::new(key, value.to_string(), problem));
+        if collect.destination() != Destination::OwnBlock && self.collect.scope() == Scope::Drive {
+            let value =
+                if collect.destination() == Destination::SharedBlock { "shared-block" } else { "paired-blocks" };
+            let problem = "needs collect.scope = \"plane\": moved data must stay in their plane";
+            return wrong("collect.into", &value, problem.into());
+        }
+        if self.victim.name() == "read-aligned" && self.collect.scope() == Scope::Drive {
+            let problem = "needs collect.scope = \"plane\": the reads it looks at wait for the other planes of one die";
+            return wrong("victim.policy", &self.victim.name(), problem.into());
+        }
+        let below = collect.hold_below();
+        if below > 0 {
+            let key = "collect.hold_below_blocks";
+            if has_stage {
+                let problem = format!(
+                    "does not go with dispatch.policy = \"{}\": operations of the host that it sends to a held die would \
+                     take the places of those of GC; use \"fifo\"",
+                    self.dispatch.name()
+                );
+                return wrong(key, &below, problem);
+            }
+            if pack.cache().is_some() {
+                let problem = "does not go with pack.cache: a die in cache mode goes on with followers";
+                return wrong(key, &below, problem.into());
+            }
+            if suspends {
+                let problem =
+                    "does not go with suspend.policy = \"reads\": reads would interrupt GC in a die that it holds";
+                return wrong(key, &below, problem.into());
+            }
+        }
+        if pack.mixes() && suspends {
+            let problem = "does not go with suspend.policy = \"reads\": a command of two tasks is not interrupted";
+            return wrong("pack.join_gc", &true, problem.into());
+        }
+        if collect.is_instant() && suspends {
+            let problem = "does not go with suspend.policy = \"reads\": there is nothing to interrupt";
+            return wrong("collect.instant", &true, problem.into());
+        }
+        if collect.is_instant() && pack.mixes() {
+            let problem = "does not go with pack.join_gc: host operations that join GC would take no time either";
+            return wrong("collect.instant", &true, problem.into());
+        }
+        if collect.is_instant() && pack.cache().is_some() {
+            let problem = "does not go with pack.cache: operations without time follow none";
+            return wrong("collect.instant", &true, problem.into());
         }
         Ok(())
     }

@@ -19,8 +19,8 @@ pub mod task;
 
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
 pub use kernel::{
-    divide, Account, Counters, Fault, HostDone, Kernel, Noted, Noting, Passage, Service, Standing, Way, DRAINS,
-    FACTORY_BAD, HOLDERS,
+    divide, Account, Counters, Fault, HostDone, Kernel, Noted, Noting, Passage, PlaneUse, Service, Standing, Way,
+    DRAINS, FACTORY_BAD, HOLDERS,
 };
 
 /// Most mapping units that one page can hold.

@@ -4,11 +4,16 @@
 //! the reserve and all promised space remain covered. So every victim block that is started finishes, and gains at
 //! least a page. Promised space is counted in units without a new place yet: they fill pages together, from any victim
 //! block, and each job may leave one page partly empty.
+//!
+//! Host and GC may also write to the same blocks (`pairs`). Then each page that the host takes must leave enough for all
+//! promises.
 
 mod pacing;
+mod pairs;
 mod saved;
 
 use crate::blocks::Blocks;
+use crate::policy::collect::Destination;
 use crate::task::Task;
 use crate::Plan;
 use serde::{Deserialize, Serialize};
@@ -36,7 +41,7 @@ struct Tally {
     jobs: u32,
     /// Running jobs of GC. Counted if the host is paced.
     collections: u32,
-    /// Pages left in blocks that GC has open.
+    /// Pages left in open blocks that GC may write to.
     collector_room: u32,
     /// Units that running jobs will gain, and that no move has been credited with yet. Counted if the host is paced.
     to_gain: u32,
@@ -49,7 +54,12 @@ struct Tally {
 /// Open blocks and promises.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
+    /// By plane, then stream, or place of a pair.
     open: Vec<u32>,
+    /// By plane, the place of the open block that takes pages, where host and GC write to the same blocks. Empty elsewhere.
+    turns: Vec<u8>,
+    /// True if each collection begins with new blocks of all planes of its die.
+    pairs: bool,
     domains: Vec<Tally>,
     reserve: u32,
     /// Free blocks of a domain below which the host is paced; 0 if it never is.
@@ -76,6 +86,8 @@ impl Space {
     pub fn new(planes: u32, plan: &Plan) -> Self {
         Self {
             open: vec![NONE; planes as usize * STREAMS],
+            turns: if plan.destination == Destination::OwnBlock { Vec::new() } else { vec![0; planes as usize] },
+            pairs: plan.destination == Destination::PairedBlocks,
             domains: vec![Tally::default(); plan.domains as usize],
             reserve: plan.reserve_blocks,
             pace_below: if plan.paced { plan.start_blocks } else { 0 },
@@ -93,7 +105,7 @@ impl Space {
     /// The next page of a stream in a plane: 0 where a new block would be opened.
     #[inline]
     pub fn next_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
-        match self.open[plane as usize * STREAMS + stream as usize] {
+        match self.open[self.slot(blocks, plane, stream)] {
             NONE => 0,
             block => blocks.get(block).write_point,
         }
@@ -103,7 +115,21 @@ impl Space {
     #[inline]
     pub fn has_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
         self.lets_write(blocks, plane, stream, 1)
-            && (self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream))
+            && if self.turns.is_empty() {
+                self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)
+            } else {
+                self.has_room_in_pair(blocks, plane, stream)
+            }
+    }
+
+    /// The open block of a plane that takes the next page of a stream: its index.
+    #[inline]
+    fn slot(&self, blocks: &Blocks, plane: u32, stream: Stream) -> usize {
+        if self.turns.is_empty() {
+            plane as usize * STREAMS + stream as usize
+        } else {
+            self.slot_of_pair(blocks, plane, stream)
+        }
     }
 
     #[inline]
@@ -126,12 +152,12 @@ impl Space {
     /// Without room: callers ask first.
     #[inline]
     pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
-        let slot = plane as usize * STREAMS + stream as usize;
+        let slot = self.slot(blocks, plane, stream);
         let domain = blocks.domain_of_plane(plane) as usize;
-        let opened = self.open[slot] == NONE;
+        let (opened, for_collector) = (self.open[slot] == NONE, self.is_for_collector(slot));
         if opened {
             self.open[slot] = blocks.open(plane).expect("room was asked for");
-            if stream == Stream::Collector {
+            if for_collector {
                 self.domains[domain].collector_room += self.pages_per_block;
             }
         }
@@ -139,11 +165,12 @@ impl Space {
         let page = blocks.get(block).write_point;
         let closed = blocks.programmed(block);
         if closed {
-            self.open[slot] = NONE;
+            self.close_slot(slot);
         }
-        if stream == Stream::Collector {
+        if for_collector {
             self.domains[domain].collector_room -= 1;
-        } else if self.pace_below > 0 {
+        }
+        if stream == Stream::Host && self.pace_below > 0 {
             self.domains[domain].spend(self.units_per_page.get());
         }
         BoundPage { block, page, opened, closed }
@@ -152,8 +179,8 @@ impl Space {
     /// An open block takes no more pages, though it has some left.
     pub fn close_early(&mut self, blocks: &Blocks, block: u32) {
         let Some(slot) = self.open.iter().position(|&open| open == block) else { return };
-        self.open[slot] = NONE;
-        if slot % STREAMS == Stream::Collector as usize {
+        self.close_slot(slot);
+        if self.is_for_collector(slot) {
             let domain = blocks.domain_of_plane(blocks.plane_of(block)) as usize;
             self.domains[domain].collector_room -= self.pages_per_block - blocks.get(block).write_point;
         }
@@ -162,7 +189,7 @@ impl Space {
     /// True if all promises are kept when an open block takes no more pages.
     pub fn may_close_early(&self, blocks: &Blocks, block: u32) -> bool {
         let Some(slot) = self.open.iter().position(|&open| open == block) else { return false };
-        if slot % STREAMS == Stream::Host as usize {
+        if !self.is_for_collector(slot) {
             return true;
         }
         let domain = blocks.domain_of_plane(blocks.plane_of(block));
@@ -215,15 +242,17 @@ impl Space {
         assert!(tally.jobs > 0 || tally.owed == 0, "{} units are owed, but no job runs", tally.owed);
     }
 
-    /// These promises (none given) with the open blocks of another drive.
-    pub fn with_open_blocks_of(&self, other: &Self) -> Self {
-        let room = other.domains.iter().map(|tally| tally.collector_room).sum();
+    /// These promises (none given) with the open blocks of another drive, whose blocks are given in the domains of this.
+    pub fn with_open_blocks_of(&self, other: &Self, blocks: &Blocks) -> Self {
         let mut space = Self { open: other.open.clone(), ..self.clone() };
-        if space.domains.len() == 1 {
-            space.domains[0] = Tally { collector_room: room, ..Tally::default() };
-        } else if other.domains.len() == space.domains.len() {
-            space.domains.clone_from(&other.domains);
+        space.domains.iter_mut().for_each(|tally| *tally = Tally::default());
+        for (slot, &block) in space.open.iter().enumerate().filter(|(_, &block)| block != NONE) {
+            if space.is_for_collector(slot) {
+                let domain = blocks.domain_of_plane(blocks.plane_of(block)) as usize;
+                space.domains[domain].collector_room += space.pages_per_block - blocks.get(block).write_point;
+            }
         }
+        space.take_fuller_blocks(blocks, 0..space.turns.len() as u32);
         space
     }
 

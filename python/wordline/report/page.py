@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
 from wordline.report import blockfigure, charts, figures
-from wordline.results import aged, causes, checking, jobs, limits, lookups, repeats, story, tasks
+from wordline.results import aged, causes, checking, collections, jobs, limits, lookups, repeats, story, tasks
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -189,7 +189,7 @@ def link_words(result: dict[str, Any]) -> str:
 
 def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Flash operations and garbage collection."""
-    flash, gc, wear = result["flash"], result["gc"], result["wear"]
+    flash, wear = result["flash"], result["wear"]
     yield "Pages read", units.count(flash["reads"])
     yield "Pages programmed", units.count(flash["programs"])
     yield "Blocks erased", units.count(flash["erases"])
@@ -202,10 +202,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     ):
         if flash.get(key) is not None:
             yield name, units.count(flash[key])
-    yield "Blocks collected by GC", units.count(gc["collections"])
-    yield "Pages moved by GC", units.count(gc["moved_pages"])
-    if result.get("gc_affected_requests") is not None:
-        yield "Requests delayed by GC", units.count(result["gc_affected_requests"])
+    yield from collections.listed(result)
     yield from lookups.listed(result)
     for _, title, done in tasks.used(result):
         yield f"By {title}", tasks.moved(done)

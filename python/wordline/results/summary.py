@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import jobs, lookups, repeats, story, tasks
+from wordline.results import collections, jobs, lookups, repeats, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -130,14 +130,10 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     amplification = result.get("write_amplification")
     if amplification is not None:
         yield "", f"write amplification {units.three(amplification)}"
-    gc = result["gc"]
-    if gc["collections"]:
-        affected = result.get("gc_affected_requests")
-        held = f"; delayed {units.some(affected, 'request')}" if affected is not None else ""
-        moved = f"{units.some(gc['collections'], 'collection')} moved {units.some(gc['moved_pages'], 'page')}{held}"
-    else:
-        moved = "none needed"
-    yield "GC", moved
+    yield "GC", collections.summed_up(result)
+    joined = collections.shared(result)
+    if joined:
+        yield "", joined
     looked_up = lookups.summed_up(result)
     if looked_up:
         yield "Map", looked_up

@@ -5,7 +5,7 @@ use crate::activity::{channels, dies};
 use crate::wear;
 use serde_json::{json, Value};
 use wordline_base::Time;
-use wordline_firmware::Counters;
+use wordline_firmware::{Counters, PlaneUse};
 use wordline_flash::{Energy, WearCounts};
 
 /// Counters and times of the flash from when measuring began. A command counts, with its energy, when it begins.
@@ -15,6 +15,8 @@ pub struct Reading {
     pub at: Time,
     /// What the flash did for whom.
     pub counters: Counters,
+    /// How planes were used during GC.
+    pub plane_use: PlaneUse,
     /// Energy of the flash.
     pub energy: Energy,
     /// Retries and failures.
@@ -50,6 +52,7 @@ impl Reading {
         Self {
             at,
             counters: *kernel.counters(),
+            plane_use: kernel.plane_use(),
             energy: drive.energy(),
             wear_counts: drive.wear_counts(),
             wear: wear::document(kernel),

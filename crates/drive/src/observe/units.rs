@@ -16,6 +16,15 @@ use wordline_flash::{Geometry, Kind, Logged};
 /// Commands of a lane that the flash may still tell of: in cache mode, the current, the one before, and the one that has just ended.
 const KEPT: usize = 4;
 
+/// Whose a command is.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    command: u64,
+    class: Class,
+    /// Planes that work for another class, as bits, and that class.
+    others: (u8, Class),
+}
+
 /// An interval that is not written yet.
 #[derive(Clone, Debug, Default)]
 struct Open {
@@ -24,6 +33,16 @@ struct Open {
     dies: Vec<DieTimes>,
     planes: Vec<PlaneTimes>,
     channels: Vec<ChannelTimes>,
+}
+
+impl Open {
+    /// Operations of a class began in such planes of a die, whose first plane is given.
+    fn count(&mut self, die: u32, first: u32, class: Class, planes: u8) {
+        self.dies[die as usize].ops[class.index()] += u64::from(planes.count_ones());
+        for plane in (0..u8::BITS).filter(|plane| planes >> plane & 1 == 1) {
+            self.planes[(first + plane) as usize].ops[class.index()] += 1;
+        }
+    }
 }
 
 /// The units of the flash.
@@ -37,8 +56,8 @@ pub(super) struct Units {
     open: VecDeque<Open>,
     /// Emptied, to be used again.
     spare: Vec<Open>,
-    /// By lane: the latest commands, with whose they are, newest first.
-    classes: Vec<[(u64, Class); KEPT]>,
+    /// By lane: the latest commands, newest first.
+    classes: Vec<[Known; KEPT]>,
     /// By die: when the oldest of its commands that run began, and the newest.
     running: Vec<Option<(Time, Time)>>,
     /// By die: how long it was taken up to the end of the last interval.
@@ -49,6 +68,7 @@ impl Units {
     pub fn new(drive: &Drive, wanted: Wanted) -> Self {
         let geometry = *drive.kernel().flash().geometry();
         let now = drive.now();
+        let nobody = Known { command: 0, class: Class::HOST_READ, others: (0, Class::HOST_READ) };
         Self {
             wanted,
             geometry,
@@ -56,7 +76,7 @@ impl Units {
             base: now,
             open: VecDeque::new(),
             spare: Vec::new(),
-            classes: vec![[(0, Class::HOST_READ); KEPT]; 2 * geometry.dies() as usize],
+            classes: vec![[nobody; KEPT]; 2 * geometry.dies() as usize],
             running: vec![None; geometry.dies() as usize],
             occupied: (0..geometry.dies()).map(|die| drive.kernel().occupied(die, now)).collect(),
         }
@@ -106,17 +126,23 @@ impl Units {
     /// Reads what the firmware noted. Commands are known before what they did, and that before what has come of them.
     pub fn read(&mut self, noted: &Noted<'_>, now: Time) {
         for passage in noted.passages.iter() {
-            if let Passage::Begun { lane, command, class, .. } = *passage {
-                let known = &mut self.classes[lane as usize];
-                known.rotate_right(1);
-                known[0] = (command, class);
+            match *passage {
+                Passage::Begun { lane, command, class, .. } => {
+                    let known = &mut self.classes[lane as usize];
+                    known.rotate_right(1);
+                    known[0] = Known { command, class, others: (0, class) };
+                }
+                Passage::Joined { lane, class, planes } => {
+                    self.classes[lane as usize][0].others = (planes, class);
+                }
+                Passage::Idle { .. } => {}
             }
         }
         for logged in noted.entries.iter() {
             let (die, dies) = (logged.die as usize, self.running.len());
             let mut known = self.classes[die].iter().chain(&self.classes[dies + die]);
-            if let Some(&(_, class)) = known.find(|(command, _)| *command == logged.command) {
-                self.add(logged, class);
+            if let Some(&known) = known.find(|known| known.command == logged.command) {
+                self.add(logged, known);
             }
         }
         noted.passages.iter().for_each(|passage| self.pass(passage, now));
@@ -136,18 +162,20 @@ impl Units {
                 let open = &mut self.open[index];
                 let copied = kind == Kind::Copyback;
                 for class in std::iter::once(class).chain(copied.then(|| Class::new(class.task(), Action::Program))) {
-                    open.dies[die as usize].ops[class.index()] += u64::from(planes.count_ones());
-                    for plane in (0..u8::BITS).filter(|plane| planes >> plane & 1 == 1) {
-                        open.planes[(first + plane) as usize].ops[class.index()] += 1;
-                    }
+                    open.count(die, first, class, planes);
                 }
+            }
+            Passage::Joined { lane, class, planes } => {
+                let die = lane % self.geometry.dies();
+                let (index, first) = (self.at(now), die * self.geometry.planes_per_die);
+                self.open[index].count(die, first, class, planes);
             }
             Passage::Idle { die } => self.running[die as usize] = None,
         }
     }
 
     /// A use of bus or cells is over.
-    fn add(&mut self, logged: &Logged, class: Class) {
+    fn add(&mut self, logged: &Logged, whose: Known) {
         let (die, entry) = (logged.die as usize, &logged.entry);
         let channel = die / self.geometry.dies_per_channel() as usize;
         match entry.what {
@@ -160,7 +188,11 @@ impl Units {
                     open.dies[die].bus += time;
                     let bus = &mut open.channels[channel];
                     *(if segment.moves_data() { &mut bus.data } else { &mut bus.command }) += time;
-                    bus.by_task[class.task().index()] += time;
+                    let (planes, other) = whose.others;
+                    // Each task pays for its pages.
+                    let of_other = time * u64::from(planes.count_ones()) / u64::from(entry.planes.max(1));
+                    bus.by_task[other.task().index()] += of_other;
+                    bus.by_task[whose.class.task().index()] += time - of_other;
                 });
                 let index = self.at(entry.start);
                 self.open[index].channels[channel].uses += 1;

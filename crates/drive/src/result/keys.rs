@@ -419,6 +419,17 @@ fn flash() -> Vec<ResultKey> {
             "Valid data that garbage collection moved; a fraction if a page holds several mapping units.",
         ),
         key("gc.moved_units", "mapping units", "The same in mapping units."),
+        key("gc.joined_reads", "pages", "Pages read for the host in a command that a read of GC led (`pack.join_gc`)."),
+        key("gc.joined_writes", "pages", "Pages programmed for the host in a command that a program of GC led."),
+        key(
+            "gc.plane_utilisation",
+            "0 to 1",
+            "Busy planes of dies with GC under way, over all their planes: from the first command of GC in a die to the end of its \
+             last erase there, whoever the planes work for; `null` without GC. A plane is busy from the start of its \
+             command, with its transfers.",
+        )
+        .number()
+        .or_null(),
         key("free_blocks", "blocks", "Erased blocks at the last completion."),
         stable(
             "wear.{mean,max,stddev}",

@@ -58,8 +58,22 @@ fn random_text(random: &mut Stream) -> String {
     if chance(random, 40) {
         collect += ", pacing = true";
     }
+    if scope == "plane" && chance(random, 50) {
+        collect += &format!(", into = \"{}\"", pick(random, &["shared-block", "paired-blocks"]));
+    }
+    let (dispatch, shares) = commit(random);
+    // What lets GC hold a die, or take no time.
+    let (alone, staged) = (chance(random, 30), dispatch.contains("depth"));
+    if alone && !staged && chance(random, 60) {
+        collect += &format!(", hold_below_blocks = {}", between(random, 1, 6));
+    }
+    let joins = chance(random, 40);
+    if alone && !joins && chance(random, 50) {
+        collect += ", instant = true";
+    }
     collect += &format!(", copyback = \"{}\"", pick(random, &["off", "off", "internal", "checked"]));
-    let victim = match random.below(5) {
+    let victim = match random.below(6) {
+        5 if scope == "plane" => format!("policy = \"read-aligned\", candidates = {}", between(random, 1, 12)),
         0 => "policy = \"greedy\"".into(),
         1 => "policy = \"cost-benefit\"".into(),
         2 => "policy = \"fifo\"".into(),
@@ -67,15 +81,18 @@ fn random_text(random: &mut Stream) -> String {
         _ => format!("policy = \"best-of\", d = {}", between(random, 1, 12)),
     };
     let pack = match random.below(10) {
+        0..=4 if alone || joins => {
+            format!("policy = \"planes\", window = {}, join_gc = {joins}", between(random, 1, 16))
+        }
         0..=4 => {
             let gather = scope == "drive" && chance(random, 50);
             let (window, cache) = (between(random, 1, 16), cache(random));
             format!("policy = \"planes\", window = {window}, gather = {gather}, {cache}")
         }
-        5 | 6 => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
+        5 | 6 if !alone => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
         _ => "policy = \"none\"".into(),
     };
-    let suspend = match chance(random, 50) {
+    let suspend = match chance(random, 50) && !alone && !joins {
         true => format!("policy = \"reads\", {}", suspension(random)),
         false => "policy = \"none\"".into(),
     };
@@ -102,7 +119,6 @@ fn random_text(random: &mut Stream) -> String {
             (format!("policy = \"nvme\", {rest}"), between(random, 1, 4), 64)
         }
     };
-    let (dispatch, shares) = commit(random);
     let refresh = match chance(random, 40) {
         true => {
             // Reads of a mapping table in flash may come to the units of a block.

@@ -76,8 +76,8 @@ impl Kernel {
         self.flash.adopt_cells(&other.flash);
         self.map = other.map.clone();
         self.mapping.adopt(&other.mapping);
-        self.space = self.space.with_open_blocks_of(&other.space);
         self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
+        self.space = self.space.with_open_blocks_of(&other.space, &self.blocks);
         for domain in 0..self.blocks.domains() {
             let view = self.blocks.view(domain);
             (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));

@@ -96,6 +96,9 @@ impl Kernel {
                     self.add_read(die, slot)?;
                 }
             }
+            if self.mixes {
+                self.join_reads(die, class, page)?;
+            }
         }
         Ok(())
     }
@@ -224,6 +227,9 @@ impl Kernel {
                         self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }
+            }
+            if self.mixes {
+                self.join_writes(die, class, page)?;
             }
         }
         Ok(())

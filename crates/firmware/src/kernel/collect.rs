@@ -30,7 +30,10 @@ impl Kernel {
                 return;
             }
             self.blocks.settle(domain);
-            let view = self.blocks.view_beside(domain, &self.busy_dies);
+            if self.victim.wants_reads() {
+                self.list_reads_beside(domain);
+            }
+            let view = self.blocks.view_beside(domain, &self.busy_dies, &self.map, &self.reads_beside);
             let Some(block) = self.victim.choose(&view).filter(|&block| view.suits(block)) else {
                 // Where dies are busy, the end of a victim there lets it try again.
                 self.starved[domain as usize] = !self.busy_dies.contains(&true);
@@ -183,6 +186,7 @@ impl Kernel {
         self.blocks.take(block);
         if task == Task::GC {
             self.count_victim(block, 1);
+            self.collection_starts(block);
         }
         self.counters.jobs[task.index()] += 1;
         let start = block * self.plan.units_per_block;
@@ -340,8 +344,8 @@ impl Kernel {
         } else {
             self.ask(task);
         }
-        // Another task may have nothing to move for long.
-        if self.closing || task != Task::GC {
+        // Another task may have nothing to move for long, and a die that GC holds serves nobody until then.
+        if self.closing || task != Task::GC || self.hold_below > 0 {
             self.go_alone(task, domain);
         }
     }
@@ -416,6 +420,7 @@ impl Kernel {
         self.space.end_job(task, domain);
         if task == Task::GC {
             self.count_victim(op.source, -1);
+            self.collection_ends(op.source);
         }
         if self.blocks.get(op.source).valid != 0 {
             return Err(Fault::Books(format!("block {} is erased with valid units", op.source)));

@@ -3,6 +3,7 @@
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::task::{Action, Class, Task};
+use wordline_base::time::END_OF_TIME;
 use wordline_base::Time;
 
 impl Kernel {
@@ -14,28 +15,49 @@ impl Kernel {
         self.busy -= 1;
         let state = &mut self.dies[die as usize];
         let (class, count, pages) = (state.class, usize::from(state.count), state.pages);
-        let collector_end = state.collector_end;
-        state.busy = false;
-        state.count = 0;
-        self.occupied[die as usize][class.counted().index()] += self.now - state.since;
-        if class.task() == Task::GC {
+        let (collector_end, since, counted, mixed) = (state.collector_end, state.since, state.counted, state.mixed);
+        if mixed {
+            self.divide_time(die, self.now - since);
+        } else {
+            self.occupied[die as usize][class.counted().index()] += self.now - since;
+        }
+        let of_gc = class.task() == Task::GC && !self.instant;
+        let state = &mut self.dies[die as usize];
+        (state.busy, state.mixed, state.count) = (false, false, 0);
+        if of_gc {
             state.collector_end = self.now;
             if self.awaiting > 0 {
                 self.let_go(die);
             }
         }
-        if self.notes.is_some() {
+        if counted != END_OF_TIME {
+            self.count_planes(die, count as u8, since);
+        }
+        if self.notes.is_some() && (of_gc || class.task() != Task::GC) {
             self.witness_idle(die);
         }
-        self.hand_back(die, class, &pages[..count], collector_end)?;
+        if mixed {
+            self.hand_back_each(die, &pages[..count], collector_end)?;
+        } else {
+            self.hand_back(die, class, &pages[..count], collector_end)?;
+        }
         self.mark(die);
         // A shared write may have waited for any die.
         self.shared_dirty |= self.shared_count > 0 && !self.dies[die as usize].queued;
         Ok(())
     }
 
+    /// Gives the operations of a command of several tasks back to them.
+    #[cold]
+    fn hand_back_each(&mut self, die: u32, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
+        pages.iter().try_for_each(|page| {
+            let class = self.slab.get(*page).class;
+            self.hand_back(die, class, std::slice::from_ref(page), collector_end)
+        })
+    }
+
     /// Gives the operations of a command of a die back to their tasks. GC had let go of the die at `collector_end`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hand_back(
         &mut self,
         die: u32,

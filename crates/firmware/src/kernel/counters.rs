@@ -2,6 +2,7 @@
 
 use crate::task::{Action, Class, Task, CLASSES, TASKS};
 use serde::{Deserialize, Serialize};
+use wordline_base::Time;
 
 /// Flash operations by task. Units and pages, not bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,6 +11,8 @@ pub struct Counters {
     pub ops: [u64; CLASSES],
     /// Of these, the ones in a command for several planes.
     pub multi_plane: [u64; CLASSES],
+    /// Of these, the ones in a command that an operation of another task leads.
+    pub joined: [u64; CLASSES],
     /// Page reads for writes of less than a unit.
     pub merge_reads: u64,
     /// Units written by the host.
@@ -82,5 +85,23 @@ impl Counters {
     #[must_use]
     pub fn erases(&self) -> u64 {
         self.of(Action::Erase)
+    }
+}
+
+/// How the planes of dies were used while GC was under way there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaneUse {
+    /// Time that dies spent so, from the first command of GC in a die to the end of its last erase there, in picoseconds.
+    pub dies: Time,
+    /// Time that planes were busy in it, summed over the planes.
+    pub planes: Time,
+}
+
+impl PlaneUse {
+    /// Busy planes over all planes of these dies; none without GC.
+    #[must_use]
+    pub fn share(&self, planes_per_die: u32) -> Option<f64> {
+        let all = self.dies as f64 * f64::from(planes_per_die);
+        (self.dies > 0).then(|| self.planes as f64 / all)
     }
 }

@@ -4,7 +4,7 @@ use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
 use crate::policy::arbiter::Waiting;
 use crate::space::Stream;
-use crate::task::{Action, Class, CLASSES, ROWS};
+use crate::task::{Action, Class, Task, CLASSES, ROWS};
 use wordline_base::{EventQueue, Time};
 
 /// Operations that a die could start now, at most one of a class, and where they wait.
@@ -72,7 +72,7 @@ impl Kernel {
         let only_channel = (at > 0 && at <= channels as usize).then(|| at as u32 - 1);
         if at > channels as usize {
             let die = (at - 1) as u32 - channels;
-            return (!self.dies[die as usize].busy && self.best_plane(die, stream).is_some()).then_some(die);
+            return (self.may_take(die, stream) && self.best_plane(die, stream).is_some()).then_some(die);
         }
         let mut best: Option<(Time, u32, u32)> = None;
         for step in 0..channels {
@@ -87,7 +87,7 @@ impl Kernel {
             let turn = self.die_turn[channel as usize];
             let found = (0..dies)
                 .map(|step| channel * dies + (turn + step) % dies)
-                .find(|&die| !self.dies[die as usize].busy && self.best_plane(die, stream).is_some());
+                .find(|&die| self.may_take(die, stream) && self.best_plane(die, stream).is_some());
             if let Some(die) = found {
                 best = Some((free_at, channel, die));
                 if free_at == self.now {
@@ -99,6 +99,12 @@ impl Kernel {
         self.channel_turn = (channel + 1) % channels;
         self.die_turn[channel as usize] = (die % dies + 1) % dies;
         Some(die)
+    }
+
+    /// True if a die is idle, and may serve a stream now.
+    #[inline]
+    fn may_take(&self, die: u32, stream: Stream) -> bool {
+        !self.dies[die as usize].busy && (stream == Stream::Collector || !self.is_held(die))
     }
 
     /// The plane of a die that a write without a plane should take: the one with the lowest write point, so that planes stay
@@ -189,6 +195,9 @@ impl Kernel {
         self.candidates.count = 0;
         let first = die * self.flash.geometry().planes_per_die;
         let mut waiting = self.waiting[die as usize];
+        if self.is_held(die) {
+            waiting = waiting.of(Task::GC);
+        }
         while let Some((class, plane)) = waiting.next() {
             let plane = first + plane;
             let fifo = self.queues[plane as usize * CLASSES + class.index()];
@@ -222,11 +231,15 @@ impl Kernel {
     }
 
     fn survey_shared(&mut self, die: u32) {
+        let held = self.is_held(die);
         for row in 0..ROWS {
             if self.shared_waiting[row] == 0 {
                 continue;
             }
             let class = Class::of_row(row);
+            if held && class.task() != Task::GC {
+                continue;
+            }
             for index in self.shared_of(die, class) {
                 let fifo = self.shared[index];
                 if fifo.head == NONE || !self.row_may_go(&fifo, class) {
@@ -258,6 +271,10 @@ impl Kernel {
     /// Counts the command that was put together.
     #[inline]
     pub(super) fn count_command(&mut self, die: u32, class: Class) {
+        if self.dies[die as usize].mixed {
+            self.count_mixed(die, class);
+            return;
+        }
         if let Some(stage) = &mut self.stage {
             stage.count_running(die, class, self.command.pages().len() as i32);
         }
@@ -284,11 +301,12 @@ impl Kernel {
         state.busy = true;
         state.class = class;
         state.since = self.now;
-        if self.timed {
+        if self.timed && !(self.instant && class.task() == Task::GC) {
+            self.begin_count(die, class);
             if self.attentive {
                 self.prepare(die, class);
             }
-            self.foresee(class);
+            self.foresee(class, self.dies[die as usize].mixed);
             self.flash.begin(self.now, die, &self.command, queue)?;
             if self.notes.is_some() {
                 let state = &self.dies[die as usize];

@@ -24,7 +24,9 @@ mod drain;
 mod enqueue;
 mod fault;
 mod history;
+mod hold;
 mod interrupt;
+mod mix;
 mod ready;
 mod retire;
 mod saved;
@@ -73,7 +75,7 @@ use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
 
 pub use account::{Account, Way};
-pub use counters::Counters;
+pub use counters::{Counters, PlaneUse};
 pub use drain::{divide, DRAINS};
 pub use fault::Fault;
 pub use history::HOLDERS;
@@ -107,6 +109,12 @@ struct Die {
     collector_end: Time,
     /// When its command began.
     since: Time,
+    /// Victim blocks of GC in its planes.
+    collections: u32,
+    /// Until when the use of its planes by collections is counted; the end of time if none is under way.
+    counted: Time,
+    /// True if its command has operations of several tasks.
+    mixed: bool,
 }
 
 /// Where the chosen operation waits.
@@ -258,6 +266,18 @@ pub struct Kernel {
     /// Moved units that wait for each other to fill a program of all planes of a die; 0 if they do not.
     #[serde(skip)]
     row_units: u32,
+    /// Free blocks of a domain below which its victims hold their dies; 0 if they never do.
+    #[serde(skip)]
+    hold_below: u32,
+    /// True if the operations of GC take no time.
+    #[serde(skip)]
+    instant: bool,
+    /// True if commands may take operations of other tasks along.
+    #[serde(skip)]
+    mixes: bool,
+    /// Page offsets of reads that wait in the other planes of a die, each once, while a victim is chosen by them.
+    #[serde(skip)]
+    reads_beside: Vec<u32>,
     /// By die, victims of GC in progress, and whether it may have no other: empty if their number is not limited.
     #[serde(skip)]
     victims: Vec<u32>,
@@ -272,6 +292,8 @@ pub struct Kernel {
     #[serde(skip)]
     done: Vec<HostDone>,
     counters: Counters,
+    #[serde(skip)]
+    plane_use: PlaneUse,
     /// Records of commands, while there are observers.
     #[serde(skip)]
     notes: Option<Box<Notes>>,
@@ -323,6 +345,9 @@ impl Kernel {
             pages: [NONE; MAX_PLANES],
             collector_end: 0,
             since: 0,
+            collections: 0,
+            counted: END_OF_TIME,
+            mixed: false,
         };
         let upkeep = config.upkeep.build(&build)?;
         let (mut dispatch, shares) = (config.dispatch.build(&build)?, config.shares.build(&build)?);
@@ -333,6 +358,7 @@ impl Kernel {
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_page } else { 0 };
         let limited = collect.most_of_die().is_some();
+        let (hold_below, instant, mixes) = (collect.hold_below(), collect.is_instant(), pack.mixes());
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
@@ -402,12 +428,17 @@ impl Kernel {
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units),
             row_units,
+            hold_below,
+            instant,
+            mixes,
+            reads_beside: Vec::new(),
             victims: vec![0; dies_if(limited)],
             busy_dies: vec![false; dies_if(limited)],
             awaiting: 0,
             held_up: 0,
             done: Vec::new(),
             counters: Counters::default(),
+            plane_use: PlaneUse::default(),
             notes: None,
             fault: None,
             flash,
@@ -457,9 +488,16 @@ impl Kernel {
         &self.counters
     }
 
+    /// How the planes of dies were used while GC was under way there, up to the last command that ended.
+    #[must_use]
+    pub fn plane_use(&self) -> PlaneUse {
+        self.plane_use
+    }
+
     /// Starts the counters anew.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
+        self.plane_use = PlaneUse::default();
     }
 
     /// Operations that are queued or run.

@@ -1,6 +1,6 @@
 //! Operations that wait for a die, as bits: one for each class and plane.
 
-use crate::task::{Class, CLASSES};
+use crate::task::{Class, Task, CLASSES};
 use wordline_flash::MAX_PLANES;
 
 const PLANES: usize = MAX_PLANES;
@@ -30,6 +30,18 @@ impl Ready {
     #[inline]
     pub fn clear(&mut self, class: Class, plane: u32) {
         self.0[class.index() / WIDTH] &= !bit(class, plane);
+    }
+
+    /// What waits for a task.
+    pub fn of(self, task: Task) -> Self {
+        let mut left = Self::NOTHING;
+        let mut all = self;
+        while let Some((class, plane)) = all.next() {
+            if class.task() == task {
+                left.set(class, plane);
+            }
+        }
+        left
     }
 
     /// True if operations of a class wait.

@@ -120,10 +120,12 @@ impl Counters {
     /// True if all of them can be added to.
     fn can_go_on(&self) -> bool {
         let Self { ops, multi_plane, merge_reads, host_units, moved, padded_units, absorbed_units, .. } = self;
-        let Self { jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, .. } = self;
+        let Self {
+            joined, jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, ..
+        } = self;
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
         let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
-        let mut all = ops.iter().chain(multi_plane).chain(moved).chain(jobs).chain(rest).chain(of_map);
+        let mut all = ops.iter().chain(multi_plane).chain(moved).chain(jobs).chain(rest).chain(of_map).chain(joined);
         all.all(|&count| count <= MOST_COUNTED)
     }
 }

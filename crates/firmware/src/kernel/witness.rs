@@ -36,7 +36,16 @@ pub enum Passage {
         class: Class,
         /// Its operations: a copyback counts as a read and a program.
         kind: Kind,
-        /// The planes that take part, as bits.
+        /// The planes that take part for it, as bits.
+        planes: u8,
+    },
+    /// Other planes of that command work for another class.
+    Joined {
+        /// The lane of the flash.
+        lane: u32,
+        /// Whose pages they are.
+        class: Class,
+        /// The planes, as bits.
         planes: u8,
     },
     /// A die has nothing more to do.
@@ -126,7 +135,11 @@ impl Kernel {
         let state = &self.dies[die as usize];
         let mut times = self.occupied[die as usize];
         if state.busy && self.timed {
-            times[state.class.counted().index()] += at - state.since;
+            if state.mixed {
+                self.parts_of(die, at - state.since).for_each(|(class, part)| times[class.index()] += part);
+            } else {
+                times[state.class.counted().index()] += at - state.since;
+            }
         }
         times
     }
@@ -139,8 +152,8 @@ impl Kernel {
 
     /// A command is about to start: the time of host commands is summed.
     #[inline]
-    pub(super) fn foresee(&mut self, class: Class) {
-        if self.notes.is_some() && class.is_host() {
+    pub(super) fn foresee(&mut self, class: Class, mixed: bool) {
+        if self.notes.is_some() && (class.is_host() || mixed) {
             self.flash.add_up_next();
         }
     }
@@ -155,16 +168,34 @@ impl Kernel {
         if notes.wants.services {
             notes.services.push(Service { lane, command, class, request: None });
         }
+        let mixed = self.dies.get(lane as usize).is_some_and(|die| die.mixed);
         if notes.wants.passages {
-            let planes = self.command.pages().iter().fold(0, |planes, page| planes | 1 << page.plane);
-            notes.passages.push(Passage::Begun { lane, command, class, kind: self.command.kind, planes });
+            let whose = |at: usize| if mixed { self.slab.get(pages[at]).class.counted() } else { class };
+            let bits = |wanted: Class| {
+                let of_wanted = self.command.pages().iter().enumerate().filter(|&(at, _)| whose(at) == wanted);
+                of_wanted.fold(0, |planes, (_, page)| planes | 1 << page.plane)
+            };
+            notes.passages.push(Passage::Begun { lane, command, class, kind: self.command.kind, planes: bits(class) });
+            if mixed {
+                let others = self.plan.tasks.iter().map(|task| Class::new(task, class.action()));
+                for class in others.filter(|&other| other != class) {
+                    let planes = bits(class);
+                    if planes != 0 {
+                        notes.passages.push(Passage::Joined { lane, class, planes });
+                    }
+                }
+            }
         }
         let mut tally = Tally::NONE;
         if let Some(accounts) = &mut notes.accounts {
             accounts.begin(lane, class, served_by(&self.slab, class, &pages[..usize::from(count)]), self.now);
             tally = self.flash.tally(lane);
         }
-        for &page in pages.iter().take(usize::from(count)).filter(|_| class.is_host()) {
+        for &page in pages.iter().take(usize::from(count)).filter(|_| class.is_host() || mixed) {
+            let class = if mixed { self.slab.get(page).class.counted() } else { class };
+            if !class.is_host() {
+                continue;
+            }
             let mut operation = page;
             while operation != NONE {
                 let op = self.slab.get(operation);

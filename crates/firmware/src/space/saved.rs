@@ -1,6 +1,6 @@
 //! Open blocks and promises from a snapshot.
 
-use super::{Space, Stream, Tally, NONE, STREAMS};
+use super::{Space, Tally, NONE, STREAMS};
 use crate::blocks::{Blocks, Status};
 
 impl Space {
@@ -9,7 +9,7 @@ impl Space {
     /// # Errors
     /// Says what is wrong with it.
     pub fn check_saved(&self, like: &Self, blocks: &Blocks) -> Result<(), String> {
-        let sizes = |space: &Self| (space.open.len(), space.domains.len(), space.pages_per_block);
+        let sizes = |space: &Self| (space.open.len(), space.turns.len(), space.domains.len(), space.pages_per_block);
         if sizes(self) != sizes(like) {
             return Err("the open blocks are of another drive".into());
         }
@@ -20,7 +20,7 @@ impl Space {
             let Some(record) = record.filter(|_| blocks.plane_of(block) == plane) else {
                 return Err(format!("block {block} is written to in plane {plane}, but is not open there"));
             };
-            if slot % STREAMS == Stream::Collector as usize {
+            if self.is_for_collector(slot) {
                 room[blocks.domain_of_plane(plane) as usize] += u64::from(self.pages_per_block - record.write_point);
             }
         }
@@ -29,6 +29,9 @@ impl Space {
             self.open.chunks(STREAMS).find(|pair| pair[0] != NONE && pair.iter().all(|&block| block == pair[0]));
         if let Some(pair) = twice {
             return Err(format!("block {} is written to by host and collector", pair[0]));
+        }
+        if let Some(turn) = self.turns.iter().find(|&&turn| usize::from(turn) >= STREAMS) {
+            return Err(format!("a plane writes to its open block {turn}, but has only {STREAMS}"));
         }
         for (domain, (tally, room)) in self.domains.iter().zip(room).enumerate() {
             let at_rest = Tally { collector_room: tally.collector_room, ..Tally::default() };
@@ -41,6 +44,6 @@ impl Space {
 
     /// Goes on where space of the same configuration was saved; it was checked.
     pub fn restore(&mut self, saved: Self) {
-        (self.open, self.domains) = (saved.open, saved.domains);
+        (self.open, self.turns, self.domains) = (saved.open, saved.turns, saved.domains);
     }
 }

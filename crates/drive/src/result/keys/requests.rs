@@ -38,6 +38,12 @@ pub(super) fn latency() -> Vec<ResultKey> {
              for the write buffer while garbage collection held a die that the buffered data needed.",
         ),
         key(
+            "gc_affected_us.{read,write}.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,p99_99999,p99_999999,p99_9999999,max}",
+            "µs",
+            "Latency of these requests, as under `latency_us`.",
+        )
+        .or_null(),
+        key(
             "cdf.{read,write,trim,flush}",
             "list of pairs",
             "Cumulative distribution of latency: a latency in µs, and the share of requests that took at most as long.",

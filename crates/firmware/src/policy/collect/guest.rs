@@ -5,7 +5,7 @@
 //! demand, which it takes besides its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
-use super::{Collect, Copyback, Scope, SpaceView};
+use super::{Collect, Copyback, Destination, Scope, SpaceView};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,18 @@ impl Collect for Guest {
 
     fn copyback(&self) -> Copyback {
         self.steps.copyback()
+    }
+
+    fn destination(&self) -> Destination {
+        self.steps.destination()
+    }
+
+    fn hold_below(&self) -> u32 {
+        self.steps.hold_below()
+    }
+
+    fn is_instant(&self) -> bool {
+        self.steps.is_instant()
     }
 
     fn trouble(&self) -> Option<&Trouble> {

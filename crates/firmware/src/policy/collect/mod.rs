@@ -29,6 +29,20 @@ pub enum Copyback {
     Checked,
 }
 
+/// Blocks that moved data are written to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destination {
+    /// Each plane has an open block for moved data beside that for host data.
+    #[default]
+    OwnBlock,
+    /// Each plane has one open block, which takes both.
+    SharedBlock,
+    /// The same, but at the start of a victim each plane of its die opens a second one, so that host and moved data can be
+    /// programmed at the same page offset. Afterwards both blocks take data until they are full.
+    PairedBlocks,
+}
+
 /// State of a GC domain (the drive or a plane) that the policy sees.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceView {
@@ -64,6 +78,18 @@ pub trait Collect {
     }
     /// Method of moving fully valid pages.
     fn copyback(&self) -> Copyback;
+    /// Blocks that moved data are written to.
+    fn destination(&self) -> Destination {
+        Destination::OwnBlock
+    }
+    /// Free blocks of a domain below which a die with a victim serves GC alone; 0 if it never does.
+    fn hold_below(&self) -> u32 {
+        0
+    }
+    /// True if the operations of GC take no time.
+    fn is_instant(&self) -> bool {
+        false
+    }
     /// Trouble with its answers, if it is an external policy.
     fn trouble(&self) -> Option<&Trouble> {
         None
@@ -88,6 +114,9 @@ policies! {
         fn most_of_die(self: &Self) -> Option<u32>;
         fn paces(self: &Self) -> bool;
         fn copyback(self: &Self) -> Copyback;
+        fn destination(self: &Self) -> Destination;
+        fn hold_below(self: &Self) -> u32;
+        fn is_instant(self: &Self) -> bool;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

@@ -3,11 +3,14 @@
 //! Source: kim18 (4.2): "active when the number of free blocks drops below a threshold, and stops once it exceeds
 //! another", after the cleaning of Rosenblum and Ousterhout (SOSP 1991). The reserve follows Agrawal et al. (USENIX
 //! ATC 2008).
+//! A held die: choi18 (5, "stops servicing I/O requests to either planes of a die"), with a threshold after the preemptive GC
+//! of Lee et al. (ISPASS 2011). Open blocks for host and GC: choi18 (2.2, one a plane; 4.2, a second one). GC without
+//! time: choi18 (3.1, Ideal-No-GC).
 //! Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM).
 //! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's computing
 //! time is zero (kim18 has 1 to 3 us).
 
-use super::{Collect, Copyback, Scope, SpaceView};
+use super::{Collect, Copyback, Destination, Scope, SpaceView};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -48,6 +51,14 @@ pub struct Options {
     /// its plane ("internal"), or copyback with data out for ECC ("checked"). Other pages are read and programmed. The
     /// arbiter treats a copyback as a GC read.
     pub copyback: Copyback,
+    /// Open blocks that GC writes to: its own ("own-block"), the one of the plane that host data go to ("shared-block"), or a
+    /// second one that each plane of the die opens at the start of a victim, for host and GC side by side ("paired-blocks").
+    pub into: Destination,
+    /// While a domain has fewer free blocks, a die with a victim of it serves GC alone until the victim is erased.
+    /// stop_blocks or more: always. Absent: never; the arbiter decides.
+    pub hold_below_blocks: Option<u32>,
+    /// The operations of GC take no time: an ideal to compare with.
+    pub instant: bool,
 }
 
 /// Garbage collection on demand.
@@ -61,6 +72,9 @@ pub struct OnDemand {
     most_of_die: Option<u32>,
     paces: bool,
     copyback: Copyback,
+    destination: Destination,
+    hold_below: u32,
+    instant: bool,
     active: Vec<bool>,
 }
 
@@ -100,8 +114,26 @@ impl OnDemand {
             return Err(ConfigError::new("collect.blocks_per_die", 0, "must be at least 1"));
         }
         let active = vec![false; build.domains as usize];
-        let (most_of_die, copyback) = (options.blocks_per_die, options.copyback);
-        Ok(Self { reserve, start, stop, window, most, most_of_die, paces: options.pacing, copyback, active })
+        let Options { blocks_per_die: most_of_die, pacing: paces, copyback, into: destination, instant, .. } = *options;
+        if options.hold_below_blocks == Some(0) {
+            let problem = "must be at least 1; leave it out if GC holds no die";
+            return Err(ConfigError::new("collect.hold_below_blocks", 0, problem));
+        }
+        let hold_below = options.hold_below_blocks.unwrap_or(0);
+        Ok(Self {
+            reserve,
+            start,
+            stop,
+            window,
+            most,
+            most_of_die,
+            paces,
+            copyback,
+            destination,
+            hold_below,
+            instant,
+            active,
+        })
     }
 
     /// Resumes in the domains in which GC was active.
@@ -156,5 +188,17 @@ impl Collect for OnDemand {
 
     fn copyback(&self) -> Copyback {
         self.copyback
+    }
+
+    fn destination(&self) -> Destination {
+        self.destination
+    }
+
+    fn hold_below(&self) -> u32 {
+        self.hold_below
+    }
+
+    fn is_instant(&self) -> bool {
+        self.instant
     }
 }

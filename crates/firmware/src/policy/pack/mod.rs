@@ -1,6 +1,7 @@
 //! Family `pack`: multi-plane commands and cache mode.
 
 use crate::policies;
+use crate::task::Class;
 use serde::{Deserialize, Serialize};
 
 /// Limits of cache mode on a die.
@@ -16,6 +17,14 @@ pub trait Pack {
     fn window(&self) -> u32;
     /// True if moved pages wait until they fill a program of all planes of a die, while more are to come.
     fn gathers(&self) -> bool {
+        false
+    }
+    /// True if commands of one task take operations of another along.
+    fn mixes(&self) -> bool {
+        false
+    }
+    /// True if an operation of a class may share a command that one of another task leads.
+    fn joins(&self, _lead: Class, _other: Class) -> bool {
         false
     }
     /// Cache mode for reads that follow reads and programs that follow programs, if used.
@@ -36,6 +45,8 @@ policies! {
     methods {
         fn window(self: &Self) -> u32;
         fn gathers(self: &Self) -> bool;
+        fn mixes(self: &Self) -> bool;
+        fn joins(self: &Self, lead: Class, other: Class) -> bool;
         fn cache(self: &Self) -> Option<CacheMode>;
     }
 }

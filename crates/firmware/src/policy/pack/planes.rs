@@ -1,19 +1,22 @@
 //! Multi-plane packing: operations of one kind at one page offset in different planes of a die become one command.
 //!
 //! Source: the plane addressing rule of jung13 (2.3.3) and its plane-first packing (2.8.8); ONFI multi-plane commands.
-//! Faithful: same die, same page offset, different planes, block numbers free; reads, programs and erases. Simplified:
-//! only operations of one task and kind are joined.
+//! Host operations in commands of GC: I/O-parallelized GC (Algorithm 2 of choi18).
+//! Faithful: same die, same page offset, different planes, block numbers free; reads, programs and erases. A read of GC takes the
+//! oldest waiting read of the host that fits, a program the oldest waiting write of a plane whose write point is the same;
+//! data of GC come first on the bus. Simplified: only the oldest operations of a queue are searched (`window`).
 
 use super::{checked_passes, CacheMode, Pack};
 use crate::policy::{About, Build};
+use crate::task::{Class, Task};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
     summary: "operations of one task and kind at one page offset in different planes of a die share a multi-plane command",
-    source: "jung13 2.3.3 and 2.8.8; ONFI 4.2 section 5",
-    note: "host and GC operations never share a command",
+    source: "jung13 2.3.3 and 2.8.8; ONFI 4.2 section 5; choi18 4.1 (join_gc)",
+    note: "without join_gc, host and GC operations never share a command",
 };
 
 /// Options of multi-plane packing.
@@ -25,6 +28,9 @@ pub struct Options {
     /// Pages that background tasks move to any die wait until they fill a program of all planes of a die, as long as
     /// more are to come.
     pub gather: bool,
+    /// Reads and programs of GC take operations of the host along that wait for the other planes of the die and fit: same
+    /// kind, same page offset.
+    pub join_gc: bool,
     /// Such commands follow each other in cache mode: the bus carries the next one while the array is busy.
     pub cache: bool,
     /// Cache mode: followers in a row before an older operation of the same task and kind that waits for other planes
@@ -34,7 +40,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: 8, gather: false, cache: false, passes: 16 }
+        Self { window: 8, gather: false, join_gc: false, cache: false, passes: 16 }
     }
 }
 
@@ -43,6 +49,7 @@ impl Default for Options {
 pub struct Planes {
     window: u32,
     gather: bool,
+    join_gc: bool,
     cache: Option<CacheMode>,
 }
 
@@ -52,7 +59,12 @@ impl Planes {
             return Err(ConfigError::new("pack.window", options.window, "must lie between 1 and 64"));
         }
         let passes = checked_passes(options.passes)?;
-        Ok(Self { window: options.window, gather: options.gather, cache: options.cache.then_some(CacheMode { passes }) })
+        let Options { window, gather, join_gc, cache, .. } = *options;
+        if join_gc && cache {
+            let problem = "does not go with pack.cache: a command of two tasks has no followers; remove one of them";
+            return Err(ConfigError::new("pack.join_gc", true, problem));
+        }
+        Ok(Self { window, gather, join_gc, cache: cache.then_some(CacheMode { passes }) })
     }
 }
 
@@ -64,6 +76,15 @@ impl Pack for Planes {
 
     fn gathers(&self) -> bool {
         self.gather
+    }
+
+    fn mixes(&self) -> bool {
+        self.join_gc
+    }
+
+    #[inline]
+    fn joins(&self, lead: Class, other: Class) -> bool {
+        self.join_gc && lead.task() == Task::GC && other.is_host() && lead.action() == other.action()
     }
 
     #[inline]

@@ -12,6 +12,10 @@ pub trait Victim {
     fn closed(&mut self, view: &VictimView<'_>, block: u32);
     /// True if the policy needs the ranking by valid units, which costs some time on every overwrite.
     fn ranked(&self) -> bool;
+    /// True if the policy asks for [`VictimView::aligned_reads`].
+    fn wants_reads(&self) -> bool {
+        false
+    }
     /// Trouble with its answers, if it is an external policy.
     fn trouble(&self) -> Option<&Trouble> {
         None
@@ -24,6 +28,8 @@ policies! {
     members {
         /// The block with the fewest valid units.
         "greedy" => greedy::Greedy,
+        /// Of the blocks with the fewest valid units, the one whose reads fit most waiting reads of the host.
+        "read-aligned" => read_aligned::ReadAligned,
         /// The block with the best ratio of space gained, weighted by age, to work.
         "cost-benefit" => cost_benefit::CostBenefit,
         /// The block that was closed first.
@@ -38,6 +44,7 @@ policies! {
         fn choose(self: &mut Self, view: &VictimView<'_>) -> Option<u32>;
         fn closed(self: &mut Self, view: &VictimView<'_>, block: u32) -> ();
         fn ranked(self: &Self) -> bool;
+        fn wants_reads(self: &Self) -> bool;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

@@ -1,0 +1,85 @@
+//! A die during a collection: it may serve GC alone, its planes may write side by side, and the use of its planes is
+//! counted.
+
+use super::Kernel;
+use crate::task::{Class, Task};
+use wordline_base::time::END_OF_TIME;
+
+impl Kernel {
+    /// True if a die serves only GC now.
+    #[inline]
+    pub(super) fn is_held(&self, die: u32) -> bool {
+        self.hold_below > 0 && self.dies[die as usize].collections > 0 && self.holds(die)
+    }
+
+    /// True if one of the collections of a die is short of free blocks.
+    fn holds(&self, die: u32) -> bool {
+        let planes = self.flash.geometry().planes_per_die;
+        (die * planes..(die + 1) * planes).any(|plane| {
+            let domain = self.blocks.domain_of_plane(plane);
+            self.blocks.free_in_domain(domain) < self.hold_below
+                && self.jobs.running(self.jobs.group(Task::GC, domain)) > 0
+        })
+    }
+
+    /// GC takes a victim block.
+    pub(super) fn collection_starts(&mut self, block: u32) {
+        let plane = self.blocks.plane_of(block);
+        let die = self.planes_per_die.quotient(plane);
+        let state = &mut self.dies[die as usize];
+        state.collections += 1;
+        if state.collections == 1 {
+            let planes = self.planes_per_die.get();
+            self.space.pair(&self.blocks, plane, die * planes..(die + 1) * planes);
+        }
+    }
+
+    /// A victim block of GC is erased.
+    pub(super) fn collection_ends(&mut self, block: u32) {
+        let die = self.planes_per_die.quotient(self.blocks.plane_of(block));
+        let state = &mut self.dies[die as usize];
+        state.collections -= 1;
+        if state.collections == 0 {
+            state.counted = END_OF_TIME;
+            let planes = self.planes_per_die.get();
+            self.space.take_fuller_blocks(&self.blocks, die * planes..(die + 1) * planes);
+            // The host may have waited for it.
+            self.mark(die);
+            self.shared_dirty |= self.hold_below > 0 && self.shared_count > 0;
+        }
+    }
+
+    /// A die begins a command of a class: with the first of GC, the use of its planes counts.
+    #[inline]
+    pub(super) fn begin_count(&mut self, die: u32, class: Class) {
+        let state = &mut self.dies[die as usize];
+        if class.task() == Task::GC && state.collections > 0 && state.counted == END_OF_TIME {
+            state.counted = self.now;
+        }
+    }
+
+    /// A die that collects has ended a command of so many planes that began at `since`.
+    pub(super) fn count_planes(&mut self, die: u32, planes: u8, since: u64) {
+        let state = &mut self.dies[die as usize];
+        self.plane_use.dies += self.now - state.counted;
+        // A command of the host may have begun before the collection.
+        self.plane_use.planes += (self.now - since.max(state.counted)) * u64::from(planes);
+        state.counted = self.now;
+    }
+
+    /// Sets the pages of other planes that reads of the host wait for, in the die of a domain that is one plane.
+    pub(super) fn list_reads_beside(&mut self, domain: u32) {
+        self.reads_beside.clear();
+        let planes = self.planes_per_die.get();
+        let first = self.planes_per_die.quotient(domain) * planes;
+        for plane in (first..first + planes).filter(|&plane| plane != domain) {
+            let fifo = self.queues[plane as usize * crate::task::CLASSES + Class::HOST_READ.index()];
+            for op in fifo.iter(&self.slab) {
+                let page = self.units_per_page.quotient(self.units_per_block.remainder(op.source));
+                if let Err(at) = self.reads_beside.binary_search(&page) {
+                    self.reads_beside.insert(at, page);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Commands with operations of several tasks: one of them leads, and takes operations of others along that fit.
+//!
+//! Source: choi18 (Algorithm 2): multi-plane commands of a GC operation and operations of the host.
+//! Time and counts go to each task by its pages.
+
+use super::{stream_of, Fault, Kernel, Waits};
+use crate::ops::NONE;
+use crate::task::{Class, CLASSES};
+use wordline_base::Time;
+
+impl Kernel {
+    /// Classes of other tasks whose operations may share a command that a class leads.
+    fn guests_of(&self, lead: Class) -> impl Iterator<Item = Class> {
+        let (tasks, pack) = (self.plan.tasks, self.pack.clone());
+        tasks
+            .iter()
+            .map(move |task| Class::new(task, lead.action()))
+            .filter(move |&other| other != lead && pack.joins(lead, other))
+    }
+
+    /// The planes of a die of which the command that is put together has no page.
+    fn planes_left(&self, die: u32) -> impl Iterator<Item = u32> {
+        let planes = self.flash.geometry().planes_per_die;
+        let taken = self.command.pages().iter().fold(0_u32, |taken, page| taken | 1 << page.plane);
+        (0..planes).filter(move |plane| taken >> plane & 1 == 0).map(move |plane| die * planes + plane)
+    }
+
+    /// Takes reads of other tasks along that wait for pages of this offset.
+    #[cold]
+    pub(super) fn join_reads(&mut self, die: u32, lead: Class, page: u32) -> Result<(), Fault> {
+        let window = self.pack.window();
+        for other in self.guests_of(lead) {
+            for partner in self.planes_left(die) {
+                if let Some(slot) = self.take_read(partner, other, window, |kernel, op| kernel.joins(op, page)) {
+                    self.add_read(die, slot)?;
+                    self.dies[die as usize].mixed = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes writes of other tasks along where the next page of their plane has this offset.
+    #[cold]
+    pub(super) fn join_writes(&mut self, die: u32, lead: Class, page: u32) -> Result<(), Fault> {
+        for other in self.guests_of(lead) {
+            let stream = stream_of(other);
+            for partner in self.planes_left(die) {
+                if self.space.next_page(&self.blocks, partner, stream) != page
+                    || !self.space.has_room(&self.blocks, partner, stream)
+                {
+                    continue;
+                }
+                let Some(place) = self.write_for(die, partner, other) else { continue };
+                let before = self.dies[die as usize].count;
+                self.bind_page(die, partner, other, place)?;
+                self.dies[die as usize].mixed |= self.dies[die as usize].count > before;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the oldest write of a class waits that may go to a plane.
+    fn write_for(&self, die: u32, plane: u32, class: Class) -> Option<Waits> {
+        let own = self.queues[plane as usize * CLASSES + class.index()];
+        if own.head != NONE && self.may_go(&own, class, self.blocks.domain_of_plane(plane)) {
+            return Some(Waits::Plane(plane));
+        }
+        let shared = self.shared_of(die, class).into_iter();
+        let mut ready = shared.filter(|&index| {
+            let fifo = &self.shared[index];
+            fifo.head != NONE && self.row_may_go(fifo, class)
+        });
+        ready.next().map(|index| Waits::Shared(index, plane))
+    }
+
+    /// The class of a page of a die's command.
+    fn class_of_page(&self, die: u32, at: usize) -> Class {
+        self.slab.get(self.dies[die as usize].pages[at]).class
+    }
+
+    /// Counts the command that was put together, page by page.
+    #[cold]
+    pub(super) fn count_mixed(&mut self, die: u32, lead: Class) {
+        self.counters.commands += 1;
+        for at in 0..self.command.pages().len() {
+            let class = self.class_of_page(die, at);
+            if let Some(stage) = &mut self.stage {
+                stage.count_running(die, class, 1);
+            }
+            self.counters.ops[class.counted().index()] += 1;
+            self.counters.multi_plane[class.counted().index()] += 1;
+            if class != lead {
+                self.counters.joined[class.counted().index()] += 1;
+            }
+        }
+    }
+
+    /// The time of a die's command so far, divided among its pages, with their classes. Each part only grows.
+    pub(super) fn parts_of(&self, die: u32, time: Time) -> impl Iterator<Item = (Class, Time)> + '_ {
+        let count = u64::from(self.dies[die as usize].count);
+        (0..count).map(move |at| (self.class_of_page(die, at as usize).counted(), (time + at) / count))
+    }
+
+    /// Charges the tasks of a die's command with its time, which is over.
+    #[cold]
+    pub(super) fn divide_time(&mut self, die: u32, time: Time) {
+        let mut times = self.occupied[die as usize];
+        self.parts_of(die, time).for_each(|(class, part)| times[class.index()] += part);
+        self.occupied[die as usize] = times;
+    }
+}
