@@ -299,7 +299,7 @@ impl Kernel {
             self.victim.closed(&self.blocks.view(domain), bound.block);
             self.heed(failed(self.victim.trouble()));
         }
-        if bound.opened || (bound.closed && self.starved[domain as usize]) {
+        if bound.opened || (bound.closed && (self.starved[domain as usize] || self.space.pairs())) {
             self.collect(domain);
         }
     }

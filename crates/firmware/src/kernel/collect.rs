@@ -23,7 +23,7 @@ impl Kernel {
             self.evacuate(domain);
         }
         loop {
-            let free = self.blocks.free_in_domain(domain);
+            let free = self.space.free_for_gc(&self.blocks, domain);
             let running = self.jobs.running(self.jobs.group(Task::GC, domain)) - self.held_back(Task::GC, domain);
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
                 self.heed(failed(self.collect.trouble()));

@@ -17,7 +17,7 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         (die * planes..(die + 1) * planes).any(|plane| {
             let domain = self.blocks.domain_of_plane(plane);
-            self.blocks.free_in_domain(domain) < self.hold_below
+            self.space.free_for_gc(&self.blocks, domain) < self.hold_below
                 && self.jobs.running(self.jobs.group(Task::GC, domain)) > 0
         })
     }

@@ -3,6 +3,8 @@
 //! Source: choi18: one active block a plane (2.2), and a second one, opened in all planes of a die when a collection starts
 //! there, so that host and GC can program them at the same page offset (4.2). After the collection both take data until
 //! they are full; the fuller one first, so that the next collection finds a plane with one open block.
+//! The second block of a plane counts as free until the first is full: opening it costs no space, so it must not call for more
+//! GC (the paper does not say; it takes the cost of second blocks to be very small).
 //! The paper does not say what happens if a plane still has two. Then no third is opened: the plane that collects goes on
 //! with the emptier one, and the others with the one whose write point it reaches first.
 
@@ -65,6 +67,24 @@ impl Space {
             if self.open[slot ^ 1] != NONE {
                 *turn = (slot as u8 & 1) ^ 1;
             }
+        }
+    }
+
+    /// True if planes may have two open blocks for host and GC together.
+    #[inline]
+    pub fn pairs(&self) -> bool {
+        self.pairs
+    }
+
+    /// Blocks of a domain that count as free to decide on GC.
+    #[inline]
+    pub fn free_for_gc(&self, blocks: &Blocks, domain: u32) -> u32 {
+        let free = blocks.free_in_domain(domain);
+        if self.pairs {
+            let both = |plane: &u32| self.open[*plane as usize * STREAMS..][..STREAMS].iter().all(|&open| open != NONE);
+            free + blocks.planes_of_domain(domain).filter(both).count() as u32
+        } else {
+            free
         }
     }
 
@@ -191,6 +211,8 @@ mod tests {
         write(&mut space, &mut blocks, 0, Stream::Collector, 6);
         write(&mut space, &mut blocks, 1, Stream::Host, 4);
         assert_eq!(next(&space, &blocks), [6, 4]);
+        let free = [0, 1].map(|plane| (blocks.free_in_plane(plane), space.free_for_gc(&blocks, plane)));
+        assert_eq!(free, [(18, 19), (18, 19)], "second blocks count as free");
         space.take_fuller_blocks(&blocks, BOTH);
         assert_eq!((next(&space, &blocks), open(&space)), ([9, 5], 4), "the older ones are fuller");
         // The older block of plane 0 is filled, that of plane 1 nearly: the second one of plane 0 has its turn.
