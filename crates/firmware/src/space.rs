@@ -154,7 +154,7 @@ impl Space {
     pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
         let slot = self.slot(blocks, plane, stream);
         let domain = blocks.domain_of_plane(plane) as usize;
-        let (opened, for_collector) = (self.open[slot] == NONE, self.is_for_collector(slot));
+        let (opened, for_collector) = (self.open[slot] == NONE, stream == Stream::Collector || !self.turns.is_empty());
         if opened {
             self.open[slot] = blocks.open(plane).expect("room was asked for");
             if for_collector {

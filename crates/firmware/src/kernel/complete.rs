@@ -13,25 +13,26 @@ impl Kernel {
         let channel = self.flash.channel_of(die);
         self.idle_in_channel[channel as usize] += 1;
         self.busy -= 1;
+        let (now, instant) = (self.now, self.instant);
         let state = &mut self.dies[die as usize];
         let (class, count, pages) = (state.class, usize::from(state.count), state.pages);
-        let (collector_end, since, counted, mixed) = (state.collector_end, state.since, state.counted, state.mixed);
-        if mixed {
-            self.divide_time(die, self.now - since);
-        } else {
-            self.occupied[die as usize][class.counted().index()] += self.now - since;
-        }
-        let of_gc = class.task() == Task::GC && !self.instant;
-        let state = &mut self.dies[die as usize];
+        let (collector_end, since, mixed) = (state.collector_end, state.since, state.mixed);
         (state.busy, state.mixed, state.count) = (false, false, 0);
+        let of_gc = class.task() == Task::GC && !instant;
         if of_gc {
-            state.collector_end = self.now;
-            if self.awaiting > 0 {
-                self.let_go(die);
-            }
+            state.collector_end = now;
         }
-        if counted != END_OF_TIME {
-            self.count_planes(die, count as u8, since);
+        if state.counted != END_OF_TIME {
+            let from = std::mem::replace(&mut state.counted, now);
+            self.plane_use.add(now - from, (now - since.max(from)) * count as Time);
+        }
+        if mixed {
+            self.divide_time(die, &pages[..count], now - since);
+        } else {
+            self.occupied[die as usize][class.counted().index()] += now - since;
+        }
+        if of_gc && self.awaiting > 0 {
+            self.let_go(die);
         }
         if self.notes.is_some() && (of_gc || class.task() != Task::GC) {
             self.witness_idle(die);

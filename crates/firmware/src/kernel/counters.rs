@@ -98,6 +98,13 @@ pub struct PlaneUse {
 }
 
 impl PlaneUse {
+    /// Counts such times more.
+    #[inline]
+    pub(super) fn add(&mut self, dies: Time, planes: Time) {
+        self.dies += dies;
+        self.planes += planes;
+    }
+
     /// Busy planes over all planes of these dies; none without GC.
     #[must_use]
     pub fn share(&self, planes_per_die: u32) -> Option<f64> {

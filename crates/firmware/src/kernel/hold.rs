@@ -58,15 +58,6 @@ impl Kernel {
         }
     }
 
-    /// A die that collects has ended a command of so many planes that began at `since`.
-    pub(super) fn count_planes(&mut self, die: u32, planes: u8, since: u64) {
-        let state = &mut self.dies[die as usize];
-        self.plane_use.dies += self.now - state.counted;
-        // A command of the host may have begun before the collection.
-        self.plane_use.planes += (self.now - since.max(state.counted)) * u64::from(planes);
-        state.counted = self.now;
-    }
-
     /// Sets the pages of other planes that reads of the host wait for, in the die of a domain that is one plane.
     pub(super) fn list_reads_beside(&mut self, domain: u32) {
         self.reads_beside.clear();

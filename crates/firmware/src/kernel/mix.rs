@@ -96,17 +96,23 @@ impl Kernel {
         }
     }
 
-    /// The time of a die's command so far, divided among its pages, with their classes. Each part only grows.
+    /// The time of a command of such pages so far, divided among them, with their classes. Each part only grows.
+    fn parts<'a>(&'a self, pages: &'a [u32], time: Time) -> impl Iterator<Item = (Class, Time)> + 'a {
+        let count = pages.len() as u64;
+        (0..).zip(pages).map(move |(at, &page)| (self.slab.get(page).class.counted(), (time + at) / count))
+    }
+
+    /// The same of the command that a die runs.
     pub(super) fn parts_of(&self, die: u32, time: Time) -> impl Iterator<Item = (Class, Time)> + '_ {
-        let count = u64::from(self.dies[die as usize].count);
-        (0..count).map(move |at| (self.class_of_page(die, at as usize).counted(), (time + at) / count))
+        let state = &self.dies[die as usize];
+        self.parts(&state.pages[..usize::from(state.count)], time)
     }
 
     /// Charges the tasks of a die's command with its time, which is over.
     #[cold]
-    pub(super) fn divide_time(&mut self, die: u32, time: Time) {
+    pub(super) fn divide_time(&mut self, die: u32, pages: &[u32], time: Time) {
         let mut times = self.occupied[die as usize];
-        self.parts_of(die, time).for_each(|(class, part)| times[class.index()] += part);
+        self.parts(pages, time).for_each(|(class, part)| times[class.index()] += part);
         self.occupied[die as usize] = times;
     }
 }
