@@ -96,13 +96,8 @@ impl History {
         self.sums = plus(self.sums, holder, now - since);
         let record = Holding { end: now, sums: self.sums, served, holder: holder as u8 };
         match self.records.last_mut() {
-            // A request with many pages on a die has one record of them all.
-            Some(last)
-                if last.end == since
-                    && last.served == served
-                    && last.holder == record.holder
-                    && served != Served::NOBODY =>
-            {
+            // A request with many pages on a die has one record of them all, and so has GC that is not interrupted.
+            Some(last) if last.end == since && last.served == served && last.holder == record.holder => {
                 *last = record;
             }
             _ => {
@@ -255,6 +250,21 @@ mod tests {
             assert!(own[0] <= all[0], "{own:?} of {all:?}");
         }
         assert_eq!(history.own(1, 29_900, 30_000)[0], 40, "five of the last ten commands");
+    }
+
+    #[test]
+    fn a_long_collection_is_told_whole() {
+        let mut history = History::default();
+        history.take(0, Class::HOST_WRITE, of(3));
+        history.leave(100);
+        for turn in 0..1_000 {
+            history.take(1_000 + 10 * turn, GC_ERASE, Served::NOBODY);
+            history.leave(1_010 + 10 * turn);
+        }
+        assert_eq!(history.between(500, 11_000), told([0, 0, 10_000]));
+        assert_eq!(history.between(50, 11_000), told([0, 50, 10_000]));
+        assert_eq!(history.between(1_234, 11_500), told([0, 0, 9_766]));
+        assert_eq!(history.own(NONE, 0, 11_500), [0; HOLDERS]);
     }
 
     #[test]
