@@ -74,8 +74,12 @@ def _legend(axes: Axes, entries: int) -> None:
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=min(entries, 6), borderaxespad=0.2, columnspacing=1.2)
 
 
+CROWDED = 60
+"""Letters below an axis from which on they are smaller, so that neighbours stay apart."""
+
+
 def _steps(axes: Axes, steps: Sequence[str]) -> None:
-    axes.set_xticks(range(len(steps)), steps)
+    axes.set_xticks(range(len(steps)), steps, fontsize="small" if sum(map(len, steps)) > CROWDED else None)
     axes.grid(visible=False, axis="x")
 
 

@@ -1,53 +1,105 @@
-"""Experiments on whole drives: preconditioned once, forked for each experiment."""
+"""Experiments on whole drives: preconditioned and warmed up once, forked for each experiment."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wordline.api.drive import Drive
+    from wordline.api.workload import Workload
 
 Report = Callable[[str, float | None, int, float], None]
 
 KEPT = 2
-"""Preconditioned drives in memory: preconditioning takes longer than most runs."""
+"""Prepared drives in memory: preparing takes longer than most runs."""
 
 _prepared: dict[str, Drive] = {}
-"""Preconditioned drives by the text of their description, the one used last at the end."""
+"""Preconditioned and warmed-up drives by the text of their description, the one used last at the end."""
 
 
 def run(experiment: dict[str, Any], told: Report) -> dict[str, Any]:
-    """Runs workloads on a preconditioned drive, and returns the result of the last one.
+    """Runs workloads on a prepared drive, and returns the result of the last one.
 
     :param experiment: what to run, a dictionary with
 
         - ``drive``: the preset; ``sets``: overrides of its keys; ``precondition``: arguments of
           :meth:`wordline.Drive.precondition`. Experiments in which these are the same start from the same drive;
         - ``then``: overrides for this experiment, which keep the drive's shape;
-        - ``jobs``: options of ``[[job]]``, run one after the other: all but the last warm the drive up;
+        - ``warm``, if there: a job as below. Experiments that have ``then`` and this in common, too, start from one
+          drive on which it was run;
+        - ``jobs``: run one after the other: all but the last warm the drive up. Each has the options of ``[[job]]``; or
+          ``stand_in``, a description of a trace as ``wordline trace synth`` takes it, and ``replay``, options of
+          ``[trace]``;
         - ``seed`` of all random numbers.
     :param told: receives the progress.
     """
-    from wordline.api.workload import Workload
-
-    drive = prepared(experiment, told).fork(experiment["then"])
+    seed = experiment["seed"]
+    drive = (
+        warmed(experiment, told).fork() if "warm" in experiment else prepared(experiment, told).fork(experiment["then"])
+    )
     # With the same random numbers, reads would follow the order of earlier writes, and so meet one die for a while.
-    runs = enumerate(experiment["jobs"], experiment["seed"] + 1)
-    return [drive.run(Workload.job(**job), seed=seed, progress=told) for seed, job in runs][-1]
+    runs = enumerate(experiment["jobs"], seed + 1)
+    return [drive.run(workload(job, seed), seed=each, progress=told) for each, job in runs][-1]
 
 
 def prepared(experiment: dict[str, Any], told: Report) -> Drive:
     """The preconditioned drive that an experiment starts from. It must not be run itself, only forks of it."""
     from wordline.api.drive import Drive
 
-    text = json.dumps({key: experiment[key] for key in ("drive", "sets", "precondition", "seed")}, sort_keys=True)
-    drive = _prepared.pop(text, None)
-    if drive is None:
-        while len(_prepared) >= KEPT:
-            del _prepared[next(iter(_prepared))]
+    def make() -> Drive:
         drive = Drive(experiment["drive"], experiment["sets"], seed=experiment["seed"])
         drive.precondition(**experiment["precondition"], progress=told)
+        return drive
+
+    return _kept(experiment, ("drive", "sets", "precondition", "seed"), make)
+
+
+def warmed(experiment: dict[str, Any], told: Report) -> Drive:
+    """The drive that an experiment with ``warm`` starts from. It must not be run itself, only forks of it."""
+
+    def make() -> Drive:
+        drive = prepared(experiment, told).fork(experiment["then"])
+        drive.run(workload(experiment["warm"], experiment["seed"]), seed=experiment["seed"], progress=told)
+        return drive
+
+    return _kept(experiment, ("drive", "sets", "precondition", "seed", "then", "warm"), make)
+
+
+def _kept(experiment: dict[str, Any], keys: tuple[str, ...], make: Callable[[], Drive]) -> Drive:
+    text = json.dumps({key: experiment[key] for key in keys}, sort_keys=True)
+    drive = _prepared.pop(text, None) or make()
+    while len(_prepared) >= KEPT:
+        del _prepared[next(iter(_prepared))]
     _prepared[text] = drive
     return drive
+
+
+def workload(job: Mapping[str, Any], seed: int) -> Workload:
+    """The workload of a job of an experiment: a ``[[job]]``, or the replay of a stand-in."""
+    from wordline.api.workload import Workload
+
+    if "stand_in" not in job:
+        return Workload.job(**job)
+    return Workload.table(_stand_in(json.dumps(job["stand_in"], sort_keys=True), seed), **job.get("replay", {}))
+
+
+@lru_cache(maxsize=16)
+def _stand_in(description: str, seed: int) -> Any:  # noqa: ANN401
+    """The requests of a synthesised trace: the systems of a study replay the same ones."""
+    from wordline import _core
+    from wordline.api import functions as api
+    from wordline.api.workload import Workload
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "stand-in.parquet")
+        _core.trace_synth(None, api.set_texts({**json.loads(description), "seed": seed}), path, path, None, _silent)
+        return Workload.trace(path).to_frame()
+
+
+def _silent(*_: object) -> None:
+    """Takes no notice of progress."""
