@@ -43,8 +43,7 @@ impl Kernel {
             state.counted = END_OF_TIME;
             let planes = self.planes_per_die.get();
             self.space.take_fuller_blocks(&self.blocks, die * planes..(die + 1) * planes);
-            // The host may have waited for it.
-            self.mark(die);
+            // Writes without a die may have waited for it; it looks for work of its own at the end of its command.
             self.shared_dirty |= self.hold_below > 0 && self.shared_count > 0;
         }
     }
