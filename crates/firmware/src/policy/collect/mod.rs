@@ -39,7 +39,8 @@ pub enum Destination {
     /// Each plane has one open block, which takes both.
     SharedBlock,
     /// The same, but at the start of a victim each plane of its die opens a second one, so that host and moved data can be
-    /// programmed at the same page offset. Afterwards both blocks take data until they are full.
+    /// programmed at the same page offset. Afterwards both blocks take data until they are full. The second one counts as
+    /// free for start_blocks, stop_blocks and hold_below_blocks until one of the two is full.
     PairedBlocks,
 }
 
