@@ -237,6 +237,7 @@ fn what_cannot_go_together_is_refused() {
     refused(BASELINE, "suspend = { policy = \"reads\" }", "suspend.policy");
     refused(BASELINE, "dispatch = { policy = \"debit\" }", "dispatch.policy = \"debit\"");
     refused(BASELINE, "pack = { policy = \"cache\" }", "pack.cache");
+    refused("into = \"paired-blocks\"", "pack = { policy = \"cache\" }", "pack.cache");
     refused("instant = true", JOINING, "pack.join_gc");
     refused("instant = true", "pack = { policy = \"cache\" }", "pack.cache");
     refused("", "pack = { policy = \"planes\", join_gc = true, cache = true }", "pack.cache");

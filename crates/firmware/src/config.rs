@@ -360,6 +360,12 @@ impl FirmwareConfig {
             let problem = "needs collect.scope = \"plane\": the reads it looks at wait for the other planes of one die";
             return wrong("victim.policy", &self.victim.name(), problem.into());
         }
+        if collect.destination() == Destination::PairedBlocks && pack.cache().is_some() {
+            let problem =
+                "does not go with pack.cache: followers are chosen by the next page of a plane, which the start of a \
+                collection changes";
+            return wrong("collect.into", &"paired-blocks", problem.into());
+        }
         let below = collect.hold_below();
         if below > 0 {
             let key = "collect.hold_below_blocks";

@@ -58,8 +58,9 @@ fn random_text(random: &mut Stream) -> String {
     if chance(random, 40) {
         collect += ", pacing = true";
     }
-    if scope == "plane" && chance(random, 50) {
-        collect += &format!(", into = \"{}\"", pick(random, &["shared-block", "paired-blocks"]));
+    let into = *pick(random, &["own-block", "own-block", "shared-block", "paired-blocks"]);
+    if scope == "plane" {
+        collect += &format!(", into = \"{into}\"");
     }
     let (dispatch, shares) = commit(random);
     // What lets GC hold a die, or take no time.

@@ -251,6 +251,14 @@ impl Kernel {
     /// Fills the next page of a plane with writes that wait, and gives their units their new places.
     #[inline]
     pub(super) fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        if self.space.pairs() {
+            return self.bind_known_page(die, plane, class, place);
+        }
+        self.bind_next_page(die, plane, class, place)
+    }
+
+    #[inline]
+    pub(super) fn bind_next_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
         let mut page = None;
         let moves = class.moves();

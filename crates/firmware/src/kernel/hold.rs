@@ -1,7 +1,7 @@
 //! A die during a collection: it may serve GC alone, its planes may write side by side, and the use of its planes is
 //! counted.
 
-use super::Kernel;
+use super::{Fault, Kernel, Waits};
 use crate::task::{Class, Task};
 use wordline_base::time::END_OF_TIME;
 
@@ -29,9 +29,32 @@ impl Kernel {
         let state = &mut self.dies[die as usize];
         state.collections += 1;
         if state.collections == 1 {
-            let planes = self.planes_per_die.get();
-            self.space.pair(&self.blocks, plane, die * planes..(die + 1) * planes);
+            if self.binding {
+                self.unpaired.push(plane);
+            } else {
+                self.pair(plane);
+            }
         }
+    }
+
+    /// The planes of a die begin to write side by side, since one of them is collected.
+    fn pair(&mut self, collecting: u32) {
+        let planes = self.planes_per_die.get();
+        let first = self.planes_per_die.quotient(collecting) * planes;
+        self.space.pair(&self.blocks, collecting, first..first + planes);
+    }
+
+    /// As [`Kernel::bind_next_page`], where collections may change the next page of a plane: one that starts meanwhile
+    /// waits until the page is bound whose offset others have been chosen by.
+    #[cold]
+    pub(super) fn bind_known_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        self.binding = true;
+        let bound = self.bind_next_page(die, plane, class, place);
+        self.binding = false;
+        while let Some(collecting) = self.unpaired.pop() {
+            self.pair(collecting);
+        }
+        bound
     }
 
     /// A victim block of GC is erased.

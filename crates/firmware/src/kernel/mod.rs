@@ -275,6 +275,12 @@ pub struct Kernel {
     /// True if commands may take operations of other tasks along.
     #[serde(skip)]
     mixes: bool,
+    /// True while a page is bound in a drive whose planes are paired during collections.
+    #[serde(skip)]
+    binding: bool,
+    /// Planes whose collection started meanwhile.
+    #[serde(skip)]
+    unpaired: Vec<u32>,
     /// Page offsets of reads that wait in the other planes of a die, each once, while a victim is chosen by them.
     #[serde(skip)]
     reads_beside: Vec<u32>,
@@ -431,6 +437,8 @@ impl Kernel {
             hold_below,
             instant,
             mixes,
+            binding: false,
+            unpaired: Vec::new(),
             reads_beside: Vec::new(),
             victims: vec![0; dies_if(limited)],
             busy_dies: vec![false; dies_if(limited)],
