@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wordline.studies import parallel_gc as scheme
 from wordline.studies.context import Context
-from wordline.studies.outcome import Bars, Outcome, Published
+from wordline.studies.outcome import Outcome
 from wordline.studies.packages import mean, resolved
 from wordline.studies.parallel_gc import BASELINE, OPS, PAR, PARALLEL, SYSTEMS, VIC, Drive
 
@@ -33,15 +33,7 @@ def run(context: Context) -> Outcome:
             scheme.company_table(volumes, results),
         ],
         figures=[
-            Bars(
-                "planes",
-                "Plane utilisation during GC",
-                "Planes of a die that are busy while GC is under way there.",
-                "% of planes",
-                [*volumes, "mean"],
-                {system: scheme.with_mean(them) for system, them in used.items()},
-                [Published(planes, "published mean", len(volumes), published, published, it) for it in PARALLEL],
-            ),
+            scheme.planes_figure(volumes, used, planes, published),
             scheme.normalised(
                 "caught-reads",
                 "Response time of reads caught by GC",

@@ -166,17 +166,7 @@ def company(context: Context, volumes: Sequence[str], results: Runs) -> Outcome:
     return Outcome(
         measured={claim: [mean(used[it]) for it in PARALLEL]},
         tables=[scheme.company_table(volumes, results)],
-        figures=[
-            Bars(
-                "planes",
-                "Plane utilisation during GC",
-                "Planes of a die that are busy while GC is under way there.",
-                "% of planes",
-                [*volumes, "mean"],
-                {system: scheme.with_mean(values) for system, values in used.items()},
-                [Published(claim, "published mean", len(volumes), published, published, it) for it in PARALLEL],
-            )
-        ],
+        figures=[scheme.planes_figure(volumes, used, claim, published)],
         discussed={
             f"{op}s along, {system}": 100 * mean(scheme.along(results, system, it, op) for it in volumes)
             for op in OPS

@@ -332,6 +332,22 @@ def company_table(volumes: Sequence[str], results: Runs) -> Table:
     )
 
 
+def planes_figure(volumes: Sequence[str], used: Mapping[str, Sequence[float]], claim: str, published: float) -> Bars:
+    """Figure 10: plane utilisation by volume and system, in percent.
+
+    :param claim: the claim of the published mean, which both schemes have.
+    """
+    return Bars(
+        "planes",
+        "Plane utilisation during GC",
+        "Planes of a die that are busy while GC is under way there.",
+        "% of planes",
+        [*volumes, "mean"],
+        {system: with_mean(values) for system, values in used.items()},
+        [Published(claim, "published mean", len(volumes), published, published, it) for it in PARALLEL],
+    )
+
+
 def along(results: Runs, system: str, volume: str, op: str) -> float:
     """Pages of the host that shared a command with GC, over the pages of all requests that GC caught.
 
