@@ -131,6 +131,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     shared = {**scrubbing, "dispatch.policy": "debit", "shares.policy": "feedback"}
     crowded = {"queue.depth": 16, "dispatch.window": 4}
     table = {"mapping.policy": "cached", "mapping.unit_kib": 4, "mapping.cache_kib": 16}
+    together = {"capacity.raw_over_logical": 6, "collect.scope": "drive", "placement.policy": "least-busy"}
     looked_up = {**scrubbing, "refresh.start_reads": 1000, "refresh.stop_reads": 900, **table}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
@@ -147,6 +148,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "scrubbed": wordline.run(small, Workload.job(rw="randread", bs="16k", number_ios=3000), scrubbing),
         "shared": wordline.run(small, BUSY, shared),
         "looked up": wordline.run(small, BUSY, looked_up),
+        "computing": wordline.run(small, BUSY, {"processor.policy": "uniform"}),
+        "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),
         "partial": stopped.value.result,
     }  # fmt: skip
 

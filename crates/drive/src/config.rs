@@ -138,6 +138,7 @@ impl DriveConfig {
             units_per_page: plan.units_per_page,
             plane_local: plan.domains > 1,
             domains: plan.domains,
+            blocks_together: plan.stripe.map_or(1, |stripe| stripe.blocks()),
             tasks: plan.tasks,
             seed,
         }

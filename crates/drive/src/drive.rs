@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Op, Request, Time};
-use wordline_firmware::{ConfigError, Fault, Kernel, Plan, FACTORY_BAD};
+use wordline_firmware::{ConfigError, Fault, Kernel, Plan, FACTORY_BAD, PROCESSOR_EVENT};
 use wordline_flash::{Energy, EnergyConfig, Flash, WearCounts};
 
 const DIE: u8 = 0;
@@ -353,6 +353,10 @@ impl Drive {
             }
             ARRIVE => self.arrive(event.index)?,
             DATA => self.enqueue(event.index)?,
+            PROCESSOR_EVENT => {
+                self.kernel.on_processor(event.time, event.index, &mut self.queue)?;
+                self.settle()?;
+            }
             _ => self.finish(event.index)?,
         }
         Ok(true)

@@ -9,7 +9,7 @@ use crate::policy::link::LinkCosts;
 use std::sync::LazyLock;
 use wordline_base::{Op, Request, Time};
 use wordline_firmware::task::{Task, Tasks, TASKS};
-use wordline_firmware::{divide, Way, DRAINS};
+use wordline_firmware::{divide, Plan, Way, DRAINS};
 
 /// A part of a request's latency. Parts within the flash are of the operation that ended last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Part(u8);
 const BACKGROUND: usize = TASKS - 1;
 
 /// Number of parts.
-pub const PARTS: usize = 19 + 2 * BACKGROUND;
+pub const PARTS: usize = 20 + 2 * BACKGROUND;
 
 /// The parts in the order of a request's path, with their numbers: a part of each background task takes several.
 macro_rules! parts {
@@ -55,6 +55,8 @@ impl Part {
         /// For the write buffer, while its units waited for allocation at idle dies: for a page, for more data, or for
         /// their turn.
         WAIT_BUFFER_SPACE;
+        /// For the firmware's processor.
+        PROCESSOR;
         /// For entries of the mapping table that were read from flash.
         WAIT_MAP;
         /// For a die held by other operations of the same request.
@@ -118,8 +120,33 @@ pub struct About {
     pub meaning: String,
     /// The background task that it belongs to, if it does.
     pub task: Option<Task>,
-    /// True if it needs a mapping table in flash.
-    pub of_map: bool,
+    /// What the drive must have for it to occur, beside its tasks.
+    needs: Features,
+}
+
+/// What some drives have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// A mapping table in flash.
+    pub map: bool,
+    /// Computing time.
+    pub processor: bool,
+}
+
+impl Features {
+    /// All of them.
+    pub const ALL: Self = Self { map: true, processor: true };
+
+    /// Those of a drive.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        Self { map: plan.has_map(), processor: plan.has_processor }
+    }
+
+    /// True if all that is needed is there.
+    fn cover(self, needs: Self) -> bool {
+        (self.map || !needs.map) && (self.processor || !needs.processor)
+    }
 }
 
 impl Part {
@@ -129,17 +156,17 @@ impl Part {
         &ALL
     }
 
-    /// The parts that occur on a drive with such tasks, and with its mapping table in flash or not.
-    pub fn of(tasks: Tasks, has_map: bool) -> impl Iterator<Item = &'static About> {
-        let occurs = move |about: &&About| about.task.is_none_or(|task| tasks.has(task)) && (has_map || !about.of_map);
+    /// The parts that occur on a drive with such tasks and features.
+    pub fn of(tasks: Tasks, features: Features) -> impl Iterator<Item = &'static About> {
+        let occurs = move |about: &&About| about.task.is_none_or(|task| tasks.has(task)) && features.cover(about.needs);
         Self::all().iter().filter(occurs)
     }
 }
 
 fn described() -> Vec<About> {
     let one = |part: Part, name: &str, meaning: &str| {
-        let of_map = part == Part::WAIT_MAP;
-        vec![About { part, name: name.to_owned(), meaning: meaning.to_owned(), task: None, of_map }]
+        let needs = Features { map: part == Part::WAIT_MAP, processor: part == Part::PROCESSOR };
+        vec![About { part, name: name.to_owned(), meaning: meaning.to_owned(), task: None, needs }]
     };
     let by_task = |part: fn(Task) -> Part, name: &str, meaning: &dyn Fn(Task) -> String| -> Vec<About> {
         let tasks = Task::all().filter(|&task| task != Task::HOST);
@@ -148,7 +175,7 @@ fn described() -> Vec<About> {
             name: format!("{name}_{}", task.about().name),
             meaning: meaning(task),
             task: Some(task),
-            of_map: false,
+            needs: Features::default(),
         };
         tasks.map(about).collect()
     };
@@ -181,6 +208,7 @@ fn described() -> Vec<About> {
             "the same, while these dies were idle: the buffered data waited for allocation (a free page, more data to \
              fill a page, or their turn)",
         ),
+        one(Part::PROCESSOR, "processor", "computing time of the firmware, for the request or for those before it"),
         one(Part::WAIT_MAP, "wait_map", "waiting for entries of the mapping table that were read from flash"),
         one(Part::WAIT_DIE_OWN, "wait_die_own", "waiting for a die while other pages of the same request held it"),
         one(Part::WAIT_DIE_READ, "wait_die_read", "waiting for a die while reads of other requests held it"),
@@ -251,6 +279,7 @@ impl Moments {
             Some(account) => {
                 let [reads, writes, background @ ..] = account.die;
                 let told = [
+                    (Part::PROCESSOR, account.processor),
                     (Part::WAIT_MAP, account.map),
                     (Part::WAIT_DIE_OWN, account.own),
                     (Part::WAIT_DIE_READ, reads),
@@ -321,7 +350,7 @@ impl Moments {
             (links[0][part.index()], links[1][part.index()]) = (there, back);
         }
         let command = of((Part::WAIT_BUS, Part::DIE_OTHER));
-        let die = of((Part::WAIT_MAP, Part::WAIT_SPACE));
+        let die = of((Part::PROCESSOR, Part::WAIT_SPACE));
         let mut buffer = of((Part(Part::FIRST_WAIT_BUFFER), Part::WAIT_BUFFER_SPACE));
         buffer[Part::OTHER.index()] = parts[Part::OTHER.index()];
         let bound = done - command.iter().sum::<Time>();

@@ -7,9 +7,11 @@ use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
 use crate::drive::Reading;
 use crate::metrics::QUANTILES;
+use crate::parts::Features;
 use crate::precondition::Preconditioned;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op};
+use wordline_firmware::policy::redundancy::Stripe;
 use wordline_firmware::task::{Action, Class, Task};
 use wordline_firmware::{Counters, Plan};
 
@@ -141,12 +143,15 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "cdf": cdfs,
         "activity": reading.activity,
         "map": reading.map,
-        "time_of": drive.split().map(|split| split.document(plan.tasks, plan.has_map())),
+        "time_of": drive.split().map(|split| split.document(plan.tasks, Features::of(plan))),
         "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
     });
     if plan.has_map() {
         document["mapping_table"] = mapping_table(plan, counters);
+    }
+    if let Some(stripe) = plan.stripe {
+        document["superblocks"] = superblocks(stripe, counters);
     }
     document
 }
@@ -221,6 +226,16 @@ fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
         "hit_rate": hit_rate,
         "reads": reads,
         "writes": writes,
+    })
+}
+
+/// Superblocks, parity, and reads that were rebuilt from it.
+fn superblocks(stripe: Stripe, counters: &Counters) -> Value {
+    json!({
+        "blocks": stripe.blocks(),
+        "parity_pages": counters.parity_pages,
+        "rebuilt_reads": counters.rebuilt_reads,
+        "rebuilding_reads": counters.part_reads,
     })
 }
 

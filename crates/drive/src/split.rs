@@ -9,7 +9,7 @@ mod by_latency;
 
 use self::by_latency::ByLatency;
 use crate::activity::Intervals;
-use crate::parts::{Moments, Part, Phase, PARTS, PHASES};
+use crate::parts::{Features, Moments, Part, Phase, PARTS, PHASES};
 use crate::policy::link::LinkCosts;
 use crate::rows::RequestRow;
 use serde_json::{json, Map, Value};
@@ -195,9 +195,9 @@ impl Split {
         sums
     }
 
-    /// As the result of a drive with such tasks has it, with its mapping table in flash or not.
+    /// As the result of a drive with such tasks and features has it.
     #[must_use]
-    pub fn document(&self, tasks: Tasks, has_map: bool) -> Value {
+    pub fn document(&self, tasks: Tasks, features: Features) -> Value {
         let mut intervals = self.sums.clone();
         *intervals.last_mut().expect("there is an interval") = self.latest();
         let total = intervals.iter().fold(Default::default(), merged);
@@ -207,7 +207,7 @@ impl Split {
         for (op, name) in [(Op::Read, "read"), (Op::Write, "write")] {
             let value = |sums: &Sums, part: Part| json!(seconds(sums[part.index()]));
             let table =
-                Part::of(tasks, has_map).map(|about| (about.name.clone(), value(&total[op as usize], about.part)));
+                Part::of(tasks, features).map(|about| (about.name.clone(), value(&total[op as usize], about.part)));
             document.insert(name.into(), Value::Object(table.collect()));
             let used = Part::all().iter().filter(|about| total[op as usize][about.part.index()] > 0);
             let over_time = used.map(|about| {
@@ -285,6 +285,7 @@ mod tests {
         split.queued(0, 133);
         split.served(0, 150);
         let account = Account {
+            processor: 0,
             map: 0,
             start: 150,
             end: 450,
@@ -301,7 +302,7 @@ mod tests {
         split.done(0, 460);
         let request = Request { arrival: 90, op: Op::Read, ..Request::default() };
         split.finished(0, &request, 120, &Way::of(account), 500);
-        let document = split.document(Tasks::ALL, false);
+        let document = split.document(Tasks::ALL, Features::default());
         let parts = [
             30.0,
             3.0 + 15.0,
@@ -324,7 +325,7 @@ mod tests {
             20.0,
             10.0 + 5.0,
         ];
-        for (about, part) in Part::of(Tasks::BASIC, false).zip(parts) {
+        for (about, part) in Part::of(Tasks::BASIC, Features::default()).zip(parts) {
             assert!((of(&document, "read", &about.name) - part).abs() < 1e-3, "{}", about.name);
         }
         assert!((parts.iter().sum::<f64>() - (500.0 - 90.0)).abs() < 1e-9);
@@ -340,7 +341,7 @@ mod tests {
             Account { start: 7 * interval / 2, end: 6 * interval, program: 5 * interval / 2, ..Account::default() };
         split.done(0, 6 * interval);
         split.finished(0, &request, 0, &Way::of(account), 6 * interval);
-        let document = split.document(Tasks::ALL, false);
+        let document = split.document(Tasks::ALL, Features::default());
         let series = |part: &str| -> Vec<f64> {
             let list = document["series"]["write"][part].as_array().unwrap();
             list.iter().map(|v| (v.as_f64().unwrap() * 1e12 / interval as f64 * 2.0).round() / 2.0).collect()
@@ -353,7 +354,7 @@ mod tests {
         split.served(1, 7 * interval);
         split.done(1, 8 * interval);
         split.finished(1, &request, interval, &Way::default(), 8 * interval);
-        let document = split.document(Tasks::ALL, false);
+        let document = split.document(Tasks::ALL, Features::default());
         let list = document["series"]["write"]["wait_dispatch"].as_array().unwrap();
         assert!((list[0].as_f64().unwrap() * 1e12 - 6.0 * interval as f64).abs() < 1.0, "{list:?}");
     }
@@ -370,7 +371,7 @@ mod tests {
             split.finished(0, &request, at, &Way::default(), at + 5);
         }
         assert!(split.sums.len() <= MOST_INTERVALS);
-        let document = split.document(Tasks::ALL, false);
+        let document = split.document(Tasks::ALL, Features::default());
         assert!((of(&document, "write", "wait_buffer_space") - 5_000.0).abs() < 1e-3);
         let list = document["series"]["write"]["wait_buffer_space"].as_array().unwrap();
         assert_eq!(list.len(), split.sums.len());

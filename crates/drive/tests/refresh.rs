@@ -4,7 +4,7 @@ mod common;
 
 use common::{closed_loop, drive, request};
 use wordline_base::{Op, Stream};
-use wordline_drive::parts::Part;
+use wordline_drive::parts::{Features, Part};
 use wordline_drive::{Drive, Task};
 use wordline_firmware::task::{Action, Class};
 
@@ -60,7 +60,7 @@ fn hammered_blocks_are_moved_and_nothing_is_lost() {
         assert!(of(Action::Program) > 0 && of(Action::Read) > 0);
         // While a block moves, its reads go on: at most as many as the drive does in that time.
         assert!(most_read(&drive) < 400, "{scope}: a block has had {} reads", most_read(&drive));
-        let told = drive.split().expect("it was asked").document(drive.kernel().tasks(), false);
+        let told = drive.split().expect("it was asked").document(drive.kernel().tasks(), Features::default());
         assert!(told["read"]["wait_die_refresh"].as_f64().expect("it is a number") > 0.0, "{scope}: {told}");
         assert_eq!(told["read"]["wait_die_gc"], 0.0, "{scope}");
         assert_eq!(told["write"][&Part::all()[Part::wait_die(Task::REFRESH).index()].name], 0.0);

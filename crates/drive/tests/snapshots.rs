@@ -19,7 +19,7 @@ const SHAPE: &str = r#"
 const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 10] = [
+const KINDS: [(&str, &str); 13] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -92,6 +92,30 @@ const KINDS: [(&str, &str); 10] = [
         mapping = { policy = "cached", unit_kib = 1, cache_kib = 3 }
         collect = { policy = "on-demand", scope = "drive", pacing = true }
         verify = { shadow = true }"#,
+    ),
+    (
+        "parity",
+        r#"capacity = { raw_over_logical = 4.0 }
+        placement = { policy = "least-busy" }
+        victim = { policy = "cost-benefit" }
+        collect = { policy = "on-demand", scope = "drive" }
+        redundancy = { policy = "rain" }
+        verify = { shadow = true }"#,
+    ),
+    (
+        "computing",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        mapping = { policy = "page", unit_kib = 4 }
+        processor = { policy = "uniform" }"#,
+    ),
+    (
+        "superblocks",
+        r#"capacity = { raw_over_logical = 3.0 }
+        placement = { policy = "least-busy" }
+        victim = { policy = "fifo" }
+        collect = { policy = "on-demand", scope = "drive", pacing = true }
+        redundancy = { policy = "superblock", dies = 2 }"#,
     ),
     (
         "failing",

@@ -11,7 +11,7 @@ use wordline_base::{Op, Time};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, Observation, PlaneTimes, RequestRow, Sink, UnitRow, Wanted,
 };
-use wordline_drive::parts::{About, Part, PARTS};
+use wordline_drive::parts::{About, Features, Part, PARTS};
 use wordline_drive::run::{run, run_watched, Ended, Watch};
 use wordline_drive::Drive;
 use wordline_firmware::task::{Class, Task, Tasks};
@@ -330,7 +330,7 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
             assert!(told >= exact && told - exact <= exact / 256 + 1, "{name}: {q} {told} {exact}");
         }
     }
-    let split = drive.split().expect("it was asked").document(Tasks::ALL, true);
+    let split = drive.split().expect("it was asked").document(Tasks::ALL, Features::ALL);
     for (op, name_of) in [(Op::Read, "read"), (Op::Write, "write")] {
         for About { part, name: key, .. } in Part::all() {
             let of_rows: Time = requests.iter().filter(|row| row.op == op).map(|row| row.parts[part.index()]).sum();

@@ -5,13 +5,18 @@
 //! units, in the order in which the blocks reached that number.
 
 mod saved;
+mod supers;
+mod view;
 
 use crate::map::Map;
 use crate::policy::free_block::FreeBlockPolicy;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use supers::Supers;
 use wordline_base::Divisor;
+
+pub use view::VictimView;
 
 const NONE: u32 = u32::MAX;
 
@@ -94,7 +99,11 @@ pub struct Blocks {
     units_per_block: u32,
     units_per_page: u32,
     pages_per_block: u32,
+    /// All ones if planes are domains; 0 if there is one domain.
+    domain_bits: u32,
     ranked: bool,
+    /// Superblocks, if blocks form any.
+    supers: Option<Box<Supers>>,
 }
 
 /// The sizes that the accounting needs.
@@ -154,7 +163,9 @@ impl Blocks {
             units_per_block,
             units_per_page: sizes.units_per_page,
             pages_per_block: sizes.pages_per_block,
+            domain_bits: if sizes.planes_per_domain == sizes.planes { 0 } else { u32::MAX },
             ranked,
+            supers: None,
         }
     }
 
@@ -194,11 +205,7 @@ impl Blocks {
     #[must_use]
     pub fn domain_of_plane(&self, plane: u32) -> u32 {
         // Either one domain or one a plane.
-        if self.domains.len() == 1 {
-            0
-        } else {
-            plane
-        }
+        plane & self.domain_bits
     }
 
     #[inline]
@@ -210,11 +217,12 @@ impl Blocks {
         }
     }
 
-    /// Free blocks of a plane.
+    /// Free blocks of a plane; where they form superblocks, of the group's first plane.
     #[inline]
     #[must_use]
     pub fn free_in_plane(&self, plane: u32) -> u32 {
-        self.free[plane as usize].heap.len() as u32
+        let listed = if self.has_superblocks() { self.planes_beside(plane)[0] } else { plane };
+        self.free[listed as usize].heap.len() as u32
     }
 
     /// Free blocks of a domain.
@@ -283,15 +291,21 @@ impl Blocks {
         record.touched = clock;
         let valid = record.valid;
         record.valid = valid - 1;
-        if self.ranked && record.status == Status::Closed {
+        let closed = record.status == Status::Closed;
+        if self.has_superblocks() {
+            self.lose_together(domain, block);
+        } else if self.ranked && closed {
             self.unlink(domain, block, valid);
             self.link(domain, block, valid - 1);
         }
         domain
     }
 
-    /// All pages of an open block are programmed.
+    /// All pages of an open block are programmed, or of all blocks of its superblock.
     pub(crate) fn close(&mut self, block: u32) {
+        if self.has_superblocks() {
+            return self.close_together(block);
+        }
         let domain = self.domain_of(block);
         let list = &mut self.domains[domain as usize];
         let position = list.closed.len() as u32;
@@ -308,13 +322,22 @@ impl Blocks {
         }
     }
 
-    /// A closed block becomes a victim.
+    /// A closed block becomes a victim, with the others of its superblock.
     pub(crate) fn take(&mut self, block: u32) {
-        let domain = self.domain_of(block);
+        if self.has_superblocks() {
+            return self.take_together(block);
+        }
         let record = &mut self.records[block as usize];
         assert_eq!(record.status, Status::Closed);
         record.status = Status::Victim;
-        let (position, valid) = (record.position, record.valid);
+        let valid = record.valid;
+        self.unlist(block, valid);
+    }
+
+    /// A block with so many valid units leaves the closed ones.
+    fn unlist(&mut self, block: u32, valid: u32) {
+        let domain = self.domain_of(block);
+        let position = self.records[block as usize].position;
         let closed = &mut self.domains[domain as usize].closed;
         closed.swap_remove(position as usize);
         if let Some(&moved) = closed.get(position as usize) {
@@ -327,16 +350,25 @@ impl Blocks {
 
     /// A victim block was erased.
     pub(crate) fn erased(&mut self, block: u32, free_block: &mut FreeBlockPolicy) {
-        let (plane, domain) = (self.plane_of(block), self.domain_of(block));
+        let domain = self.domain_of(block);
         let record = &mut self.records[block as usize];
         assert!(record.status == Status::Victim && record.valid == 0, "block {block} is erased as {record:?}");
-        record.status = Status::Free;
         record.write_point = 0;
         record.erases += 1;
-        let list = &mut self.free[plane as usize];
-        list.heap.push(Reverse((free_block.rank(record.erases, list.freed), block)));
-        list.freed = list.freed.wrapping_add(1);
+        if self.has_superblocks() {
+            return self.erased_together(block, free_block);
+        }
+        self.records[block as usize].status = Status::Free;
+        self.list_free(block, free_block);
         self.domains[domain as usize].free += 1;
+    }
+
+    /// A block that was freed joins the free blocks of its plane.
+    fn list_free(&mut self, block: u32, free_block: &mut FreeBlockPolicy) {
+        let (plane, erases) = (self.plane_of(block), self.records[block as usize].erases);
+        let list = &mut self.free[plane as usize];
+        list.heap.push(Reverse((free_block.rank(erases, list.freed), block)));
+        list.freed = list.freed.wrapping_add(1);
     }
 
     /// Bad blocks of a domain, with those that are to become bad.
@@ -475,24 +507,25 @@ impl Blocks {
         blocks.domains.iter_mut().for_each(|domain| domain.clock = clock);
         let mut order: Vec<u32> = (0..blocks.records.len() as u32).collect();
         order.sort_by_key(|&block| (blocks.records[block as usize].touched, block));
+        blocks.recount_together();
         for block in order {
             let domain = blocks.domain_of(block);
+            let leads = blocks.leader(block) == block;
             let record = &blocks.records[block as usize];
             if record.doomed || record.status == Status::Bad {
                 blocks.domains[domain as usize].bad += 1;
             }
             match record.status {
                 Status::Free => {
-                    let erases = record.erases;
-                    let (plane, domain) = (blocks.plane_of(block), blocks.domain_of(block));
-                    let list = &mut blocks.free[plane as usize];
-                    list.heap.push(Reverse((free_block.rank(erases, list.freed), block)));
-                    list.freed += 1;
+                    if leads {
+                        blocks.list_free(block, free_block);
+                    }
                     blocks.domains[domain as usize].free += 1;
                 }
-                Status::Closed => {
+                Status::Closed if leads => {
                     let touched = record.touched;
-                    blocks.records[block as usize].status = Status::Open;
+                    let all: Vec<u32> = blocks.together(block).collect();
+                    all.iter().for_each(|&block| blocks.records[block as usize].status = Status::Open);
                     blocks.close(block);
                     blocks.records[block as usize].touched = touched;
                 }
@@ -500,7 +533,7 @@ impl Blocks {
                     let plane = blocks.plane_of(block);
                     blocks.free[plane as usize].spare.push(block);
                 }
-                Status::Open | Status::Victim | Status::Bad => {}
+                Status::Closed | Status::Open | Status::Victim | Status::Bad => {}
             }
         }
         blocks
@@ -509,7 +542,7 @@ impl Blocks {
     /// View of a domain for a victim policy.
     #[must_use]
     pub fn view(&self, domain: u32) -> VictimView<'_> {
-        VictimView { blocks: self, domain, busy: &[], map: None, reads: &[] }
+        VictimView::new(self, domain)
     }
 
     /// The same without the blocks of some dies (a flag for each), with the page offsets of reads that wait for other planes of
@@ -521,177 +554,12 @@ impl Blocks {
         map: &'a Map,
         reads: &'a [u32],
     ) -> VictimView<'a> {
-        VictimView { blocks: self, domain, busy, map: Some(map), reads }
+        VictimView::beside(self, domain, busy, map, reads)
     }
 
     /// Units in a block.
     #[must_use]
     pub fn units_per_block(&self) -> u32 {
         self.units_per_block
-    }
-}
-
-/// A read-only view of the closed blocks of a domain.
-#[derive(Clone, Copy, Debug)]
-pub struct VictimView<'a> {
-    blocks: &'a Blocks,
-    domain: u32,
-    /// By die: true if its blocks may not be chosen now. Empty if all may.
-    busy: &'a [bool],
-    map: Option<&'a Map>,
-    reads: &'a [u32],
-}
-
-impl VictimView<'_> {
-    fn list(&self) -> &Domain {
-        &self.blocks.domains[self.domain as usize]
-    }
-
-    /// The domain looked at.
-    #[must_use]
-    pub fn domain(&self) -> u32 {
-        self.domain
-    }
-
-    /// Units in a block.
-    #[must_use]
-    pub fn units_per_block(&self) -> u32 {
-        self.blocks.units_per_block
-    }
-
-    /// Valid units of a block.
-    #[must_use]
-    pub fn valid(&self, block: u32) -> u32 {
-        self.blocks.get(block).valid
-    }
-
-    /// Erases of a block.
-    #[must_use]
-    pub fn erases(&self, block: u32) -> u32 {
-        self.blocks.get(block).erases
-    }
-
-    /// True if a block is closed, so that it may be chosen.
-    #[must_use]
-    pub fn is_closed(&self, block: u32) -> bool {
-        self.blocks.get(block).status == Status::Closed
-    }
-
-    /// Blocks of the drive, in all domains.
-    pub(crate) fn blocks(&self) -> u32 {
-        self.blocks.records.len() as u32
-    }
-
-    /// True if a block is outside the domain of this view.
-    pub(crate) fn is_elsewhere(&self, block: u32) -> bool {
-        self.blocks.domain_of(block) != self.domain
-    }
-
-    /// True if collecting the block gains at least one page.
-    #[must_use]
-    pub fn gains(&self, block: u32) -> bool {
-        self.valid(block) + self.blocks.units_per_page <= self.blocks.units_per_block
-    }
-
-    /// True if the die of the block may have no further victim now.
-    #[must_use]
-    pub fn is_on_busy_die(&self, block: u32) -> bool {
-        if self.busy.is_empty() {
-            return false;
-        }
-        let planes_per_die = self.blocks.valid.len() / self.busy.len();
-        self.busy[self.blocks.plane_of(block) as usize / planes_per_die]
-    }
-
-    /// True if collecting the block gains at least one page, and its die may have another victim.
-    #[must_use]
-    pub fn suits(&self, block: u32) -> bool {
-        self.gains(block) && !self.is_on_busy_die(block)
-    }
-
-    /// Pages of a block with valid units at whose offset a read of the host waits for another plane of the die. Known where
-    /// [`crate::policy::victim::Victim::wants_reads`].
-    #[must_use]
-    pub fn aligned_reads(&self, block: u32) -> u32 {
-        let Some(map) = self.map else { return 0 };
-        let (start, units) = (block * self.blocks.units_per_block, self.blocks.units_per_page);
-        let valid = |&&page: &&u32| map.next_valid(start + page * units, start + (page + 1) * units).is_some();
-        self.reads.iter().filter(valid).count() as u32
-    }
-
-    /// The blocks with the fewest valid units that gain a page and may be chosen; the one that has had that many longest
-    /// first. Needs the ranking.
-    pub fn all_least_valid(&self) -> impl Iterator<Item = u32> + '_ {
-        let least = self.least_valid();
-        let valid = least.map_or(0, |block| self.valid(block));
-        let of_same =
-            std::iter::successors(least, |&block| Some(self.blocks.get(block).next).filter(|&next| next != NONE));
-        of_same.filter(move |&block| self.suits(block) && self.valid(block) == valid)
-    }
-
-    /// Pages programmed in the domain since a unit of the block was last invalidated (or the block was closed).
-    #[must_use]
-    pub fn age(&self, block: u32) -> u32 {
-        self.list().clock.wrapping_sub(self.blocks.get(block).touched)
-    }
-
-    /// Reason why a block may not be chosen, as the end of a sentence; none if it may.
-    #[must_use]
-    pub fn objection(&self, block: u32) -> Option<String> {
-        let all = self.blocks.records.len();
-        if block as usize >= all {
-            return Some(format!("does not exist: the drive has blocks 0 to {}", all - 1));
-        }
-        let (domain, status) = (self.blocks.domain_of(block), self.blocks.get(block).status);
-        if domain != self.domain {
-            return Some(format!("is in domain {domain}; expected a block of domain {}", self.domain));
-        }
-        if status != Status::Closed {
-            return Some(format!("is not closed: its state is {}", format!("{status:?}").to_lowercase()));
-        }
-        let (valid, full) = (self.valid(block), self.units_per_block());
-        (!self.gains(block)).then(|| format!("gains no page: {valid} of its {full} units are valid"))
-    }
-
-    /// Number of closed blocks.
-    #[must_use]
-    pub fn closed_count(&self) -> u32 {
-        self.list().closed.len() as u32
-    }
-
-    /// The closed block at a position below [`Self::closed_count`]; the order means nothing, but is always the same.
-    #[must_use]
-    pub fn closed_at(&self, position: u32) -> u32 {
-        self.list().closed[position as usize]
-    }
-
-    /// The block with the fewest valid units of those on dies that may have another victim; of equals the one that has had
-    /// that many longest. Needs the ranking.
-    #[must_use]
-    pub fn least_valid(&self) -> Option<u32> {
-        self.oldest_by_valid().next().map(|(_, block)| block)
-    }
-
-    /// All closed blocks in the order of the ranking: fewest valid units first; of equals, the one that has had that many longest.
-    /// Needs the ranking.
-    pub fn by_rank(&self) -> impl Iterator<Item = u32> + '_ {
-        let list = self.list();
-        let lists = list.ranking.iter().skip(list.least as usize).map(|ends| ends.first);
-        lists.filter(|&first| first != NONE).flat_map(|first| {
-            std::iter::successors(Some(first), |&block| Some(self.blocks.get(block).next).filter(|&next| next != NONE))
-        })
-    }
-
-    /// For each number of valid units that occurs, from the smallest: that number and the block invalidated longest ago,
-    /// of those on dies that may have another victim. Needs the ranking.
-    pub fn oldest_by_valid(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let list = self.list();
-        (list.least..).zip(list.ranking.iter().skip(list.least as usize)).filter_map(|(valid, ends)| {
-            let mut block = ends.first;
-            while block != NONE && self.is_on_busy_die(block) {
-                block = self.blocks.get(block).next;
-            }
-            (block != NONE).then_some((valid, block))
-        })
     }
 }

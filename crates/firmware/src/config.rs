@@ -1,5 +1,7 @@
 //! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
+mod superblocks;
+
 use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
 use crate::policy::collect::{CollectConfig, CollectPolicy, Destination, Scope};
 use crate::policy::dispatch::DispatchConfig;
@@ -7,6 +9,8 @@ use crate::policy::free_block::FreeBlockConfig;
 use crate::policy::mapping::MappingConfig;
 use crate::policy::pack::{PackConfig, PackPolicy};
 use crate::policy::placement::PlacementConfig;
+use crate::policy::processor::ProcessorConfig;
+use crate::policy::redundancy::{RedundancyConfig, Stripe};
 use crate::policy::shares::SharesConfig;
 use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
@@ -91,6 +95,10 @@ pub struct FirmwareConfig {
     pub suspend: SuspendConfig,
     /// Handling of TRIM.
     pub trim: TrimConfig,
+    /// Superblocks, parity across dies (RAIN), and reads that are rebuilt from it.
+    pub redundancy: RedundancyConfig,
+    /// Computing time of the firmware.
+    pub processor: ProcessorConfig,
     /// Background tasks.
     #[serde(flatten)]
     pub upkeep: UpkeepConfig,
@@ -129,8 +137,12 @@ pub struct Plan {
     pub paced: bool,
     /// Blocks that moved data are written to.
     pub destination: Destination,
+    /// Superblocks, if blocks form any.
+    pub stripe: Option<Stripe>,
     /// Tasks of the drive.
     pub tasks: Tasks,
+    /// True if the firmware takes computing time.
+    pub has_processor: bool,
     /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
     pub has_stage: bool,
 }
@@ -182,9 +194,11 @@ impl FirmwareConfig {
     pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_page: u32, seed: u64) -> Build<'a> {
         let plane_local = self.collect.scope() == Scope::Plane;
         let domains = if plane_local { geometry.planes() } else { 1 };
-        let basic = Build { geometry, units_per_page, plane_local, domains, tasks: Tasks::BASIC, seed };
+        let basic =
+            Build { geometry, units_per_page, plane_local, domains, blocks_together: 1, tasks: Tasks::BASIC, seed };
         let tasks = self.upkeep.build(&basic).map_or(Tasks::BASIC, |policies| policies.tasks());
-        Build { tasks, ..basic }
+        let stripe = self.redundancy.build(&basic).ok().and_then(|policy| policy.stripe());
+        Build { tasks, blocks_together: stripe.map_or(1, |stripe| stripe.blocks()), ..basic }
     }
 
     /// Checks the sections against a geometry and derives the plan.
@@ -208,6 +222,7 @@ impl FirmwareConfig {
         let units_per_page = geometry.page_bytes / unit_bytes;
         let build = self.build(geometry, units_per_page, 0);
         let fixed = self.placement.build(&build)?.fixed();
+        let stripe = self.redundancy.build(&build)?.stripe();
         let collect = self.collect.build(&build)?;
         self.victim.build(&build)?;
         if let (Some(most), VictimConfig::Guest(_)) = (collect.most_of_die(), &self.victim) {
@@ -233,6 +248,9 @@ impl FirmwareConfig {
         }
         self.suspend.build(&build)?;
         self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
+        if let Some(stripe) = stripe {
+            self.check_superblocks(geometry, stripe, &collect, &pack)?;
+        }
         self.trim.build(&build)?;
         let upkeep = self.upkeep.build(&build)?;
         let tasks = upkeep.tasks();
@@ -259,7 +277,14 @@ impl FirmwareConfig {
         } else {
             units.div_ceil(build.domains)
         };
-        let spare_blocks = blocks_per_domain.saturating_sub(share.div_ceil(units_per_block));
+        let filled = match stripe {
+            Some(stripe) => {
+                let units = u64::from(stripe.data_pages(geometry.pages_per_block)) * u64::from(units_per_page);
+                (u64::from(share).div_ceil(units) * u64::from(stripe.blocks())).try_into().unwrap_or(u32::MAX)
+            }
+            None => share.div_ceil(units_per_block),
+        };
+        let spare_blocks = blocks_per_domain.saturating_sub(filled);
         let plan = Plan {
             unit_bytes,
             units_per_page,
@@ -276,7 +301,9 @@ impl FirmwareConfig {
             expendable_blocks: 0,
             paced: collect.paces(),
             destination: collect.destination(),
+            stripe,
             tasks,
+            has_processor: self.processor.build(&build)?.takes_time(),
             has_stage: dispatch.depth().is_some(),
         };
         let need = Need::of(geometry, &plan, &collect);
@@ -464,11 +491,15 @@ impl FirmwareConfig {
             [] => "use fewer planes or dies".to_owned(),
             ways => format!("use at least {}", ways.join(", or ")),
         };
-        let stop = if self.collect.says_stop() { "" } else { " (derived from the number of planes)" };
-        let Need { open, free, scattered } = need;
+        let stop = match plan.stripe {
+            _ if self.collect.says_stop() => "",
+            Some(_) => " (derived from the size of a superblock)",
+            None => " (derived from the number of planes)",
+        };
+        let Need { open, free, scattered, in_use } = need;
         let problem = format!(
             "too little spare: {where_} has {} blocks and {} spare, but {} are needed ({open} open, {free} free when \
-             garbage collection stops{stop}, {scattered} for invalid pages too scattered to collect, 1 in use); \
+             garbage collection stops{stop}, {scattered} for invalid pages too scattered to collect, {in_use} in use); \
              {enough}, or lower thresholds in [collect]",
             plan.blocks_per_domain,
             plan.spare_blocks,
@@ -484,22 +515,30 @@ struct Need {
     open: u64,
     free: u64,
     scattered: u64,
+    in_use: u64,
 }
 
 impl Need {
     fn of(geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Self {
         let blocks = u64::from(plan.blocks_per_domain);
+        let (together, of_each) = plan.stripe.map_or((1, 1), |stripe| (u64::from(stripe.blocks()), 2));
+        let pages = plan.units_per_block / plan.units_per_page;
+        let data_pages = plan.stripe.map_or(pages, |stripe| stripe.data_pages(pages));
         Self {
-            open: 2 * u64::from(geometry.planes() / plan.domains),
-            free: u64::from(collect.stop()).max(u64::from(collect.reserve()) + 1),
-            // A block yields nothing unless a whole page of it can be gained.
-            scattered: (blocks * u64::from(plan.units_per_page - 1)).div_ceil(u64::from(plan.units_per_block)),
+            // Two superblocks for each stream: planes may be one ahead.
+            open: 2 * of_each * u64::from(geometry.planes() / plan.domains),
+            free: u64::from(collect.stop()).max(u64::from(collect.reserve()) + together),
+            // A block yields nothing unless a whole page of it can be gained, or one for each block of a superblock.
+            scattered: (blocks * (together * u64::from(plan.units_per_page) - 1))
+                .div_ceil(u64::from(data_pages) * u64::from(plan.units_per_page))
+                .next_multiple_of(together),
+            in_use: together,
         }
     }
 
-    /// All of them, plus one in use.
+    /// All of them.
     fn blocks(&self) -> u32 {
-        u32::try_from(self.open + self.free + self.scattered + 1).unwrap_or(u32::MAX)
+        u32::try_from(self.open + self.free + self.scattered + self.in_use).unwrap_or(u32::MAX)
     }
 }
 

@@ -37,6 +37,7 @@ pub struct Job {
     pub queued: bool,
     /// True if its erase is in progress.
     pub erasing: bool,
+    runs: bool,
     next_free: u32,
 }
 
@@ -102,6 +103,7 @@ impl Jobs {
             on_the_way: 0,
             queued: false,
             erasing: false,
+            runs: true,
             next_free: NONE,
         };
         if self.free == NONE {
@@ -118,8 +120,17 @@ impl Jobs {
     pub fn end(&mut self, slot: u32) {
         let job = &mut self.jobs[slot as usize];
         self.running[job.group as usize] -= 1;
+        job.runs = false;
         job.next_free = self.free;
         self.free = slot;
+    }
+
+    /// The slots of the jobs that empty blocks given, in their order.
+    pub fn of_blocks<'a>(&'a self, blocks: impl Iterator<Item = u32> + 'a) -> impl Iterator<Item = u32> + 'a {
+        blocks.filter_map(|block| {
+            let runs = |job: &Job| job.block == block && job.runs;
+            self.jobs.iter().position(runs).map(|slot| slot as u32)
+        })
     }
 
     /// The job in a slot.

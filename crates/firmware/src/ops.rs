@@ -22,6 +22,10 @@ pub enum Role {
     Copy,
     /// A read of a part of the mapping table.
     Map,
+    /// A read of another page, to rebuild the data of one whose die is busy.
+    Part,
+    /// A program of the parity of a row. Its source is the block.
+    Parity,
     /// An erase that failed.
     Failed,
 }
@@ -43,7 +47,7 @@ pub struct FlashOp {
     pub next: u32,
     /// Bytes on the bus.
     pub bytes: u32,
-    /// Position in the order of buffered writes.
+    /// Position in the order of buffered writes. Of a part: the read that it helps to rebuild.
     pub ordinal: u64,
     /// Version of the data, kept when a run is verified.
     pub stamp: u32,

@@ -5,19 +5,25 @@
 //! least a page. Promised space is counted in units without a new place yet: they fill pages together, from any victim
 //! block, and each job may leave one page partly empty.
 //!
+//! Blocks may form superblocks (`stripes`): then free space comes in superblocks, of which parity takes its part.
+//!
 //! Host and GC may also write to the same blocks (`pairs`). Then each page that the host takes must leave enough for all
 //! promises.
 
 mod pacing;
 mod pairs;
 mod saved;
+mod stripes;
 
 use crate::blocks::Blocks;
 use crate::policy::collect::Destination;
 use crate::task::Task;
 use crate::Plan;
 use serde::{Deserialize, Serialize};
+use stripes::Stripes;
 use wordline_base::Divisor;
+
+pub use stripes::DueParity;
 
 const NONE: u32 = u32::MAX;
 
@@ -28,6 +34,18 @@ pub enum Stream {
     Host,
     /// Moved by GC.
     Collector,
+}
+
+impl Stream {
+    /// The stream with a number.
+    #[must_use]
+    pub fn numbered(number: u32) -> Self {
+        if number == Self::Host as u32 {
+            Self::Host
+        } else {
+            Self::Collector
+        }
+    }
 }
 
 const STREAMS: usize = 2;
@@ -65,7 +83,14 @@ pub struct Space {
     /// Free blocks of a domain below which the host is paced; 0 if it never is.
     pace_below: u32,
     pages_per_block: u32,
+    /// Blocks that are opened together, and their pages for data: one, but for superblocks.
+    blocks_together: u32,
+    pages_together: u32,
     units_per_page: Divisor,
+    /// Superblocks that are being written, if blocks form any; `open` is not used then.
+    stripes: Option<Box<Stripes>>,
+    /// True if each stream has an open block of its own in each plane.
+    plain: bool,
 }
 
 /// A page just bound.
@@ -84,6 +109,11 @@ pub struct BoundPage {
 impl Space {
     /// No block is open.
     pub fn new(planes: u32, plan: &Plan) -> Self {
+        let pages_per_block = plan.units_per_block / plan.units_per_page;
+        let (blocks_together, pages_together) = match plan.stripe {
+            Some(stripe) => (stripe.blocks(), stripe.data_pages(pages_per_block)),
+            None => (1, pages_per_block),
+        };
         Self {
             open: vec![NONE; planes as usize * STREAMS],
             turns: if plan.destination == Destination::OwnBlock { Vec::new() } else { vec![0; planes as usize] },
@@ -91,8 +121,12 @@ impl Space {
             domains: vec![Tally::default(); plan.domains as usize],
             reserve: plan.reserve_blocks,
             pace_below: if plan.paced { plan.start_blocks } else { 0 },
-            pages_per_block: plan.units_per_block / plan.units_per_page,
+            pages_per_block,
+            blocks_together,
+            pages_together,
             units_per_page: Divisor::new(plan.units_per_page),
+            plain: plan.destination == Destination::OwnBlock && plan.stripe.is_none(),
+            stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, pages_per_block))),
         }
     }
 
@@ -105,6 +139,9 @@ impl Space {
     /// The next page of a stream in a plane: 0 where a new block would be opened.
     #[inline]
     pub fn next_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
+        if !self.plain && self.stripes.is_some() {
+            return self.next_page_in_stripe(blocks, plane, stream);
+        }
         match self.open[self.slot(blocks, plane, stream)] {
             NONE => 0,
             block => blocks.get(block).write_point,
@@ -115,8 +152,10 @@ impl Space {
     #[inline]
     pub fn has_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
         self.lets_write(blocks, plane, stream, 1)
-            && if self.turns.is_empty() {
+            && if self.plain {
                 self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)
+            } else if self.stripes.is_some() {
+                self.has_room_in_stripe(blocks, plane, stream)
             } else {
                 self.has_room_in_pair(blocks, plane, stream)
             }
@@ -125,7 +164,7 @@ impl Space {
     /// The open block of a plane that takes the next page of a stream: its index.
     #[inline]
     fn slot(&self, blocks: &Blocks, plane: u32, stream: Stream) -> usize {
-        if self.turns.is_empty() {
+        if self.plain {
             plane as usize * STREAMS + stream as usize
         } else {
             self.slot_of_pair(blocks, plane, stream)
@@ -141,8 +180,8 @@ impl Space {
             let domain = blocks.domain_of_plane(plane);
             let tally = &self.domains[domain as usize];
             let promised =
-                self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_per_block);
-            blocks.free_in_domain(domain) > self.reserve.max(promised)
+                self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_together);
+            blocks.free_in_domain(domain) >= self.blocks_together + self.reserve.max(promised * self.blocks_together)
         }
     }
 
@@ -152,6 +191,9 @@ impl Space {
     /// Without room: callers ask first.
     #[inline]
     pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
+        if !self.plain && self.stripes.is_some() {
+            return self.bind_in_stripe(blocks, plane, stream);
+        }
         let slot = self.slot(blocks, plane, stream);
         let domain = blocks.domain_of_plane(plane) as usize;
         let (opened, for_collector) = (self.open[slot] == NONE, stream == Stream::Collector || !self.turns.is_empty());
@@ -200,21 +242,21 @@ impl Space {
         room >= u64::from(self.credit(tally.owed, tally.jobs))
     }
 
-    /// Promises room to a job of a task that may have to move `units`, and gains `gain` of them; false if its domain has
-    /// too little.
+    /// Promises room to the jobs of a task that empty blocks together, which may have to move `units` and gain `gain`; false
+    /// if their domain has too little.
     pub fn promise(&mut self, blocks: &Blocks, task: Task, domain: u32, (units, gain): (u32, u32)) -> bool {
         let tally = self.domains[domain as usize];
-        let room = u64::from(tally.collector_room)
-            + u64::from(blocks.free_in_domain(domain)) * u64::from(self.pages_per_block);
-        if room < u64::from(self.credit(tally.owed + units, tally.jobs + 1)) {
+        let (jobs, free) = (self.blocks_together, blocks.free_in_domain(domain) / self.blocks_together);
+        let room = u64::from(tally.collector_room) + u64::from(free) * u64::from(self.pages_together);
+        if room < u64::from(self.credit(tally.owed + units, tally.jobs + jobs)) {
             return false;
         }
         let block = self.units_per_block();
         let tally = &mut self.domains[domain as usize];
         tally.owed += units;
-        tally.jobs += 1;
+        tally.jobs += jobs;
         if self.pace_below > 0 {
-            tally.expect(task, gain, block);
+            tally.expect(task, gain, (block, jobs));
         }
         true
     }
@@ -244,7 +286,7 @@ impl Space {
 
     /// These promises (none given) with the open blocks of another drive, whose blocks are given in the domains of this.
     pub fn with_open_blocks_of(&self, other: &Self, blocks: &Blocks) -> Self {
-        let mut space = Self { open: other.open.clone(), ..self.clone() };
+        let mut space = Self { open: other.open.clone(), stripes: other.stripes.clone(), ..self.clone() };
         space.domains.iter_mut().for_each(|tally| *tally = Tally::default());
         for (slot, &block) in space.open.iter().enumerate().filter(|(_, &block)| block != NONE) {
             if space.is_for_collector(slot) {
@@ -252,12 +294,15 @@ impl Space {
                 space.domains[domain].collector_room += space.pages_per_block - blocks.get(block).write_point;
             }
         }
+        if space.stripes.is_some() {
+            space.domains[0].collector_room = space.room_for_moved(blocks);
+        }
         space.take_fuller_blocks(blocks, 0..space.turns.len() as u32);
         space
     }
 
-    /// The open blocks.
-    pub fn open_blocks(&self) -> impl Iterator<Item = u32> + '_ {
-        self.open.iter().copied().filter(|&block| block != NONE)
+    /// The open blocks, with those of open superblocks that are full or empty.
+    pub fn open_blocks<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u32> + 'a {
+        self.open.iter().copied().filter(|&block| block != NONE).chain(self.open_together(blocks))
     }
 }

@@ -4,7 +4,7 @@ use crate::column::Column;
 use wordline_base::{Op, Time};
 use wordline_drive::metrics::QUANTILES;
 use wordline_drive::observe::{BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, UnitRow};
-use wordline_drive::parts::{About, Part};
+use wordline_drive::parts::{About, Features, Part};
 use wordline_firmware::task::{Action, Class, Task, Tasks, CLASSES};
 use wordline_firmware::Standing;
 
@@ -19,7 +19,7 @@ fn s(time: Time) -> f64 {
     time as f64 / 1e12
 }
 
-pub(crate) fn requests(tasks: Tasks, has_map: bool) -> Vec<Column<RequestRow>> {
+pub(crate) fn requests(tasks: Tasks, features: Features) -> Vec<Column<RequestRow>> {
     let mut columns = vec![
         Column::u64("number", "number in the order of getting a slot, from 0", |r: &RequestRow| r.number).varied(),
         Column::u32("stream", "stream of the workload, from 0", |r| u32::from(r.stream)),
@@ -56,7 +56,7 @@ pub(crate) fn requests(tasks: Tasks, has_map: bool) -> Vec<Column<RequestRow>> {
         .varied(),
     ];
     // All but the wait for a slot, which comes before the service.
-    for About { part, name, meaning, .. } in Part::of(tasks, has_map).skip(1) {
+    for About { part, name, meaning, .. } in Part::of(tasks, features).skip(1) {
         let time = move |r: &RequestRow| us(r.parts[part.index()]);
         columns.push(Column::f64(format!("{name}_us"), meaning.clone(), time));
     }

@@ -4,6 +4,7 @@ use crate::column::Column;
 use crate::{columns, SCHEMA};
 use arrow_schema::DataType;
 use std::fmt::Write;
+use wordline_drive::parts::Features;
 use wordline_drive::Tasks;
 
 const HEAD: &str = include_str!("page.md");
@@ -16,7 +17,7 @@ pub fn page() -> String {
         &mut page,
         "requests",
         "A row for each completed request, in the order of completion.",
-        &columns::requests(Tasks::ALL, true),
+        &columns::requests(Tasks::ALL, Features::ALL),
     );
     section(
         &mut page,

@@ -18,6 +18,7 @@ use std::thread::{self, JoinHandle};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow, Wanted, SHORTEST_INTERVAL,
 };
+use wordline_drive::parts::Features;
 use wordline_firmware::Plan;
 
 /// The tables, in the order of their numbers.
@@ -271,7 +272,7 @@ impl Files {
         let tasks = plan.tasks;
         Ok(Self {
             unpacked: Vec::new(),
-            requests: Table::open(0, wanted.requests, directory, columns::requests(tasks, plan.has_map()))?,
+            requests: Table::open(0, wanted.requests, directory, columns::requests(tasks, Features::of(plan)))?,
             intervals: Table::open(
                 1,
                 wanted.intervals,

@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
 from wordline.report import blockfigure, charts, figures
-from wordline.results import aged, causes, checking, collections, jobs, limits, lookups, repeats, story, tasks
+from wordline.results import (
+    aged,
+    causes,
+    checking,
+    collections,
+    jobs,
+    limits,
+    lookups,
+    redundancy,
+    repeats,
+    story,
+    tasks,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -204,6 +216,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, units.count(flash[key])
     yield from collections.listed(result)
     yield from lookups.listed(result)
+    yield from redundancy.listed(result)
     for _, title, done in tasks.used(result):
         yield f"By {title}", tasks.moved(done)
     yield "P/E cycles a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"

@@ -131,6 +131,14 @@ CAUSES = (
         DOTS,
     ),
     Cause(
+        "processor",
+        "computing",
+        "in the firmware's processor",
+        "Computing time of the firmware, for the request or for those before it.",
+        palette.DIE[2],
+        STRIPES,
+    ),
+    Cause(
         "wait_map",
         "mapping table",
         "waiting for the mapping table",

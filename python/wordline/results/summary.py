@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import collections, jobs, lookups, repeats, story, tasks
+from wordline.results import collections, jobs, lookups, redundancy, repeats, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -137,6 +137,9 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     looked_up = lookups.summed_up(result)
     if looked_up:
         yield "Map", looked_up
+    protected = redundancy.summed_up(result)
+    if protected:
+        yield "Parity", protected
     for _, title, figures in tasks.used(result):
         yield title.capitalize(), tasks.moved(figures)
     wear = result["wear"]

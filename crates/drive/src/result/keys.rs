@@ -102,6 +102,26 @@ fn tasks() -> [ResultKey; 7] {
     ]
 }
 
+/// Superblocks, of a drive whose blocks form any.
+fn superblocks() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("superblocks.{what}"), unit, meaning);
+    vec![
+        of(
+            "blocks",
+            "blocks",
+            "Blocks of a superblock: each is opened, collected and erased with the others. This part is there if `redundancy` \
+             forms superblocks.",
+        ),
+        of(
+            "parity_pages",
+            "pages",
+            "Pages of parity programmed; they also count as pages of the task whose data made them due.",
+        ),
+        of("rebuilt_reads", "reads", "Flash reads of the host that were rebuilt from other dies, since background tasks used theirs."),
+        of("rebuilding_reads", "pages", "Pages read to rebuild them; they also count as pages read for the host."),
+    ]
+}
+
 /// The mapping table, of a drive that keeps it in flash.
 fn mapping_table() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("mapping_table.{what}"), unit, meaning);
@@ -449,6 +469,7 @@ fn flash() -> Vec<ResultKey> {
     ];
     keys.extend(tasks());
     keys.extend(mapping_table());
+    keys.extend(superblocks());
     keys.extend(fields::<Energy>("energy", "J"));
     keys.extend([
         key(

@@ -33,14 +33,20 @@ fn random_text(random: &mut Stream) -> String {
         }
         false => format!("policy = \"page\", unit_kib = {unit_kib}"),
     };
-    let fixed = chance(random, 50);
+    let [channels, packages, dies] = [between(random, 1, 4), between(random, 1, 2), between(random, 1, 2)];
+    let redundancy = match chance(random, 20) {
+        true => redundancy(random, channels * packages * dies),
+        false => None,
+    };
+    let together = redundancy.is_some();
+    let fixed = !together && chance(random, 50);
     let placement = match fixed {
         true => format!("policy = \"static\", order = \"{}\"", order(random)),
         false => "policy = \"least-busy\"".into(),
     };
-    let scope = if fixed || chance(random, 50) { "plane" } else { "drive" };
+    let scope = if !together && (fixed || chance(random, 50)) { "plane" } else { "drive" };
     let mut collect = format!("policy = \"on-demand\", scope = \"{scope}\"");
-    if chance(random, 30) {
+    if !together && chance(random, 30) {
         let reserve = between(random, 1, 3);
         let start = reserve + between(random, 1, 3);
         collect += &format!(", reserve_blocks = {reserve}, start_blocks = {start}");
@@ -53,7 +59,8 @@ fn random_text(random: &mut Stream) -> String {
         collect += &format!(", blocks_at_a_time = {}", between(random, 1, 4));
     }
     if chance(random, 40) {
-        collect += &format!(", blocks_per_die = {}", between(random, 1, 3));
+        let least = if together { 4 } else { 1 };
+        collect += &format!(", blocks_per_die = {}", between(random, least, least + 2));
     }
     if chance(random, 40) {
         collect += ", pacing = true";
@@ -65,14 +72,15 @@ fn random_text(random: &mut Stream) -> String {
     let (dispatch, shares) = commit(random);
     // What lets GC hold a die, or take no time.
     let (alone, staged) = (chance(random, 30), dispatch.contains("depth"));
-    if alone && !staged && chance(random, 60) {
+    if alone && !staged && !together && chance(random, 60) {
         collect += &format!(", hold_below_blocks = {}", between(random, 1, 6));
     }
     let joins = chance(random, 40);
     if alone && !joins && chance(random, 50) {
         collect += ", instant = true";
     }
-    collect += &format!(", copyback = \"{}\"", pick(random, &["off", "off", "internal", "checked"]));
+    let copyback = *pick(random, &["off", "off", "internal", "checked"]);
+    collect += &format!(", copyback = \"{}\"", if together { "off" } else { copyback });
     let victim = match random.below(6) {
         5 if scope == "plane" => format!("policy = \"read-aligned\", candidates = {}", between(random, 1, 12)),
         0 => "policy = \"greedy\"".into(),
@@ -88,9 +96,10 @@ fn random_text(random: &mut Stream) -> String {
         0..=4 => {
             let gather = scope == "drive" && chance(random, 50);
             let (window, cache) = (between(random, 1, 16), cache(random));
+            let cache = if together { "cache = false".into() } else { cache };
             format!("policy = \"planes\", window = {window}, gather = {gather}, {cache}")
         }
-        5 | 6 if !alone => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
+        5 | 6 if !alone && !together => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
         _ => "policy = \"none\"".into(),
     };
     let suspend = match chance(random, 50) && !alone && !joins {
@@ -151,18 +160,38 @@ fn random_text(random: &mut Stream) -> String {
         shares = {{ {shares} }}
         buffer = {{ {buffer} }}
         refresh = {{ {refresh} }}
+        redundancy = {{ {} }}
+        processor = {{ {} }}
         verify = {{ shadow = true }}
         "#,
-        between(random, 1, 4),
-        between(random, 1, 2),
-        between(random, 1, 2),
+        channels,
+        packages,
+        dies,
         between(random, 1, 4),
         between(random, 7, 24),
         between(random, 2, 24),
         pick(random, &["least-erased", "fifo"]),
         pick(random, &["invalidate", "invalidate", "ignore"]),
         between(random, 1, depth),
+        redundancy.unwrap_or_else(|| "policy = \"none\"".into()),
+        match chance(random, 30) {
+            true => format!("policy = \"uniform\", host_us = [0.0, {}.5]", between(random, 0, 30)),
+            false => "policy = \"none\"".into(),
+        },
     )
+}
+
+/// Superblocks of a drive with so many dies; none if it has one.
+fn redundancy(random: &mut Stream, dies: u64) -> Option<String> {
+    let fit: Vec<u64> = (2..=dies).filter(|&count| dies.is_multiple_of(count)).collect();
+    if fit.is_empty() {
+        return None;
+    }
+    let dies = pick(random, &fit);
+    Some(match chance(random, 70) {
+        true => format!("policy = \"rain\", dies = {dies}, rebuild_reads = {}", chance(random, 80)),
+        false => format!("policy = \"superblock\", dies = {dies}"),
+    })
 }
 
 /// Dispatch, and shares where it takes them.

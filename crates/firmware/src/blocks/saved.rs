@@ -14,7 +14,8 @@ impl Blocks {
     pub(crate) fn check_saved(&self, like: &Self) -> Result<(), String> {
         let sizes = |blocks: &Self| {
             let lists = (blocks.records.len(), blocks.free.len(), blocks.domains.len(), blocks.valid.len());
-            (lists, blocks.blocks_per_plane, blocks.units_per_block, blocks.units_per_page, blocks.pages_per_block)
+            let of_block = (blocks.units_per_block, blocks.units_per_page, blocks.pages_per_block);
+            (lists, blocks.blocks_per_plane, of_block, blocks.domain_bits)
         };
         if sizes(self) != sizes(like) {
             return Err("the block accounting has another size".into());
@@ -24,6 +25,15 @@ impl Blocks {
                 return Err(format!("block {block} cannot be {record:?}"));
             }
         }
+        let alike = match (&self.supers, &like.supers) {
+            (None, None) => true,
+            (Some(own), Some(like)) => own.is_like(like),
+            _ => false,
+        };
+        if !alike {
+            return Err("its blocks form other superblocks than those of this drive".into());
+        }
+        self.check_together()?;
         self.check_planes()?;
         (0..self.domains()).try_for_each(|domain| self.check_domain(domain))
     }
@@ -34,7 +44,8 @@ impl Blocks {
         let empty = written == 0 && !record.doomed;
         let fits = match record.status {
             Status::Free | Status::Spare | Status::Bad => empty,
-            Status::Open => written < all && !record.doomed,
+            // Others of its superblock may not be full.
+            Status::Open => (written < all || self.has_superblocks()) && !record.doomed,
             Status::Closed => written == all || (record.doomed && written < all),
             // At rest nothing is being collected.
             Status::Victim => false,
@@ -55,8 +66,12 @@ impl Blocks {
                 }
             }
         }
-        let waits = |record: &Block| matches!(record.status, Status::Free | Status::Spare);
-        if let Some(block) = (0..listed.len()).find(|&block| waits(&self.records[block]) && !listed[block]) {
+        let unlisted = |block: usize| match self.records[block].status {
+            Status::Free => !listed[self.leader(block as u32) as usize],
+            Status::Spare => !listed[block],
+            _ => false,
+        };
+        if let Some(block) = (0..listed.len()).find(|&block| unlisted(block)) {
             return Err(format!("block {block} is {:?}, which no list says", self.records[block].status));
         }
         let blocks = self.blocks_per_plane.get() as usize;
@@ -77,10 +92,11 @@ impl Blocks {
         let records = planes * self.blocks_per_plane.get() as usize;
         let own = &self.records[domain as usize * records..][..records];
         let count = |wanted: &dyn Fn(&Block) -> bool| own.iter().filter(|record| wanted(record)).count();
-        let free: usize = self.free[first..first + planes].iter().map(|list| list.heap.len()).sum();
+        let size = self.supers.as_ref().map_or(1, |supers| supers.size() as usize);
+        let free = size * self.free[first..first + planes].iter().map(|list| list.heap.len()).sum::<usize>();
         let bad = count(&|record| record.doomed || record.status == Status::Bad);
         let closed = count(&|record| record.status == Status::Closed);
-        if (list.free as usize, list.bad as usize, list.closed.len()) != (free, bad, closed) {
+        if (list.free as usize, list.bad as usize, list.closed.len() * size) != (free, bad, closed) {
             return Err(format!(
                 "domain {domain} counts {} free, {} bad and {} closed blocks, but there are {free}, {bad} and {closed}",
                 list.free,
@@ -91,7 +107,8 @@ impl Blocks {
         for (position, &block) in (0..).zip(&list.closed) {
             // Positions differ, so none is listed twice.
             let there = self.records.get(block as usize).filter(|_| self.domain_of(block) == domain);
-            if !there.is_some_and(|record| record.status == Status::Closed && record.position == position) {
+            let leads = there.is_some() && self.leader(block) == block;
+            if !there.is_some_and(|record| leads && record.status == Status::Closed && record.position == position) {
                 return Err(format!("domain {domain} lists block {block} as closed, which it is not, or elsewhere"));
             }
         }
@@ -106,7 +123,8 @@ impl Blocks {
 
     /// The linked lists of closed blocks, by their valid units.
     fn check_ranking(&self, domain: u32, list: &Domain) -> Result<(), String> {
-        let lists = self.units_per_block as usize + 1;
+        let size = self.supers.as_ref().map_or(1, |supers| supers.size());
+        let lists = (self.units_per_block * size) as usize + 1;
         if list.ranking.len() != lists || list.least as usize > lists {
             return Err(format!("the ranking of domain {domain} has another size"));
         }
@@ -116,7 +134,8 @@ impl Blocks {
             while block != NONE {
                 let there = self.records.get(block as usize).filter(|_| self.domain_of(block) == domain);
                 let linked = there.filter(|record| {
-                    record.status == Status::Closed && record.valid == valid && record.previous == before
+                    let all: u32 = self.together(block).map(|block| self.get(block).valid).sum();
+                    record.status == Status::Closed && all == valid && record.previous == before
                 });
                 let Some(record) = linked.filter(|_| valid >= list.least) else {
                     return Err(format!("the ranking of domain {domain} names block {block} where it does not belong"));
@@ -142,6 +161,7 @@ impl Blocks {
         if self.ranked == saved.ranked {
             (self.records, self.free) = (saved.records, saved.free);
             (self.domains, self.valid) = (saved.domains, saved.valid);
+            self.recount_together();
         }
     }
 }

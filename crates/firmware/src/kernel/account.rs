@@ -23,6 +23,8 @@ pub struct Account {
     pub end: Time,
     /// Bytes that it read for the host.
     pub bytes: u32,
+    /// The firmware computed, for it or for operations of its task before it.
+    pub processor: Time,
     /// Its entries of the mapping table were being read from flash.
     pub map: Time,
     /// It waited while the die was taken by other operations of its request.
@@ -47,8 +49,8 @@ impl Account {
     /// All parts together.
     #[must_use]
     pub fn sum(&self) -> Time {
-        let Self { map, own, die, space, wait_bus, bus, read, program, other, .. } = self;
-        map + own + die.iter().sum::<Time>() + space + wait_bus + bus + read + program + other
+        let Self { processor, map, own, die, space, wait_bus, bus, read, program, other, .. } = self;
+        processor + map + own + die.iter().sum::<Time>() + space + wait_bus + bus + read + program + other
     }
 
     /// Adds what its command did, which has left at `now`.
@@ -150,6 +152,32 @@ impl Accounts {
         let Some(way) = self.ways.get(request as usize) else { return };
         let start = since.max(way.served);
         let account = Account { start, map: now - start, ..Account::default() };
+        *self.trail_mut(operation) = Trail { goes_on: true, account, ..Trail::default() };
+    }
+
+    /// An operation of a request goes on that waited for the processor.
+    pub fn processed(&mut self, operation: u32, op: &FlashOp, now: Time) {
+        let Some(way) = self.ways.get(op.owner as usize) else { return };
+        let served = way.served;
+        let start = op.ready.max(served);
+        let trail = self.trail_mut(operation);
+        if trail.goes_on && trail.account.start >= served {
+            trail.account.processor += now - start;
+        } else {
+            let account = Account { start, processor: now - start, ..Account::default() };
+            *trail = Trail { goes_on: true, account, ..Trail::default() };
+        }
+    }
+
+    /// An operation goes on where another stands.
+    pub fn continue_from(&mut self, other: u32, operation: u32) {
+        let Trail { goes_on, account, .. } = *self.trail_mut(other);
+        *self.trail_mut(operation) = Trail { goes_on, account, ..Trail::default() };
+    }
+
+    /// An operation goes on that had its data from another, whose command has ended.
+    pub fn rebuilt_by(&mut self, other: u32, operation: u32) {
+        let account = self.trail_mut(other).account;
         *self.trail_mut(operation) = Trail { goes_on: true, account, ..Trail::default() };
     }
 

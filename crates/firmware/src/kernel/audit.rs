@@ -3,6 +3,7 @@
 use super::{Fault, Kernel};
 use crate::blocks::Status;
 use crate::policy::guest::failed;
+use crate::policy::redundancy::Stripe;
 use crate::{ConfigError, Plan};
 
 impl Kernel {
@@ -43,6 +44,16 @@ impl Kernel {
             let problem =
                 format!("the saved state has its mapping table {}; give the drive the same", lies(&other.plan));
             return Err(ConfigError::new("mapping.policy", lies(&self.plan), problem));
+        }
+        if self.plan.stripe != other.plan.stripe {
+            let stripe = |plan: &Plan| match plan.stripe {
+                None => "single blocks".to_owned(),
+                Some(Stripe { dies, parity, .. }) => {
+                    format!("superblocks of {dies} dies {} parity", if parity { "with" } else { "without" })
+                }
+            };
+            let problem = format!("the saved state has {}; give the drive the same", stripe(&other.plan));
+            return Err(ConfigError::new("redundancy.policy", stripe(&self.plan), problem));
         }
         if self.plan.domains != other.plan.domains {
             let scope = |domains: u32| if domains == 1 { "drive" } else { "plane" };
@@ -123,7 +134,7 @@ impl Kernel {
         }
         let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
         let (free, open) = (count(Status::Free), count(Status::Open));
-        if free as u32 != self.blocks.free_blocks() || open != self.space.open_blocks().count() {
+        if free as u32 != self.blocks.free_blocks() || open != self.space.open_blocks(&self.blocks).count() {
             return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));
         }
         if let Some(stage) = self.stage.as_ref().filter(|stage| self.slab.live() == 0 && !stage.is_empty()) {

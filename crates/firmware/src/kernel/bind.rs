@@ -61,6 +61,9 @@ impl Kernel {
         if !op.class.is_host() && op.role != Role::Map {
             return true;
         }
+        if op.role == Role::Part {
+            return self.part_is_current(op);
+        }
         if op.units <= 1 {
             return self.map.lies_at(op.unit, op.source);
         }
@@ -173,6 +176,10 @@ impl Kernel {
     #[cold]
     pub(super) fn reroute(&mut self, slot: u32) {
         let op = *self.slab.get(slot);
+        if op.role == Role::Part {
+            self.drop_part(slot, &op);
+            return;
+        }
         if op.role == Role::Merge {
             // The slot stays the same: the write buffer knows the write by it.
             let moved = self.slab.get_mut(slot);
@@ -207,6 +214,11 @@ impl Kernel {
         self.command.clear(Kind::Program);
         let stream = stream_of(class);
         let (Waits::Plane(plane) | Waits::Shared(_, plane)) = place;
+        if class.is_map_write() && self.leads_parity(&self.queues[plane as usize * CLASSES + class.index()]) {
+            if let Waits::Plane(plane) = place {
+                return self.issue_parity(die, class, plane);
+            }
+        }
         let page = self.space.next_page(&self.blocks, plane, stream);
         self.bind_page(die, plane, class, place)?;
         let planes = self.flash.geometry().planes_per_die;
@@ -219,7 +231,9 @@ impl Kernel {
                 }
                 let own = self.queues[partner as usize * CLASSES + class.index()];
                 let domain = self.blocks.domain_of_plane(partner);
-                if own.head != NONE && self.may_go(&own, class, domain) {
+                // Parity has its page, and is bound alone.
+                let has_data = own.head != NONE && !(class.is_map_write() && self.leads_parity(&own));
+                if has_data && self.may_go(&own, class, domain) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
@@ -257,6 +271,7 @@ impl Kernel {
         self.bind_next_page(die, plane, class, place)
     }
 
+    /// The same where no collection changes the next page of a plane meanwhile.
     #[inline]
     pub(super) fn bind_next_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
@@ -294,18 +309,21 @@ impl Kernel {
         };
         self.command.add(address, self.flash.geometry().page_bytes);
         self.attach(die, first);
-        self.settle_page(plane, bound);
+        self.settle_page(plane, bound, class);
         Ok(())
     }
 
-    /// A page of a plane was bound: its block may be full, and another was opened for it perhaps.
+    /// A page of a plane was bound for a class: its block may be full, and another was opened for it perhaps.
     #[inline]
-    pub(super) fn settle_page(&mut self, plane: u32, bound: BoundPage) {
+    pub(super) fn settle_page(&mut self, plane: u32, bound: BoundPage, class: Class) {
         let domain = self.blocks.domain_of_plane(plane);
         if bound.closed {
             self.blocks.close(bound.block);
-            self.victim.closed(&self.blocks.view(domain), bound.block);
+            self.victim.closed(&self.blocks.view(domain), self.blocks.leader(bound.block));
             self.heed(failed(self.victim.trouble()));
+        }
+        if self.space.has_superblocks() {
+            self.settle_row(bound, class);
         }
         if bound.opened || (bound.closed && (self.starved[domain as usize] || self.space.pairs())) {
             self.collect(domain);

@@ -24,7 +24,8 @@ impl Kernel {
         }
         loop {
             let free = self.space.free_for_gc(&self.blocks, domain);
-            let running = self.jobs.running(self.jobs.group(Task::GC, domain)) - self.held_back(Task::GC, domain);
+            let jobs = self.jobs.running(self.jobs.group(Task::GC, domain)) - self.held_back(Task::GC, domain);
+            let running = jobs + self.blocks.half_free();
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
                 self.heed(failed(self.collect.trouble()));
                 return;
@@ -78,20 +79,28 @@ impl Kernel {
             let left = self.units_per_page.remainder(fifo.len);
             let waiting = fifo.iter(&self.slab).skip((fifo.len - left) as usize);
             for owner in waiting.map(|op| op.owner) {
+                let owner = self.eldest(owner);
                 if !owners.contains(&owner) {
                     owners.push(owner);
                 }
             }
         }
-        let blocks = owners.len() as u32;
+        let blocks = owners.len() as u32 * self.plan.stripe.map_or(1, |stripe| stripe.blocks());
         self.owners = owners;
         blocks
     }
 
     /// Writes the waiting units of a task in a domain without filling their pages.
     fn go_alone(&mut self, task: Task, domain: u32) {
+        if self.left_over(task, domain) {
+            self.release_units(task, domain);
+        }
+    }
+
+    /// The same of units that the commit stage has sent to a die, too, where others of their page were overwritten.
+    fn release_units(&mut self, task: Task, domain: u32) {
         let group = self.jobs.group(task, domain);
-        if self.jobs.expects(group) || self.jobs.is_released(group) || !self.left_over(task, domain) {
+        if self.jobs.expects(group) || self.jobs.is_released(group) {
             return;
         }
         self.jobs.release(group);
@@ -133,13 +142,14 @@ impl Kernel {
 
     fn all_go_alone(&mut self) {
         for task in Task::all().filter(|&task| task != Task::HOST) {
-            (0..self.plan.domains).for_each(|domain| self.go_alone(task, domain));
+            (0..self.plan.domains).for_each(|domain| self.release_units(task, domain));
         }
     }
 
     /// Ends what [`Kernel::close`] began.
     pub fn reopen(&mut self) {
         self.closing = false;
+        self.rest_processors();
     }
 
     /// Ends the run if an external policy has failed; its callers cannot return the error.
@@ -171,11 +181,9 @@ impl Kernel {
         self.busy_dies[die] = self.victims[die] >= most;
     }
 
-    /// A task starts emptying a closed block; false if its domain has no room for its data now.
+    /// A task starts emptying a closed block, with all of its superblock; false if its domain has no room for its data now.
     pub(super) fn start_job(&mut self, task: Task, domain: u32, block: u32) -> bool {
-        let Block { valid, write_point, .. } = *self.blocks.get(block);
-        // Pages that were never written, since the block was closed early, gain nothing.
-        let gain = write_point * self.plan.units_per_page - valid;
+        let (valid, gain) = self.to_move(block);
         if !self.space.promise(&self.blocks, task, domain, (valid, gain)) {
             return false;
         }
@@ -183,7 +191,32 @@ impl Kernel {
             // No move will wake a host that was held back.
             self.wake_stalled();
         }
-        self.blocks.take(block);
+        if self.blocks.has_superblocks() {
+            self.start_together(task, domain, block);
+        } else {
+            self.blocks.take(block);
+            let job = self.start_alone(task, domain, block, valid);
+            self.advance(job);
+        }
+        true
+    }
+
+    /// Valid units of a block, or of its superblock, and what moving them gains.
+    fn to_move(&self, block: u32) -> (u32, u32) {
+        let Block { valid, write_point, .. } = *self.blocks.get(block);
+        match self.plan.stripe {
+            // Pages that were never written, since the block was closed early, gain nothing.
+            None => (valid, write_point * self.plan.units_per_page - valid),
+            Some(stripe) => {
+                let valid = self.blocks.together(block).map(|block| self.blocks.get(block).valid).sum();
+                let pages = self.plan.units_per_block / self.plan.units_per_page;
+                (valid, stripe.data_pages(pages) * self.plan.units_per_page - valid)
+            }
+        }
+    }
+
+    /// The job of a block that was promised room.
+    pub(super) fn start_alone(&mut self, task: Task, domain: u32, block: u32, valid: u32) -> u32 {
         if task == Task::GC {
             self.count_victim(block, 1);
             self.collection_starts(block);
@@ -191,14 +224,12 @@ impl Kernel {
         self.counters.jobs[task.index()] += 1;
         let start = block * self.plan.units_per_block;
         let window = if task == Task::GC { self.collect.window() } else { self.upkeep.window(task) };
-        let job = self.jobs.start(
+        self.jobs.start(
             (task, window * self.plan.units_per_page),
             (block, domain),
             valid,
             (start, start + self.plan.units_per_block),
-        );
-        self.advance(job);
-        true
+        )
     }
 
     /// Queues the next page reads of a job, up to its window; erases its block when nothing is left.
@@ -248,12 +279,22 @@ impl Kernel {
             self.gather(job.task, job.domain);
         }
         if job.cursor >= job.end && job.on_the_way == 0 && !job.erasing {
-            let class = Class::new(job.task, Action::Erase);
-            let (block, op) = (job.block, FlashOp { class, owner: slot, ..FlashOp::default() });
             self.jobs.get_mut(slot).erasing = true;
-            let op = self.slab.insert(FlashOp { source: block, ..op });
-            self.enqueue(op);
+            if self.blocks.has_superblocks() {
+                self.erase_together(slot);
+            } else {
+                self.erase(slot);
+            }
         }
+    }
+
+    /// Queues the erase of a job's block.
+    #[inline]
+    pub(super) fn erase(&mut self, slot: u32) {
+        let job = *self.jobs.get(slot);
+        let class = Class::new(job.task, Action::Erase);
+        let op = self.slab.insert(FlashOp { class, source: job.block, owner: slot, ..FlashOp::default() });
+        self.enqueue(op);
     }
 
     /// True if a task moves whole pages by copyback. It would take bit errors along, which other tasks than GC are there
@@ -333,10 +374,13 @@ impl Kernel {
     /// Asks the policy for another victim where units wait and the running jobs of their task cannot fill their page.
     #[inline]
     pub(super) fn gather(&mut self, task: Task, domain: u32) {
-        if self.units_per_page.get() == 1
-            || self.jobs.expects(self.jobs.group(task, domain))
-            || !self.left_over(task, domain)
-        {
+        if self.units_per_page.get() == 1 || self.jobs.expects(self.jobs.group(task, domain)) {
+            return;
+        }
+        if self.closing {
+            self.release_units(task, domain);
+        }
+        if !self.left_over(task, domain) {
             return;
         }
         if task == Task::GC {

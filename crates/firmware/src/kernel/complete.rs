@@ -13,12 +13,14 @@ impl Kernel {
         let channel = self.flash.channel_of(die);
         self.idle_in_channel[channel as usize] += 1;
         self.busy -= 1;
-        let (now, instant) = (self.now, self.instant);
+        let now = self.now;
+        let instant = self.instant;
         let state = &mut self.dies[die as usize];
         let (class, count, pages) = (state.class, usize::from(state.count), state.pages);
         let (collector_end, since, mixed) = (state.collector_end, state.since, state.mixed);
         (state.busy, state.mixed, state.count) = (false, false, 0);
-        let of_gc = class.task() == Task::GC && !instant;
+        let takes_no_time = instant && class.task() == Task::GC;
+        let of_gc = class.task() == Task::GC && !takes_no_time;
         if of_gc {
             state.collector_end = now;
         }
@@ -34,7 +36,7 @@ impl Kernel {
         if of_gc && self.awaiting > 0 {
             self.let_go(die);
         }
-        if self.notes.is_some() && (of_gc || class.task() != Task::GC) {
+        if self.notes.is_some() && !takes_no_time {
             self.witness_idle(die);
         }
         if mixed {
@@ -88,6 +90,8 @@ impl Kernel {
                     let gc_affected = op.ready < collector_end;
                     if op.role == Role::Merge && class == Class::HOST_READ {
                         self.merged(slot, gc_affected);
+                    } else if op.role == Role::Part {
+                        self.part_read(slot, &op, gc_affected);
                     } else {
                         self.host_done(slot, &op, op.delayed || gc_affected);
                     }
@@ -95,7 +99,7 @@ impl Kernel {
                     self.emptied(slot, &op)?;
                 } else if op.role == Role::Copy {
                     self.copied(slot, &op);
-                } else {
+                } else if !self.detours || !self.move_is_computed(slot, &op) {
                     self.moved_out(slot, &op);
                 }
                 slot = op.next;

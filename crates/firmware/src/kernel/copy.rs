@@ -96,7 +96,7 @@ impl Kernel {
         self.slab.get_mut(slot).next = NONE;
         self.command.add_move(from, to, bytes);
         self.attach(die, slot);
-        self.settle_page(plane, bound);
+        self.settle_page(plane, bound, class);
         Ok(())
     }
 }

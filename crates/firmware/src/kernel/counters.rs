@@ -38,6 +38,12 @@ pub struct Counters {
     pub commands: u64,
     /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.
     pub copybacks: u64,
+    /// Pages of parity programmed; each also counts as a page of its task.
+    pub parity_pages: u64,
+    /// Reads of the host that were rebuilt from other dies.
+    pub rebuilt_reads: u64,
+    /// Pages read for them; each also counts as a page read for the host.
+    pub part_reads: u64,
     /// Programs and erases that were suspended for reads, each as often as it was.
     pub suspensions: u64,
 }

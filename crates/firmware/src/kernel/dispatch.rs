@@ -210,15 +210,8 @@ impl Kernel {
                 Some(_) => last,
                 None => self.candidates.count,
             };
-            if class.is_write() {
-                let domain = self.blocks.domain_of_plane(plane);
-                if !self.may_go(&fifo, class, domain) {
-                    continue;
-                }
-                if !self.space.has_room(&self.blocks, plane, stream_of(class)) {
-                    self.stalled = true;
-                    continue;
-                }
+            if class.is_write() && !self.finds_page(&fifo, class, plane) {
+                continue;
             }
             self.candidates.set(at, Waiting { class, sequence }, Waits::Plane(plane));
         }

@@ -14,39 +14,55 @@ impl Kernel {
         let op = self.slab.get_mut(slot);
         op.sequence = self.sequence;
         op.ready = self.now;
-        let op = *op;
-        let constraint = self.place_of(&op);
+        let FlashOp { class, buffered, ordinal, unit, source, .. } = *op;
+        let constraint = self.place_of(class, unit, source);
+        if buffered && self.notes.is_some() {
+            self.witness_wait(slot, constraint);
+        }
+        if self.detours {
+            if self.is_computed(slot) {
+                return;
+            }
+            self.send_aside(slot, constraint);
+        } else {
+            self.commit(slot, class, constraint);
+        }
+        if buffered && class == Class::HOST_WRITE {
+            self.buffer.wait(slot, ordinal);
+            self.push_out();
+        }
+    }
+
+    /// Puts an operation into its queue, into the commit stage, or around a busy die.
+    #[cold]
+    pub(super) fn send_aside(&mut self, slot: u32, constraint: Constraint) {
+        let op = *self.slab.get(slot);
+        if self.may_go_around(&op) && self.goes_around(slot) {
+            return;
+        }
         if self.stage.is_some() && !self.passes_stage(&op, constraint) {
             self.put_on_stage(slot, op.class, constraint, false);
         } else {
             self.commit(slot, op.class, constraint);
         }
-        if op.buffered {
-            if self.notes.is_some() {
-                self.witness_wait(slot, constraint);
-            }
-            if op.class == Class::HOST_WRITE {
-                self.buffer.wait(slot, op.ordinal);
-                self.push_out();
-            }
-        }
     }
 
-    /// The constraint of an operation.
+    /// The constraint of an operation of a class with the unit and source given.
     #[inline]
-    fn place_of(&self, op: &FlashOp) -> Constraint {
-        match op.class.action() {
-            Action::Erase => Constraint::Plane(self.blocks.plane_of(op.source)),
-            Action::Program if !op.class.moves() || self.plan.domains == 1 => {
-                self.placement.place(self.units_per_page.quotient(op.unit))
+    fn place_of(&self, class: Class, unit: u32, source: u32) -> Constraint {
+        match class.action() {
+            Action::Erase => Constraint::Plane(self.blocks.plane_of(source)),
+            Action::Program if !class.moves() || self.plan.domains == 1 => {
+                self.placement.place(self.units_per_page.quotient(unit))
             }
-            Action::Read | Action::Program => Constraint::Plane(self.plane_of(op.source)),
+            Action::Read | Action::Program => Constraint::Plane(self.plane_of(source)),
         }
     }
 
     /// The constraint of the operation in a slot.
     pub(super) fn place_for(&self, slot: u32) -> Constraint {
-        self.place_of(self.slab.get(slot))
+        let FlashOp { class, unit, source, .. } = *self.slab.get(slot);
+        self.place_of(class, unit, source)
     }
 
     /// Puts an operation into the queue of its class at its die, or into a shared one.

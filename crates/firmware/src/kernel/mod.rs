@@ -12,6 +12,7 @@
 //! up later are in place by the time the die serves the read.
 
 mod account;
+mod around;
 mod attend;
 mod audit;
 mod bind;
@@ -27,8 +28,11 @@ mod history;
 mod hold;
 mod interrupt;
 mod mix;
+mod parity;
+mod processor;
 mod ready;
 mod retire;
+mod ring;
 mod saved;
 mod send;
 mod sequence;
@@ -36,6 +40,7 @@ mod serve;
 mod stage;
 mod standing;
 mod table;
+mod together;
 mod upkeep;
 mod witness;
 
@@ -52,6 +57,8 @@ use crate::policy::guest::failed;
 use crate::policy::mapping::MappingPolicy;
 use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementPolicy;
+use crate::policy::processor::ProcessorPolicy;
+use crate::policy::redundancy::RedundancyPolicy;
 use crate::policy::shares::SharesPolicy;
 use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
@@ -61,9 +68,12 @@ use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
 use crate::task::{Class, Tasks, CLASSES, ROWS};
 use crate::{ConfigError, FirmwareConfig, Plan};
+use around::Arounds;
 use dispatch::Candidates;
 use interrupt::Interruption;
+use processor::Cores;
 use ready::Ready;
+use ring::Ring;
 use send::Listed;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
@@ -79,6 +89,7 @@ pub use counters::{Counters, PlaneUse};
 pub use drain::{divide, DRAINS};
 pub use fault::Fault;
 pub use history::HOLDERS;
+pub use processor::PROCESSOR_EVENT;
 pub use retire::FACTORY_BAD;
 pub use standing::Standing;
 use witness::Notes;
@@ -173,6 +184,17 @@ pub struct Kernel {
     suspend: SuspendPolicy,
     trim: TrimPolicy,
     upkeep: UpkeepPolicies,
+    redundancy: RedundancyPolicy,
+    /// Reads that are rebuilt around busy dies; none if none ever is.
+    #[serde(skip)]
+    arounds: Option<Box<Arounds>>,
+    processor: ProcessorPolicy,
+    /// Operations that wait for it; none if it takes no time.
+    #[serde(skip)]
+    cores: Option<Box<Cores>>,
+    /// True if some operations take another way than to the queue of their die.
+    #[serde(skip)]
+    detours: bool,
     /// Page reads of a block at which some background task is asked.
     #[serde(skip)]
     read_limit: u32,
@@ -226,7 +248,7 @@ pub struct Kernel {
     stage_turn: u32,
     /// Idle dies that may find work.
     #[serde(skip)]
-    dirty: VecDeque<u32>,
+    dirty: Ring,
     /// True if dies need attention between start and end of a command; otherwise the next three are empty.
     attentive: bool,
     /// By die: the command that it took last.
@@ -243,7 +265,7 @@ pub struct Kernel {
     pressed: VecDeque<u32>,
     /// Untimed commands that have ended.
     #[serde(skip)]
-    ended: VecDeque<u32>,
+    ended: Ring,
     /// True if programs and erases may fail.
     fails: bool,
     /// Blocks that each plane holds back at first to replace bad ones.
@@ -356,10 +378,15 @@ impl Kernel {
             mixed: false,
         };
         let upkeep = config.upkeep.build(&build)?;
+        let redundancy = config.redundancy.build(&build)?;
+        let processor = config.processor.build(&build)?;
+        let cores = processor.takes_time().then(Box::default);
+        let arounds = redundancy.has_ways_around().then(Box::default);
         let (mut dispatch, shares) = (config.dispatch.build(&build)?, config.shares.build(&build)?);
         dispatch.share(&shares.shares());
         let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, plan.units_per_page, &geometry)));
         let timing = flash.timing();
+        let detours = arounds.is_some() || stage.is_some() || cores.is_some();
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_page } else { 0 };
@@ -397,6 +424,11 @@ impl Kernel {
             suspend,
             trim: config.trim.build(&build)?,
             upkeep,
+            detours,
+            redundancy,
+            arounds,
+            processor,
+            cores,
             read_limit: u32::MAX,
             reads_reached: false,
             refused: Tasks::default(),
@@ -418,13 +450,13 @@ impl Kernel {
             channel_turn: 0,
             die_turn: vec![0; geometry.channels as usize],
             stage_turn: 0,
-            dirty: VecDeque::with_capacity(geometry.dies() as usize),
+            dirty: Ring::new(geometry.dies()),
             attentive: caches || interrupts,
             running: vec![Command::new(Kind::Read); dies_if(caches || interrupts)],
             sequences: vec![Sequence::default(); dies_if(caches)],
             interruptions: vec![Interruption::default(); dies_if(interrupts)],
             pressed: VecDeque::new(),
-            ended: VecDeque::with_capacity(geometry.dies() as usize),
+            ended: Ring::new(geometry.dies()),
             fails: flash.fails(),
             replacements: 0,
             condemned: Vec::new(),
@@ -451,10 +483,19 @@ impl Kernel {
             fault: None,
             flash,
         };
+        if let Some(stripe) = plan.stripe {
+            kernel.blocks.form_superblocks(stripe, &geometry);
+        }
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;
+        if plan.stripe.is_some() && (kernel.fails || (0..plan.domains).any(|domain| kernel.blocks.bad(domain) > 0)) {
+            let problem =
+                "does not go with nand.reliability that has bad blocks, or programs or erases that fail: a block of a \
+                superblock has no substitute";
+            return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
+        }
         kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)
     }
@@ -535,6 +576,7 @@ impl Kernel {
             std::mem::swap(&mut self.stage, &mut self.stage_aside);
         }
         self.timed = timed;
+        self.detours = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
     }
 
     /// Host units done since the last call; the caller drains them.
@@ -573,8 +615,11 @@ impl Kernel {
             } else if let Some(die) = self.pressed.pop_front() {
                 self.look(die, queue)?;
             } else if self.dirty.is_empty() && !self.shared_dirty {
-                if self.stalled && self.busy == 0 && self.unstick() {
+                if self.stalled && self.busy == 0 && !self.is_computing() && self.unstick() {
                     continue;
+                }
+                if self.detours {
+                    self.schedule_processors(queue);
                 }
                 return self.fault.as_ref().map_or(Ok(()), |fault| Err(Fault::clone(fault)));
             }

@@ -18,7 +18,13 @@ impl Kernel {
         let shape = |kernel: &Self| {
             let plan = &kernel.plan;
             let units = (plan.unit_bytes, plan.units_per_page, plan.units_per_block);
-            (units, (plan.logical_units, plan.map_units), plan.raw_units, plan.domains, plan.blocks_per_domain)
+            (
+                units,
+                (plan.logical_units, plan.map_units),
+                plan.raw_units,
+                plan.domains,
+                (plan.blocks_per_domain, plan.stripe),
+            )
         };
         if shape(self) != shape(like) {
             return Err("its figures belong to another drive".into());
@@ -103,6 +109,7 @@ impl Kernel {
         }
         self.collect.restore(saved.collect)?;
         self.upkeep.restore(saved.upkeep);
+        self.processor.restore(saved.processor);
         self.flash.restore(saved.flash, now)?;
         self.blocks.restore(saved.blocks);
         self.space.restore(saved.space);
@@ -123,9 +130,19 @@ impl Counters {
         let Self {
             joined, jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, ..
         } = self;
+        let Self { parity_pages, rebuilt_reads, part_reads, .. } = self;
+        let of_rows = [parity_pages, rebuilt_reads, part_reads];
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
         let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
-        let mut all = ops.iter().chain(multi_plane).chain(moved).chain(jobs).chain(rest).chain(of_map).chain(joined);
+        let mut all = ops
+            .iter()
+            .chain(multi_plane)
+            .chain(moved)
+            .chain(jobs)
+            .chain(rest)
+            .chain(of_map)
+            .chain(of_rows)
+            .chain(joined);
         all.all(|&count| count <= MOST_COUNTED)
     }
 }

@@ -190,14 +190,8 @@ impl Kernel {
         let room = |die: u32| stage.has_room(die, class).then_some(die);
         let die = match place {
             Constraint::Plane(plane) => {
-                if class.is_write() {
-                    if !self.may_go(&fifo, class, self.blocks.domain_of_plane(plane)) {
-                        return None;
-                    }
-                    if !self.space.has_room(&self.blocks, plane, stream_of(class)) {
-                        self.stalled = true;
-                        return None;
-                    }
+                if class.is_write() && !self.finds_page(&fifo, class, plane) {
+                    return None;
                 }
                 room(self.planes_per_die.quotient(plane))
             }
@@ -281,7 +275,8 @@ impl Kernel {
             let plane = die * planes + plane;
             let fifo = self.queues[plane as usize * CLASSES + class.index()];
             let domain = self.blocks.domain_of_plane(plane);
-            let goes = self.may_go(&fifo, class, domain) && self.space.has_room(&self.blocks, plane, stream_of(class));
+            let goes = self.leads_parity(&fifo)
+                || (self.may_go(&fifo, class, domain) && self.space.has_room(&self.blocks, plane, stream_of(class)));
             if goes {
                 continue;
             }

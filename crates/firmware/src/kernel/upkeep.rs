@@ -38,11 +38,25 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         let reached = self.command.pages().iter().any(|page| {
             let block = (die * planes + page.plane) * self.blocks_per_plane.get() + page.block;
-            self.flash.block_record(block).reads + 1 >= self.read_limit
+            // Of a superblock that is being written nothing is moved.
+            let waits = self.blocks.has_superblocks() && self.blocks.get(block).status == Status::Open;
+            !waits && self.flash.block_record(block).reads + 1 >= self.read_limit
         });
-        if !reached {
-            return;
+        if reached {
+            self.ask_for_reads();
         }
+    }
+
+    /// A superblock is full: tasks that look at reads may move it from now on.
+    pub(super) fn watch_closed(&mut self, block: u32) {
+        let reached = |block: u32| self.flash.block_record(block).reads >= self.read_limit;
+        if self.read_limit < u32::MAX && self.blocks.together(block).any(reached) {
+            self.ask_for_reads();
+        }
+    }
+
+    /// A block may have as many reads as a task waits for.
+    fn ask_for_reads(&mut self) {
         self.reads_reached = true;
         for task in self.plan.tasks.background() {
             if matches!(self.upkeep.occasion(task), Occasion::Reads(_)) {

@@ -236,6 +236,16 @@ impl Kernel {
         }
     }
 
+    /// Records that an operation of the host waited for the processor, and goes on.
+    pub(super) fn witness_processed(&mut self, operation: u32, op: &FlashOp) {
+        let now = self.now;
+        if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
+            if op.class.is_host() {
+                accounts.processed(operation, op, now);
+            }
+        }
+    }
+
     /// Records that a buffered unit has started to wait.
     #[inline(never)]
     pub(super) fn witness_wait(&mut self, operation: u32, constraint: Constraint) {

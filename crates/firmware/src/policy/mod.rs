@@ -12,6 +12,8 @@ pub mod guest;
 pub mod mapping;
 pub mod pack;
 pub mod placement;
+pub mod processor;
+pub mod redundancy;
 pub mod refresh;
 pub mod shares;
 pub mod suspend;
@@ -63,6 +65,8 @@ pub struct Build<'a> {
     pub plane_local: bool,
     /// GC domains (1, or one per plane).
     pub domains: u32,
+    /// Blocks that become free, and are opened, together: more than one where they form superblocks.
+    pub blocks_together: u32,
     /// Tasks of the drive.
     pub tasks: Tasks,
     /// Seed of the run.
@@ -201,6 +205,8 @@ pub fn catalogue() -> Vec<Member> {
         arbiter::ArbiterConfig::members(),
         suspend::SuspendConfig::members(),
         trim::TrimConfig::members(),
+        redundancy::RedundancyConfig::members(),
+        processor::ProcessorConfig::members(),
         upkeep::UpkeepConfig::members(),
     ]
     .concat()

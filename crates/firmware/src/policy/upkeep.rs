@@ -35,10 +35,13 @@ impl<'a> UpkeepView<'a> {
     }
 
     /// Blocks with data that no task is moving, by number. A block that is being written takes no more pages when it is
-    /// moved.
+    /// moved; where blocks form superblocks, it is not listed before all of its superblock are full.
     pub fn written(&self) -> impl Iterator<Item = u32> + 'a {
         let records = (0..).zip(self.blocks.records());
-        records.filter(|(_, record)| matches!(record.status, Status::Closed | Status::Open)).map(|(block, _)| block)
+        let open = if self.blocks.has_superblocks() { Status::Closed } else { Status::Open };
+        records
+            .filter(move |(_, record)| record.status == Status::Closed || record.status == open)
+            .map(|(block, _)| block)
     }
 
     /// Page reads of a block since its erase.

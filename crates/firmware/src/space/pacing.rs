@@ -19,9 +19,9 @@ use crate::blocks::Blocks;
 use crate::task::Task;
 
 impl Tally {
-    /// A job of a task will gain so many units; one without units to move has gained them at once.
-    pub(super) fn expect(&mut self, task: Task, gain: u32, block: u32) {
-        self.collections += u32::from(task == Task::GC);
+    /// Jobs of a task will gain so many units; if they have none to move they have gained them at once.
+    pub(super) fn expect(&mut self, task: Task, gain: u32, (block, jobs): (u32, u32)) {
+        self.collections += if task == Task::GC { jobs } else { 0 };
         self.to_gain += gain;
         if self.owed == 0 {
             self.allowance += std::mem::take(&mut self.to_gain);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn open(space: &Space) -> usize {
-        space.open_blocks().count()
+        space.open.iter().filter(|&&block| block != NONE).count()
     }
 
     #[test]

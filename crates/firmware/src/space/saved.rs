@@ -13,6 +13,7 @@ impl Space {
         if sizes(self) != sizes(like) {
             return Err("the open blocks are of another drive".into());
         }
+        self.check_stripes(like, blocks)?;
         let mut room = vec![0_u64; self.domains.len()];
         for (slot, &block) in self.open.iter().enumerate().filter(|(_, &block)| block != NONE) {
             let plane = (slot / STREAMS) as u32;
@@ -33,6 +34,7 @@ impl Space {
         if let Some(turn) = self.turns.iter().find(|&&turn| usize::from(turn) >= STREAMS) {
             return Err(format!("a plane writes to its open block {turn}, but has only {STREAMS}"));
         }
+        room[0] += u64::from(self.room_for_moved(blocks));
         for (domain, (tally, room)) in self.domains.iter().zip(room).enumerate() {
             let at_rest = Tally { collector_room: tally.collector_room, ..Tally::default() };
             if *tally != at_rest || u64::from(tally.collector_room) != room {
@@ -45,5 +47,6 @@ impl Space {
     /// Goes on where space of the same configuration was saved; it was checked.
     pub fn restore(&mut self, saved: Self) {
         (self.open, self.turns, self.domains) = (saved.open, saved.turns, saved.domains);
+        self.stripes = saved.stripes;
     }
 }

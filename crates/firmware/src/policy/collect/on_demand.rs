@@ -7,8 +7,8 @@
 //! of Lee et al. (ISPASS 2011). Open blocks for host and GC: choi18 (2.2, one a plane; 4.2, a second one). GC without
 //! time: choi18 (3.1, Ideal-No-GC).
 //! Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM).
-//! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the firmware's computing
-//! time is zero (kim18 has 1 to 3 us).
+//! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the choice of
+//! victims takes no time.
 
 use super::{Collect, Copyback, Destination, Scope, SpaceView};
 use crate::policy::{About, Build};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const ABOUT: About = About {
     summary: "starts when the free blocks of the drive or plane fall below start_blocks, stops at stop_blocks",
     source: "kim18 4.2; Rosenblum and Ousterhout, SOSP 1991",
-    note: "whole blocks; the firmware's computing time is zero",
+    note: "whole blocks; the choice of victims takes no time",
 };
 
 /// Options of garbage collection on demand.
@@ -30,15 +30,17 @@ pub struct Options {
     /// plane.
     pub scope: Scope,
     /// GC starts when a domain (the drive or a plane) has fewer free blocks. Absent: reserve_blocks + 1 in a plane,
-    /// reserve_blocks + one for every two planes in a drive.
+    /// reserve_blocks + one for every two planes in a drive, reserve_blocks and a superblock where blocks form any.
     pub start_blocks: Option<u32>,
     /// GC stops when a domain has this many free blocks. Absent: start_blocks.
     pub stop_blocks: Option<u32>,
-    /// Free blocks of a domain reserved for GC. Absent: 1 in a plane; 2 or one for every four planes in a drive.
+    /// Free blocks of a domain reserved for GC. Absent: 1 in a plane; 2 or one for every four planes in a drive; a superblock
+    /// where blocks form any.
     pub reserve_blocks: Option<u32>,
     /// Outstanding page moves per victim block, 1 to 65,535. Absent: 8.
     pub window_pages: Option<u32>,
-    /// Victim blocks in progress at a time in a domain. Absent: 1 in a plane, one for each die in a drive.
+    /// Victim blocks in progress at a time in a domain. Absent: 1 in a plane, one for each die in a drive; one superblock where
+    /// blocks form any. No superblock starts while as many blocks as this are in progress.
     pub blocks_at_a_time: Option<u32>,
     /// Victim blocks in progress at a time in a die, at least 1: spreads GC over the dies of a drive. Absent: no limit.
     pub blocks_per_die: Option<u32>,
@@ -81,8 +83,14 @@ pub struct OnDemand {
 impl OnDemand {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let (planes, dies) = (build.geometry.planes(), build.geometry.dies());
-        let (least, ahead, most) =
-            if build.plane_local { (1, 1, 1) } else { ((planes / 4).max(2), planes.div_ceil(2), dies) };
+        // Superblocks need one domain, which is checked elsewhere.
+        let together = if build.plane_local { 1 } else { build.blocks_together };
+        let (least, ahead, most) = match together {
+            _ if build.plane_local => (1, 1, 1),
+            1 => ((planes / 4).max(2), planes.div_ceil(2), dies),
+            // In whole superblocks.
+            size => (size, size, size),
+        };
         let reserve = options.reserve_blocks.unwrap_or(least);
         let start = options.start_blocks.unwrap_or(reserve.saturating_add(ahead));
         let stop = options.stop_blocks.unwrap_or(start);
@@ -91,6 +99,18 @@ impl OnDemand {
         if reserve == 0 {
             let problem = "must be at least 1, or garbage collection could find no block to move pages to";
             return Err(ConfigError::new("collect.reserve_blocks", reserve, problem));
+        }
+        if reserve < together {
+            let problem = format!("must be at least {together}, the blocks of a superblock");
+            return Err(ConfigError::new("collect.reserve_blocks", reserve, problem));
+        }
+        if together > 1 && start < reserve + together {
+            let problem = format!(
+                "must be at least {}: reserve_blocks = {reserve} and a superblock of {together} blocks, or host writes would \
+                 stall before garbage collection starts",
+                reserve + together
+            );
+            return Err(ConfigError::new("collect.start_blocks", start, problem));
         }
         if start <= reserve {
             let derived = if options.reserve_blocks.is_some() { "" } else { " (derived from the number of planes)" };

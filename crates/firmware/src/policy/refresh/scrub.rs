@@ -3,7 +3,7 @@
 //! Source: kim18 (4.2): greedy by the reads of a block; active above 100,000 reads, inactive below 80,000; valid data are
 //! copied as by garbage collection.
 //! Faithful: thresholds, choice, and the copying. Assumed: a block that is still being written is closed and moved as
-//! well, if garbage collection can do without its empty pages. Simplified: read counts of a new drive are 0; the paper
+//! well, if garbage collection can do without its empty pages; a superblock is moved once it is full. Simplified: read counts of a new drive are 0; the paper
 //! starts with random ones.
 
 use super::{Occasion, Upkeep, UpkeepView};
@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) const ABOUT: About = About {
     summary: "read scrubbing: moves the most-read block, from `start_reads` page reads down to `stop_reads`",
     source: "kim18 4.2",
-    note: "thresholds and choice as published; a block that is still being written is closed and moved, too",
+    note: "thresholds and choice as published; a block that is still being written is closed and moved, too, but a superblock \
+        only once it is full",
 };
 
 /// Options of read scrubbing.

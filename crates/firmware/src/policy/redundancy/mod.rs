@@ -1,0 +1,88 @@
+//! Family `redundancy`: blocks of several dies that belong together, parity among them, and reads around busy dies.
+
+use crate::policies;
+use crate::policy::Build;
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+use wordline_base::Time;
+
+/// Superblocks: one block of each plane of some dies, opened, closed, collected and erased together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stripe {
+    /// Dies of a superblock.
+    pub dies: u32,
+    /// Planes of a die.
+    pub planes_per_die: u32,
+    /// True if of each row (the pages of one offset in one plane of each die) the page that is written last is parity.
+    pub parity: bool,
+}
+
+impl Stripe {
+    /// Blocks of a superblock.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.dies * self.planes_per_die
+    }
+
+    /// Pages of a superblock that hold data, with blocks of so many pages.
+    #[must_use]
+    pub fn data_pages(&self, pages_per_block: u32) -> u32 {
+        (self.dies - u32::from(self.parity)) * self.planes_per_die * pages_per_block
+    }
+}
+
+/// A read of the host whose die runs a command of a background task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AroundView {
+    /// Until its die has ended that command, at least: by the nominal time of the cells.
+    pub wait: Time,
+    /// The same of the dies with the other pages of its row, whatever command they run: the longest wait. What waits for
+    /// them is not counted.
+    pub wait_of_others: Time,
+}
+
+/// Decides which blocks belong together, and which reads are rebuilt from others.
+pub trait Redundancy {
+    /// How blocks form superblocks; none if each stands alone.
+    fn stripe(&self) -> Option<Stripe>;
+    /// True if reads may go around busy dies.
+    fn has_ways_around(&self) -> bool;
+    /// True if this read is rebuilt from pages of other dies.
+    fn goes_around(&self, view: &AroundView) -> bool;
+}
+
+policies! {
+    family "redundancy" decides "which blocks are written and erased together, what parity protects, and which reads are rebuilt";
+    trait Redundancy, config RedundancyConfig, policy RedundancyPolicy;
+    members {
+        /// Each block stands alone.
+        "none" => none::None,
+        /// Superblocks over several dies, without parity.
+        "superblock" => superblock::Superblock,
+        /// Superblocks with parity; reads are rebuilt around dies that background tasks keep busy.
+        "rain" => rain::Rain,
+    }
+    methods {
+        fn stripe(self: &Self) -> Option<Stripe>;
+        fn has_ways_around(self: &Self) -> bool;
+        fn goes_around(self: &Self, view: &AroundView) -> bool;
+    }
+}
+
+/// The superblocks of so many dies (absent: of all), checked.
+fn checked_stripe(dies: Option<u32>, parity: bool, build: &Build<'_>) -> Result<Stripe, ConfigError> {
+    let all = build.geometry.dies();
+    let given = dies.is_some();
+    let dies = dies.unwrap_or(all);
+    if dies < 2 || !all.is_multiple_of(dies) {
+        let fit: Vec<String> =
+            (2..=all).filter(|&count| all.is_multiple_of(count)).map(|count| count.to_string()).collect();
+        let problem = if fit.is_empty() {
+            "superblocks need a drive of at least two dies; use redundancy.policy = \"none\"".to_owned()
+        } else {
+            format!("must divide the {all} dies of the drive into groups of at least two: use {}", fit.join(", "))
+        };
+        return Err(ConfigError::new("redundancy.dies", dies, problem).derived(given, "all dies of the drive"));
+    }
+    Ok(Stripe { dies, planes_per_die: build.geometry.planes_per_die, parity })
+}
