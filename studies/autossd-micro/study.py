@@ -60,6 +60,7 @@ class Drive:
                 "mapping": cached,
                 "pack": {"policy": choice("planes")},
                 "dispatch.policy": "debit",
+                "processor.policy": choice("processor"),
                 **CONTROLLED,
             },
             "precondition": dict(precondition or {}),
