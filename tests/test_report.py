@@ -117,6 +117,22 @@ def test_a_read_alone_spends_the_time_of_the_chip_in_the_cells(small: Runner) ->
     assert 1e6 * read["array_read"] / count == pytest.approx(result["config"]["nand"]["read_us"], rel=0.05)
 
 
+def test_small_and_large_requests_have_columns_where_an_operation_has_both(wordline: Run, drive: Path) -> None:
+    write = '[[job]]\nrw = "randwrite"\nbs = "16k"\nnumber_ios = 50\n'
+    read = '[[job]]\nrw = "randread"\nbs = "{}"\nnumber_ios = {}\n'
+    load = drive.parent / "sizes.toml"
+    load.write_text(write + read.format("64k", 300) + read.format("68k", 200))
+    result = parsed(done(wordline("run", drive, load, "--quiet", "--json", "-")))
+    table = report.latency_table(result)
+    assert table["ops"] == ["all", "read", "read ≤ 64 KiB", "read > 64 KiB", "write"]
+    assert dict(table["rows"])["requests"] == ["550", "500", "300", "200", "50"]
+    small, large = (result["latency_by_size_us"]["read"][key] for key in ("up_to_64k", "above_64k"))
+    both = result["latency_us"]["read"]
+    assert small["mean"] < both["mean"] < large["mean"]
+    assert 300 * small["mean"] + 200 * large["mean"] == pytest.approx(500 * both["mean"])
+    assert both["max"] == max(small["max"], large["max"])
+
+
 def test_activity_agrees_with_utilisation(small: Runner) -> None:
     result = small("buffer.policy=none")
     activity = result["activity"]

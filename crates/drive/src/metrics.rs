@@ -242,6 +242,9 @@ impl Series {
     }
 }
 
+/// Requests up to this size are small: those whose latency kim18 (5.2) measures.
+pub const SMALL: u32 = 64 << 10;
+
 /// Everything that is measured while requests complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metrics {
@@ -249,8 +252,8 @@ pub struct Metrics {
     pub start: Time,
     /// Completion of the last request.
     pub end: Time,
-    /// Latency by operation, in picoseconds.
-    pub latency: [Histogram; 4],
+    /// Latency by operation, and by size: of at most [`SMALL`] bytes, and of more. In picoseconds.
+    pub by_size: [[Histogram; 2]; 4],
     /// Waiting for a queue slot, in picoseconds.
     pub waiting_sum: u128,
     /// The longest wait for a queue slot.
@@ -288,7 +291,7 @@ impl Metrics {
         Self {
             start,
             end: start,
-            latency: Default::default(),
+            by_size: Default::default(),
             waiting_sum: 0,
             waiting_max: 0,
             bytes: [0; 4],
@@ -314,7 +317,7 @@ impl Metrics {
     pub(crate) fn record(&mut self, now: Time, request: &Measured, programs: u64, host_units: u64, free: u32) {
         let op = request.op as usize;
         self.end = now;
-        self.latency[op].record(request.latency);
+        self.by_size[op][usize::from(request.bytes > SMALL)].record(request.latency);
         self.waiting_sum += u128::from(request.waiting);
         self.waiting_max = self.waiting_max.max(request.waiting);
         self.bytes[op] += u64::from(request.bytes);
@@ -347,7 +350,16 @@ impl Metrics {
     /// Completed requests.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.latency.iter().map(Histogram::count).sum()
+        self.by_size.iter().flatten().map(Histogram::count).sum()
+    }
+
+    /// Latency of an operation in all sizes, in picoseconds.
+    #[must_use]
+    pub fn latency(&self, op: Op) -> Histogram {
+        let [small, large] = &self.by_size[op as usize];
+        let mut both = small.clone();
+        both.merge(large);
+        both
     }
 }
 

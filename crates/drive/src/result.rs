@@ -6,7 +6,7 @@ mod series;
 use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
 use crate::drive::Reading;
-use crate::metrics::QUANTILES;
+use crate::metrics::{Metrics, QUANTILES};
 use crate::parts::Features;
 use crate::precondition::Preconditioned;
 use serde_json::{json, Map, Value};
@@ -62,16 +62,16 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
     let moved_bytes = metrics.bytes[Op::Read as usize] + metrics.bytes[Op::Write as usize];
     let mut all = Histogram::default();
-    metrics.latency.iter().for_each(|histogram| all.merge(histogram));
+    metrics.by_size.iter().flatten().for_each(|histogram| all.merge(histogram));
     let requests = metrics.requests();
     let mut latencies = Map::new();
     latencies.insert("all".into(), latency(&all));
     let (mut by_op, mut cdfs) = (Map::new(), Map::new());
     for op in Op::ALL {
-        let histogram = &metrics.latency[op as usize];
-        latencies.insert(op.name().into(), latency(histogram));
+        let histogram = metrics.latency(op);
+        latencies.insert(op.name().into(), latency(&histogram));
         if histogram.count() > 0 || matches!(op, Op::Read | Op::Write) {
-            cdfs.insert(op.name().into(), json!(cdf(histogram)));
+            cdfs.insert(op.name().into(), json!(cdf(&histogram)));
         }
         by_op.insert(op.name().into(), json!({"requests": histogram.count(), "bytes": metrics.bytes[op as usize]}));
     }
@@ -98,6 +98,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "bandwidth_mib_s": per_second(moved_bytes as f64) / 1_048_576.0,
         "by_op": by_op,
         "latency_us": latencies,
+        "latency_by_size_us": {"read": by_size(metrics, Op::Read), "write": by_size(metrics, Op::Write)},
         "percentile_error": Histogram::ERROR,
         "waiting_us": {
             "mean": if requests > 0 { us(metrics.waiting_sum as f64 / requests as f64) } else { 0.0 },
@@ -184,6 +185,12 @@ fn utilisation(reading: &Reading, seconds: f64) -> Value {
         "link_in": share(&reading.link[0]),
         "link_out": share(&reading.link[1]),
     })
+}
+
+/// Latency of small and of large requests.
+fn by_size(metrics: &Metrics, op: Op) -> Value {
+    let [small, large] = &metrics.by_size[op as usize];
+    json!({"up_to_64k": latency(small), "above_64k": latency(large)})
 }
 
 fn cdf(histogram: &Histogram) -> Vec<(f64, f64)> {

@@ -7,10 +7,12 @@ use common::{config, for_seeds, long, request, watched_loop};
 use wordline_base::{Op, Stream};
 use wordline_drive::{Drive, Task};
 
-const DISPATCH: [&str; 8] = [
+const DISPATCH: [&str; 10] = [
     r#"dispatch = { policy = "fifo" }"#,
     r#"dispatch = { policy = "one-queue", depth = 1 }"#,
     r#"dispatch = { policy = "one-queue", depth = 8 }"#,
+    r#"dispatch = { policy = "priority", depth = 2 }"#,
+    r#"dispatch = { policy = "priority", depth = 4, order = ["gc", "refresh"] }"#,
     "dispatch = { policy = \"debit\", depth = 1 }\nshares = { percent = { gc = 1 } }",
     "dispatch = { policy = \"debit\", depth = 4 }\nshares = { percent = { gc = 80 } }",
     "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\", interval_ms = 0.1 }",

@@ -9,11 +9,16 @@ use wordline_drive::{Drive, Task};
 
 /// Two dies of one plane behind one channel that takes no time to speak of: a read is 50 µs.
 fn two_dies(dispatch: &str, seed: u64) -> Drive {
+    two_dies_with(50.0, dispatch, seed)
+}
+
+/// The same with other reads.
+fn two_dies_with(read_us: f64, dispatch: &str, seed: u64) -> Drive {
     let text = format!(
         r#"
         geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 1,
             blocks_per_plane = 64, pages_per_block = 32, page_kib = 4 }}
-        nand = {{ interface = "nv-ddr3", rate_mt_s = 1600, read_us = 50.0, program_us = 500.0, erase_us = 3000.0 }}
+        nand = {{ interface = "nv-ddr3", rate_mt_s = 1600, read_us = {read_us:?}, program_us = 500.0, erase_us = 3000.0 }}
         capacity = {{ raw_over_logical = 1.6 }}
         placement = {{ policy = "static", order = "CWDP" }}
         dispatch = {{ {dispatch} }}
@@ -92,5 +97,27 @@ fn no_task_has_more_outstanding_than_its_limit() {
             drive.drain().expect("the drive comes to rest");
             drive.kernel().audit().expect("the books balance");
         }
+    });
+}
+
+/// A die serves first what was sent to it first. By the order in which operations became ready, all reads of a victim that wait
+/// in the stage would go before a read of the host.
+#[test]
+fn nothing_overtakes_what_was_sent_to_a_die() {
+    for_seeds("commit", "nothing_overtakes_what_was_sent_to_a_die", 4, |seed| {
+        let priority = "policy = \"priority\", depth = 4 }\n arbiter = { policy = \"first-come\" }";
+        let mut drive = two_dies_with(400.0, &format!("{priority}\n collect = {{ window_pages = 32"), seed);
+        let pages = drive.logical_bytes() / 4096;
+        let mut random = Stream::new(seed, "sent", 0);
+        let mut next = |op| request(op, random.below(pages) * 4096, 4096);
+        // The fill has left free blocks; these writes use them up.
+        watched_loop(&mut drive, 4, pages, |_| next(Op::Write), |_| {});
+        drive.start_measuring();
+        watched_loop(&mut drive, 4, pages, |nth| next(if nth % 2 == 0 { Op::Write } else { Op::Read }), |_| {});
+        assert!(drive.kernel().counters().jobs[Task::GC.index()] > 20);
+        let longest = drive.metrics.latency(Op::Read).max().expect("there are reads");
+        // Four operations of the die, one of them an erase, three others of the host, and its own.
+        let bound = (3000 + 3 * 500 + 3 * 500 + 400) * US;
+        assert!(longest < bound, "a read took {} us", longest / US);
     });
 }

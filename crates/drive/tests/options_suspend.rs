@@ -240,7 +240,7 @@ fn the_tail_of_the_reads_is_cut() {
             let op = *pick(&mut random, &[Op::Read, Op::Read, Op::Read, Op::Write]);
             request(op, random.below(pages) * PAGE, 16 * KIB)
         });
-        let reads = &drive.metrics.latency[Op::Read as usize];
+        let reads = &drive.metrics.latency(Op::Read);
         (reads.quantile(0.99).expect("there are thousands"), drive.kernel().counters().suspensions)
     };
     let ((plain, none), (cut, suspensions)) = (tail(NONE), tail(READS));

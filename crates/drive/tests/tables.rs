@@ -322,7 +322,7 @@ fn requests_agree(name: &str, drive: &Drive, rows: &Rows) {
         let mut latencies: Vec<Time> =
             requests.iter().filter(|row| row.op == op).map(|row| row.completion - row.arrival).collect();
         latencies.sort_unstable();
-        let histogram = &metrics.latency[op as usize];
+        let histogram = &metrics.latency(op);
         assert_eq!(latencies.len() as u64, histogram.count(), "{name}");
         for q in [0.5, 0.9, 0.99] {
             let Some(told) = histogram.quantile(q) else { continue };
@@ -404,10 +404,10 @@ fn intervals_agree(name: &str, drive: &Drive, rows: &Rows) {
     let counters = drive.kernel().counters();
     for op in Op::ALL {
         let op = op as usize;
-        assert_eq!(sum(&rows.intervals, |row| row.requests[op]), drive.metrics.latency[op].count(), "{name}");
+        assert_eq!(sum(&rows.intervals, |row| row.requests[op]), drive.metrics.latency(Op::ALL[op]).count(), "{name}");
         assert_eq!(sum(&rows.intervals, |row| row.bytes[op]), drive.metrics.bytes[op], "{name}");
         let most = rows.intervals.iter().filter_map(|row| row.max[op]).max();
-        assert_eq!(most, drive.metrics.latency[op].max(), "{name}");
+        assert_eq!(most, drive.metrics.latency(Op::ALL[op]).max(), "{name}");
     }
     for (class, &count) in counters.ops.iter().enumerate() {
         assert_eq!(sum(&rows.intervals, |row| row.ops[class]), count, "{name}: class {class}");
@@ -466,7 +466,11 @@ fn after_a_ramp_the_tables_tell_what_the_result_does() {
         assert!(rows.requests.len() < all && rows.requests.len() as u64 == seen.metrics.requests(), "{name}");
         let counters = seen.kernel().counters();
         for op in 0..4 {
-            assert_eq!(sum(&rows.intervals, |row| row.requests[op]), seen.metrics.latency[op].count(), "{name}");
+            assert_eq!(
+                sum(&rows.intervals, |row| row.requests[op]),
+                seen.metrics.latency(Op::ALL[op]).count(),
+                "{name}"
+            );
         }
         for (class, &count) in counters.ops.iter().enumerate() {
             assert_eq!(sum(&rows.intervals, |row| row.ops[class]), count, "{name}: class {class}");

@@ -72,7 +72,7 @@ fn replay(drive: &mut Drive, base: &Path, options: TraceOptions, requests: u64) 
     let ended = run(drive, load, &mut |_| true).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(!ended.interrupted && ended.cut_off == 0);
     drive.kernel().audit().unwrap_or_else(|error| panic!("{name}: {error}"));
-    let done = Op::ALL.map(|op| drive.metrics.latency[op as usize].count());
+    let done = Op::ALL.map(|op| drive.metrics.latency(op).count());
     // A request across the end of the drive becomes two.
     let count = done.iter().sum::<u64>();
     assert!(count >= requests && count <= requests + requests / 100, "{name}: {count} of {requests} requests");
@@ -113,8 +113,9 @@ fn recorded_traces_replay() {
             let done = replay(&mut drive, &folder, options(trace, asap), requests);
             let (seconds, metrics) = ((drive.now() - metrics_start(&drive)) as f64 / 1e12, &drive.metrics);
             let mean = metrics
-                .latency
+                .by_size
                 .iter()
+                .flatten()
                 .filter_map(|latency| Some(latency.mean()? * latency.count() as f64))
                 .sum::<f64>();
             let mean = mean / metrics.requests() as f64 / 1e6;

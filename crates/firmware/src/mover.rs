@@ -35,6 +35,8 @@ pub struct Job {
     pub on_the_way: u32,
     /// True if all its pages are queued for reading.
     pub queued: bool,
+    /// True if nothing is left to move.
+    pub empty: bool,
     /// True if its erase is in progress.
     pub erasing: bool,
     runs: bool,
@@ -102,6 +104,7 @@ impl Jobs {
             window,
             on_the_way: 0,
             queued: false,
+            empty: false,
             erasing: false,
             runs: true,
             next_free: NONE,

@@ -36,6 +36,7 @@ PERCENTILES = {
 }
 
 OPS = ("read", "write", "trim", "flush")
+SIZES = {"up_to_64k": "≤ 64 KiB", "above_64k": "> 64 KiB"}
 
 
 TIMED = ("latency", "latencies", "throughput", "causes", "space", "stage", "dies-map", "channels-map")
@@ -161,18 +162,30 @@ def tiles(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def latency_table(result: dict[str, Any]) -> dict[str, Any]:
-    """Latency by percentile and operation: ``ops`` and ``rows``, each a name and its values."""
-    latency = result["latency_us"]
-    present = [op for op in OPS if (latency.get(op) or {}).get("count")]
-    # "All" first: on a phone it is visible without scrolling.
-    ops = ["all", *present] if len(present) != 1 else present
-    rows = [("requests", [units.count((latency.get(op) or {}).get("count") or 0) for op in ops])]
+    """Latency by percentile, operation and size: ``ops`` and ``rows``, each a name and its values."""
+    columns = dict(latency_columns(result))
+    rows = [("requests", [units.count(told.get("count") or 0) for told in columns.values()])]
     for key, name in PERCENTILES.items():
-        values = [(latency.get(op) or {}).get(key) for op in ops]
+        values = [told.get(key) for told in columns.values()]
         # Without enough samples for a percentile its row would be dashes.
         if any(value is not None for value in values):
             rows.append((name, [units.latency(value) for value in values]))
-    return {"ops": ops, "rows": rows}
+    return {"ops": list(columns), "rows": rows}
+
+
+def latency_columns(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Latency of each operation, and of its small and large requests where it has both."""
+    latency = result["latency_us"]
+    present = [op for op in OPS if (latency.get(op) or {}).get("count")]
+    # "All" first: on a phone it is visible without scrolling.
+    if len(present) != 1:
+        yield "all", latency.get("all") or {}
+    for op in present:
+        yield op, latency[op]
+        by_size = (result.get("latency_by_size_us") or {}).get(op) or {}
+        sizes = [(name, by_size.get(key) or {}) for key, name in SIZES.items()]
+        if all(told.get("count") for _, told in sizes):
+            yield from ((f"{op} {name}", told) for name, told in sizes)
 
 
 def repeats_table(result: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ fn intervals(metrics: &Metrics) -> impl Iterator<Item = (&Interval, Time, Time)>
 
 /// Operations of which the run had requests.
 fn occurring(metrics: &Metrics) -> impl Iterator<Item = Op> + '_ {
-    Op::ALL.into_iter().filter(|&op| metrics.latency[op as usize].count() > 0)
+    Op::ALL.into_iter().filter(|&op| metrics.by_size[op as usize].iter().any(|histogram| histogram.count() > 0))
 }
 
 /// The series as columns.

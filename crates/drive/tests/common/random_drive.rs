@@ -189,7 +189,11 @@ fn redundancy(random: &mut Stream, dies: u64) -> Option<String> {
     }
     let dies = pick(random, &fit);
     Some(match chance(random, 70) {
-        true => format!("policy = \"rain\", dies = {dies}, rebuild_reads = {}", chance(random, 80)),
+        true => format!(
+            "policy = \"rain\", dies = {dies}, rebuild_reads = {}, erase_in_turn = {}",
+            chance(random, 80),
+            chance(random, 70)
+        ),
         false => format!("policy = \"superblock\", dies = {dies}"),
     })
 }
@@ -201,6 +205,10 @@ fn commit(random: &mut Stream) -> (String, String) {
     let policy = match random.below(10) {
         0..=2 => return (format!("policy = \"fifo\", window = {depth}"), String::new()),
         3 => return (format!("policy = \"one-queue\", depth = {depth}"), String::new()),
+        4 if chance(random, 50) => {
+            let order = pick(random, &["\"host\", \"gc\"", "\"gc\"", "\"refresh\", \"host\"", ""]);
+            return (format!("policy = \"priority\", depth = {depth}, order = [{order}]"), String::new());
+        }
         4 | 5 => "debit",
         6 | 7 => "weighted-fair",
         _ => return ("policy = \"fifo\"".into(), String::new()),

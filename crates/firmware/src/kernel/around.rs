@@ -52,18 +52,24 @@ impl Arounds {
 }
 
 impl Kernel {
-    /// How long the die of a plane still runs its command, by the nominal time of the cells, and at least a moment; none if
-    /// it is idle.
+    /// How long the die of a plane still works, by the nominal time of the cells, and at least a moment; none if it is idle. What
+    /// waits there counts if a commit stage has sent it: nothing overtakes it by priority.
     fn works_for(&self, plane: u32) -> Option<Time> {
-        let die = &self.dies[self.planes_per_die.quotient(plane) as usize];
+        let number = self.planes_per_die.quotient(plane);
+        let die = &self.dies[number as usize];
         let left = || (die.since + self.nominal[die.class.action() as usize]).saturating_sub(self.now).max(1);
-        die.busy.then(left)
+        let running = die.busy.then(left);
+        let sent = self.stage.as_ref().map_or(0, |stage| stage.backlog(number, &self.nominal));
+        (running.is_some() || sent > 0).then_some(running.unwrap_or(0) + sent)
     }
 
-    /// The same if the command is one of a background task.
+    /// The same if it works for a background task, now or with what was sent to it.
     fn works_in_background(&self, plane: u32) -> Option<Time> {
-        let die = &self.dies[self.planes_per_die.quotient(plane) as usize];
-        self.works_for(plane).filter(|_| !die.class.is_host())
+        let number = self.planes_per_die.quotient(plane);
+        let die = &self.dies[number as usize];
+        let background = die.busy && !die.class.is_host();
+        let has_more = || self.stage.as_ref().is_some_and(|stage| stage.has_background(number));
+        (background || has_more()).then(|| self.works_for(plane)).flatten()
     }
 
     /// Rebuilds a read of the host whose die works for a background task; false if it goes there all the same.

@@ -278,8 +278,8 @@ impl Kernel {
             self.wake_rows(job.group);
             self.gather(job.task, job.domain);
         }
-        if job.cursor >= job.end && job.on_the_way == 0 && !job.erasing {
-            self.jobs.get_mut(slot).erasing = true;
+        if job.cursor >= job.end && job.on_the_way == 0 && !job.empty {
+            self.jobs.get_mut(slot).empty = true;
             if self.blocks.has_superblocks() {
                 self.erase_together(slot);
             } else {
@@ -291,6 +291,7 @@ impl Kernel {
     /// Queues the erase of a job's block.
     #[inline]
     pub(super) fn erase(&mut self, slot: u32) {
+        self.jobs.get_mut(slot).erasing = true;
         let job = *self.jobs.get(slot);
         let class = Class::new(job.task, Action::Erase);
         let op = self.slab.insert(FlashOp { class, source: job.block, owner: slot, ..FlashOp::default() });
@@ -474,6 +475,9 @@ impl Kernel {
         } else {
             self.blocks.erased(op.source, &mut self.free_block);
             self.heed(failed(self.free_block.trouble()));
+        }
+        if self.blocks.has_superblocks() {
+            self.erase_next(op.source);
         }
         if self.plan.domains > 1 && !self.busy_dies.is_empty() {
             // Its die may have a victim of another plane instead.

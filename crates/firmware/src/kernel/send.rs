@@ -255,6 +255,9 @@ impl Kernel {
             let Some(slot) = stage.queue_mut(at).fifo.pop(&self.slab) else { break };
             stage.waiting[class.task().index()] -= 1;
             stage.count_waiting(die, class, 1);
+            // At the die, what came first is what was sent first.
+            self.sequence += 1;
+            self.slab.get_mut(slot).sequence = self.sequence;
             self.commit(slot, class, place);
         }
         match stage.queue(at).fifo.head {

@@ -7,6 +7,7 @@
 use crate::ops::Fifo;
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
+use wordline_base::Time;
 use wordline_flash::Geometry;
 
 /// A queue of the stage.
@@ -176,6 +177,22 @@ impl Stage {
     #[inline]
     pub fn load(&self, die: u32) -> u32 {
         self.loads[die as usize].all
+    }
+
+    /// Nominal time in the array of all that waits at a die; units of one page count as a page.
+    pub fn backlog(&self, die: u32, times: &[Time; 3]) -> Time {
+        let of = |class: Class| {
+            let waiting = self.loads[die as usize].waiting[class.index()];
+            let operations = if class.is_write() { waiting.div_ceil(self.units_per_page) } else { waiting };
+            Time::from(operations) * times[class.action() as usize]
+        };
+        (0..CLASSES as u8).map(|class| of(Class::numbered(class))).sum()
+    }
+
+    /// True if operations of background tasks wait at a die.
+    pub fn has_background(&self, die: u32) -> bool {
+        let waiting = &self.loads[die as usize].waiting;
+        (0..CLASSES as u8).map(Class::numbered).any(|class| !class.is_host() && waiting[class.index()] > 0)
     }
 
     /// True if a die has room for another operation of a class, or for units of the page that waits there.

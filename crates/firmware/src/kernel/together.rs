@@ -20,21 +20,35 @@ impl Kernel {
         self.owners = all;
     }
 
-    /// The job of a block has moved all its data. With the last one of its superblock all blocks are erased.
+    /// The job of a block has moved all its data. With the last one of its superblock its blocks are erased.
     #[cold]
     pub(super) fn erase_together(&mut self, slot: u32) {
         let block = self.jobs.get(slot).block;
         let mut ready = 0;
-        for other in self.blocks.together(block) {
-            let Some(job) = self.jobs.of_blocks(std::iter::once(other)).next() else { return };
-            if !self.jobs.get(job).erasing {
-                return;
-            }
-            ready += 1;
+        for job in self.jobs.of_blocks(self.blocks.together(block)) {
+            ready += u32::from(self.jobs.get(job).empty);
         }
-        debug_assert_eq!(ready, self.plan.stripe.map_or(1, |stripe| stripe.blocks()));
-        let all: Vec<u32> = self.jobs.of_blocks(self.blocks.together(block)).collect();
-        all.into_iter().for_each(|job| self.erase(job));
+        if ready == self.plan.stripe.map_or(1, |stripe| stripe.blocks()) {
+            self.erase_next(block);
+        }
+    }
+
+    /// Erases the blocks of a superblock: all of them, or, if its dies take turns, those of the next die once the one before has
+    /// erased its own.
+    #[cold]
+    pub(super) fn erase_next(&mut self, block: u32) {
+        let mut next = std::mem::take(&mut self.owners);
+        next.clear();
+        next.extend(self.jobs.of_blocks(self.blocks.together(block)));
+        let die_of = |job: u32| self.planes_per_die.quotient(self.blocks.plane_of(self.jobs.get(job).block));
+        if next.iter().any(|&job| self.jobs.get(job).erasing) {
+            next.clear();
+        } else if let Some(&first) = next.first().filter(|_| self.redundancy.erases_in_turn()) {
+            let die = die_of(first);
+            next.retain(|&job| die_of(job) == die);
+        }
+        next.iter().for_each(|&job| self.erase(job));
+        self.owners = next;
     }
 
     /// The job that stands for those of a superblock; a job itself where there are none.

@@ -29,6 +29,12 @@ pub(super) fn latency() -> Vec<ResultKey> {
             "µs",
             "The same for flushes.",
         ).or_null(),
+        key(
+            "latency_by_size_us.{read,write}.{up_to_64k,above_64k}.{count,mean,min,p50,p90,p99,p99_9,p99_99,p99_999,p99_9999,p99_99999,p99_999999,p99_9999999,max}",
+            "µs",
+            "The same for small requests, of at most 64 KiB, and for larger ones.",
+        )
+        .or_null(),
         key("percentile_error", "0 to 1", "A percentile is above the true value by at most this share of it."),
         key("waiting_us.{mean,max}", "µs", "Waiting: the part of the latency before a queue slot was free."),
         key(

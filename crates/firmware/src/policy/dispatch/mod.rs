@@ -85,6 +85,8 @@ policies! {
         "fifo" => fifo::Fifo,
         /// One queue of operations for all tasks and dies.
         "one-queue" => one_queue::OneQueue,
+        /// Fixed priorities of tasks.
+        "priority" => priority::Priority,
         /// A limit of outstanding operations for each task.
         "debit" => debit::Debit,
         /// A virtual time for each task and die.

@@ -31,13 +31,13 @@ impl Stripe {
     }
 }
 
-/// A read of the host whose die runs a command of a background task.
+/// A read of the host whose die works for a background task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AroundView {
-    /// Until its die has ended that command, at least: by the nominal time of the cells.
+    /// Until its die has ended its command, and what a commit stage has sent to it: by the nominal times of the cells.
     pub wait: Time,
-    /// The same of the dies with the other pages of its row, whatever command they run: the longest wait. What waits for
-    /// them is not counted.
+    /// The same of the dies with the other pages of its row, whatever they work for: the longest wait. What waits at an arbiter is
+    /// not counted.
     pub wait_of_others: Time,
 }
 
@@ -45,6 +45,10 @@ pub struct AroundView {
 pub trait Redundancy {
     /// How blocks form superblocks; none if each stands alone.
     fn stripe(&self) -> Option<Stripe>;
+    /// True if the dies of a superblock erase their blocks one after the other; else all at once.
+    fn erases_in_turn(&self) -> bool {
+        false
+    }
     /// True if reads may go around busy dies.
     fn has_ways_around(&self) -> bool;
     /// True if this read is rebuilt from pages of other dies.
@@ -64,6 +68,7 @@ policies! {
     }
     methods {
         fn stripe(self: &Self) -> Option<Stripe>;
+        fn erases_in_turn(self: &Self) -> bool;
         fn has_ways_around(self: &Self) -> bool;
         fn goes_around(self: &Self, view: &AroundView) -> bool;
     }
