@@ -133,6 +133,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     table = {"mapping.policy": "cached", "mapping.unit_kib": 4, "mapping.cache_kib": 16}
     together = {"capacity.raw_over_logical": 6, "collect.scope": "drive", "placement.policy": "least-busy"}
     looked_up = {**scrubbing, "refresh.start_reads": 1000, "refresh.stop_reads": 900, **table}
+    leveled = {"wear.policy": "static", "dispatch.policy": "debit", "shares.policy": "feedback", **table}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
         "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
@@ -147,6 +148,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "repeated": wordline.run(small, Workload.job(rw="randrw", bs="16k", number_ios=500), repeat=2),
         "scrubbed": wordline.run(small, Workload.job(rw="randread", bs="16k", number_ios=3000), scrubbing),
         "shared": wordline.run(small, BUSY, shared),
+        "leveled": wordline.run(small, BUSY, leveled),
         "looked up": wordline.run(small, BUSY, looked_up),
         "computing": wordline.run(small, BUSY, {"processor.policy": "uniform"}),
         "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),

@@ -19,7 +19,7 @@ const SHAPE: &str = r#"
 const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 13] = [
+const KINDS: [(&str, &str); 15] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -115,6 +115,22 @@ const KINDS: [(&str, &str); 13] = [
         placement = { policy = "least-busy" }
         victim = { policy = "fifo" }
         collect = { policy = "on-demand", scope = "drive", pacing = true }
+        redundancy = { policy = "superblock", dies = 2 }"#,
+    ),
+    (
+        "leveled",
+        r#"capacity = { raw_over_logical = 1.6 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        wear = { policy = "static", start_cycles = 2, stop_cycles = 1 }
+        verify = { shadow = true }"#,
+    ),
+    (
+        "leveled superblocks",
+        r#"capacity = { raw_over_logical = 3.0 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        wear = { policy = "static", start_cycles = 2, stop_cycles = 1 }
         redundancy = { policy = "superblock", dies = 2 }"#,
     ),
     (

@@ -244,15 +244,28 @@ impl Blocks {
         self.domains.len() as u32
     }
 
-    /// Opens the free block of lowest rank of a plane.
-    pub(crate) fn open(&mut self, plane: u32) -> Option<u32> {
-        let Reverse((_, block)) = self.free[plane as usize].heap.pop()?;
+    /// Opens the free block of lowest rank of a plane, or the most worn one.
+    pub(crate) fn open(&mut self, plane: u32, worn: bool) -> Option<u32> {
+        let block = self.take_free(plane, worn)?;
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free -= 1;
         let record = &mut self.records[block as usize];
         assert_eq!(record.status, Status::Free);
         record.status = Status::Open;
         Some(block)
+    }
+
+    /// Takes the free block of lowest rank from the list of a plane, or the one with the most P/E cycles; of equal ones that
+    /// of lowest rank.
+    fn take_free(&mut self, plane: u32, worn: bool) -> Option<u32> {
+        let heap = &mut self.free[plane as usize].heap;
+        if !worn {
+            return heap.pop().map(|Reverse((_, block))| block);
+        }
+        let erases = |&Reverse((_, block)): &Reverse<(u64, u32)>| self.records[block as usize].erases;
+        let most = heap.iter().copied().max_by_key(|entry| (erases(entry), *entry))?;
+        heap.retain(|entry| *entry != most);
+        Some(most.0 .1)
     }
 
     /// Takes note of a page programmed with `units` valid units; true when it was the last of its block.

@@ -81,7 +81,7 @@ pub struct FirmwareConfig {
     pub victim: VictimConfig,
     /// Start and steps of garbage collection (GC).
     pub collect: CollectConfig,
-    /// Choice of the next free block (wear levelling).
+    /// Choice of the next free block (wear leveling).
     pub free_block: FreeBlockConfig,
     /// Multi-plane commands and cache mode.
     pub pack: PackConfig,
@@ -141,6 +141,8 @@ pub struct Plan {
     pub stripe: Option<Stripe>,
     /// Tasks of the drive.
     pub tasks: Tasks,
+    /// Tasks whose moved data open the most worn free block of a plane.
+    pub open_worn: Tasks,
     /// True if the firmware takes computing time.
     pub has_processor: bool,
     /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
@@ -232,8 +234,10 @@ impl FirmwareConfig {
         }
         self.free_block.build(&build)?;
         let (pack, dispatch) = (self.pack.build(&build)?, self.dispatch.build(&build)?);
+        let upkeep = self.upkeep.build(&build)?;
         if pack.gathers() {
             self.check_gathering(geometry, fixed, &collect, dispatch.depth().is_some())?;
+            Self::check_gathering_tasks(geometry, &upkeep)?;
         }
         if self.shares.build(&build)?.is_given() && !dispatch.takes_shares() {
             let problem = format!(
@@ -252,7 +256,6 @@ impl FirmwareConfig {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
         }
         self.trim.build(&build)?;
-        let upkeep = self.upkeep.build(&build)?;
         let tasks = upkeep.tasks();
 
         let raw_units = geometry.pages() * u64::from(units_per_page);
@@ -303,11 +306,39 @@ impl FirmwareConfig {
             destination: collect.destination(),
             stripe,
             tasks,
+            open_worn: Self::open_worn(&upkeep, collect.destination())?,
             has_processor: self.processor.build(&build)?.takes_time(),
             has_stage: dispatch.depth().is_some(),
         };
         let need = Need::of(geometry, &plan, &collect);
         Ok((plan, need))
+    }
+
+    /// Tasks whose moved data open the most worn free blocks. They need open blocks for moved data alone.
+    fn open_worn(upkeep: &UpkeepPolicies, destination: Destination) -> Result<Tasks, ConfigError> {
+        let tasks = upkeep.tasks();
+        let all = tasks.background().filter(|&task| upkeep.opens_worn(task)).fold(Tasks::default(), Tasks::with);
+        let shared = match destination {
+            Destination::OwnBlock => return Ok(all),
+            Destination::SharedBlock => "shared-block",
+            Destination::PairedBlocks => "paired-blocks",
+        };
+        let Some(task) = all.iter().next() else { return Ok(all) };
+        let problem = format!(
+            "does not go with {}, which opens worn blocks for the data that it moves, and not for those of the host; use \
+             \"own-block\"",
+            task.about().title
+        );
+        Err(ConfigError::new("collect.into", shared, problem))
+    }
+
+    /// Checks that each background task moves enough pages at a time to fill a program of all planes.
+    fn check_gathering_tasks(geometry: &Geometry, upkeep: &UpkeepPolicies) -> Result<(), ConfigError> {
+        let planes = geometry.planes_per_die;
+        let waits = |&task: &Task| upkeep.occasion(task) != Occasion::Never && upkeep.window(task) < planes;
+        let Some(task) = Task::all().find(waits) else { return Ok(()) };
+        let problem = format!("must be at least {planes}, the planes of a die, for pack.gather");
+        Err(ConfigError::new(format!("{}.window_pages", task.about().name), upkeep.window(task), problem))
     }
 
     /// Checks that no background task that reads start starts itself by what it reads of the mapping table.
@@ -606,6 +637,25 @@ mod tests {
         options.stop_blocks = Some(4);
         let error = config.plan(&geometry()).unwrap_err().to_string();
         assert_eq!(error, "collect.stop_blocks = 4: must not be below start_blocks = 5: the thresholds are crossed");
+    }
+
+    #[test]
+    fn background_tasks_move_enough_pages_to_gather() {
+        let plan = |window: u32, gather: bool| {
+            let refresh = format!(r#"{{ "refresh": {{ "policy": "scrub", "window_pages": {window} }} }}"#);
+            let config = FirmwareConfig {
+                collect: serde_json::from_str(r#"{ "policy": "on-demand", "scope": "drive" }"#).unwrap(),
+                pack: serde_json::from_str(&format!(r#"{{ "policy": "planes", "gather": {gather} }}"#)).unwrap(),
+                placement: serde_json::from_str(r#"{ "policy": "least-busy" }"#).unwrap(),
+                ..serde_json::from_str(&refresh).unwrap()
+            };
+            config.plan(&geometry()).map_err(|error| error.to_string())
+        };
+        let planes = geometry().planes_per_die;
+        let error = plan(planes - 1, true).unwrap_err();
+        let few = format!("refresh.window_pages = {}: must be at least {planes}, the planes of a die", planes - 1);
+        assert!(planes > 1 && error.starts_with(&few), "{error}");
+        assert!(plan(planes, true).is_ok() && plan(planes - 1, false).is_ok());
     }
 
     #[test]

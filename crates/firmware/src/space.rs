@@ -17,7 +17,7 @@ mod stripes;
 
 use crate::blocks::Blocks;
 use crate::policy::collect::Destination;
-use crate::task::Task;
+use crate::task::{Task, Tasks};
 use crate::Plan;
 use serde::{Deserialize, Serialize};
 use stripes::Stripes;
@@ -91,6 +91,8 @@ pub struct Space {
     stripes: Option<Box<Stripes>>,
     /// True if each stream has an open block of its own in each plane.
     plain: bool,
+    /// Tasks whose moved data open the most worn free block of a plane.
+    open_worn: Tasks,
 }
 
 /// A page just bound.
@@ -126,6 +128,7 @@ impl Space {
             pages_together,
             units_per_page: Divisor::new(plan.units_per_page),
             plain: plan.destination == Destination::OwnBlock && plan.stripe.is_none(),
+            open_worn: plan.open_worn,
             stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, pages_per_block))),
         }
     }
@@ -185,20 +188,20 @@ impl Space {
         }
     }
 
-    /// Binds the next page of a plane for a stream.
+    /// Binds the next page of a plane for data of a stream that a task writes.
     ///
     /// # Panics
     /// Without room: callers ask first.
     #[inline]
-    pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
+    pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream, task: Task) -> BoundPage {
         if !self.plain && self.stripes.is_some() {
-            return self.bind_in_stripe(blocks, plane, stream);
+            return self.bind_in_stripe(blocks, plane, stream, task);
         }
         let slot = self.slot(blocks, plane, stream);
         let domain = blocks.domain_of_plane(plane) as usize;
         let (opened, for_collector) = (self.open[slot] == NONE, stream == Stream::Collector || !self.turns.is_empty());
         if opened {
-            self.open[slot] = blocks.open(plane).expect("room was asked for");
+            self.open[slot] = blocks.open(plane, self.takes_worn(stream, task)).expect("room was asked for");
             if for_collector {
                 self.domains[domain].collector_room += self.pages_per_block;
             }
@@ -216,6 +219,11 @@ impl Space {
             self.domains[domain].spend(self.units_per_page.get());
         }
         BoundPage { block, page, opened, closed }
+    }
+
+    /// True if data of a stream open the most worn free block when a task writes them.
+    fn takes_worn(&self, stream: Stream, task: Task) -> bool {
+        stream == Stream::Collector && self.open_worn.has(task)
     }
 
     /// An open block takes no more pages, though it has some left.

@@ -288,6 +288,8 @@ macro_rules! upkeep_tasks {
             $($more)*
             /// Moves data before reads disturb them too much.
             REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;
+            /// Moves data that stay, so that their blocks wear like the others.
+            WEAR "wear" "wear leveling" wear WearConfig WearPolicy;
         }
     };
 }

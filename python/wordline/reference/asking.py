@@ -54,7 +54,8 @@ def answer(word: str, known: Known) -> Answer:
         if entries and (not meant or explain.bare(entries[0]["key"]) == word):
             shown = {explain.bare(entry["key"]) for entry in entries}
             inside = [RESULTS + word] if any(_in(key, word) for key in known.results) else []
-            return Answer([(file, entries)], also=[key for key in meant if key not in shown] + inside)
+            others = [key for key in meant if key not in shown] + inside
+            return Answer([(file, entries)], also=list(dict.fromkeys(others)))
     if meant:
         ends = [explain.bare(entry["key"]) for entries in found.values() for entry in entries]
         also = [key for key in dict.fromkeys(ends) if key not in meant]

@@ -71,8 +71,12 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("collect.reserve_blocks", "gc reserve, reserved blocks"),
     ("collect.copyback", "copy back, internal copy, internal data move, internal move"),
     (
-        "free_block.policy results.wear",
-        "wear leveling, wear levelling, wear, wl, dynamic wear leveling, static wear leveling, block allocation",
+        "free_block.policy wear.policy results.wear",
+        "wear leveling, wear levelling, wear, wl, dynamic wear leveling, block allocation",
+    ),
+    (
+        "wear.policy free_block.policy results.wear",
+        "static wear leveling, global wear leveling, cold data migration, dual pool",
     ),
     ("mapping", "ftl, l2p, map, page map, page mapping, address mapping, address translation, translation"),
     (

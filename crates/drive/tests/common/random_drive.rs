@@ -137,6 +137,15 @@ fn random_text(random: &mut Stream) -> String {
         }
         false => "policy = \"none\"".into(),
     };
+    let apart = scope == "drive" || into == "own-block";
+    let wear = match apart && chance(random, 40) {
+        true => {
+            let start = between(random, 1, 6);
+            let (stop, window) = (between(random, 1, start), between(random, 1, 12));
+            format!("policy = \"static\", start_cycles = {start}, stop_cycles = {stop}, window_pages = {window}")
+        }
+        false => "policy = \"none\"".into(),
+    };
     let (interface, rate) =
         *pick(random, &[("sdr", 50), ("nv-ddr", 200), ("nv-ddr2", 400), ("nv-ddr3", 800), ("nv-lpddr4", 3600)]);
     let program = *pick(random, &["200.0", "[200.0, 800.0]", "[200.0, 400.0, 900.0]"]);
@@ -160,6 +169,7 @@ fn random_text(random: &mut Stream) -> String {
         shares = {{ {shares} }}
         buffer = {{ {buffer} }}
         refresh = {{ {refresh} }}
+        wear = {{ {wear} }}
         redundancy = {{ {} }}
         processor = {{ {} }}
         verify = {{ shadow = true }}

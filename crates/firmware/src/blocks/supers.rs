@@ -7,7 +7,6 @@ use super::{Blocks, Status};
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::redundancy::Stripe;
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
 use wordline_flash::Geometry;
 
 /// The superblocks of a drive.
@@ -158,10 +157,10 @@ impl Blocks {
         self.supers.as_ref().map_or_else(|| self.get(block).valid, |supers| supers.valid[index])
     }
 
-    /// Opens the free superblock of lowest rank in a plane's group: its number.
-    pub(crate) fn open_superblock(&mut self, plane: u32) -> Option<u32> {
+    /// Opens the free superblock of lowest rank in a plane's group, or the most worn one: its number.
+    pub(crate) fn open_superblock(&mut self, plane: u32, worn: bool) -> Option<u32> {
         let leader = self.planes_beside(plane)[0];
-        let Reverse((_, first)) = self.free[leader as usize].heap.pop()?;
+        let first = self.take_free(leader, worn)?;
         let size = self.supers_mut().size();
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free -= size;

@@ -285,7 +285,8 @@ impl Kernel {
             if !self.still_wanted(slot) {
                 continue;
             }
-            let bound = *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class)));
+            let bound =
+                *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class), class.task()));
             let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_page + filled;
             self.place_unit(slot, at, bound.block, plane)?;
             if first == NONE {

@@ -69,7 +69,7 @@ impl Kernel {
     pub(super) fn ask(&mut self, task: Task) {
         let most = self.upkeep.most(task);
         while !self.refused.has(task) && self.jobs.of_task(task) < most {
-            let view = UpkeepView::new(&self.blocks, &self.flash);
+            let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.host_units);
             let Some(block) = self.upkeep.next(task, &view) else { return };
             let domain = self.blocks.domain_of_plane(self.blocks.plane_of(block));
             if !self.is_complete(block, domain) || !self.start_job(task, domain, block) {

@@ -20,6 +20,7 @@ pub mod suspend;
 pub mod trim;
 pub mod upkeep;
 pub mod victim;
+pub mod wear;
 
 pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Trouble};
 

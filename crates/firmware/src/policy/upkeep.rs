@@ -27,11 +27,24 @@ pub enum Occasion {
 pub struct UpkeepView<'a> {
     blocks: &'a Blocks,
     flash: &'a Flash,
+    host_units: u64,
 }
 
 impl<'a> UpkeepView<'a> {
-    pub(crate) fn new(blocks: &'a Blocks, flash: &'a Flash) -> Self {
-        Self { blocks, flash }
+    pub(crate) fn new(blocks: &'a Blocks, flash: &'a Flash, host_units: u64) -> Self {
+        Self { blocks, flash, host_units }
+    }
+
+    /// Mapping units that the host has written. The count begins anew when measuring starts.
+    #[must_use]
+    pub fn host_units(&self) -> u64 {
+        self.host_units
+    }
+
+    /// Mapping units that a block holds.
+    #[must_use]
+    pub fn units_per_block(&self) -> u32 {
+        self.blocks.units_per_block()
     }
 
     /// Blocks with data that no task is moving, by number. A block that is being written takes no more pages when it is
@@ -42,6 +55,30 @@ impl<'a> UpkeepView<'a> {
         records
             .filter(move |(_, record)| record.status == Status::Closed || record.status == open)
             .map(|(block, _)| block)
+    }
+
+    /// All blocks but bad ones and those that are held back to replace them, by number.
+    pub fn in_use(&self) -> impl Iterator<Item = u32> + Clone + 'a {
+        let records = (0..).zip(self.blocks.records());
+        records.filter(|(_, record)| !matches!(record.status, Status::Bad | Status::Spare)).map(|(block, _)| block)
+    }
+
+    /// True if a block is free.
+    #[must_use]
+    pub fn is_free(&self, block: u32) -> bool {
+        self.blocks.get(block).status == Status::Free
+    }
+
+    /// True if a block is full, and no task is moving its data.
+    #[must_use]
+    pub fn is_full(&self, block: u32) -> bool {
+        self.blocks.get(block).status == Status::Closed
+    }
+
+    /// The domain of a block, in which its data stay: the drive, or its plane.
+    #[must_use]
+    pub fn domain(&self, block: u32) -> u32 {
+        self.blocks.domain_of_plane(self.blocks.plane_of(block))
     }
 
     /// Page reads of a block since its erase.
@@ -84,6 +121,11 @@ pub trait Upkeep {
     fn window(&self) -> u32;
     /// Blocks moved at a time.
     fn most(&self) -> u32;
+    /// True if data that it moves open the free block of a plane that has the most P/E cycles, instead of the one that
+    /// `free_block` ranks first.
+    fn opens_worn(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! families {
@@ -161,6 +203,15 @@ macro_rules! families {
                 match task {
                     $( Task::$TASK => self.$module.most(), )*
                     _ => 0,
+                }
+            }
+
+            /// True if data that a task moves open the most worn free block of a plane.
+            #[must_use]
+            pub fn opens_worn(&self, task: Task) -> bool {
+                match task {
+                    $( Task::$TASK => self.$module.opens_worn(), )*
+                    _ => false,
                 }
             }
 

@@ -137,7 +137,7 @@ mod tests {
             units_per_page: PAGE,
         };
         let mut blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
-        (0..18).for_each(|_| assert!(blocks.open(0).is_some()));
+        (0..18).for_each(|_| assert!(blocks.open(0, false).is_some()));
         (Space::new(1, &plan), blocks)
     }
 
@@ -224,20 +224,20 @@ mod tests {
         let (mut space, mut blocks) = short_of_blocks(true);
         let may = |space: &Space, blocks: &Blocks, pages| space.lets_write(blocks, 0, Stream::Host, pages);
         // The host has a block open, so that only pacing can hold it back.
-        space.bind(&mut blocks, 0, Stream::Host);
+        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
         assert!(space.has_room(&blocks, 0, Stream::Host), "GC does not run yet");
         start(&mut space, &blocks, Task::GC, 6);
         assert!(!space.has_room(&blocks, 0, Stream::Host));
         assert!(space.has_room(&blocks, 0, Stream::Collector), "GC is never held back");
         assert!(space.settle(0, 4), "6 units are a page, and the host may go on");
         assert!(may(&space, &blocks, 1) && !may(&space, &blocks, 2));
-        space.bind(&mut blocks, 0, Stream::Host);
+        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
         assert_eq!(allowance(&space), 2);
         assert!(!space.has_room(&blocks, 0, Stream::Host), "2 units are no page");
         assert!(space.settle(0, 1), "2 and 4 / 2 are a page");
         assert!(!space.settle(0, 1), "it could go on before");
         assert_eq!(allowance(&space), 6);
-        space.bind(&mut blocks, 0, Stream::Host);
+        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
         assert!(!space.has_room(&blocks, 0, Stream::Host));
         space.end_job(Task::GC, 0);
         assert!(space.has_room(&blocks, 0, Stream::Host), "nobody waits for GC that does not run");
@@ -301,7 +301,7 @@ mod tests {
         assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
         space.pace_below = blocks.free_in_domain(0);
         assert!(space.lets_write(&blocks, 0, Stream::Host, 4), "there are enough");
-        blocks.open(0);
+        blocks.open(0, false);
         assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
     }
 }

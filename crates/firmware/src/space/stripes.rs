@@ -8,6 +8,7 @@
 use super::{BoundPage, Space, Stream, STREAMS};
 use crate::blocks::Blocks;
 use crate::policy::redundancy::Stripe;
+use crate::task::Task;
 use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
@@ -151,12 +152,12 @@ impl Space {
 
     /// Binds the next page of a plane for data of a stream.
     #[cold]
-    pub(super) fn bind_in_stripe(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
+    pub(super) fn bind_in_stripe(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream, task: Task) -> BoundPage {
         let opened = self.stripes().current(blocks, plane, stream).is_none();
         let domain = blocks.domain_of_plane(plane) as usize;
         let pages_together = self.pages_together;
         if opened {
-            let number = blocks.open_superblock(plane).expect("room was asked for");
+            let number = blocks.open_superblock(plane, self.takes_worn(stream, task)).expect("room was asked for");
             let group = blocks.group_of(plane) as usize;
             let stripes = self.stripes.as_mut().expect("blocks form superblocks");
             let pair = &mut stripes.open[group * STREAMS + stream as usize];

@@ -1,6 +1,6 @@
 //! The free block that has been free longest.
 //!
-//! Source: the allocation of most simulators without wear levelling (Agrawal et al., USENIX ATC 2008, as their
+//! Source: the allocation of most simulators without wear leveling (Agrawal et al., USENIX ATC 2008, as their
 //! baseline).
 //! Faithful: strict order of erasing in each plane.
 
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "the block that has been free longest, without wear levelling",
+    summary: "the block that has been free longest, without wear leveling",
     source: "Agrawal et al., USENIX ATC 2008 (baseline)",
     note: "strict order of erases in each plane",
 };

@@ -1,8 +1,8 @@
-//! Dynamic wear levelling: the free block with the fewest P/E cycles.
+//! Dynamic wear leveling: the free block with the fewest P/E cycles.
 //!
 //! Source: Agrawal et al. (USENIX ATC 2008), section 3.5; "wear-aware block selection" of choi18 (Table 1).
 //! Faithful: the least worn free block of the plane; among equals, the one that has been free longest. Simplified: it
-//! levels the wear of freed blocks only and does not move cold data (no static wear levelling).
+//! levels the wear of freed blocks only and does not move cold data (no static wear leveling).
 
 use super::FreeBlock;
 use crate::policy::{About, Build};
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "dynamic wear levelling: the free block with the fewest P/E cycles; among equals, the one free longest",
+    summary: "dynamic wear leveling: the free block with the fewest P/E cycles; among equals, the one free longest",
     source: "Agrawal et al., USENIX ATC 2008, 3.5; choi18 Table 1",
     note: "levels the wear of freed blocks only; cold data are not moved",
 };

@@ -58,7 +58,7 @@ impl Between {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Uniform {
     lookup: Between,
-    generate: ByTask<Between>,
+    generate: Box<ByTask<Between>>,
 }
 
 impl Uniform {
@@ -76,18 +76,18 @@ impl Uniform {
         let host = between("host_us", options.host_us, 1)?;
         let background = between("background_us", options.background_us, 2)?;
         let mut tasks = Task::all();
-        let generate = [(); TASKS].map(|()| {
+        let generate = Box::new([(); TASKS].map(|()| {
             let task = tasks.next().unwrap_or(Task::HOST);
             let random = Stream::new(build.seed, "processor", 1 + task.index() as u64);
             Between { random, ..if task == Task::HOST { host.clone() } else { background.clone() } }
-        });
+        }));
         Ok(Self { lookup: between("lookup_us", options.lookup_us, 0)?, generate })
     }
 
     /// Takes over the random numbers to come.
     pub(super) fn restore(&mut self, saved: Self) {
         self.lookup.random = saved.lookup.random;
-        for (own, saved) in self.generate.iter_mut().zip(saved.generate) {
+        for (own, saved) in self.generate.iter_mut().zip(*saved.generate) {
             own.random = saved.random;
         }
     }

@@ -18,6 +18,7 @@ policies! {
         fn next(self: &mut Self, view: &UpkeepView<'_>) -> Option<u32>;
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;
+        fn opens_worn(self: &Self) -> bool;
     }
 }
 

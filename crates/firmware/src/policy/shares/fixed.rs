@@ -21,7 +21,7 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Shares of background tasks in percent, by name (gc, refresh), above 0 and together below 100; the host has the
+    /// Shares of background tasks in percent, by name (such as gc), above 0 and together below 100; the host has the
     /// rest. A task that is not named has 10.
     pub percent: BTreeMap<String, f64>,
 }
