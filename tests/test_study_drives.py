@@ -74,7 +74,7 @@ def test_the_drive_of_full_size_is_that_of_the_paper() -> None:
     full = MICRO["Drive"](Context(study, instead={"blocks": 1024}))
     assert full.blocks / full.logical_blocks == pytest.approx(1.28)
     # 128 MB of memory for the 200 MB of a table.
-    assert (full.cache_kib(full.cached_percent), full.cache_kib(100)) == (128 * 1024, 200 * 1024)
+    assert (full.cache_kib(full.chapter["cache_percent"]), full.cache_kib(100)) == (128 * 1024, 200 * 1024)
     small = MICRO["Drive"](Context(study))
     assert small.blocks == 32 * 128
     assert (small.blocks - 256) / small.logical_blocks == pytest.approx((32768 - 256) / (32768 / 1.28))

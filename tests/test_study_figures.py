@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from wordline.base import drawing, palette
 from wordline.studies import catalogue, charts
 from wordline.studies.context import Context
-from wordline.studies.outcome import Bars, Lines, LogLines, Published
+from wordline.studies.outcome import Bars, Lines, LogLines, Published, Stack
 
 
 def kept() -> dict[str, dict[str, Any]]:
@@ -98,3 +99,12 @@ def test_marks_follow_from_claim_and_measured_value() -> None:
     typical = [it for it in models["published"] if it["series"] == "typical"]
     for it, right in zip(typical, models["series"]["per page"], strict=True):
         assert (it["low"], it["high"]) == pytest.approx((right * 1.487, right * 1.796))
+
+
+def test_a_legend_of_many_long_names_stays_within_the_figure() -> None:
+    names = [f"what reads wait for, number {n}" for n in range(7)]
+    drawn = charts.draw(Stack("waits", "Waits", "Waits.", "µs", ["a", "b"], {name: [1.0, 2.0] for name in names}), "s")
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', drawn).group(1))
+    starts = {text: float(x) for x, text in re.findall(r'<text [^>]*x="([\d.]+)"[^>]*>([^<]+)</text>', drawn)}
+    # A letter takes about half of its height of ten points.
+    assert all(starts[name] + 5 * len(name) < width for name in names)

@@ -107,11 +107,11 @@ def test_requests_caught_by_the_baseline() -> None:
     assert scheme.affected(runs[BASELINE, "v"], "read") == pytest.approx(20)
 
 
-def test_other_choices_are_run_with_a_few_volumes() -> None:
-    assert len(Drive(context(), {}).volumes()) == 13
-    some = Drive(context(intensity=2), {}).volumes()
-    assert [it.name for it in some] == ["mds_0", "proj_0"]
-    assert set(TWO["SHOWN"]) <= {it.name for it in some}
+def test_other_choices_are_run_with_the_same_volumes() -> None:
+    volumes = Drive(context(), {}).volumes()
+    assert len(volumes) == 13
+    assert Drive(context(intensity=2), {}).volumes() == volumes
+    assert set(TWO["SHOWN"]) <= {it.name for it in volumes}
 
 
 def test_the_mean_is_that_of_the_volumes() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from wordline.studies.catalogue import parsed
+from wordline.studies.autossd import CONTROLLED, Drive
 from wordline.studies.context import Context
 from wordline.studies.judge import CLOSE
 from wordline.studies.outcome import Bars, Lines, LogLines, Outcome, Table
-from wordline.studies.packages import KIB, mean, resolved
+from wordline.studies.packages import KIB, mean
 
 RATES = (66, 133, 200, 266, 333, 400, 533, 667, 800, 933, 1066, 1200, 1333, 1466, 1600)
 """Rates of a channel in MB/s, all of them modes of NV-DDR3."""
@@ -19,59 +19,25 @@ NEAR = 1000
 SHARES = (20, 40, 60, 80)
 SMALLER = (5, 10)
 """Shares below those of the paper, with which the host soon waits for free blocks."""
-CONTROLLED = {"shares.policy": "feedback"}
-ENTRY_BYTES, UNIT_BYTES = 4, 4096
 MB = 1e6
 MS = 1000.0
 
 
-class Drive:
-    """The paper's drive in the simulated size."""
-
-    def __init__(self, context: Context) -> None:
-        """Takes the choices of the chapter."""
-        self.context = context
-        self.chapter = parsed(context.study.folder.parent / f"{context.study.chapter}.toml")
-        config = resolved(self.chapter["preset"])
-        geometry, capacity = config["geometry"], config["capacity"]["raw_over_logical"]
-        planes = geometry["channels"] * geometry["packages_per_channel"] * geometry["planes_per_die"]
-        self.blocks = planes * context.choice("blocks")
-        # Blocks that GC keeps free do not shrink with the drive; the others keep their ratio to the logical capacity.
-        free, whole = config["collect"]["stop_blocks"], planes * geometry["blocks_per_plane"]
-        self.logical_blocks = (self.blocks - free) * (whole / capacity) / (whole - free)
-        self.block_bytes = geometry["pages_per_block"] * geometry["page_kib"] * KIB
-
-    def cache_kib(self, percent: float) -> int:
-        """The map cache that holds this part of the mapping table."""
-        return int(percent / 100 * self.logical_blocks * self.block_bytes / UNIT_BYTES * ENTRY_BYTES / KIB)
-
-    def experiment(
-        self, jobs: Sequence[Mapping[str, Any]], then: Mapping[str, Any], precondition: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """An experiment of :meth:`Context.drives`, with AutoSSD's own shares unless ``then`` has others."""
-        choice = self.context.choice
-        choice("scrubbing")
-        cached = {"policy": "cached", "unit_kib": UNIT_BYTES // KIB, "cache_kib": self.cache_kib(self.cached_percent)}
-        return {
-            "drive": self.chapter["preset"],
-            "sets": {
-                "geometry.blocks_per_plane": choice("blocks"),
-                "capacity.raw_over_logical": self.blocks / self.logical_blocks,
-                "mapping": cached,
-                "pack": {"policy": choice("planes")},
-                "dispatch.policy": "debit",
-                "processor.policy": choice("processor"),
-                **CONTROLLED,
-            },
-            "precondition": dict(precondition or {}),
-            "then": dict(then),
-            "jobs": list(jobs),
-        }
-
-    @property
-    def cached_percent(self) -> float:
-        """The part of the mapping table in the paper's map cache."""
-        return self.chapter["cache_percent"]
+def experiment(
+    drive: Drive,
+    jobs: Sequence[Mapping[str, Any]],
+    then: Mapping[str, Any],
+    precondition: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """An experiment of :meth:`Context.drives`, with AutoSSD's own shares unless ``then`` has others."""
+    drive.context.choice("scrubbing")
+    return {
+        "drive": drive.chapter["preset"],
+        "sets": {**drive.sets(), "dispatch.policy": "debit", **CONTROLLED},
+        "precondition": dict(precondition or {}),
+        "then": dict(then),
+        "jobs": list(jobs),
+    }
 
 
 def run(context: Context) -> Outcome:
@@ -95,7 +61,7 @@ def bandwidths(context: Context, drive: Drive) -> Outcome:
 
     def sequential(op: str, rate: int) -> dict[str, Any]:
         job = {"rw": op, "bs": "128k", "iodepth": depth, "number_ios": requests}
-        return drive.experiment([job], {"nand.rate_mt_s": rate}, {"overwrites": 0} if ordered else None)
+        return experiment(drive, [job], {"nand.rate_mt_s": rate}, {"overwrites": 0} if ordered else None)
 
     results = context.drives({(op, rate): sequential(op, rate) for op in ("read", "write") for rate in RATES})
     total = {key: result["bandwidth_mib_s"] * KIB * KIB / MB for key, result in results.items()}
@@ -169,7 +135,7 @@ def caches(context: Context, drive: Drive) -> Outcome:
 
     def by_cache(percent: float) -> dict[str, Any]:
         jobs = [*before, {**reads, "number_ios": requests // 2}, reads]
-        return drive.experiment(jobs, {"mapping.cache_kib": drive.cache_kib(percent)})
+        return experiment(drive, jobs, {"mapping.cache_kib": drive.cache_kib(percent)})
 
     results = context.drives({percent: by_cache(percent) for percent in sizes})
     latency = {percent: result["latency_us"]["read"] for percent, result in results.items()}
@@ -252,7 +218,7 @@ def shares(context: Context, drive: Drive) -> Outcome:
         warm = {**mixed, "rate_iops": 20_000, "number_ios": requests // 3}
         job = {**mixed, "rate_iops": 20_000, "number_ios": requests}
         then = {"shares": {"policy": "fixed", "percent": {"gc": share}}, "collect.blocks_at_a_time": victims}
-        return drive.experiment([warm, job], then)
+        return experiment(drive, [warm, job], then)
 
     results = context.drives({share: fixed(share) for share in (*SMALLER, *SHARES)})
     latency = {share: result["latency_us"]["read"] for share, result in results.items()}

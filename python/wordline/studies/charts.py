@@ -71,7 +71,14 @@ def _looks(count: int) -> list[tuple[str, str]]:
 
 
 def _legend(axes: Axes, entries: int) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=min(entries, 6), borderaxespad=0.2, columnspacing=1.2)
+    """The legend above the figure, in as many columns as fit."""
+    for columns in range(min(entries, 6), 0, -1):
+        legend = axes.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0.2, columnspacing=1.2
+        )
+        # The rest of the width is that of the labels beside the axis.
+        if legend.get_window_extent().width <= 0.92 * axes.figure.bbox.width:
+            return
 
 
 CROWDED = 60

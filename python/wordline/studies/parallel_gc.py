@@ -92,9 +92,8 @@ class Drive:
         """Logical pages of the simulated drive."""
 
     def volumes(self) -> list[Volume]:
-        """The rows of Table 2; with other choices than the study's, a few of them."""
-        some = self.chapter["some"] if self.context.instead else self.chapter["volume"]
-        return [Volume(name, **self.chapter["volume"][name]) for name in some]
+        """The rows of Table 2."""
+        return [Volume(name, **row) for name, row in self.chapter["volume"].items()]
 
     def experiment(self, system: Mapping[str, Any], job: dict[str, Any]) -> dict[str, Any]:
         """An experiment of :meth:`Context.drives`: a system, warmed up by random writes, that runs ``job``."""

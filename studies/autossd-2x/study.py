@@ -1,0 +1,20 @@
+"""AutoSSD against Vanilla, RAIN and QoSFC at twice the intensity: figures 10 and 11 of kim18."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wordline.studies import against_rain
+from wordline.studies.autossd import SYSTEMS, Traced
+from wordline.studies.context import Context
+from wordline.studies.outcome import Outcome
+
+SHOWN = "DTRS"
+"""The trace of figure 11."""
+
+
+def run(context: Context) -> Outcome:
+    """All figures from the same runs."""
+    results = Traced(context, faster=2).runs(SYSTEMS)
+    outcome = against_rain.compared(context, results, "-2x")
+    return replace(outcome, figures=[*outcome.figures, against_rain.distribution(results, SHOWN)])
