@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from wordline.base.errors import FAILED, Trouble
 from wordline.studies.against_rain import PERCENTILES
 from wordline.studies.autossd import AUTO, US_PER_MS, Drive, Traced, small
 from wordline.studies.context import Context
@@ -37,10 +38,16 @@ def run(context: Context) -> Outcome:
 
 
 def shares(traced: Traced) -> dict[str, dict[str, Any]]:
-    """Results by share."""
+    """Results by share.
+
+    :raises Trouble: if a true trace is too short for the levels that are compared.
+    """
     fixed = {f"{share} %": {"dispatch.policy": "debit", **traced.fixed(share)} for share in SHARES}
     systems = {**{name: ({}, then) for name, then in fixed.items()}, "controlled": traced.system(AUTO)}
-    return {name: result for (name, _), result in traced.each(systems, traced.traces([TRACE])).items()}
+    results = {name: result for (name, _), result in traced.each(systems, traced.traces([TRACE])).items()}
+    if any(small(result)[level] is None for result in results.values() for level in NAMES):
+        raise Trouble(f"{TRACE}: too few reads of at most 64 KiB for their 99.99 %; a longer trace is needed", FAILED)
+    return results
 
 
 def with_more(outcome: Outcome, context: Context, title: str) -> Outcome:

@@ -27,6 +27,11 @@ from wordline.cli.options import (
 @click.option(
     "--sensitivity", is_flag=True, help="Also try alternatives where the paper leaves a choice open, one at a time."
 )
+@click.option(
+    "--traces",
+    metavar="DIR",
+    help="Replay the true traces in DIR instead of stand-ins: files named as the traces, with any ending.",
+)
 @click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
 @click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")
 @quiet_progress_option
@@ -37,6 +42,7 @@ def study(
     everything: bool,
     scorecard: bool,
     sensitivity: bool,
+    traces: str | None,
     full: bool,
     out: str | None,
     quiet: bool,
@@ -50,8 +56,9 @@ def study(
     if bool(name) + everything + scorecard > 1:
         raise click.UsageError("give the name of one study, or --all, or --scorecard")
     if not (name or everything or scorecard):
-        if full or sensitivity or out is not None:
-            raise click.UsageError("--full, --sensitivity and --out are for a study to run; give its name, or --all")
+        if full or sensitivity or out is not None or traces is not None:
+            problem = "--full, --sensitivity, --traces and --out are for a study to run; give its name, or --all"
+            raise click.UsageError(problem)
         listed = catalogue.every()
         shown = partial(show.listing, studies=listed)
         return emit(command.list_json(listed), shown, as_json=as_json, output=output)
@@ -61,6 +68,7 @@ def study(
         raise click.UsageError("--scorecard does not try alternatives; give --all with --sensitivity")
     version, folder = _core.version(), command.OUT if out is None else Path(out)
     how: dict[str, Any] = {"full": full, "version": version, "quiet": quiet}
+    how["folder"] = None if traces is None else Path(traces)
     cut = False
     with printing(output) as put:
         if sensitivity:

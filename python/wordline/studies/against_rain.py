@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from wordline.base.errors import FAILED, Trouble
 from wordline.studies.autossd import AUTO, QOSFC, RAIN, SYSTEMS, US_PER_MS, VANILLA, Runs, six_nines, small
 from wordline.studies.context import Context
 from wordline.studies.outcome import Bars, LogLines, Outcome, Published, Stack, Table
@@ -62,8 +63,14 @@ def against(results: Runs, level: str, system: str, trace: str) -> float | None:
 
 
 def average(values: Sequence[float | None]) -> float:
-    """The mean over the traces that have a value."""
-    return mean(value for value in values if value is not None)
+    """The mean over the traces that have a value.
+
+    :raises Trouble: if none has, which only true traces can be too short for.
+    """
+    known = [value for value in values if value is not None]
+    if not known:
+        raise Trouble("no trace has enough reads of at most 64 KiB for their 99.9 %; longer traces are needed", FAILED)
+    return mean(known)
 
 
 def busy(result: Mapping[str, Any]) -> float:

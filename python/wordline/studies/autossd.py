@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wordline.base.errors import FAILED, Trouble
 from wordline.studies.catalogue import parsed
 from wordline.studies.context import Context
 from wordline.studies.packages import KIB, resolved
@@ -97,7 +98,7 @@ class Traced:
         self.chapter = self.drive.chapter
         self.faster = faster
         self.usual = requests
-        for key in ("trace-sizes", "trace-warm-up", "trace-length", "trace-tail"):
+        for key in ("trace-warm-up", "trace-length", "trace-tail"):
             context.choice(key)
 
     def traces(self, names: Iterable[str] = ()) -> list[Trace]:
@@ -120,6 +121,7 @@ class Traced:
     def stand_in(self, trace: Trace) -> dict[str, Any]:
         """A trace with the statistics of a row."""
         choice = self.context.choice
+        choice("trace-sizes")
         offsets, burst = choice("offsets"), choice("bursts")
         extent = offsets["part"] * self.drive.logical_blocks * self.drive.block_bytes
         return {
@@ -134,6 +136,11 @@ class Traced:
             "gap_median_us": trace.median_gap_ms * US_PER_MS / self.faster,
             **({"burst_requests": burst} if burst else {}),
         }
+
+    def job(self, trace: Trace) -> dict[str, Any]:
+        """The replay of the true trace, or else of its stand-in."""
+        part = self.context.recorded(trace.name, UNIT_BYTES, self.requests(trace))
+        return {"stand_in": self.stand_in(trace)} if part is None else part.job(speed=self.faster)
 
     def system(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """A compared system: overrides that change the shape of its drive, and others.
@@ -177,13 +184,19 @@ class Traced:
         # System by system, so that each is warmed up once; those of another shape last, so that the rest are
         # preconditioned once.
         in_turn = sorted(systems.items(), key=lambda it: bool(it[1][0]))
-        return self.context.drives(
+        results = self.context.drives(
             {
                 (name, trace.name): self.experiment(shape, then, trace)
                 for name, (shape, then) in in_turn
                 for trace in traces
             }
         )
+        for (_, name), result in results.items():
+            if name in self.context.traces and small(result)["p99"] is None:
+                source, count = self.context.traces[name], small(result)["count"]
+                too_few = f"{count} reads of at most 64 KiB are replayed, too few for their percentiles"
+                raise Trouble(f"{source}: {too_few}; a longer trace is needed", FAILED)
+        return results
 
     def experiment(self, shape: Mapping[str, Any], then: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
         """An experiment of :meth:`Context.drives`: a system, warmed up by random writes, that runs a trace."""
@@ -206,7 +219,7 @@ class Traced:
             "precondition": {},
             "then": dict(then),
             "warm": warm,
-            "jobs": [{"stand_in": self.stand_in(trace)}],
+            "jobs": [self.job(trace)],
         }
 
 

@@ -6,7 +6,7 @@ import json
 import runpy
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wordline.studies.outcome import Outcome
 
 REQUIRED = ("title", "paper", "sections", "runs", "stand_in")
-OPTIONAL = ("chapter", "open", "claim")
+OPTIONAL = ("chapter", "open", "claim", "traces")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,17 @@ class Study:
     claims: tuple[Claim, ...]
     chapter: str = ""
     """The shared TOML file beside the studies' folders, without its ending."""
+    traces: tuple[str, ...] = ()
+    """Names of the traces that stand-ins replace, and that true ones can take the place of."""
+    true_traces: str = ""
+    """How the study replays true traces, in a sentence or two."""
+
+    def stands_in(self, true: Collection[str]) -> bool:
+        """True if a stand-in replaces any trace.
+
+        :param true: names of the traces that are true ones.
+        """
+        return self.stand_in and not (self.traces and set(self.traces) <= set(true))
 
     def code(self) -> Callable[[Context], Outcome]:
         """The function ``run`` of the study's ``study.py``."""
@@ -120,15 +131,27 @@ def read(folder: Path) -> Study:
     if strays:
         raise Trouble(f"{path}: {', '.join(strays)}: belongs to another study")
     left = [choices.parse(row, str(path)) for row in table.get("open", [])]
-    chapter = table.get("chapter", "")
+    chapter, true_traces = table.get("chapter", ""), ""
     if chapter:
         shared = folder.parent / f"{chapter}.toml"
-        left += [choices.parse(row, str(shared), shared=True) for row in parsed(shared).get("open", [])]
+        common = parsed(shared)
+        left += [choices.parse(row, str(shared), shared=True) for row in common.get("open", [])]
+        true_traces = common.get("true_traces", "").strip()
     twice = [key for key, n in Counter(it.key for it in left).items() if n > 1]
     if twice:
         raise Trouble(f"{path}: {', '.join(twice)}: left open twice")
     plain = {key: table[key] for key in REQUIRED}
-    return Study(folder.name, folder, **plain, open=tuple(left), claims=rows, chapter=chapter)
+    traces = tuple(table.get("traces", ()))
+    return Study(
+        folder.name,
+        folder,
+        **plain,
+        open=tuple(left),
+        claims=rows,
+        chapter=chapter,
+        traces=traces,
+        true_traces=true_traces,
+    )
 
 
 def parsed(path: Path) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from wordline.base.errors import Trouble
 from wordline.base.progress import Progress
-from wordline.studies import catalogue, page, runner, sensitivity
+from wordline.studies import catalogue, page, runner, sensitivity, traces
 from wordline.studies.catalogue import Study
 from wordline.studies.runner import SCHEMA, Report, totals
 from wordline.studies.sensitivity import Sensitivity
@@ -26,38 +26,49 @@ def list_json(studies: Sequence[Study]) -> list[dict[str, Any]]:
             "paper": study.paper,
             "sections": study.sections,
             "stand_in": study.stand_in,
+            "traces": list(study.traces),
             "claims": [claim.row() for claim in study.claims],
         }
         for study in studies
     ]
 
 
-def run_one(name: str, out: Path, *, full: bool, version: str, quiet: bool = False) -> tuple[Report, Path]:
+def run_one(
+    name: str, out: Path, *, full: bool, version: str, quiet: bool = False, folder: Path | None = None
+) -> tuple[Report, Path]:
     """Runs the study of that name, and writes its page into ``out``.
 
+    :param folder: with true traces.
     :return: the report, and the path of its page.
-    :raises Trouble: if there is no such study or its page cannot be written.
+    :raises Trouble: if there is no such study, its page cannot be written, or the true traces cannot be read.
     """
     study = catalogue.load(name)
+    true = true_traces(folder, [study])
     ready(out)
     with Progress(quiet) as progress:
-        done = runner.run(study, progress, name, full=full)
+        done = runner.run(study, progress, name, full=full, traces=true)
     return done, page.write(done, out / name, version)
 
 
-def run_all(out: Path | None, *, full: bool, version: str, quiet: bool = False) -> tuple[list[Report], bool]:
+def run_all(
+    out: Path | None, *, full: bool, version: str, quiet: bool = False, folder: Path | None = None
+) -> tuple[list[Report], bool]:
     """Runs all studies; with ``out``, writes their pages there and one that lists them.
 
+    :param folder: with true traces, for the studies that have any.
     :return: the reports, and True if an interrupt left some out.
+    :raises Trouble: if a page cannot be written or the true traces cannot be read.
     """
     studies = catalogue.every()
+    true = true_traces(folder, studies)
     if out is not None:
         ready(out)
     reports: list[Report] = []
     try:
         with Progress(quiet) as progress:
             for n, study in enumerate(studies, 1):
-                reports.append(runner.run(study, progress, f"{study.name} ({n} of {len(studies)})", full=full))
+                label = f"{study.name} ({n} of {len(studies)})"
+                reports.append(runner.run(study, progress, label, full=full, traces=true))
                 if out is not None:
                     page.write(reports[-1], out / study.name, version)
     except KeyboardInterrupt:
@@ -68,15 +79,17 @@ def run_all(out: Path | None, *, full: bool, version: str, quiet: bool = False) 
 
 
 def try_choices(
-    name: str | None, out: Path, *, full: bool, version: str, quiet: bool = False
+    name: str | None, out: Path, *, full: bool, version: str, quiet: bool = False, folder: Path | None = None
 ) -> tuple[list[tuple[Report, Sensitivity]], bool]:
     """Runs a study, or all of them, as chosen and with each alternative of each open parameter; writes their pages.
 
     :param name: the study, None for all.
+    :param folder: with true traces, for the studies that have any.
     :return: the results, and True if an interrupt left some out. An unfinished study has no new page.
-    :raises Trouble: if there is no such study or a page cannot be written.
+    :raises Trouble: if there is no such study, a page cannot be written, or the true traces cannot be read.
     """
     studies = catalogue.every() if name is None else [catalogue.load(name)]
+    true = true_traces(folder, studies)
     done: list[tuple[Report, Sensitivity]] = []
     try:
         ready(out)
@@ -84,7 +97,7 @@ def try_choices(
             for n, study in enumerate(studies, 1):
                 label = study.name if name else f"{study.name} ({n} of {len(studies)})"
                 known: dict[str, dict[str, Any]] = {}
-                report = runner.run(study, progress, label, full=full, known=known)
+                report = runner.run(study, progress, label, full=full, known=known, traces=true)
                 tried = sensitivity.run(report, progress, label, known)
                 done.append((report, tried))
                 if tried.partial:
@@ -116,11 +129,39 @@ def all_json(reports: Sequence[Report], version: str, partial: bool) -> dict[str
 def scorecard_json(reports: Sequence[Report], version: str, partial: bool) -> dict[str, Any]:
     """All claims and their totals, for programs."""
     head = {"schema": SCHEMA, "version": version, "partial": partial, "totals": _totals(reports)}
-    return head | {"claims": [row.json() for report in reports for row in report.rows]}
+    true = [{"study": report.study.name, **it.json()} for report in reports for it in report.traces]
+    return (
+        head
+        | ({"traces": true} if true else {})
+        | {"claims": [row.json() for report in reports for row in report.rows]}
+    )
 
 
 def _totals(reports: Sequence[Report]) -> dict[str, int]:
     return totals(row for report in reports for row in report.rows)
+
+
+def true_traces(folder: Path | None, studies: Sequence[Study]) -> Mapping[str, Path]:
+    """The true traces of these studies in ``folder``, looked at before the work starts; none without a folder.
+
+    :raises Trouble: if no study has traces, the folder has none of them, or one of them cannot be replayed.
+    """
+    if folder is None:
+        return {}
+    names = names_of(studies)
+    if not names:
+        others = ", ".join(study.name for study in catalogue.every() if study.traces)
+        which = " and ".join(study.name for study in studies)
+        raise Trouble(f"{which}: this study replays no traces, so it takes no --traces; these do: {others}")
+    found = traces.find(folder, names)
+    for path in found.values():
+        traces.check(path)
+    return found
+
+
+def names_of(studies: Iterable[Study]) -> list[str]:
+    """The names of the traces of these studies, each once."""
+    return list(dict.fromkeys(name for study in studies for name in study.traces))
 
 
 def ready(out: Path) -> None:

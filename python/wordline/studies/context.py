@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from wordline import package
-from wordline.studies import drives
+from wordline.studies import drives, traces
 from wordline.studies.catalogue import Study, parsed
 from wordline.studies.packages import Chapter
+from wordline.studies.traces import Recorded
 
 Key = TypeVar("Key")
 Report = Callable[[str, float | None, int, float], None]
@@ -40,6 +42,10 @@ class Context:
     """Keys of the open parameters that the study's code has used."""
     known: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Results of experiments by their text; an experiment that several runs share is run once."""
+    traces: Mapping[str, Path] = field(default_factory=dict)
+    """Files of true traces, by the names of the traces; stand-ins replace the others."""
+    replayed: dict[str, Recorded] = field(default_factory=dict)
+    """The true traces that the study's code has used; of several parts of one, the longest."""
 
     def choice(self, key: str) -> Any:  # noqa: ANN401
         """The value of an open parameter of the study or its chapter.
@@ -67,6 +73,19 @@ class Context:
     def requests(self, usual: int) -> int:
         """A number of requests: ``usual``, and ten times as many in a full run."""
         return 10 * usual if self.full else usual
+
+    def recorded(self, name: str, align: int, limit: int) -> Recorded | None:
+        """The part of a true trace to replay; None if a stand-in replaces the trace.
+
+        :param align: requests are rounded outwards to multiples of this many bytes.
+        :param limit: the most requests to take; a full run takes all.
+        :raises Trouble: if the trace cannot be read.
+        """
+        if name not in self.traces:
+            return None
+        part = traces.recorded(name, self.traces[name], align, None if self.full else limit)
+        self.replayed[name] = max(part, self.replayed.get(name, part), key=lambda it: it.requests)
+        return part
 
     def packages(self, experiments: Mapping[Key, dict[str, Any]]) -> dict[Key, dict[str, Any]]:
         """Runs experiments on single packages, one after the other, and returns the results under the same keys.

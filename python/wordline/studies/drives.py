@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wordline.studies import traces
+
 if TYPE_CHECKING:
     from wordline.api.drive import Drive
     from wordline.api.workload import Workload
@@ -34,7 +36,7 @@ def run(experiment: dict[str, Any], told: Report) -> dict[str, Any]:
           drive on which it was run;
         - ``jobs``: run one after the other: all but the last warm the drive up. Each has the options of ``[[job]]``; or
           ``stand_in``, a description of a trace as ``wordline trace synth`` takes it, and ``replay``, options of
-          ``[trace]``;
+          ``[trace]``; or is one of :meth:`wordline.studies.traces.Recorded.job`;
         - ``seed`` of all random numbers.
     :param told: receives the progress.
     """
@@ -80,9 +82,11 @@ def _kept(experiment: dict[str, Any], keys: tuple[str, ...], make: Callable[[], 
 
 
 def workload(job: Mapping[str, Any], seed: int) -> Workload:
-    """The workload of a job of an experiment: a ``[[job]]``, or the replay of a stand-in."""
+    """The workload of a job of an experiment: a ``[[job]]``, or the replay of a true trace or a stand-in."""
     from wordline.api.workload import Workload
 
+    if "trace" in job:
+        return traces.workload(job)
     if "stand_in" not in job:
         return Workload.job(**job)
     return Workload.table(_stand_in(json.dumps(job["stand_in"], sort_keys=True), seed), **job.get("replay", {}))

@@ -12,6 +12,7 @@ from wordline.studies import charts, sensitivity, words
 from wordline.studies.outcome import Cell, Figure, Table
 from wordline.studies.runner import Report, Row, totals
 from wordline.studies.sensitivity import Sensitivity, Trial
+from wordline.studies.traces import REPLAYED
 
 
 def write(report: Report, folder: Path, version: str, tried: Sensitivity | None = None) -> Path:
@@ -64,7 +65,9 @@ def _lines(report: Report, tried: Sensitivity | None) -> Iterator[str]:
     study = report.study
     yield from (f"# {study.title}", "", f"Source: {study.paper}, {study.sections}.", "")
     yield from (study.runs.strip(), "")
-    if study.stand_in:
+    if report.traces:
+        yield from (*_true(report), "")
+    elif report.stand_in:
         yield f"**{words.STAND_IN.capitalize()}**: workloads synthesised from published statistics replace the traces."
         yield ""
     yield from ("## Published and measured", "")
@@ -74,14 +77,42 @@ def _lines(report: Report, tried: Sensitivity | None) -> Iterator[str]:
         yield from ("## Parameters left open by the paper", "")
         yield from grid(("parameter", "choice", "reason"), [(it.parameter, it.choice, it.reason) for it in report.open])
         yield from ("", *_choices(report, tried), "")
+    if report.traces:
+        yield from _table(_replayed(report))
     for table in report.outcome.tables:
         yield from _table(table)
     for figure in report.outcome.figures:
         yield from _figure(figure)
     discussion = study.discussion()
-    if discussion:
+    if discussion and report.traces:
+        yield from ("## Discussion", "", "Left out: that of the study is about its results under stand-ins alone.", "")
+    elif discussion:
         yield from ("## Discussion", "", words.filled(discussion, report.outcome.discussed, report.rows), "")
-    yield f"Made by `wordline study {study.name}{' --full' if report.full else ''}`, seed {report.seed}."
+    yield f"Made by `{_command(report)}`, seed {report.seed}."
+
+
+def _command(report: Report) -> str:
+    """The command that makes a result."""
+    true = f" --traces {report.traces[0].source.parent}" if report.traces else ""
+    return f"wordline study {report.study.name}{true}{' --full' if report.full else ''}"
+
+
+def _true(report: Report) -> Iterator[str]:
+    """What was replayed instead of stand-ins, in a paragraph."""
+    number, left = len(report.traces), len(report.stand_ins)
+    if not left:
+        yield "**True traces**: recorded traces were replayed instead of all stand-ins of the study."
+        return
+    yield f"**{words.STAND_IN.capitalize()}** for {left} of {number + left} traces: {words.traces(report)}."
+    yield "Claims are judged by all of them together, so they keep the mark."
+
+
+def _replayed(report: Report) -> Table:
+    """The traces, and how true ones were replayed."""
+    rows: list[list[Cell]] = [[it.name, "true trace", it.source.name, it.requests] for it in report.traces]
+    rows += [[name, "stand-in", None, None] for name in report.stand_ins]
+    note = f"{report.study.true_traces} {REPLAYED}".strip()
+    return Table("Traces", ("trace", "workload", "file", "requests replayed"), rows, note)
 
 
 def claim_rows(report: Report) -> Iterator[Sequence[Cell]]:
@@ -94,7 +125,7 @@ def claim_rows(report: Report) -> Iterator[Sequence[Cell]]:
 
 def _choices(report: Report, tried: Sensitivity | None) -> Iterator[str]:
     """The choices that change verdicts, and the results of each alternative."""
-    command = f"`wordline study {report.study.name}{' --full' if report.full else ''} --sensitivity`"
+    command = f"`{_command(report)} --sensitivity`"
     yield from ("## Choices that change verdicts", "")
     if tried is None:
         yield f"Not run for this result; {command} runs them."
@@ -192,3 +223,5 @@ def index(reports: Sequence[Report]) -> Iterator[str]:
         ]
         yield from grid(("claim", "published", "measured", "ratio", "verdict"), cells)
         yield ""
+        if report.traces:
+            yield from (f"Traces: {words.traces(report)}.", "")

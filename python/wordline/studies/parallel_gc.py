@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from wordline.base.errors import FAILED, Trouble
 from wordline.studies.catalogue import parsed
 from wordline.studies.context import Context
 from wordline.studies.outcome import Bars, Published, Table
 from wordline.studies.packages import KIB, mean, resolved
+from wordline.studies.traces import Recorded
 
 BASELINE, PAR, VIC, IDEAL = "baseline", "GC-PAR", "GC-VIC", "Ideal-No-GC"
 PARALLEL = (PAR, VIC)
@@ -32,6 +35,8 @@ US_PER_MS = 1000.0
 OPS = ("read", "write")
 NEAR_ENOUGH = 0.05
 """The search for an intensity ends within this part of the published share of requests delayed by GC."""
+LEAST = 1e-6
+"""Stands for a share of nothing, which has no logarithm."""
 TRIALS = 4
 """The most runs of that search."""
 
@@ -84,7 +89,7 @@ class Drive:
             geometry[key] for key in ("channels", "packages_per_channel", "dies_per_package", "planes_per_die")
         )
         self.planes = planes
-        for key in ("bursts", "reads", "partial", "blocks", "outstanding", "stop", "warm-up", "length"):
+        for key in ("partial", "blocks", "outstanding", "stop", "warm-up", "length"):
             context.choice(key)
         self.length = context.requests(self.chapter["page_writes"])
         """Page writes of a run."""
@@ -121,15 +126,16 @@ class Drive:
 
     def stand_in(self, volume: Volume, gap_us: float, writes: int) -> dict[str, Any]:
         """A trace with the statistics of a volume: so many page writes, at this mean interarrival time."""
+        for key in ("bursts", "reads"):
+            self.context.choice(key)
         pages = self.touched(volume.write_kib)
-        requests = math.ceil(writes / pages / (volume.write_percent / 100))
         sizes = {"write_size": pages, "read_size": self.touched(self.chapter["read_kib"])}
         # Within bursts the host takes the same time at any intensity.
         median = min(self.chapter["median_gap_us"], gap_us / 2)
         return {
             **{key: f"{size * self.page_bytes / KIB:.2f}k" for key, size in sizes.items()},
             "align": self.page_bytes,
-            "requests": requests,
+            "requests": self.requests(volume, writes),
             "write_percent": volume.write_percent,
             "random_percent": self.chapter["random_percent"],
             "extent": self.pages * self.page_bytes,
@@ -138,11 +144,29 @@ class Drive:
             "burst_requests": self.chapter["burst_requests"],
         }
 
+    def requests(self, volume: Volume, writes: int) -> int:
+        """The number of requests of a volume that write so many pages."""
+        return math.ceil(writes / self.touched(volume.write_kib) / (volume.write_percent / 100))
+
+    def recorded(self, volume: Volume) -> Recorded | None:
+        """The true trace of a volume, with requests of whole pages; None if a stand-in replaces it."""
+        return self.context.recorded(volume.name, self.page_bytes, self.requests(volume, self.length))
+
+    def job(self, volume: Volume, gap_us: float) -> dict[str, Any]:
+        """A volume at this mean interarrival time: its true trace, all times divided by one number, or its stand-in."""
+        part = self.recorded(volume)
+        if part is None:
+            return {"stand_in": self.stand_in(volume, gap_us, self.length)}
+        return part.job(speed=part.gap_us / gap_us)
+
     def gaps(self) -> dict[str, float]:
         """The mean interarrival time of each volume at which GC delays the published share of requests, in µs.
 
         Searched with runs of the baseline: the share grows with the intensity.
         """
+        for volume in self.volumes():
+            # All true traces are read before the first run.
+            self.recorded(volume)
         return {volume.name: self._gap(volume) for volume in self.volumes()}
 
     def _gap(self, volume: Volume) -> float:
@@ -150,9 +174,9 @@ class Drive:
         gap = 1e6 * pages / (self.chapter["first_pages_a_second"] * volume.affected_percent / 100)
         tried: dict[float, float] = {}
         for _ in range(TRIALS):
-            job = {"stand_in": self.stand_in(volume, gap, self.length)}
+            job = self.job(volume, gap)
             result = self.context.drives({volume.name: self.experiment(SYSTEMS[BASELINE], job)})[volume.name]
-            ratio = affected(result) / volume.affected_percent
+            ratio = max(affected(result) / volume.affected_percent, LEAST)
             tried[gap] = ratio
             if abs(ratio - 1) < NEAR_ENOUGH:
                 break
@@ -167,17 +191,24 @@ class Drive:
         :param names: only these volumes.
         """
         faster = self.context.choice("intensity")
-        return self._each(
-            systems, names, lambda it: {"stand_in": self.stand_in(it, gaps[it.name] / faster, self.length)}
-        )
+        results = self._each(systems, names, lambda it: self.job(it, gaps[it.name] / faster))
+        for (system, name), result in results.items():
+            if name in self.context.traces and system != IDEAL:
+                _enough(self.context.traces[name], system, result)
+        return results
 
     def at_full_speed(self, gaps: Mapping[str, float], systems: Mapping[str, Mapping[str, Any]]) -> Runs:
         """Half as many requests, as fast as the drive takes them."""
         length = self.length // 2
         replay = {"pace": "asap", "iodepth": self.context.choice("throughput")}
-        return self._each(
-            systems, (), lambda it: {"stand_in": self.stand_in(it, gaps[it.name], length), "replay": replay}
-        )
+
+        def job(volume: Volume) -> dict[str, Any]:
+            part = self.recorded(volume)
+            if part is None:
+                return {"stand_in": self.stand_in(volume, gaps[volume.name], length), "replay": replay}
+            return part.job(limit=max(1, part.requests // 2), **replay)
+
+        return self._each(systems, (), job)
 
     def _each(
         self,
@@ -206,6 +237,18 @@ def _next(tried: Mapping[float, float], gap: float) -> float:
         part = math.log(tried[low]) / math.log(tried[low] / tried[high])
         return low * (high / low) ** part
     return gap * min(4.0, max(0.25, tried[gap]))
+
+
+def _enough(source: Path, system: str, result: Mapping[str, Any]) -> None:
+    """Refuses a run of a true trace whose figures cannot be compared.
+
+    :raises Trouble: if GC moved nothing, or delayed too few reads or writes for their percentiles.
+    """
+    late = result["gc_affected_us"]
+    if not result["gc"]["moved_pages"] or any(late[op]["p90"] is None for op in OPS):
+        counts = " and ".join(f"{late[op]['count']} {op}s" for op in OPS)
+        too_few = f"GC of {system} delays {counts} among the {result['requests']} requests replayed, too few to compare"
+        raise Trouble(f"{source}: {too_few}; a longer trace is needed, or --full", FAILED)
 
 
 def affected(result: Mapping[str, Any], op: str = "") -> float:

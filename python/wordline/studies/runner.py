@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from wordline.studies.catalogue import Study
@@ -13,6 +14,7 @@ from wordline.studies.claims import Claim
 from wordline.studies.context import Context
 from wordline.studies.judge import Measured, Verdict, judge, ratio, rule
 from wordline.studies.outcome import Outcome
+from wordline.studies.traces import Recorded
 
 SCHEMA = 1
 """Schema of the JSON: a number that grows when a key changes its meaning."""
@@ -58,10 +60,25 @@ class Report:
     """Open parameters that the study's code uses."""
     full: bool
     seed: int
+    traces: tuple[Recorded, ...] = ()
+    """True traces that were replayed, in the study's order."""
+
+    @property
+    def stand_in(self) -> bool:
+        """True if a stand-in replaced any trace."""
+        return self.study.stands_in([it.name for it in self.traces])
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """Names of the traces that stand-ins replaced."""
+        true = {it.name for it in self.traces}
+        return [name for name in self.study.traces if name not in true]
 
     def json(self, version: str) -> dict[str, Any]:
         """For programs: definition, claims, tables and the data of the figures."""
         study = self.study
+        # Without true traces there is no such key: a result is then the same as ever.
+        true = {"traces": [it.json() for it in self.traces]} if self.traces else {}
         return {
             "schema": SCHEMA,
             "version": version,
@@ -70,7 +87,8 @@ class Report:
             "paper": study.paper,
             "sections": study.sections,
             "runs": study.runs,
-            "stand_in": study.stand_in,
+            "stand_in": self.stand_in,
+            **true,
             "full": self.full,
             "seed": self.seed,
             "open": [asdict(left) for left in self.open],
@@ -91,6 +109,7 @@ def run(
     seed: int = 1,
     instead: Mapping[str, Any] | None = None,
     known: dict[str, dict[str, Any]] | None = None,
+    traces: Mapping[str, Path] | None = None,
 ) -> Report:
     """Runs ``study``.
 
@@ -98,18 +117,22 @@ def run(
     :param label: names it in the progress bar.
     :param instead: other values of open parameters, by their keys.
     :param known: results of experiments of earlier runs of the study; those of this run are added.
+    :param traces: files of true traces, by name, to replay instead of stand-ins.
     :raises ValueError: if it did not measure exactly its claims.
     """
     results = {} if known is None else known
-    context = Context(study, label, full, seed, report, instead or {}, known=results)
+    context = Context(study, label, full, seed, report, instead or {}, known=results, traces=traces or {})
     outcome = study.code()(context)
     left = tuple(it for it in study.open if it.key in context.asked or (it.no_alternative and not it.shared))
-    return Report(study, outcome, tuple(settle(study, outcome)), left, full, seed)
+    true = tuple(context.replayed[name] for name in study.traces if name in context.replayed)
+    rows = tuple(settle(study, outcome, [it.name for it in true]))
+    return Report(study, outcome, rows, left, full, seed, true)
 
 
-def settle(study: Study, outcome: Outcome) -> Iterable[Row]:
+def settle(study: Study, outcome: Outcome, true: Collection[str] = ()) -> Iterable[Row]:
     """The study's claims, judged by their measured values.
 
+    :param true: names of the traces of which the true ones were replayed.
     :raises ValueError: if a claim was not measured, or a measured value has no claim.
     """
     known = {claim.id for claim in study.claims}
@@ -117,7 +140,7 @@ def settle(study: Study, outcome: Outcome) -> Iterable[Row]:
         raise ValueError(f"study {study.name} has the claims {sorted(known)}, measured were {sorted(outcome.measured)}")
     for claim in study.claims:
         measured = outcome.measured[claim.id]
-        yield Row(claim, measured, judge(claim, measured), study.stand_in)
+        yield Row(claim, measured, judge(claim, measured), study.stands_in(true))
 
 
 def totals(rows: Iterable[Row]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from wordline.studies.catalogue import Study
 from wordline.studies.choices import Alternative, Left
 from wordline.studies.judge import judge
 from wordline.studies.runner import SCHEMA, Report, Row
+from wordline.studies.traces import Recorded
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Sensitivity:
     seed: int
     partial: bool = False
     """True if an interrupt left alternatives out."""
+    traces: tuple[Recorded, ...] = ()
+    """True traces that were replayed with everything as chosen."""
 
     def movers(self) -> list[Left]:
         """The parameters with an alternative that changes a verdict."""
@@ -46,6 +49,7 @@ class Sensitivity:
 
     def json(self, version: str) -> dict[str, Any]:
         """For programs; also the saved file beside the study."""
+        true = {"traces": [it.json() for it in self.traces]} if self.traces else {}
         return {
             "schema": SCHEMA,
             "version": version,
@@ -53,6 +57,7 @@ class Sensitivity:
             "full": self.full,
             "seed": self.seed,
             "partial": self.partial,
+            **true,
             "claims": [row.json() for row in self.base],
             "alternatives": [
                 {
@@ -81,23 +86,24 @@ def run(report: Report, progress: Callable[..., None], label: str, known: dict[s
     :param known: results of the experiments of the run as chosen.
     """
     study, full, seed = report.study, report.full, report.seed
+    files = {it.name: it.source for it in report.traces}
     wanted = [(left, instead) for left in report.open for instead in left.alternatives]
     trials: list[Trial] = []
     try:
         for n, (left, instead) in enumerate(wanted, 1):
             name = f"{label}, alternative {n} of {len(wanted)}"
             other = {left.key: instead.value}
-            done = runner.run(study, progress, name, full=full, seed=seed, instead=other, known=known)
+            done = runner.run(study, progress, name, full=full, seed=seed, instead=other, known=known, traces=files)
             trials.append(Trial(left, instead, done.rows))
     except KeyboardInterrupt:
-        return Sensitivity(study, report.rows, tuple(trials), full, seed, partial=True)
-    return Sensitivity(study, report.rows, tuple(trials), full, seed)
+        return Sensitivity(study, report.rows, tuple(trials), full, seed, partial=True, traces=report.traces)
+    return Sensitivity(study, report.rows, tuple(trials), full, seed, traces=report.traces)
 
 
 def kept(report: Report) -> Sensitivity | None:
-    """The saved sensitivity, if it belongs to this result: same measured values, same choices."""
+    """The saved sensitivity, if it belongs to this result: same measured values, same choices, no true traces."""
     document = report.study.sensitivity()
-    if document is None or document.get("schema") != SCHEMA:
+    if document is None or document.get("schema") != SCHEMA or report.traces:
         return None
     if (document["full"], document["seed"]) != (report.full, report.seed):
         return None

@@ -44,7 +44,12 @@ def report(console: Console, done: Report, page: Path) -> None:
     console.print(claims_table(done.rows))
     console.print()
     hanging(console, Text(words.RATIO, style="dim"), 0, 0)
-    facts(console, [("Claims", words.totals(totals(done.rows))), ("Page", str(page))])
+    facts(console, [("Claims", words.totals(totals(done.rows))), *_traces(done), ("Page", str(page))])
+
+
+def _traces(done: Report) -> list[tuple[str, str]]:
+    """Which traces are true ones, if any are."""
+    return [("Traces", words.traces(done))] if done.traces else []
 
 
 def scorecard(console: Console, reports: Sequence[Report], partial: bool) -> None:
@@ -58,6 +63,8 @@ def scorecard(console: Console, reports: Sequence[Report], partial: bool) -> Non
     hanging(console, Text(words.RATIO, style="dim"), 0, 0)
     hanging(console, Text(words.totals(totals(rows)), style="bold"), 0, 0)
     facts(console, [(name, str(n)) for name, n in by_stand_in if n], width=26)
+    true = dict.fromkeys(it.name for done in reports for it in done.traces)
+    facts(console, [("true traces", ", ".join(true))] if true else [], width=26)
 
 
 def claims_table(rows: Iterable[Row]) -> Table:
@@ -78,10 +85,11 @@ def claims_table(rows: Iterable[Row]) -> Table:
 
 def choices(console: Console, done: Sequence[tuple[Report, Sensitivity]], folder: Path, partial: bool) -> None:
     """Prints the sensitivity of each study, and the folder of its page."""
-    for n, (_, tried) in enumerate(done):
+    for n, (chosen, tried) in enumerate(done):
         if n:
             console.print()
         sensitivity(console, tried)
+        facts(console, _traces(chosen))
         if not tried.partial:
             facts(console, [("Page", str(folder / tried.study.name / "README.md"))])
     if partial and not (done and done[-1][1].partial):

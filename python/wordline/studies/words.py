@@ -9,7 +9,7 @@ from wordline.base.units import NOTHING, count, some, three
 from wordline.studies.claims import Claim
 from wordline.studies.judge import RULES, RULES_OF_ORDERS, Measured, Verdict
 from wordline.studies.outcome import Cell
-from wordline.studies.runner import Row
+from wordline.studies.runner import Report, Row
 
 STAND_IN = "stand-in workload"
 
@@ -64,6 +64,12 @@ def verdict(row: Row) -> str:
     """The verdict with its rule, and the mark of a stand-in: ``reproduced (within a factor of 1.5)``."""
     text = f"{row.verdict.value} ({row.rule})"
     return f"{text}, {STAND_IN}" if row.stand_in else text
+
+
+def traces(report: Report) -> str:
+    """Which traces are true ones, and which stand-ins: ``true ones of mds_0, proj_0; stand-ins of hm_0``."""
+    true = f"true ones of {', '.join(it.name for it in report.traces)}"
+    return f"{true}; stand-ins of {', '.join(report.stand_ins)}" if report.stand_ins else true
 
 
 def brief(row: Row, changed: bool) -> str:
