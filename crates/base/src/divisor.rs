@@ -1,7 +1,8 @@
 //! Division by a number that is fixed for a drive: a multiplication instead of a division on the path of every operation.
 //!
-//! Source: Lemire, Kaser and Kurz, "Faster remainder by direct computation" (Software: Practice and Experience, 2019): with
-//! m = ceil(2^64 / d) the quotient of any 32-bit n is the upper half of m x n.
+//! Source: Robison, "N-bit unsigned division via N-bit multiply-add" (ARITH 2005): a factor that is rounded down fits into the
+//! word for every divisor, 1 included, so that no case needs a branch. With 2^64 - 1 = m x d + r, the quotient of any 32-bit n
+//! is the upper half of m x (n + 1): (n + 1) x (r + 1) is below 2^64, too little to reach the next quotient below.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divisor {
     divisor: u32,
-    /// 0 stands for 2^64, which is the factor of a divisor of 1.
+    /// (2^64 - 1) / divisor.
     factor: u64,
 }
 
@@ -21,7 +22,7 @@ impl Divisor {
     #[must_use]
     pub fn new(divisor: u32) -> Self {
         assert!(divisor > 0, "division by zero");
-        Self { divisor, factor: (u64::MAX / u64::from(divisor)).wrapping_add(1) }
+        Self { divisor, factor: u64::MAX / u64::from(divisor) }
     }
 
     /// The divisor.
@@ -35,10 +36,7 @@ impl Divisor {
     #[inline]
     #[must_use]
     pub fn quotient(self, n: u32) -> u32 {
-        if self.factor == 0 {
-            return n;
-        }
-        ((u128::from(self.factor) * u128::from(n)) >> 64) as u32
+        ((u128::from(self.factor) * u128::from(u64::from(n) + 1)) >> 64) as u32
     }
 
     /// Remainder of `n`.
@@ -61,8 +59,9 @@ mod tests {
         let divisors = edges.into_iter().chain((0..2_000).map(|_| (random.bits() >> 32) as u32 | 1));
         for d in divisors.collect::<Vec<_>>() {
             let fast = Divisor::new(d);
+            let last = u32::MAX / d * d;
             let drawn = (0..200).map(|_| (random.bits() >> 32) as u32 >> random.below(32)).collect::<Vec<_>>();
-            for n in edges.into_iter().chain(drawn).chain([0, d, d - 1, d.wrapping_add(1), d.wrapping_mul(2)]) {
+            for n in edges.into_iter().chain(drawn).chain([0, d, d - 1, d.wrapping_add(1), d.wrapping_mul(2)]).chain([last, last - 1]) {
                 assert_eq!((fast.quotient(n), fast.remainder(n)), (n / d, n % d), "{n} / {d}");
             }
         }
