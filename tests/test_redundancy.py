@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wordline
 from conftest import Run, done, refused
 
 LOAD = """
@@ -88,3 +89,25 @@ def test_a_group_that_does_not_divide_the_drive_is_refused(wordline: Run, tmp_pa
     message = refused(wordline("run", "demo", "load.toml", *keys))
     assert "redundancy.dies" in message
     assert "use 2, 4, 8" in message
+
+
+def test_the_preset_of_today_is_steady_with_superblocks() -> None:
+    sizes = {"geometry.blocks_per_plane": 240, "geometry.pages_per_block": 66}
+    single = {
+        "redundancy.policy": "none",
+        "collect.start_blocks": 24,
+        "collect.stop_blocks": 48,
+        "collect.blocks_per_die": 1,
+    }
+    load = wordline.Workload.job(rw="randwrite", bs="4k", iodepth=32, norandommap=True, number_ios=200_000)
+
+    def steady(more: dict[str, Any]) -> wordline.Run:
+        drive = wordline.Drive("tlc-nvme", {**sizes, **more})
+        drive.precondition(overwrites=2, progress=False)
+        return drive.run(load, progress=False)
+
+    before, now = steady(single), steady({})
+    latency = now["latency_us"]["write"]
+    assert latency["p99_99"] < 20 * latency["p50"]
+    assert latency["max"] < 100_000, "no tenth of a second without a completed write"
+    assert now["iops"] > 1.2 * before["iops"]
