@@ -98,8 +98,14 @@ def test_progress_counts_the_time_in_which_gc_is_active() -> None:
     assert MICRO["progress"]({"activity": activity, "tasks": {"gc": {"erases": 7}}}) == 7.0
 
 
-NEAR_TIES = ("erases, 60 against 40 %", "erases, 80 against 60 %", "99.9 %, 80 against 60 %")
-"""Steps between large shares of GC, where the host is overloaded: smaller than what another size or length changes."""
+NEAR_TIES = (
+    "erases, 60 against 40 %",
+    "erases, 80 against 60 %",
+    "99.9 %, 80 against 60 %",
+    "largest, 20 % against the best of larger shares",
+)
+"""Differences that are smaller than what another size or length changes: steps between large shares of GC, where
+the host is overloaded, and the largest response time, which is that of one read."""
 
 
 def settled(claims: list[dict[str, Any]]) -> dict[str, Any]:
