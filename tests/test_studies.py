@@ -18,7 +18,7 @@ from wordline.base.errors import Trouble
 from wordline.studies import catalogue, charts, choices, command, page, runner, sensitivity, words
 from wordline.studies.claims import Claim, parse
 from wordline.studies.judge import Verdict, judge, ratio, rule
-from wordline.studies.outcome import Bars, Lines, Outcome, Stack, Table, Timeline
+from wordline.studies.outcome import Bars, Course, Lines, Outcome, Stack, Table, Timeline
 from wordline.studies.packages import resolved
 
 YES, SAME, NO = Verdict.REPRODUCED, Verdict.SAME_DIRECTION, Verdict.NOT_REPRODUCED
@@ -464,6 +464,7 @@ FIGURES = [
     Bars("bars", "T", "W", "y", ["a", "b"], {"one": [1.0, None], "two": [2.0, -3.0]}),
     Stack("stack", "T", "W", "y", ["a", "b"], {"TIR": [1.0, 2.0], "TIN": [2.0, 3.0]}),
     Lines("lines", "T", "W", "x", "y", ["1", "2", "4"], {str(n): [1.0, None, float(n)] for n in range(6)}),
+    Course("course", "T", "W", "s", "y", [0.5, 1.5, 2.5], {"one": [1.0, None, 3.0], "two": [2.0, 2.0, 1.0]}),
     Timeline("timeline", "T", "W", ["bus", "cells"], [("bus", "TIR", 0.0, 1.0), ("cells", "TIN", 1.0, 9.0)]),
 ]
 

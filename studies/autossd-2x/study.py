@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wordline.studies import against_rain
+from wordline.studies import against_rain, windows
 from wordline.studies.autossd import SYSTEMS, Traced
 from wordline.studies.context import Context
 from wordline.studies.outcome import Outcome
@@ -15,6 +15,7 @@ SHOWN = "DTRS"
 
 def run(context: Context) -> Outcome:
     """All figures from the same runs."""
-    results = Traced(context, faster=2).runs(SYSTEMS)
+    results = Traced(context, faster=2, also=windows.asked(context, (SHOWN,))).runs(SYSTEMS)
     outcome = against_rain.compared(context, results, "-2x")
-    return replace(outcome, figures=[*outcome.figures, against_rain.distribution(results, SHOWN)])
+    window = windows.figures(results, SHOWN, seconds=20)
+    return replace(outcome, figures=[*outcome.figures, *window, against_rain.distribution(results, SHOWN)])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wordline.studies import against_rain
+from wordline.studies import against_rain, windows
 from wordline.studies.autossd import AUTO, RAIN, SYSTEMS, Traced
 from wordline.studies.context import Context
 from wordline.studies.outcome import Outcome
 
-SHOWN = ("RAD-AS", "LM-TBE")
+BURSTY, READ = "RAD-AS", "LM-TBE"
 """The traces of figures 6 and 7."""
 BROKEN_DOWN = "MSN-BEFS"
 """The trace of figure 8."""
@@ -17,11 +17,14 @@ BROKEN_DOWN = "MSN-BEFS"
 
 def run(context: Context) -> Outcome:
     """All figures from the same runs."""
-    results = Traced(context).runs(SYSTEMS)
+    results = Traced(context, also=windows.asked(context, (BURSTY, READ))).runs(SYSTEMS)
     outcome = against_rain.compared(context, results)
     figures = [
         *outcome.figures,
-        *(against_rain.distribution(results, it) for it in SHOWN),
+        *windows.figures(results, BURSTY, seconds=10),
+        against_rain.distribution(results, BURSTY),
+        *windows.figures(results, READ, seconds=20, scrubbing=True),
+        against_rain.distribution(results, READ),
         against_rain.waits(results, BROKEN_DOWN),
     ]
     waiting = {

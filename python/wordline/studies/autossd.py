@@ -83,16 +83,23 @@ SYSTEMS = (VANILLA, RAIN, QOSFC, AUTO)
 Runs = dict[tuple[str, str], dict[str, Any]]
 """Results by system and trace."""
 
+Also = Mapping[tuple[str, str], dict[str, Any]]
+"""More keys of experiments, by system and trace."""
+
 
 class Traced:
     """The drive under stand-ins of the traces."""
 
-    def __init__(self, context: Context, faster: float = 1.0, requests: int | None = None) -> None:
+    def __init__(
+        self, context: Context, faster: float = 1.0, requests: int | None = None, also: Also | None = None
+    ) -> None:
         """Takes the choices of the chapter.
 
         :param faster: divides the times of requests.
         :param requests: of each run; those of the chapter if absent.
+        :param also: more keys of some experiments.
         """
+        self.also = also or {}
         self.context = context
         self.drive = Drive(context)
         self.chapter = self.drive.chapter
@@ -186,7 +193,7 @@ class Traced:
         in_turn = sorted(systems.items(), key=lambda it: bool(it[1][0]))
         results = self.context.drives(
             {
-                (name, trace.name): self.experiment(shape, then, trace)
+                (name, trace.name): self.experiment(shape, then, trace) | self.also.get((name, trace.name), {})
                 for name, (shape, then) in in_turn
                 for trace in traces
             }

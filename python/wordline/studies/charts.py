@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from wordline.base import palette
+from wordline.base import drawing, palette
 from wordline.base.drawing import svg
 from wordline.base.palette import BUFFER, DIE, FLASH, HOST, INK, PAPER
-from wordline.studies.outcome import Bars, Figure, Lines, LogLines, Stack, Timeline
+from wordline.studies.outcome import Bars, Course, Figure, Lines, LogLines, Stack, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,6 +52,8 @@ def draw(figure: Figure, salt: str) -> str:
             _timeline(axes, figure)
         elif isinstance(figure, Lines):
             _lines(axes, figure)
+        elif isinstance(figure, Course):
+            _course(axes, figure)
         else:
             _bars(axes, figure)
         if isinstance(figure, Bars | Lines) and figure.published:
@@ -176,6 +179,31 @@ def _lines(axes: Axes, figure: Lines) -> None:
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     _legend(axes, len(figure.series))
+
+
+def _course(axes: Axes, figure: Course) -> None:
+    """Lines over time; dots where most values are missing, since lines between a few neighbours would mislead."""
+    given = [value for values in figure.series.values() for value in values]
+    sparse = given.count(None) > len(given) / 2
+    styles = cycle(("-", "--", ":", "-."))
+    marks = cycle("osD^vP")
+    for (name, values), (colour, _) in zip(figure.series.items(), _looks(len(figure.series)), strict=True):
+        style, mark = next(styles), next(marks)
+        if sparse:
+            dots = [math.nan if value is None else value for value in values]
+            axes.plot(figure.at, dots, color=colour, linewidth=0, marker=mark, markersize=4.5, label=name)
+        else:
+            drawing.line(axes, figure.at, values, color=colour, linestyle=style, label=name)
+    # Also without values at the ends, so that figures of one window have the same axis.
+    axes.set_xlim(min(figure.at), max(figure.at))
+    if figure.from_zero:
+        axes.set_ylim(bottom=0)
+    # Counts that hardly change would have the common part of their ticks above the axis.
+    axes.ticklabel_format(axis="y", useOffset=False)
+    axes.set_xlabel(figure.x)
+    axes.set_ylabel(figure.y)
+    if len(figure.series) > 1:
+        _legend(axes, len(figure.series))
 
 
 def _timeline(axes: Axes, figure: Timeline) -> None:

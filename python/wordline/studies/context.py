@@ -24,6 +24,11 @@ def _nothing(*_: object) -> None:
     """Ignores progress."""
 
 
+def _unwatched(experiment: Mapping[str, Any]) -> dict[str, Any]:
+    """The same experiment without its table of intervals."""
+    return {key: value for key, value in experiment.items() if key != "intervals"}
+
+
 @dataclass(frozen=True)
 class Context:
     """A study's access to the engine, and its thoroughness."""
@@ -120,6 +125,9 @@ class Context:
             if result.get("partial"):
                 raise KeyboardInterrupt
             self.known[text] = result
+            if "intervals" in experiment:
+                # They only add to the result; runs with other choices do without them.
+                self.known[json.dumps(_unwatched(experiment), sort_keys=True)] = result
         return self.known[text]
 
     def _of_many(self, before: int, number: int, requests: int, simulated_s: float) -> Report:

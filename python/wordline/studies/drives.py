@@ -37,6 +37,7 @@ def run(experiment: dict[str, Any], told: Report) -> dict[str, Any]:
         - ``jobs``: run one after the other: all but the last warm the drive up. Each has the options of ``[[job]]``; or
           ``stand_in``, a description of a trace as ``wordline trace synth`` takes it, and ``replay``, options of
           ``[trace]``; or is one of :meth:`wordline.studies.traces.Recorded.job`;
+        - ``intervals``, if there: what :func:`watched` adds to the result;
         - ``seed`` of all random numbers.
     :param told: receives the progress.
     """
@@ -45,8 +46,29 @@ def run(experiment: dict[str, Any], told: Report) -> dict[str, Any]:
         warmed(experiment, told).fork() if "warm" in experiment else prepared(experiment, told).fork(experiment["then"])
     )
     # With the same random numbers, reads would follow the order of earlier writes, and so meet one die for a while.
-    runs = enumerate(experiment["jobs"], seed + 1)
-    return [drive.run(workload(job, seed), seed=each, progress=told) for each, job in runs][-1]
+    *before, (last, job) = enumerate(experiment["jobs"], seed + 1)
+    for each, earlier in before:
+        drive.run(workload(earlier, seed), seed=each, progress=told)
+    load = workload(job, seed)
+    if "intervals" in experiment:
+        return watched(drive, load, last, experiment["intervals"], told)
+    return drive.run(load, seed=last, progress=told)
+
+
+def watched(drive: Drive, load: Workload, seed: int, wanted: Mapping[str, Any], told: Report) -> dict[str, Any]:
+    """Runs a workload, and adds columns of its table of intervals to the result, under ``intervals``.
+
+    Each is an array of floating-point numbers, with NaN for a missing value. It needs pyarrow.
+
+    :param wanted: the length of an interval, ``every``, such as ``"100ms"``, and the ``columns``.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        result = drive.run(load, seed=seed, progress=told, tables=["intervals"], out=folder, interval=wanted["every"])
+        table = result.table("intervals").to_table(columns=list(wanted["columns"]))
+    # The file is gone.
+    del result["tables"]
+    result["intervals"] = {it: table[it].to_numpy().astype(float) for it in wanted["columns"]}
+    return result
 
 
 def prepared(experiment: dict[str, Any], told: Report) -> Drive:

@@ -86,6 +86,22 @@ class LogLines(Lines):
 
 
 @dataclass(frozen=True)
+class Course:
+    """Values over simulated time: a line for each series, with gaps where it has no value."""
+
+    name: str
+    title: str
+    words: str
+    x: str
+    y: str
+    at: Sequence[float]
+    """Times of the values."""
+    series: dict[str, Sequence[float | None]]
+    from_zero: bool = True
+    """The y axis begins at 0; if not, with the smallest value."""
+
+
+@dataclass(frozen=True)
 class Timeline:
     """Stages over time, a lane for each resource; times in microseconds."""
 
@@ -97,7 +113,7 @@ class Timeline:
     """Lane, stage, start, end."""
 
 
-Figure = Bars | Stack | Lines | Timeline
+Figure = Bars | Stack | Lines | Course | Timeline
 
 
 @dataclass(frozen=True)
