@@ -61,7 +61,12 @@ mod tests {
             let fast = Divisor::new(d);
             let last = u32::MAX / d * d;
             let drawn = (0..200).map(|_| (random.bits() >> 32) as u32 >> random.below(32)).collect::<Vec<_>>();
-            for n in edges.into_iter().chain(drawn).chain([0, d, d - 1, d.wrapping_add(1), d.wrapping_mul(2)]).chain([last, last - 1]) {
+            for n in edges
+                .into_iter()
+                .chain(drawn)
+                .chain([0, d, d - 1, d.wrapping_add(1), d.wrapping_mul(2)])
+                .chain([last, last - 1])
+            {
                 assert_eq!((fast.quotient(n), fast.remainder(n)), (n / d, n % d), "{n} / {d}");
             }
         }
