@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import LONG, ROOT
 from wordline.studies import catalogue, drives
+from wordline.studies.against_rain import against
+from wordline.studies.autossd import AUTO, RAIN, Traced
 from wordline.studies.context import Context
+from wordline.studies.judge import Verdict, judge
 
 MICRO = runpy.run_path(str(ROOT / "studies" / "autossd-micro" / "study.py"))
 
@@ -90,6 +93,21 @@ def test_saturation_by_hand() -> None:
         assert saturation(totals, 0.5) == found
     # A pause is no end.
     assert saturation([rate if rate != 400 else 333 for rate in rates], 0.5) is None
+
+
+@pytest.mark.skipif(not LONG, reason="a whole trace on two systems takes a minute: make test-long")
+def test_a_whole_trace_has_the_verdicts_of_the_short_run() -> None:
+    """The largest response time is that of one read, and grows with the run."""
+    study, trace = catalogue.load("autossd"), "RAD-AS"
+    claims = {claim.id: claim for claim in study.claims}
+
+    def verdicts(full: bool) -> list[Verdict]:
+        results = Traced(Context(study, full=full)).runs((RAIN, AUTO), [trace])
+        levels = ("mean", "three-nines")
+        changes = {level: against(results, level, AUTO, trace) - 100 for level in levels}
+        return [judge(claims[f"kim18.{level}"], change) for level, change in changes.items()]
+
+    assert verdicts(full=True) == verdicts(full=False)
 
 
 def test_progress_counts_the_time_in_which_gc_is_active() -> None:
