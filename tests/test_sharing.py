@@ -103,3 +103,15 @@ def test_shares_that_have_no_effect_or_make_no_sense_are_refused(wordline: Run, 
     refused(wrong("collect.blocks_per_die=0"), "collect.blocks_per_die", "at least 1")
     gc_first = ("arbiter.policy=priority", "collect.scope=plane")
     refused(wrong("collect.pacing=true", *gc_first), "collect.pacing", "no effect", '"drive"')
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ('["host","wear"]', "names 'wear', and the drive has no such task; leave it out"),
+        ('["host","collector"]', "has no task 'collector'; tasks are: host, gc, refresh, wear"),
+        ('["gc","gc"]', "names 'gc' twice"),
+    ],
+)
+def test_an_order_of_tasks_names_those_of_the_drive(wordline: Run, order: str, told: str) -> None:
+    refused(wordline("check", "demo", "--set", "dispatch.policy=priority", "--set", f"dispatch.order={order}"), told)

@@ -201,6 +201,24 @@ def test_choi18_takes_half_of_a_trace_at_full_speed(tmp_path: Path, monkeypatch:
     assert jobs["mds_0"]["stand_in"]["requests"] < jobs["hm_0"]["trace"]["limit"]
 
 
+def test_a_trace_with_too_few_small_reads_is_refused_before_the_runs(tmp_path: Path) -> None:
+    large = [(60.0 + n, "Read", 0, 65537) for n in range(5)]
+    files = {"DTRS": msr(tmp_path / "DTRS.csv", some(50) + large)}
+    study = Traced(Context(catalogue.load("autossd"), traces=files), needed=26)
+    with pytest.raises(Trouble, match=r"DTRS\.csv: 25 of the 55 requests .* are reads of at most 64 KiB; .* need 26;"):
+        study.runs(("RAIN",), ["DTRS"])
+    Traced(study.context, needed=25).check(study.traces(["DTRS"])[0])
+
+
+def test_a_full_disk_is_told_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(traces, "_round", full)
+    with pytest.raises(Trouble, match=r"cannot write a copy of a trace: No space left on device\n.*TMPDIR"):
+        recorded("hm_0", msr(tmp_path / "hm_0.csv", some(20)), 4096, 19)
+
+
 def test_a_trace_that_is_too_short_is_named(tmp_path: Path) -> None:
     late = {"read": {"count": 3, "p90": None}, "write": {"count": 500, "p90": 1.0}}
     result: dict[str, Any] = {"gc": {"moved_pages": 1}, "gc_affected_us": late, "requests": 900}

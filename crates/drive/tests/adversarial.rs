@@ -12,7 +12,7 @@ const DISPATCH: [&str; 10] = [
     r#"dispatch = { policy = "one-queue", depth = 1 }"#,
     r#"dispatch = { policy = "one-queue", depth = 8 }"#,
     r#"dispatch = { policy = "priority", depth = 2 }"#,
-    r#"dispatch = { policy = "priority", depth = 4, order = ["gc", "refresh"] }"#,
+    r#"dispatch = { policy = "priority", depth = 4, order = ["gc"] }"#,
     "dispatch = { policy = \"debit\", depth = 1 }\nshares = { percent = { gc = 1 } }",
     "dispatch = { policy = \"debit\", depth = 4 }\nshares = { percent = { gc = 80 } }",
     "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\", interval_ms = 0.1 }",

@@ -87,7 +87,7 @@ fn blocks_with_cold_data_wear_too_and_nothing_is_lost() {
     }
 }
 
-/// Each move takes data to a block with `stop_cycles` more, and no block gets beyond the most worn one by that.
+/// Each move takes data to a block with `stop_cycles` more, so there are no more moves than erases of all blocks allow.
 #[test]
 fn data_do_not_go_to_and_fro() {
     for of in DRIVES {

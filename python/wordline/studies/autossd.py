@@ -91,15 +91,22 @@ class Traced:
     """The drive under stand-ins of the traces."""
 
     def __init__(
-        self, context: Context, faster: float = 1.0, requests: int | None = None, also: Also | None = None
+        self,
+        context: Context,
+        faster: float = 1.0,
+        requests: int | None = None,
+        also: Also | None = None,
+        needed: int = 1000,
     ) -> None:
         """Takes the choices of the chapter.
 
         :param faster: divides the times of requests.
         :param requests: of each run; those of the chapter if absent.
         :param also: more keys of some experiments.
+        :param needed: small reads that a true trace must have at least: 1,000 for their 99 %.
         """
         self.also = also or {}
+        self.needed = needed
         self.context = context
         self.drive = Drive(context)
         self.chapter = self.drive.chapter
@@ -186,24 +193,30 @@ class Traced:
         return self.each({name: self.system(name) for name in systems}, self.traces(names))
 
     def each(self, systems: Mapping[str, tuple[dict[str, Any], dict[str, Any]]], traces: Iterable[Trace]) -> Runs:
-        """The same of any systems, each given by its overrides."""
+        """The same of any systems, each given by its overrides.
+
+        :raises Trouble: if a true trace has too few small reads for the percentiles that are compared.
+        """
         traces = list(traces)
+        for trace in traces:
+            self.check(trace)
         # System by system, so that each is warmed up once; those of another shape last, so that the rest are
         # preconditioned once.
         in_turn = sorted(systems.items(), key=lambda it: bool(it[1][0]))
-        results = self.context.drives(
+        return self.context.drives(
             {
                 (name, trace.name): self.experiment(shape, then, trace) | self.also.get((name, trace.name), {})
                 for name, (shape, then) in in_turn
                 for trace in traces
             }
         )
-        for (_, name), result in results.items():
-            if name in self.context.traces and small(result)["p99"] is None:
-                source, count = self.context.traces[name], small(result)["count"]
-                too_few = f"{count} reads of at most 64 KiB are replayed, too few for their percentiles"
-                raise Trouble(f"{source}: {too_few}; a longer trace is needed", FAILED)
-        return results
+
+    def check(self, trace: Trace) -> None:
+        """Refuses a true trace with too few small reads."""
+        part = self.context.recorded(trace.name, UNIT_BYTES, self.requests(trace))
+        if part is not None and part.small_reads < self.needed:
+            of = f"{part.small_reads:,} of the {part.requests:,} requests that are replayed are reads of at most 64 KiB"
+            raise Trouble(f"{part.source}: {of}; their percentiles need {self.needed:,}; give a longer trace", FAILED)
 
     def experiment(self, shape: Mapping[str, Any], then: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
         """An experiment of :meth:`Context.drives`: a system, warmed up by random writes, that runs a trace."""

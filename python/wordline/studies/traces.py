@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MARK = ".stand-in.json"
 """The end of the name of a file that marks another one as a stand-in."""
+SMALL = 64 << 10
+"""Bytes of the largest small request."""
+ELSEWHERE = "traces are copied into a temporary folder; the variable TMPDIR names another one"
 LOOKED_AT = 1000
 """Requests of each trace that are read before the work starts."""
 SORTED = {"sort_window": 65536, "backwards": "clamp", "zero_size": "skip"}
@@ -47,6 +50,8 @@ class Recorded:
     file: str
     """A copy of them, in Parquet."""
     requests: int
+    small_reads: int
+    """Reads of at most 64 KiB among them."""
     gap_us: float
     """Their mean interarrival time."""
     left_out: Mapping[str, int]
@@ -118,14 +123,15 @@ def recorded(name: str, source: Path, align: int, limit: int | None) -> Recorded
     plain, rounded, packed = (folder / file for file in ("plain.csv", "rounded.csv", "rounded.parquet"))
     with _advising():
         told = _convert(source, plain, {**SORTED, "limit": limit})
-    last_us = _round(plain, rounded, align) if told["timed"] else 0.0
+        last_us, small_reads = _round(plain, rounded, align) if told["timed"] else (0.0, 0)
     plain.unlink()
     if not last_us:
         raise Trouble(f"{source}: its requests have no times, or all the same; a study needs their times")
-    _convert(rounded, packed, {})
+    with _advising():
+        _convert(rounded, packed, {})
     rounded.unlink()
     gap_us = last_us / (told["requests"] - 1)
-    return Recorded(name, source, align, limit, str(packed), told["requests"], gap_us, told["left_out"])
+    return Recorded(name, source, align, limit, str(packed), told["requests"], small_reads, gap_us, told["left_out"])
 
 
 def workload(job: Mapping[str, Any]) -> Workload:
@@ -151,9 +157,12 @@ def _convert(source: Path, to: Path, options: Mapping[str, Any]) -> dict[str, An
     return json.loads(_core.trace_convert(str(source), sets, str(to), str(to), None, False, False, None, _silent))
 
 
-def _round(source: Path, to: Path, align: int) -> float:
-    """Rounds reads and writes of a CSV trace outwards; returns the time of the last request in microseconds."""
-    last = "0"
+def _round(source: Path, to: Path, align: int) -> tuple[float, int]:
+    """Rounds reads and writes of a CSV trace outwards.
+
+    :return: the time of the last request in microseconds, and the reads of at most 64 KiB.
+    """
+    last, small_reads = "0", 0
     with source.open(encoding="utf-8") as old, to.open("w", encoding="utf-8") as new:
         head = next(old)
         new.write(head)
@@ -166,9 +175,10 @@ def _round(source: Path, to: Path, align: int) -> float:
                 start = int(cells[offset]) // align * align
                 end = -(-(int(cells[offset]) + int(cells[size])) // align) * align
                 cells[offset], cells[size] = str(start), str(end - start)
+                small_reads += cells[op] == "R" and end - start <= SMALL
             new.write(",".join(cells))
             last = cells[time]
-    return float(last)
+    return float(last), small_reads
 
 
 @contextmanager
@@ -178,7 +188,11 @@ def _advising() -> Iterator[None]:
 
     try:
         yield
+    except OSError as error:
+        raise Trouble(f"{_copies().name}: cannot write a copy of a trace: {error.strerror}\n  {ELSEWHERE}") from None
     except (_core.InputError, _core.RunError) as error:
+        if str(error).startswith(_copies().name):
+            raise Trouble(f"{error}\n  {ELSEWHERE}") from None
         remedy = "'wordline study' takes no options for traces; 'wordline trace convert' with them writes a copy that"
         raise Trouble(f"{error}\n  {remedy} is read without") from None
 

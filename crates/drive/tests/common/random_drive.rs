@@ -216,7 +216,7 @@ fn commit(random: &mut Stream) -> (String, String) {
         0..=2 => return (format!("policy = \"fifo\", window = {depth}"), String::new()),
         3 => return (format!("policy = \"one-queue\", depth = {depth}"), String::new()),
         4 if chance(random, 50) => {
-            let order = pick(random, &["\"host\", \"gc\"", "\"gc\"", "\"refresh\", \"host\"", ""]);
+            let order = pick(random, &["\"host\", \"gc\"", "\"gc\"", "\"gc\", \"host\"", ""]);
             return (format!("policy = \"priority\", depth = {depth}, order = [{order}]"), String::new());
         }
         4 | 5 => "debit",

@@ -53,7 +53,7 @@ impl Arounds {
 
 impl Kernel {
     /// How long the die of a plane still works, by the nominal time of the cells, and at least a moment; none if it is idle. What
-    /// waits there counts if a commit stage has sent it: nothing overtakes it by priority.
+    /// waits there counts if a commit stage has sent it: first come, first served it goes before a read that comes now.
     fn works_for(&self, plane: u32) -> Option<Time> {
         let number = self.planes_per_die.quotient(plane);
         let die = &self.dies[number as usize];

@@ -2,9 +2,10 @@
 //!
 //! Source: kim18 (5.2): in its RAIN system "resources are arbitrated through fixed priority scheduling, with host requests
 //! having the highest priority"; 4.1 gives each chip a queue of at most four requests.
-//! Faithful: the host first; no operation waits that a die has room for. What a die has taken is not overtaken by what comes
-//! later, so an operation of the host can wait for as many others as a die holds. Assumed: the order of the other tasks,
-//! which the source does not tell; within a task first come, first served.
+//! Faithful: the host first; no operation waits that a die has room for. With first come, first served at the dies, as in the
+//! source, what a die has taken is not overtaken, so that an operation of the host can wait for as many others as a die holds;
+//! other arbiters order it again. Assumed: the order of the other tasks, which the source does not tell; within a task first
+//! come, first served.
 
 use super::{Dispatch, Sight, StageView};
 use crate::policy::{About, Build};
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const ABOUT: About = About {
     summary: "fixed priorities of tasks, as long as a die has room (the scheduler of RAIN)",
     source: "kim18 5.2",
-    note: "what a die has taken is not overtaken; the order of background tasks is not published",
+    note: "arbiter.policy orders what a die has taken; the order of background tasks is not published",
 };
 
 /// Options of fixed priorities before the dies.
@@ -25,7 +26,7 @@ pub(crate) const ABOUT: About = About {
 pub struct Options {
     /// Operations that a die holds at most, the running one included, 1 to 65,535.
     pub depth: u32,
-    /// Tasks by name (host, gc, refresh), highest priority first. Those that are not named come last, together.
+    /// Tasks by name (such as host and gc), highest priority first. Those that are not named come last, together.
     pub order: Vec<String>,
 }
 
@@ -45,7 +46,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let Options { depth, ref order } = *options;
         let depth = super::DepthOptions { depth }.checked()?;
         let mut ranks = [TASKS as u8; TASKS];
@@ -55,6 +56,9 @@ impl Priority {
                 let names: Vec<&str> = Task::all().map(|task| task.about().name).collect();
                 refused(format!("has no task '{name}'; tasks are: {}", names.join(", ")))
             })?;
+            if !build.tasks.has(task) {
+                return Err(refused(format!("names '{name}', and the drive has no such task; leave it out")));
+            }
             if ranks[task.index()] < rank {
                 return Err(refused(format!("names '{name}' twice")));
             }

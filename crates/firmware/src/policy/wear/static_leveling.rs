@@ -6,12 +6,11 @@
 //! blocks that were not erased lately. They find (5.4) that data often move from one young block into another.
 //! Faithful: the threshold and the choice. Assumed: only blocks are moved that were not erased while the host wrote as much as all
 //! blocks hold; GC erases the others soon anyway. So a block is moved once at most in that time, and without writes of the host the
-//! task comes to rest. Data move only when a block is free that is more worn by
-//! `stop_cycles`, and where they open a block, they open the most worn free one of its plane (`Upkeep::opens_worn`). Assumed,
-//! too: the second threshold; blocks are compared in their domain of GC, which their data do not leave; blocks that are being
-//! written stay. Simplified: the choice takes no time. Data that GC moves go to the same open blocks, so a part of the data comes
-//! to a block that GC has opened. In a drive with one domain pages go to any plane, perhaps to one whose free blocks are
-//! all young.
+//! task comes to rest. Data move only when a block is free that is more worn by `stop_cycles`, and where they open a block, they
+//! open the most worn free one of its plane (`Upkeep::opens_worn`). Assumed, too: the second threshold; blocks are compared in
+//! their domain of GC, which their data do not leave; blocks that are being written stay. Simplified: the choice takes no time.
+//! Data that GC moves go to the same open blocks, so a part of the data comes to a block that GC has opened. In a drive with one
+//! domain pages go to any plane, perhaps to one whose free blocks are all young.
 
 use super::{Occasion, Upkeep, UpkeepView};
 use crate::policy::{About, Build};
@@ -108,7 +107,7 @@ impl Static {
             return Err(ConfigError::new("wear.start_cycles", start_cycles, "must be at least 1"));
         }
         if stop_cycles == 0 || stop_cycles > start_cycles {
-            let problem = format!("must be 1 to wear.start_cycles = {start_cycles}");
+            let problem = format!("must be 1 to wear.start_cycles = {start_cycles}; give both");
             return Err(ConfigError::new("wear.stop_cycles", stop_cycles, problem));
         }
         if !(1..=65_535).contains(&window_pages) {
@@ -318,8 +317,8 @@ mod tests {
             Static::new(&options, &build).unwrap_err().to_string()
         };
         assert_eq!(wrong(0, 0, 8), "wear.start_cycles = 0: must be at least 1");
-        assert_eq!(wrong(8, 9, 8), "wear.stop_cycles = 9: must be 1 to wear.start_cycles = 8");
-        assert_eq!(wrong(8, 0, 8), "wear.stop_cycles = 0: must be 1 to wear.start_cycles = 8");
+        assert_eq!(wrong(8, 9, 8), "wear.stop_cycles = 9: must be 1 to wear.start_cycles = 8; give both");
+        assert_eq!(wrong(8, 0, 8), "wear.stop_cycles = 0: must be 1 to wear.start_cycles = 8; give both");
         assert_eq!(wrong(8, 8, 0), "wear.window_pages = 0: must be 1 to 65,535");
         assert!(Static::new(&Options::default(), &build).is_ok());
     }
