@@ -180,8 +180,9 @@ def latency_columns(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
     # "All" first: on a phone it is visible without scrolling.
     if len(present) != 1:
         yield "all", latency.get("all") or {}
+    yield from ((op, latency[op]) for op in present)
+    # Behind all operations: on a narrow page only the first columns are visible without scrolling.
     for op in present:
-        yield op, latency[op]
         by_size = (result.get("latency_by_size_us") or {}).get(op) or {}
         sizes = [(name, by_size.get(key) or {}) for key, name in SIZES.items()]
         if all(told.get("count") for _, told in sizes):
