@@ -27,6 +27,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 LONGEST = [
+    "studies_kept",
     "studies",
     "task_pages",
     "report",
