@@ -476,7 +476,7 @@ impl Kernel {
             self.blocks.erased(op.source, &mut self.free_block);
             self.heed(failed(self.free_block.trouble()));
         }
-        if self.blocks.has_superblocks() {
+        if self.redundancy.erases_in_turn() {
             self.erase_next(op.source);
         }
         if self.plan.domains > 1 && !self.busy_dies.is_empty() {
