@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from wordline.studies.against_rain import PERCENTILES
+from wordline.studies.against_rain import small_reads
 from wordline.studies.autossd import AUTO, US_PER_MS, Drive, Traced, small
 from wordline.studies.context import Context
-from wordline.studies.outcome import LogLines, Outcome, Table
+from wordline.studies.outcome import Outcome, Table
 
 TRACE = "MSN-BEFS"
 SHARES = (5, 10, 20)
+WORDS = "Response times that parts of the small reads take at most, with fixed and with controlled shares."
 NEEDED = 100_000
 """Small reads for their 99.99 %."""
 NAMES = {"p99": "99 %", "p99_9": "99.9 %", "p99_99": "99.99 %", "max": "largest"}
@@ -32,7 +33,7 @@ def run(context: Context) -> Outcome:
     outcome = Outcome(
         measured={"kim18.dynamic-share": measured},
         tables=[table(title, results)],
-        figures=[distributions("shares", title, told)],
+        figures=[small_reads("shares", title, WORDS, told)],
         discussed=discussed(results),
     )
     return outcome if context.instead else with_more(outcome, context, title)
@@ -55,7 +56,7 @@ def with_more(outcome: Outcome, context: Context, title: str) -> Outcome:
     return replace(
         outcome,
         tables=[*outcome.tables, table(title, results)],
-        figures=[*outcome.figures, distributions("shares-more", title, told)],
+        figures=[*outcome.figures, small_reads("shares-more", title, WORDS, told)],
         discussed={**outcome.discussed, **found, "times": more["times"]},
     )
 
@@ -82,18 +83,4 @@ def table(title: str, results: Mapping[str, Mapping[str, Any]]) -> Table:
             ]
             for name, result in results.items()
         ],
-    )
-
-
-def distributions(name: str, title: str, told: Mapping[str, Mapping[str, float]]) -> LogLines:
-    """Figure 9: the distribution by share."""
-    known = [key for key in PERCENTILES if all(each[key] for each in told.values())]
-    return LogLines(
-        name,
-        title,
-        "Response times that parts of the small reads take at most, with fixed and with controlled shares.",
-        "part of the small reads (%)",
-        "ms, logarithmic",
-        [PERCENTILES[key] for key in known],
-        {name: [each[key] / US_PER_MS for key in known] for name, each in told.items()},
     )

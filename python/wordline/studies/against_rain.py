@@ -151,15 +151,22 @@ def work(traces: Sequence[str], results: Runs) -> Table:
 
 def distribution(results: Runs, trace: str) -> LogLines:
     """Figures 6c, 7c and 11c: the distribution of response times under a trace."""
-    known = [key for key in PERCENTILES if all(small(results[system, trace])[key] for system in SYSTEMS)]
+    told = {system: small(results[system, trace]) for system in SYSTEMS}
+    words = "The response time that each share of the small reads takes at most, by system."
+    return small_reads(f"{trace.lower()}-distribution", f"Response times of small reads under {trace}", words, told)
+
+
+def small_reads(name: str, title: str, words: str, told: Mapping[str, Mapping[str, float]]) -> LogLines:
+    """Distributions of the response times of small reads, as far as all of them are known."""
+    known = [key for key in PERCENTILES if all(each[key] for each in told.values())]
     return LogLines(
-        f"{trace.lower()}-distribution",
-        f"Response times of small reads under {trace}",
-        "The response time that each share of the small reads takes at most, by system.",
+        name,
+        title,
+        words,
         "share of small reads (%)",
         "ms, logarithmic",
         [PERCENTILES[key] for key in known],
-        {system: [small(results[system, trace])[key] / US_PER_MS for key in known] for system in SYSTEMS},
+        {name: [each[key] / US_PER_MS for key in known] for name, each in told.items()},
     )
 
 
