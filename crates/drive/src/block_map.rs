@@ -30,7 +30,7 @@ fn state(status: Status) -> Option<usize> {
         Status::Victim => Some(2),
         Status::Spare => Some(3),
         Status::Bad => Some(4),
-        Status::Closed => None,
+        Status::Closed | Status::Kept => None,
     }
 }
 

@@ -280,8 +280,10 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
         .iter()
         .map(|block| u64::from(block.erases) * u64::from(geometry.pages_per_block) + u64::from(block.next_page))
         .sum();
-    // Scrubbing alone empties blocks that are not full: each may lose all but one of its pages.
-    let cut = counters.jobs[Task::REFRESH.index()] * u64::from(geometry.pages_per_block - 1);
+    // Scrubbing empties blocks that are not full, and with block mapping every task does: each may lose all but one of its
+    // pages.
+    let emptied = if plan.fixes_pages { counters.jobs.iter().sum() } else { counters.jobs[Task::REFRESH.index()] };
+    let cut = emptied * u64::from(geometry.pages_per_block - 1);
     let full = pages - cut.min(pages)..=pages;
     assert!(full.contains(&counters.programs()), "{} pages programmed, the NAND says {full:?}", counters.programs());
     assert!(records.iter().all(|block| block.status != Status::Victim), "no collection is left half done");

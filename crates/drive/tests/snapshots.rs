@@ -19,7 +19,7 @@ const SHAPE: &str = r#"
 const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 15] = [
+const KINDS: [(&str, &str); 17] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -132,6 +132,24 @@ const KINDS: [(&str, &str); 15] = [
         collect = { policy = "on-demand", scope = "drive" }
         wear = { policy = "static", start_cycles = 2, stop_cycles = 1 }
         redundancy = { policy = "superblock", dies = 2 }"#,
+    ),
+    (
+        "block mapping",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "static" }
+        mapping = { policy = "block" }
+        wear = { policy = "static", start_cycles = 2, stop_cycles = 1 }
+        verify = { shadow = true }"#,
+    ),
+    (
+        "read blocks",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        mapping = { policy = "block" }
+        victim = { policy = "best-of" }
+        collect = { policy = "on-demand", scope = "drive" }
+        refresh = { policy = "scrub", start_reads = 20, stop_reads = 10 }
+        buffer = { policy = "fifo", capacity_kib = 512 }"#,
     ),
     (
         "failing",

@@ -27,7 +27,7 @@ pub enum Status {
     Free,
     /// Being written.
     Open,
-    /// Fully written; may become a victim.
+    /// Takes no more data; may become a victim.
     Closed,
     /// Victim of garbage collection.
     Victim,
@@ -35,6 +35,8 @@ pub enum Status {
     Bad,
     /// Erased, and held back to replace one that goes bad.
     Spare,
+    /// Fully written; no victim before another block replaces it.
+    Kept,
 }
 
 /// The record of a block.
@@ -314,7 +316,14 @@ impl Blocks {
         domain
     }
 
-    /// All pages of an open block are programmed, or of all blocks of its superblock.
+    /// An open block is full, and stays until it is replaced.
+    pub(crate) fn keep(&mut self, block: u32) {
+        let record = &mut self.records[block as usize];
+        assert_eq!(record.status, Status::Open);
+        record.status = Status::Kept;
+    }
+
+    /// An open block takes no more data, nor do the others of its superblock; or a block was replaced.
     pub(crate) fn close(&mut self, block: u32) {
         if self.has_superblocks() {
             return self.close_together(block);
@@ -325,7 +334,7 @@ impl Blocks {
         list.closed.push(block);
         let clock = list.clock;
         let record = &mut self.records[block as usize];
-        assert_eq!(record.status, Status::Open);
+        assert!(matches!(record.status, Status::Open | Status::Kept), "a block is closed as {:?}", record.status);
         record.status = Status::Closed;
         record.position = position;
         record.touched = clock;
@@ -546,7 +555,7 @@ impl Blocks {
                     let plane = blocks.plane_of(block);
                     blocks.free[plane as usize].spare.push(block);
                 }
-                Status::Closed | Status::Open | Status::Victim | Status::Bad => {}
+                Status::Closed | Status::Open | Status::Victim | Status::Bad | Status::Kept => {}
             }
         }
         blocks

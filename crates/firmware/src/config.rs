@@ -1,5 +1,6 @@
 //! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
+mod fixed_pages;
 mod superblocks;
 
 use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
@@ -137,6 +138,8 @@ pub struct Plan {
     pub paced: bool,
     /// Blocks that moved data are written to.
     pub destination: Destination,
+    /// True if the mapping fixes the page of each unit in the block of its logical block.
+    pub fixes_pages: bool,
     /// Superblocks, if blocks form any.
     pub stripe: Option<Stripe>,
     /// Tasks of the drive.
@@ -252,6 +255,9 @@ impl FirmwareConfig {
         }
         self.suspend.build(&build)?;
         self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
+        if mapping.fixes_pages() {
+            self.check_fixed_pages(fixed, stripe.is_some(), &collect, &pack)?;
+        }
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
         }
@@ -285,6 +291,8 @@ impl FirmwareConfig {
                 let units = u64::from(stripe.data_pages(geometry.pages_per_block)) * u64::from(units_per_page);
                 (u64::from(share).div_ceil(units) * u64::from(stripe.blocks())).try_into().unwrap_or(u32::MAX)
             }
+            // Each logical block has a block, however little of it is written.
+            None if mapping.fixes_pages() => units.div_ceil(units_per_block).div_ceil(build.domains),
             None => share.div_ceil(units_per_block),
         };
         let spare_blocks = blocks_per_domain.saturating_sub(filled);
@@ -304,6 +312,7 @@ impl FirmwareConfig {
             expendable_blocks: 0,
             paced: collect.paces(),
             destination: collect.destination(),
+            fixes_pages: mapping.fixes_pages(),
             stripe,
             tasks,
             open_worn: Self::open_worn(&upkeep, collect.destination())?,
@@ -555,10 +564,15 @@ impl Need {
         let (together, of_each) = plan.stripe.map_or((1, 1), |stripe| (u64::from(stripe.blocks()), 2));
         let pages = plan.units_per_block / plan.units_per_page;
         let data_pages = plan.stripe.map_or(pages, |stripe| stripe.data_pages(pages));
+        let free = u64::from(collect.stop()).max(u64::from(collect.reserve()) + together);
+        if plan.fixes_pages {
+            // Open blocks are those of logical blocks, and a merge frees the replaced block whatever is left in it.
+            return Self { open: 0, free, scattered: 0, in_use: together };
+        }
         Self {
             // Two superblocks for each stream: planes may be one ahead.
             open: 2 * of_each * u64::from(geometry.planes() / plan.domains),
-            free: u64::from(collect.stop()).max(u64::from(collect.reserve()) + together),
+            free,
             // A block yields nothing unless a whole page of it can be gained, or one for each block of a superblock.
             scattered: (blocks * (together * u64::from(plan.units_per_page) - 1))
                 .div_ceil(u64::from(data_pages) * u64::from(plan.units_per_page))

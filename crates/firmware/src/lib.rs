@@ -9,6 +9,7 @@ pub mod blocks;
 mod buffer;
 mod config;
 mod kernel;
+mod lots;
 mod map;
 mod mover;
 mod ops;

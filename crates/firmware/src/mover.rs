@@ -39,6 +39,8 @@ pub struct Job {
     pub empty: bool,
     /// True if its erase is in progress.
     pub erasing: bool,
+    /// The logical block whose replaced block it is, if it copies within one.
+    pub lot: u32,
     runs: bool,
     next_free: u32,
 }
@@ -106,6 +108,7 @@ impl Jobs {
             queued: false,
             empty: false,
             erasing: false,
+            lot: NONE,
             runs: true,
             next_free: NONE,
         };
@@ -172,6 +175,16 @@ impl Jobs {
         let job = &mut self.jobs[slot as usize];
         (job.queued, job.unread) = (true, 0);
         self.unread[job.group as usize] -= 1;
+    }
+
+    /// A job goes on to another place, with so many valid units more.
+    pub fn extend(&mut self, slot: u32, end: u32, units: u32) {
+        let job = &mut self.jobs[slot as usize];
+        job.end = end;
+        job.unread += units;
+        if std::mem::take(&mut job.queued) {
+            self.unread[job.group as usize] += 1;
+        }
     }
 
     /// True if units of a group are written even if they do not fill a page.

@@ -26,6 +26,8 @@ pub enum Role {
     Part,
     /// A program of the parity of a row. Its source is the block.
     Parity,
+    /// A program of a page without data, since NAND wants the pages of a block in order.
+    Filler,
     /// An erase that failed.
     Failed,
 }

@@ -91,6 +91,8 @@ pub struct Space {
     stripes: Option<Box<Stripes>>,
     /// True if each stream has an open block of its own in each plane.
     plain: bool,
+    /// True if each write has its page in the block of its logical block; nothing of this is used then but what jobs owe.
+    fixes_pages: bool,
     /// Tasks whose moved data open the most worn free block of a plane.
     open_worn: Tasks,
 }
@@ -127,7 +129,8 @@ impl Space {
             blocks_together,
             pages_together,
             units_per_page: Divisor::new(plan.units_per_page),
-            plain: plan.destination == Destination::OwnBlock && plan.stripe.is_none(),
+            plain: plan.destination == Destination::OwnBlock && plan.stripe.is_none() && !plan.fixes_pages,
+            fixes_pages: plan.fixes_pages,
             open_worn: plan.open_worn,
             stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, pages_per_block))),
         }
@@ -159,6 +162,8 @@ impl Space {
                 self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)
             } else if self.stripes.is_some() {
                 self.has_room_in_stripe(blocks, plane, stream)
+            } else if self.fixes_pages {
+                true
             } else {
                 self.has_room_in_pair(blocks, plane, stream)
             }
@@ -267,6 +272,13 @@ impl Space {
             tally.expect(task, gain, (block, jobs));
         }
         true
+    }
+
+    /// Jobs of a domain have so many units more to move, whose room is certain.
+    pub fn owe(&mut self, domain: u32, units: u32, jobs: u32) {
+        let tally = &mut self.domains[domain as usize];
+        tally.owed += units;
+        tally.jobs += jobs;
     }
 
     /// Units of a domain's jobs have their new places, or need none any more. True if a host that was held back may go

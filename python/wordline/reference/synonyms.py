@@ -80,6 +80,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     ("mapping", "ftl, l2p, map, page map, page mapping, address mapping, address translation, translation"),
     (
+        "mapping.policy",
+        "block mapping, block level mapping, nftl, replacement block, full merge, switch merge, dftl, map cache",
+    ),
+    (
         "mapping.unit_kib",
         "mapping unit, mapping granularity, mapping size, indirection unit, iu, sector size, lba size, "
         "logical page size",

@@ -268,7 +268,7 @@ fn blocks(drive: &Drive, sink: &mut dyn Sink) {
         let state = match record.status {
             Status::Free => "free",
             Status::Open => "open",
-            Status::Closed => "closed",
+            Status::Closed | Status::Kept => "closed",
             Status::Victim => "victim",
             Status::Bad => "bad",
             Status::Spare => "spare",

@@ -26,15 +26,16 @@ fn random_text(random: &mut Stream) -> String {
     let page_kib = *pick(random, &[4, 8, 16]);
     let units: Vec<u64> = [1, 2, 4, 8, 16].into_iter().filter(|&unit| unit <= page_kib).collect();
     let unit_kib = *pick(random, &units);
-    let in_flash = chance(random, 35);
+    let (in_flash, by_block) = (chance(random, 35), chance(random, 20));
     let mapping = match in_flash {
+        _ if by_block => "policy = \"block\"".to_owned(),
         true => {
             format!("policy = \"cached\", unit_kib = {unit_kib}, cache_kib = {}", unit_kib * between(random, 1, 12))
         }
         false => format!("policy = \"page\", unit_kib = {unit_kib}"),
     };
     let [channels, packages, dies] = [between(random, 1, 4), between(random, 1, 2), between(random, 1, 2)];
-    let redundancy = match chance(random, 20) {
+    let redundancy = match !by_block && chance(random, 20) {
         true => redundancy(random, channels * packages * dies),
         false => None,
     };
@@ -44,7 +45,7 @@ fn random_text(random: &mut Stream) -> String {
         true => format!("policy = \"static\", order = \"{}\"", order(random)),
         false => "policy = \"least-busy\"".into(),
     };
-    let scope = if !together && (fixed || chance(random, 50)) { "plane" } else { "drive" };
+    let scope = if !together && (fixed || (!by_block && chance(random, 50))) { "plane" } else { "drive" };
     let mut collect = format!("policy = \"on-demand\", scope = \"{scope}\"");
     if !together && chance(random, 30) {
         let reserve = between(random, 1, 3);
@@ -62,17 +63,17 @@ fn random_text(random: &mut Stream) -> String {
         let least = if together { 4 } else { 1 };
         collect += &format!(", blocks_per_die = {}", between(random, least, least + 2));
     }
-    if chance(random, 40) {
+    if !by_block && chance(random, 40) {
         collect += ", pacing = true";
     }
     let into = *pick(random, &["own-block", "own-block", "shared-block", "paired-blocks"]);
-    if scope == "plane" {
+    if scope == "plane" && !by_block {
         collect += &format!(", into = \"{into}\"");
     }
     let (dispatch, shares) = commit(random);
     // What lets GC hold a die, or take no time.
     let (alone, staged) = (chance(random, 30), dispatch.contains("depth"));
-    if alone && !staged && !together && chance(random, 60) {
+    if alone && !staged && !together && !by_block && chance(random, 60) {
         collect += &format!(", hold_below_blocks = {}", between(random, 1, 6));
     }
     let joins = chance(random, 40);
@@ -80,7 +81,7 @@ fn random_text(random: &mut Stream) -> String {
         collect += ", instant = true";
     }
     let copyback = *pick(random, &["off", "off", "internal", "checked"]);
-    collect += &format!(", copyback = \"{}\"", if together { "off" } else { copyback });
+    collect += &format!(", copyback = \"{}\"", if together || by_block { "off" } else { copyback });
     let victim = match random.below(6) {
         5 if scope == "plane" => format!("policy = \"read-aligned\", candidates = {}", between(random, 1, 12)),
         0 => "policy = \"greedy\"".into(),
@@ -94,12 +95,12 @@ fn random_text(random: &mut Stream) -> String {
             format!("policy = \"planes\", window = {}, join_gc = {joins}", between(random, 1, 16))
         }
         0..=4 => {
-            let gather = scope == "drive" && chance(random, 50);
+            let gather = scope == "drive" && !by_block && chance(random, 50);
             let (window, cache) = (between(random, 1, 16), cache(random));
-            let cache = if together { "cache = false".into() } else { cache };
+            let cache = if together || by_block { "cache = false".into() } else { cache };
             format!("policy = \"planes\", window = {window}, gather = {gather}, {cache}")
         }
-        5 | 6 if !alone && !together => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
+        5 | 6 if !alone && !together && !by_block => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
         _ => "policy = \"none\"".into(),
     };
     let suspend = match chance(random, 50) && !alone && !joins {
@@ -137,7 +138,7 @@ fn random_text(random: &mut Stream) -> String {
         }
         false => "policy = \"none\"".into(),
     };
-    let apart = scope == "drive" || into == "own-block";
+    let apart = scope == "drive" || by_block || into == "own-block";
     let wear = match apart && chance(random, 40) {
         true => {
             let start = between(random, 1, 6);

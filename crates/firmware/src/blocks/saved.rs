@@ -7,11 +7,12 @@ use std::cmp::Reverse;
 const MOST_ERASES: u32 = u32::MAX / 2;
 
 impl Blocks {
-    /// True if accounting that was saved holds together, and has the sizes of accounting like this.
+    /// True if accounting that was saved holds together, and has the sizes of accounting like this. Where the mapping fixes
+    /// pages, blocks are replaced before they are full.
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub(crate) fn check_saved(&self, like: &Self) -> Result<(), String> {
+    pub(crate) fn check_saved(&self, like: &Self, fixes_pages: bool) -> Result<(), String> {
         let sizes = |blocks: &Self| {
             let lists = (blocks.records.len(), blocks.free.len(), blocks.domains.len(), blocks.valid.len());
             let of_block = (blocks.units_per_block, blocks.units_per_page, blocks.pages_per_block);
@@ -21,7 +22,7 @@ impl Blocks {
             return Err("the block accounting has another size".into());
         }
         for (block, record) in self.records.iter().enumerate() {
-            if !self.is_possible(record) {
+            if !self.is_possible(record, fixes_pages) {
                 return Err(format!("block {block} cannot be {record:?}"));
             }
         }
@@ -39,14 +40,15 @@ impl Blocks {
     }
 
     /// True if a block of an idle drive can be like this.
-    fn is_possible(&self, record: &Block) -> bool {
+    fn is_possible(&self, record: &Block, fixes_pages: bool) -> bool {
         let (written, all) = (record.write_point, self.pages_per_block);
         let empty = written == 0 && !record.doomed;
         let fits = match record.status {
             Status::Free | Status::Spare | Status::Bad => empty,
             // Others of its superblock may not be full.
             Status::Open => (written < all || self.has_superblocks()) && !record.doomed,
-            Status::Closed => written == all || (record.doomed && written < all),
+            Status::Closed => written == all || ((record.doomed || fixes_pages) && written < all),
+            Status::Kept => fixes_pages && written == all && !record.doomed,
             // At rest nothing is being collected.
             Status::Victim => false,
         };

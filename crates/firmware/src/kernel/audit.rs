@@ -2,6 +2,7 @@
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;
+use crate::lots::Lots;
 use crate::policy::guest::failed;
 use crate::policy::redundancy::Stripe;
 use crate::{ConfigError, Plan};
@@ -44,6 +45,11 @@ impl Kernel {
             let problem =
                 format!("the saved state has its mapping table {}; give the drive the same", lies(&other.plan));
             return Err(ConfigError::new("mapping.policy", lies(&self.plan), problem));
+        }
+        if self.plan.fixes_pages != other.plan.fixes_pages {
+            let maps = |plan: &Plan| if plan.fixes_pages { "blocks" } else { "pages" };
+            let problem = format!("the saved state maps {}; give the drive the same", maps(&other.plan));
+            return Err(ConfigError::new("mapping.policy", maps(&self.plan), problem));
         }
         if self.plan.stripe != other.plan.stripe {
             let stripe = |plan: &Plan| match plan.stripe {
@@ -89,6 +95,7 @@ impl Kernel {
         self.mapping.adopt(&other.mapping);
         self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
         self.space = self.space.with_open_blocks_of(&other.space, &self.blocks);
+        self.adopt_lots(other.lots.clone());
         for domain in 0..self.blocks.domains() {
             let view = self.blocks.view(domain);
             (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));
@@ -98,6 +105,13 @@ impl Kernel {
             self.shadow = other.shadow.clone();
         }
         Ok(())
+    }
+
+    /// Goes on with the logical blocks of another drive, whose blocks are taken over.
+    pub(super) fn adopt_lots(&mut self, other: Option<Box<Lots>>) {
+        if let (Some(lots), Some(other)) = (&mut self.lots, other) {
+            lots.restore(*other);
+        }
     }
 
     /// Counts everything again and compares: blocks, pages, valid units, and the NAND's own books.
@@ -134,8 +148,13 @@ impl Kernel {
         }
         let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
         let (free, open) = (count(Status::Free), count(Status::Open));
-        if free as u32 != self.blocks.free_blocks() || open != self.space.open_blocks(&self.blocks).count() {
+        let in_lots = self.lots.as_ref().map_or(0, |lots| lots.open_blocks(&self.blocks).count());
+        let listed_open = self.space.open_blocks(&self.blocks).count() + in_lots;
+        if free as u32 != self.blocks.free_blocks() || open != listed_open {
             return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));
+        }
+        if let Some(lots) = &self.lots {
+            lots.check(&self.blocks, &self.map).map_err(Fault::Books)?;
         }
         if let Some(stage) = self.stage.as_ref().filter(|stage| self.slab.live() == 0 && !stage.is_empty()) {
             return wrong(format!("nothing is under way, but the commit stage counts {:?}", stage.outstanding));

@@ -211,6 +211,9 @@ impl Kernel {
     /// Binds a page for writes that wait, with partners of other planes.
     #[inline]
     pub(super) fn issue_write(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        if self.lots.is_some() {
+            return self.issue_write_in_turn(die, class, place);
+        }
         self.command.clear(Kind::Program);
         let stream = stream_of(class);
         let (Waits::Plane(plane) | Waits::Shared(_, plane)) = place;

@@ -37,7 +37,7 @@ impl Kernel {
             let view = self.blocks.view_beside(domain, &self.busy_dies, &self.map, &self.reads_beside);
             let Some(block) = self.victim.choose(&view).filter(|&block| view.suits(block)) else {
                 // Where dies are busy, the end of a victim there lets it try again.
-                self.starved[domain as usize] = !self.busy_dies.contains(&true);
+                self.starved[domain as usize] = !self.has_busy_die(domain);
                 self.heed(failed(self.victim.trouble()));
                 self.go_alone(Task::GC, domain);
                 return;
@@ -48,6 +48,16 @@ impl Kernel {
                 return;
             }
         }
+    }
+
+    /// True if a die of a domain may have no further victim now.
+    fn has_busy_die(&self, domain: u32) -> bool {
+        let busy = if self.plan.domains > 1 {
+            self.busy_dies.get(self.planes_per_die.quotient(domain) as usize)
+        } else {
+            self.busy_dies.iter().find(|&&busy| busy)
+        };
+        busy.is_some_and(|&busy| busy)
     }
 
     /// The queues in which units of a task's jobs in a domain wait to be written.
@@ -183,6 +193,9 @@ impl Kernel {
 
     /// A task starts emptying a closed block, with all of its superblock; false if its domain has no room for its data now.
     pub(super) fn start_job(&mut self, task: Task, domain: u32, block: u32) -> bool {
+        if self.lots.is_some() {
+            return self.start_merge(task, block);
+        }
         let (valid, gain) = self.to_move(block);
         if !self.space.promise(&self.blocks, task, domain, (valid, gain)) {
             return false;
@@ -217,19 +230,29 @@ impl Kernel {
 
     /// The job of a block that was promised room.
     pub(super) fn start_alone(&mut self, task: Task, domain: u32, block: u32, valid: u32) -> u32 {
+        self.count_job(task, block);
+        let start = block * self.plan.units_per_block;
+        self.jobs.start(
+            (task, self.window_of(task)),
+            (block, domain),
+            valid,
+            (start, start + self.plan.units_per_block),
+        )
+    }
+
+    /// A task begins to empty a block.
+    pub(super) fn count_job(&mut self, task: Task, block: u32) {
         if task == Task::GC {
             self.count_victim(block, 1);
             self.collection_starts(block);
         }
         self.counters.jobs[task.index()] += 1;
-        let start = block * self.plan.units_per_block;
-        let window = if task == Task::GC { self.collect.window() } else { self.upkeep.window(task) };
-        self.jobs.start(
-            (task, window * self.plan.units_per_page),
-            (block, domain),
-            valid,
-            (start, start + self.plan.units_per_block),
-        )
+    }
+
+    /// Units of a job of a task that may be in progress at a time.
+    pub(super) fn window_of(&self, task: Task) -> u32 {
+        let pages = if task == Task::GC { self.collect.window() } else { self.upkeep.window(task) };
+        pages * self.plan.units_per_page
     }
 
     /// Queues the next page reads of a job, up to its window; erases its block when nothing is left.
@@ -279,6 +302,10 @@ impl Kernel {
             self.gather(job.task, job.domain);
         }
         if job.cursor >= job.end && job.on_the_way == 0 && !job.empty {
+            if job.lot != NONE {
+                self.end_merge(slot);
+                return;
+            }
             self.jobs.get_mut(slot).empty = true;
             if self.blocks.has_superblocks() {
                 self.erase_together(slot);
@@ -453,7 +480,11 @@ impl Kernel {
     /// Units of a job have reached their new places, or need none any more.
     #[inline]
     pub(super) fn arrived(&mut self, job: u32, units: u32) {
-        self.jobs.get_mut(job).on_the_way -= units;
+        let state = self.jobs.get_mut(job);
+        state.on_the_way -= units;
+        if state.lot != NONE {
+            self.page_came(job);
+        }
         self.advance(job);
     }
 
@@ -487,6 +518,9 @@ impl Kernel {
         }
         self.collect(domain);
         self.ask_after_erase(task);
+        if let Some(lots) = &mut self.lots {
+            lots.offer_block();
+        }
         self.space.rest(domain);
         self.wake_stalled();
         Ok(())

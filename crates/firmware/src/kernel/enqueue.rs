@@ -33,14 +33,17 @@ impl Kernel {
         }
     }
 
-    /// Puts an operation into its queue, into the commit stage, or around a busy die.
+    /// Puts an operation into its queue, into the commit stage, around a busy die, or beside those that wait for their turn in
+    /// their block.
     #[cold]
     pub(super) fn send_aside(&mut self, slot: u32, constraint: Constraint) {
         let op = *self.slab.get(slot);
         if self.may_go_around(&op) && self.goes_around(slot) {
             return;
         }
-        if self.stage.is_some() && !self.passes_stage(&op, constraint) {
+        if self.lots.is_some() && op.class.is_write() {
+            self.wait_in_lot(slot);
+        } else if self.stage.is_some() && !self.passes_stage(&op, constraint) {
             self.put_on_stage(slot, op.class, constraint, false);
         } else {
             self.commit(slot, op.class, constraint);
@@ -53,7 +56,7 @@ impl Kernel {
         match class.action() {
             Action::Erase => Constraint::Plane(self.blocks.plane_of(source)),
             Action::Program if !class.moves() || self.plan.domains == 1 => {
-                self.placement.place(self.units_per_page.quotient(unit))
+                self.placement.place(self.units_together.quotient(unit))
             }
             Action::Read | Action::Program => Constraint::Plane(self.plane_of(source)),
         }
@@ -143,7 +146,7 @@ impl Kernel {
                 stage.dirty |= waits;
             }
             if waits {
-                match self.placement.place(self.units_per_page.quotient(op.unit)) {
+                match self.placement.place(self.units_together.quotient(op.unit)) {
                     Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
                     _ => self.shared_dirty = true,
                 }

@@ -10,7 +10,7 @@ use wordline_base::Time;
 
 impl Kernel {
     /// Classes of other tasks whose operations may share a command that a class leads.
-    fn guests_of(&self, lead: Class) -> impl Iterator<Item = Class> {
+    pub(super) fn guests_of(&self, lead: Class) -> impl Iterator<Item = Class> {
         let (tasks, pack) = (self.plan.tasks, self.pack.clone());
         tasks
             .iter()
@@ -19,7 +19,7 @@ impl Kernel {
     }
 
     /// The planes of a die of which the command that is put together has no page.
-    fn planes_left(&self, die: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn planes_left(&self, die: u32) -> impl Iterator<Item = u32> {
         let planes = self.flash.geometry().planes_per_die;
         let taken = self.command.pages().iter().fold(0_u32, |taken, page| taken | 1 << page.plane);
         (0..planes).filter(move |plane| taken >> plane & 1 == 0).map(move |plane| die * planes + plane)

@@ -27,6 +27,7 @@ mod fault;
 mod history;
 mod hold;
 mod interrupt;
+mod merge;
 mod mix;
 mod parity;
 mod processor;
@@ -39,6 +40,7 @@ mod sequence;
 mod serve;
 mod stage;
 mod standing;
+mod steer;
 mod table;
 mod together;
 mod upkeep;
@@ -46,6 +48,7 @@ mod witness;
 
 use crate::blocks::{Blocks, Sizes};
 use crate::buffer::Buffer;
+use crate::lots::Lots;
 use crate::map::Map;
 use crate::mover::Jobs;
 use crate::ops::{Fifo, Slab, NONE};
@@ -142,6 +145,8 @@ pub struct Kernel {
     plan: Plan,
     units_per_block: Divisor,
     units_per_page: Divisor,
+    /// Units for which the placement is asked together: those of a page, or of a logical block.
+    units_together: Divisor,
     planes_per_die: Divisor,
     blocks_per_plane: Divisor,
     flash: Flash,
@@ -150,6 +155,8 @@ pub struct Kernel {
     map: Map,
     blocks: Blocks,
     space: Space,
+    /// Logical blocks, if the mapping fixes the page of each unit.
+    lots: Option<Box<Lots>>,
     // Skipped fields here and below belong to operations; an idle drive has none.
     #[serde(skip)]
     jobs: Jobs,
@@ -386,7 +393,8 @@ impl Kernel {
         dispatch.share(&shares.shares());
         let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, plan.units_per_page, &geometry)));
         let timing = flash.timing();
-        let detours = arounds.is_some() || stage.is_some() || cores.is_some();
+        let lots = plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, geometry.blocks()));
+        let detours = arounds.is_some() || stage.is_some() || cores.is_some() || lots.is_some();
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_page } else { 0 };
@@ -398,6 +406,7 @@ impl Kernel {
             plan,
             units_per_block: Divisor::new(plan.units_per_block),
             units_per_page: Divisor::new(plan.units_per_page),
+            units_together: Divisor::new(if plan.fixes_pages { plan.units_per_block } else { plan.units_per_page }),
             planes_per_die: Divisor::new(geometry.planes_per_die),
             blocks_per_plane: Divisor::new(geometry.blocks_per_plane),
             timed: true,
@@ -405,6 +414,7 @@ impl Kernel {
             map: Map::new(plan.units(), plan.raw_units),
             blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
             space: Space::new(geometry.planes(), &plan),
+            lots: lots.map(Box::new),
             jobs: Jobs::new(build.domains),
             shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
             mapping: config.mapping.build(&build)?,
@@ -490,6 +500,12 @@ impl Kernel {
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;
+        if plan.fixes_pages && kernel.fails {
+            let problem =
+                "does not go with nand.reliability that lets programs or erases fail: a page of a block has no \
+                substitute";
+            return Err(ConfigError::new("mapping.policy", config.mapping.name(), problem));
+        }
         if plan.stripe.is_some() && (kernel.fails || (0..plan.domains).any(|domain| kernel.blocks.bad(domain) > 0)) {
             let problem =
                 "does not go with nand.reliability that has bad blocks, or programs or erases that fail: a block of a \
@@ -576,7 +592,8 @@ impl Kernel {
             std::mem::swap(&mut self.stage, &mut self.stage_aside);
         }
         self.timed = timed;
-        self.detours = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
+        let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
+        self.detours = aside || self.lots.is_some();
     }
 
     /// Host units done since the last call; the caller drains them.
@@ -606,8 +623,7 @@ impl Kernel {
                 self.shared_dirty = false;
                 self.serve_shared(queue)?;
             }
-            if self.stage.as_ref().is_some_and(|stage| stage.is_due()) {
-                self.run_stage();
+            if self.detours && self.send_on() {
                 continue;
             }
             if let Some(die) = self.ended.pop_front() {
@@ -624,6 +640,19 @@ impl Kernel {
                 return self.fault.as_ref().map_or(Ok(()), |fault| Err(Fault::clone(fault)));
             }
         }
+    }
+
+    /// Lets operations go on that wait beside the queues of their dies; false if there are none to look at.
+    fn send_on(&mut self) -> bool {
+        if self.lots.as_ref().is_some_and(|lots| lots.is_due()) {
+            self.run_lots();
+            return true;
+        }
+        let due = self.stage.as_ref().is_some_and(|stage| stage.is_due());
+        if due {
+            self.run_stage();
+        }
+        due
     }
 
     /// Handles an event of a lane of the flash: a die, or what it does beside a suspended command.

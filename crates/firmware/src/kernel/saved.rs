@@ -23,7 +23,7 @@ impl Kernel {
                 (plan.logical_units, plan.map_units),
                 plan.raw_units,
                 plan.domains,
-                (plan.blocks_per_domain, plan.stripe),
+                (plan.blocks_per_domain, plan.stripe, plan.fixes_pages),
             )
         };
         if shape(self) != shape(like) {
@@ -31,8 +31,15 @@ impl Kernel {
         }
         self.flash.check_saved(&like.flash)?;
         self.map.check_saved(&like.map)?;
-        self.blocks.check_saved(&like.blocks)?;
+        self.blocks.check_saved(&like.blocks, like.plan.fixes_pages)?;
         self.space.check_saved(&like.space, &self.blocks)?;
+        let alike = match (&self.lots, &like.lots) {
+            (Some(lots), Some(like)) => lots.has_size_of(like),
+            (lots, like) => lots.is_none() && like.is_none(),
+        };
+        if !alike {
+            return Err("its logical blocks are those of another drive".into());
+        }
         if let Some(shadow) = &self.shadow {
             shadow.check_saved(&crate::shadow::Shadow::new(like.plan.units(), like.plan.raw_units))?;
         }
@@ -62,7 +69,7 @@ impl Kernel {
         for unit in 0..self.plan.units() {
             let Some(place) = saved.map.place(unit) else { continue };
             let plane = self.blocks.plane_of(self.units_per_block.quotient(place));
-            if self.placement.place(self.units_per_page.quotient(unit)) != Constraint::Plane(plane) {
+            if self.placement.place(self.units_together.quotient(unit)) != Constraint::Plane(plane) {
                 return Err(format!("unit {unit} lies in plane {plane}, where its placement does not put it"));
             }
         }
@@ -113,6 +120,7 @@ impl Kernel {
         self.flash.restore(saved.flash, now)?;
         self.blocks.restore(saved.blocks);
         self.space.restore(saved.space);
+        self.adopt_lots(saved.lots);
         (self.map, self.now, self.counters) = (saved.map, saved.now, saved.counters);
         (self.channel_turn, self.die_turn, self.stage_turn) = (saved.channel_turn, saved.die_turn, saved.stage_turn);
         (self.condemned, self.stalled, self.starved) = (saved.condemned, saved.stalled, saved.starved);

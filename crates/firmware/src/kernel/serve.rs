@@ -189,6 +189,9 @@ impl Kernel {
             if let Some(shadow) = &mut self.shadow {
                 shadow.forget(unit);
             }
+            if let Some(lots) = &mut self.lots {
+                lots.mark(lots.of_unit(unit));
+            }
         }
     }
 

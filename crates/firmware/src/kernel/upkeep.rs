@@ -71,6 +71,9 @@ impl Kernel {
         while !self.refused.has(task) && self.jobs.of_task(task) < most {
             let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.host_units);
             let Some(block) = self.upkeep.next(task, &view) else { return };
+            if self.waits_for_lot(task, block) {
+                return;
+            }
             let domain = self.blocks.domain_of_plane(self.blocks.plane_of(block));
             if !self.is_complete(block, domain) || !self.start_job(task, domain, block) {
                 // It is asked again when a block becomes free.
@@ -81,6 +84,9 @@ impl Kernel {
 
     /// Makes a block one that can be moved; false if its empty pages are promised to others.
     fn is_complete(&mut self, block: u32, domain: u32) -> bool {
+        if self.lots.is_some() {
+            return true;
+        }
         match self.blocks.get(block).status {
             Status::Closed => true,
             Status::Open if self.space.may_close_early(&self.blocks, block) => {

@@ -53,7 +53,7 @@ impl<'a> UpkeepView<'a> {
         let records = (0..).zip(self.blocks.records());
         let open = if self.blocks.has_superblocks() { Status::Closed } else { Status::Open };
         records
-            .filter(move |(_, record)| record.status == Status::Closed || record.status == open)
+            .filter(move |(_, record)| matches!(record.status, Status::Closed | Status::Kept) || record.status == open)
             .map(|(block, _)| block)
     }
 
@@ -72,7 +72,7 @@ impl<'a> UpkeepView<'a> {
     /// True if a block is full, and no task is moving its data.
     #[must_use]
     pub fn is_full(&self, block: u32) -> bool {
-        self.blocks.get(block).status == Status::Closed
+        matches!(self.blocks.get(block).status, Status::Closed | Status::Kept)
     }
 
     /// The domain of a block, in which its data stay: the drive, or its plane.

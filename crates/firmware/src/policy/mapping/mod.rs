@@ -1,7 +1,8 @@
 //! Family `mapping`: translation of logical pages to flash pages, and its cost.
 //!
 //! Where data lie is kept by the kernel's map. A mapping scheme says what finding and changing an entry costs: parts of
-//! the mapping table (*map units*) may lie in flash, and have to be read there and written back.
+//! the mapping table (*map units*) may lie in flash, and have to be read there and written back. It also says whether
+//! a unit may have any page, or its own one in the block of its logical block.
 
 use crate::policies;
 
@@ -37,6 +38,10 @@ pub trait Mapping {
     }
     /// The newest entries of a map unit go to flash.
     fn written(&mut self, _map_unit: u32) {}
+    /// True if each unit has its own page in the block of its logical block, which holds as many consecutive units as a block.
+    fn fixes_pages(&self) -> bool {
+        false
+    }
 }
 
 policies! {
@@ -47,6 +52,8 @@ policies! {
         "page" => page::Page,
         /// Every mapping unit has its own entry; the table lies in flash, and memory holds a part of it.
         "cached" => cached::Cached,
+        /// Every logical block of consecutive units has one entry, and its units have their own pages.
+        "block" => block::Block,
     }
     methods {
         fn unit_bytes(self: &Self) -> u32;
@@ -55,6 +62,7 @@ policies! {
         fn change_entry(self: &mut Self, map_unit: u32) -> bool;
         fn admit(self: &mut Self, map_unit: u32, changed: bool) -> Option<Evicted>;
         fn written(self: &mut Self, map_unit: u32) -> ();
+        fn fixes_pages(self: &Self) -> bool;
     }
 }
 
@@ -72,7 +80,7 @@ impl MappingPolicy {
     /// Says what cannot have been.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), String> {
         match (self, saved) {
-            (Self::Page(_), Self::Page(_)) => Ok(()),
+            (Self::Page(_), Self::Page(_)) | (Self::Block(_), Self::Block(_)) => Ok(()),
             (Self::Cached(mine), Self::Cached(saved)) => mine.restore(&saved),
             _ => Err("the mapping is another one".into()),
         }
