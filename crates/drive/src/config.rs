@@ -109,6 +109,24 @@ impl Parts {
 }
 
 impl DriveConfig {
+    /// Checks that the cells can take programs of several pages.
+    fn check_programs(&self, geometry: &Geometry) -> Result<(), ConfigError> {
+        let pages = geometry.pages_per_program;
+        let wrong = |key: &str, value: String, problem: &str| {
+            let problem = format!("does not go with geometry.pages_per_program = {pages}: {problem}");
+            Err(ConfigError::new(key, value, problem))
+        };
+        let times = self.nand.program_us.values();
+        if pages > 1 && times.len() > 1 {
+            return wrong("nand.program_us", format!("{times:?}"), "give one value, the time of all these pages");
+        }
+        let again = self.nand.reliability.nop;
+        if pages > 1 && again > 1 {
+            return wrong("nand.reliability.nop", again.to_string(), "such pages are programmed once; use 1");
+        }
+        Ok(())
+    }
+
     /// Checks that a drive can be built, and derives its parts.
     ///
     /// # Errors
@@ -118,6 +136,7 @@ impl DriveConfig {
             .map_err(|e| ConfigError::new(format!("geometry.{}", e.key), e.value, e.problem))?;
         let timing = Timing::new(&self.nand, geometry.pages_per_block)
             .map_err(|e| ConfigError::new(format!("nand.{}", e.key), e.value, e.problem))?;
+        self.check_programs(&geometry)?;
         let (reliability, energy) = (self.nand.reliability.clone(), self.nand.energy.clone());
         Reliability::new(&reliability, &geometry.package(), geometry.pages_per_block, 0, 0)
             .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
@@ -135,7 +154,7 @@ impl DriveConfig {
     pub(crate) fn build<'a>(&self, geometry: &'a Geometry, plan: &Plan, seed: u64) -> Build<'a> {
         Build {
             geometry,
-            units_per_page: plan.units_per_page,
+            units_per_program: plan.units_per_program,
             plane_local: plan.domains > 1,
             domains: plan.domains,
             blocks_together: plan.stripe.map_or(1, |stripe| stripe.blocks()),
@@ -304,7 +323,7 @@ impl Parts {
                     * rate(f64::from(page), timing.on_bus(Segment::Read, 0) + timing.on_bus(Segment::ReadOut, page)),
                 channels_write: channels * rate(f64::from(page), timing.on_bus(Segment::Program, page)),
                 dies_read: planes * f64::from(page) / (timing.mean_t_r() / 1e12) / MIB,
-                dies_program: planes * f64::from(page) / (timing.mean_t_prog() / 1e12) / MIB,
+                dies_program: planes * f64::from(geometry.program_bytes()) / (timing.mean_t_prog() / 1e12) / MIB,
             },
             state_bytes: state,
             state_bytes_per_unit: state as f64 / f64::from(plan.logical_units),

@@ -165,7 +165,7 @@ impl Writer<'_> {
         let units = u64::from(kernel.plan().logical_units);
         // Units are handed over as many at a time as a die can program in one command, as a host with a queue would have them
         // waiting: the planes of a die then get neighbours, and reads of them share a command later.
-        let together = u64::from(kernel.plan().units_per_page * kernel.planes_per_command());
+        let together = u64::from(kernel.plan().units_per_program * kernel.planes_per_command());
         // Units are drawn some places ahead, so that their map entries are at hand when they are written.
         let mut ahead = [0_u32; AHEAD];
         for nth in from..from + count + AHEAD as u64 {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{config, drive, long, request, watched_loop};
+use common::{closed_loop, config, drive, long, request, watched_loop};
 use std::cell::Cell;
 use wordline_base::{Op, Stream, Time};
 use wordline_drive::Drive;
@@ -182,5 +182,47 @@ fn a_paced_host_has_short_pauses_at_the_same_throughput() {
         );
         assert!(blocks > 2 * moves, "{blocks} {moves}");
         assert!((0.95..1.05).contains(&throughput), "{throughput}");
+    }
+}
+
+/// Nobody writes a page before GC has made room, so nothing but the write that finds none can start GC.
+#[test]
+fn a_larger_reserve_than_a_taken_over_drive_has_free_blocks_makes_room_first() {
+    let sections = [
+        "collect = { policy = \"on-demand\", scope = \"drive\", RESERVE }",
+        "collect = { policy = \"on-demand\", scope = \"drive\", RESERVE }\nmapping = { policy = \"block\" }",
+        "placement = { policy = \"static\" }\ncollect = { policy = \"on-demand\", RESERVE }\nmapping = { policy = \"block\" }",
+        "collect = { policy = \"on-demand\", scope = \"drive\", RESERVE }\ndispatch = { policy = \"debit\", depth = 2 }",
+    ];
+    for (at, section) in sections.into_iter().enumerate() {
+        let with = |reserve: u32| {
+            let free = format!("reserve_blocks = {reserve}, start_blocks = {0}, stop_blocks = {0}", reserve + 2);
+            let placement = if section.contains("static") { "" } else { "placement = { policy = \"least-busy\" }" };
+            let text = format!(
+                r#"
+        geometry = {{ channels = 2, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
+            blocks_per_plane = 48, pages_per_block = 8, page_kib = 16 }}
+        capacity = {{ raw_over_logical = 2.0 }}
+        {placement}
+        {}
+        verify = {{ shadow = true }}
+        "#,
+                section.replace("RESERVE", &free)
+            );
+            drive(&text, 1)
+        };
+        for seed in 0..3 {
+            let mut before = with(1);
+            let pages = before.logical_bytes() / 16_384;
+            let mut random = Stream::new(seed, "places", 0);
+            let mut write = |pages: u64| request(Op::Write, random.below(pages) * 16_384, 16_384);
+            closed_loop(&mut before, 8, 4 * pages, |_| write(pages));
+            before.drain().expect("it comes to rest");
+            let mut drive = with(12);
+            drive.adopt(&before).expect("of one shape");
+            closed_loop(&mut drive, 4, pages, |_| write(pages));
+            drive.drain().expect("it comes to rest");
+            drive.kernel().audit().unwrap_or_else(|fault| panic!("{at}, seed {seed}: {fault}"));
+        }
     }
 }

@@ -319,6 +319,7 @@ fn erases() {
             blocks_per_plane: 4,
             pages_per_block: 4,
             page_kib: 16,
+            pages_per_program: 1,
         };
         let geometry = Geometry::new(&shape).expect("it is sound");
         let mut nand = NandConfig::default();

@@ -19,7 +19,7 @@ const SHAPE: &str = r#"
 const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 17] = [
+const KINDS: [(&str, &str); 18] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -152,6 +152,15 @@ const KINDS: [(&str, &str); 17] = [
         buffer = { policy = "fifo", capacity_kib = 512 }"#,
     ),
     (
+        "word lines",
+        r#"capacity = { raw_over_logical = 2.2 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        # two pages a program
+        buffer = { policy = "fifo", capacity_kib = 512 }
+        verify = { shadow = true }"#,
+    ),
+    (
         "failing",
         r#"capacity = { raw_over_logical = 2.6 }
         placement = { policy = "least-busy" }
@@ -168,7 +177,13 @@ const KINDS: [(&str, &str); 17] = [
 
 fn of_kind(kind: &str) -> DriveConfig {
     let mapping = if kind.contains("mapping") { "" } else { "mapping = { policy = \"page\", unit_kib = 4 }" };
-    config(&format!("{SHAPE}\n{mapping}\n{kind}\n{NAND}"))
+    let text = format!("{SHAPE}\n{mapping}\n{kind}\n{NAND}");
+    config(&match kind.contains("two pages a program") {
+        true => {
+            text.replace("page_kib = 16", "page_kib = 16, pages_per_program = 2").replace("[150.0, 800.0]", "900.0")
+        }
+        false => text,
+    })
 }
 
 fn aged(config: &DriveConfig, seed: u64, timed: bool) -> Drive {

@@ -44,7 +44,7 @@ pub enum Status {
 pub struct Block {
     /// Valid units.
     pub valid: u32,
-    /// Pages programmed.
+    /// Programs so far: pages programmed, where a program writes one.
     pub write_point: u32,
     /// Erases.
     pub erases: u32,
@@ -100,7 +100,8 @@ pub struct Blocks {
     blocks_per_plane: Divisor,
     units_per_block: u32,
     units_per_page: u32,
-    pages_per_block: u32,
+    units_per_program: u32,
+    programs_per_block: u32,
     /// All ones if planes are domains; 0 if there is one domain.
     domain_bits: u32,
     ranked: bool,
@@ -117,8 +118,10 @@ pub struct Sizes {
     pub planes_per_domain: u32,
     /// Blocks in a plane.
     pub blocks_per_plane: u32,
-    /// Pages in a block.
-    pub pages_per_block: u32,
+    /// Programs that fill a block.
+    pub programs_per_block: u32,
+    /// Units that a program writes.
+    pub units_per_program: u32,
     /// Units in a page.
     pub units_per_page: u32,
 }
@@ -127,7 +130,7 @@ impl Blocks {
     /// All blocks free.
     #[must_use]
     pub fn new(sizes: Sizes, ranked: bool, free_block: &mut FreeBlockPolicy) -> Self {
-        let units_per_block = sizes.pages_per_block * sizes.units_per_page;
+        let units_per_block = sizes.programs_per_block * sizes.units_per_program;
         let record = Block {
             valid: 0,
             write_point: 0,
@@ -164,7 +167,8 @@ impl Blocks {
             blocks_per_plane: Divisor::new(sizes.blocks_per_plane),
             units_per_block,
             units_per_page: sizes.units_per_page,
-            pages_per_block: sizes.pages_per_block,
+            units_per_program: sizes.units_per_program,
+            programs_per_block: sizes.programs_per_block,
             domain_bits: if sizes.planes_per_domain == sizes.planes { 0 } else { u32::MAX },
             ranked,
             supers: None,
@@ -278,7 +282,7 @@ impl Blocks {
         *clock = clock.wrapping_add(1);
         let record = &mut self.records[block as usize];
         record.write_point += 1;
-        record.write_point == self.pages_per_block
+        record.write_point == self.programs_per_block
     }
 
     /// Valid units of a plane.

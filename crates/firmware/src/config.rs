@@ -4,7 +4,7 @@ mod fixed_pages;
 mod superblocks;
 
 use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
-use crate::policy::collect::{CollectConfig, CollectPolicy, Destination, Scope};
+use crate::policy::collect::{CollectConfig, CollectPolicy, Copyback, Destination, Scope};
 use crate::policy::dispatch::DispatchConfig;
 use crate::policy::free_block::FreeBlockConfig;
 use crate::policy::mapping::MappingConfig;
@@ -112,6 +112,8 @@ pub struct Plan {
     pub unit_bytes: u32,
     /// Units in a page.
     pub units_per_page: u32,
+    /// Units that a program writes in a plane: those of a page, or of all pages of a word line.
+    pub units_per_program: u32,
     /// Units in a block.
     pub units_per_block: u32,
     /// Units that the host sees.
@@ -165,6 +167,18 @@ impl Plan {
         self.logical_units + self.map_units
     }
 
+    /// Programs that fill a block.
+    #[must_use]
+    pub fn programs_per_block(&self) -> u32 {
+        self.units_per_block / self.units_per_program
+    }
+
+    /// Pages that a program writes in a plane.
+    #[must_use]
+    pub fn pages_per_program(&self) -> u32 {
+        self.units_per_program / self.units_per_page
+    }
+
     /// Bytes that the host sees.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {
@@ -195,12 +209,12 @@ impl FirmwareConfig {
             || matches!(self.free_block, FreeBlockConfig::Guest(_))
     }
 
-    /// Data that policies get when they are built, with units of `units_per_page`.
-    pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_page: u32, seed: u64) -> Build<'a> {
+    /// Data that policies get when they are built, with so many units in a program.
+    pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_program: u32, seed: u64) -> Build<'a> {
         let plane_local = self.collect.scope() == Scope::Plane;
         let domains = if plane_local { geometry.planes() } else { 1 };
         let basic =
-            Build { geometry, units_per_page, plane_local, domains, blocks_together: 1, tasks: Tasks::BASIC, seed };
+            Build { geometry, units_per_program, plane_local, domains, blocks_together: 1, tasks: Tasks::BASIC, seed };
         let tasks = self.upkeep.build(&basic).map_or(Tasks::BASIC, |policies| policies.tasks());
         let stripe = self.redundancy.build(&basic).ok().and_then(|policy| policy.stripe());
         Build { tasks, blocks_together: stripe.map_or(1, |stripe| stripe.blocks()), ..basic }
@@ -225,7 +239,8 @@ impl FirmwareConfig {
         let mapping = self.mapping.build(&build)?;
         let unit_bytes = mapping.unit_bytes();
         let units_per_page = geometry.page_bytes / unit_bytes;
-        let build = self.build(geometry, units_per_page, 0);
+        let units_per_program = units_per_page * geometry.pages_per_program;
+        let build = self.build(geometry, units_per_program, 0);
         let fixed = self.placement.build(&build)?.fixed();
         let stripe = self.redundancy.build(&build)?.stripe();
         let collect = self.collect.build(&build)?;
@@ -255,6 +270,7 @@ impl FirmwareConfig {
         }
         self.suspend.build(&build)?;
         self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
+        self.check_programs(geometry, mapping.fixes_pages(), &collect, &upkeep)?;
         if mapping.fixes_pages() {
             self.check_fixed_pages(fixed, stripe.is_some(), &collect, &pack)?;
         }
@@ -288,7 +304,8 @@ impl FirmwareConfig {
         };
         let filled = match stripe {
             Some(stripe) => {
-                let units = u64::from(stripe.data_pages(geometry.pages_per_block)) * u64::from(units_per_page);
+                let programs = stripe.data_pages(geometry.programs_per_block());
+                let units = u64::from(programs) * u64::from(units_per_program);
                 (u64::from(share).div_ceil(units) * u64::from(stripe.blocks())).try_into().unwrap_or(u32::MAX)
             }
             // Each logical block has a block, however little of it is written.
@@ -299,6 +316,7 @@ impl FirmwareConfig {
         let plan = Plan {
             unit_bytes,
             units_per_page,
+            units_per_program,
             units_per_block,
             logical_units,
             map_units,
@@ -327,11 +345,10 @@ impl FirmwareConfig {
     fn open_worn(upkeep: &UpkeepPolicies, destination: Destination) -> Result<Tasks, ConfigError> {
         let tasks = upkeep.tasks();
         let all = tasks.background().filter(|&task| upkeep.opens_worn(task)).fold(Tasks::default(), Tasks::with);
-        let shared = match destination {
-            Destination::OwnBlock => return Ok(all),
-            Destination::SharedBlock => "shared-block",
-            Destination::PairedBlocks => "paired-blocks",
-        };
+        if destination == Destination::OwnBlock {
+            return Ok(all);
+        }
+        let shared = destination.name();
         let Some(task) = all.iter().next() else { return Ok(all) };
         let problem = format!(
             "does not go with {}, which opens worn blocks for the data that it moves, and not for those of the host; use \
@@ -343,10 +360,10 @@ impl FirmwareConfig {
 
     /// Checks that each background task moves enough pages at a time to fill a program of all planes.
     fn check_gathering_tasks(geometry: &Geometry, upkeep: &UpkeepPolicies) -> Result<(), ConfigError> {
-        let planes = geometry.planes_per_die;
-        let waits = |&task: &Task| upkeep.occasion(task) != Occasion::Never && upkeep.window(task) < planes;
+        let row = geometry.planes_per_die * geometry.pages_per_program;
+        let waits = |&task: &Task| upkeep.occasion(task) != Occasion::Never && upkeep.window(task) < row;
         let Some(task) = Task::all().find(waits) else { return Ok(()) };
-        let problem = format!("must be at least {planes}, the planes of a die, for pack.gather");
+        let problem = Self::row_problem(geometry);
         Err(ConfigError::new(format!("{}.window_pages", task.about().name), upkeep.window(task), problem))
     }
 
@@ -390,10 +407,53 @@ impl FirmwareConfig {
                 "has no effect: dispatch.policy = \"{policy}\" sends pages one by one; use \"fifo\""
             ));
         }
-        let planes = geometry.planes_per_die;
-        if collect.window() < planes {
-            let problem = format!("must be at least {planes}, the planes of a die, for pack.gather");
-            return Err(ConfigError::new("collect.window_pages", collect.window(), problem));
+        if collect.window() < geometry.planes_per_die * geometry.pages_per_program {
+            return Err(ConfigError::new("collect.window_pages", collect.window(), Self::row_problem(geometry)));
+        }
+        Ok(())
+    }
+
+    /// What a window lacks that cannot fill a program of all planes.
+    fn row_problem(geometry: &Geometry) -> String {
+        match (geometry.planes_per_die, geometry.pages_per_program) {
+            (planes, 1) => format!("must be at least {planes}, the planes of a die, for pack.gather"),
+            (planes, pages) => format!(
+                "must be at least {}, the pages that a program of all planes of a die writes, for pack.gather",
+                planes * pages
+            ),
+        }
+    }
+
+    /// Checks what does not go together with programs of several pages.
+    fn check_programs(
+        &self,
+        geometry: &Geometry,
+        fixes_pages: bool,
+        collect: &CollectPolicy,
+        upkeep: &UpkeepPolicies,
+    ) -> Result<(), ConfigError> {
+        let pages = geometry.pages_per_program;
+        if pages == 1 {
+            return Ok(());
+        }
+        let wrong = |key: &str, value: &dyn ToString, problem: &str| {
+            let problem = format!("does not go with geometry.pages_per_program = {pages}: {problem}");
+            Err(ConfigError::new(key, value.to_string(), problem))
+        };
+        if fixes_pages {
+            return wrong("mapping.policy", &self.mapping.name(), "it writes page by page; use \"page\" or \"cached\"");
+        }
+        if collect.copyback() != Copyback::Off {
+            return wrong("collect.copyback", &collect.copyback().name(), "copyback moves single pages; use \"off\"");
+        }
+        let short = |window: u32| window < pages;
+        let few = format!("the moved pages that may be under way must fill a program; use at least {pages}");
+        if short(collect.window()) {
+            return wrong("collect.window_pages", &collect.window(), &few);
+        }
+        let waits = |&task: &Task| upkeep.occasion(task) != Occasion::Never && short(upkeep.window(task));
+        if let Some(task) = Task::all().find(waits) {
+            return wrong(&format!("{}.window_pages", task.about().name), &upkeep.window(task), &few);
         }
         Ok(())
     }
@@ -418,8 +478,7 @@ impl FirmwareConfig {
         let wrong =
             |key: &str, value: &dyn ToString, problem: String| Err(ConfigError::new(key, value.to_string(), problem));
         if collect.destination() != Destination::OwnBlock && self.collect.scope() == Scope::Drive {
-            let value =
-                if collect.destination() == Destination::SharedBlock { "shared-block" } else { "paired-blocks" };
+            let value = collect.destination().name();
             let problem = "needs collect.scope = \"plane\": moved data must stay in their plane";
             return wrong("collect.into", &value, problem.into());
         }
@@ -562,7 +621,7 @@ impl Need {
     fn of(geometry: &Geometry, plan: &Plan, collect: &CollectPolicy) -> Self {
         let blocks = u64::from(plan.blocks_per_domain);
         let (together, of_each) = plan.stripe.map_or((1, 1), |stripe| (u64::from(stripe.blocks()), 2));
-        let pages = plan.units_per_block / plan.units_per_page;
+        let pages = plan.programs_per_block();
         let data_pages = plan.stripe.map_or(pages, |stripe| stripe.data_pages(pages));
         let free = u64::from(collect.stop()).max(u64::from(collect.reserve()) + together);
         if plan.fixes_pages {
@@ -574,8 +633,8 @@ impl Need {
             open: 2 * of_each * u64::from(geometry.planes() / plan.domains),
             free,
             // A block yields nothing unless a whole page of it can be gained, or one for each block of a superblock.
-            scattered: (blocks * (together * u64::from(plan.units_per_page) - 1))
-                .div_ceil(u64::from(data_pages) * u64::from(plan.units_per_page))
+            scattered: (blocks * (together * u64::from(plan.units_per_program) - 1))
+                .div_ceil(u64::from(data_pages) * u64::from(plan.units_per_program))
                 .next_multiple_of(together),
             in_use: together,
         }

@@ -59,6 +59,9 @@ pub struct Lots {
     works: Vec<Work>,
     #[serde(skip)]
     due: VecDeque<u32>,
+    /// By domain: jobs that copy from a replaced block without emptying it.
+    #[serde(skip)]
+    copying: Vec<u32>,
     /// Logical blocks that wait for a free block.
     #[serde(skip)]
     wanting: VecDeque<u32>,
@@ -66,8 +69,8 @@ pub struct Lots {
 }
 
 impl Lots {
-    /// Logical blocks without data for so many units, in a drive with so many blocks.
-    pub fn new(units: u32, units_per_block: u32, blocks: u32) -> Self {
+    /// Logical blocks without data for so many units, in a drive with so many blocks and domains.
+    pub fn new(units: u32, units_per_block: u32, (blocks, domains): (u32, u32)) -> Self {
         let count = units.div_ceil(units_per_block) as usize;
         Self {
             data: vec![NONE; count],
@@ -76,6 +79,7 @@ impl Lots {
             works: vec![Work::default(); count],
             due: VecDeque::new(),
             wanting: VecDeque::new(),
+            copying: vec![0; domains as usize],
             units_per_block: Divisor::new(units_per_block),
         }
     }
@@ -167,6 +171,17 @@ impl Lots {
     /// True if some logical block is to be looked at.
     pub fn is_due(&self) -> bool {
         !self.due.is_empty()
+    }
+
+    /// Jobs of a domain that copy from a replaced block without emptying it: they free none.
+    pub fn copying(&self, domain: u32) -> u32 {
+        self.copying[domain as usize]
+    }
+
+    /// A domain has one such job more, or one less.
+    pub fn count_copying(&mut self, domain: u32, change: i32) {
+        let count = &mut self.copying[domain as usize];
+        *count = count.checked_add_signed(change).expect("a job ends that was counted");
     }
 
     /// A logical block waits for a free block.

@@ -82,11 +82,11 @@ pub struct Space {
     reserve: u32,
     /// Free blocks of a domain below which the host is paced; 0 if it never is.
     pace_below: u32,
-    pages_per_block: u32,
+    programs_per_block: u32,
     /// Blocks that are opened together, and their pages for data: one, but for superblocks.
     blocks_together: u32,
     pages_together: u32,
-    units_per_page: Divisor,
+    units_per_program: Divisor,
     /// Superblocks that are being written, if blocks form any; `open` is not used then.
     stripes: Option<Box<Stripes>>,
     /// True if each stream has an open block of its own in each plane.
@@ -113,10 +113,10 @@ pub struct BoundPage {
 impl Space {
     /// No block is open.
     pub fn new(planes: u32, plan: &Plan) -> Self {
-        let pages_per_block = plan.units_per_block / plan.units_per_page;
+        let programs_per_block = plan.programs_per_block();
         let (blocks_together, pages_together) = match plan.stripe {
-            Some(stripe) => (stripe.blocks(), stripe.data_pages(pages_per_block)),
-            None => (1, pages_per_block),
+            Some(stripe) => (stripe.blocks(), stripe.data_pages(programs_per_block)),
+            None => (1, programs_per_block),
         };
         Self {
             open: vec![NONE; planes as usize * STREAMS],
@@ -125,21 +125,21 @@ impl Space {
             domains: vec![Tally::default(); plan.domains as usize],
             reserve: plan.reserve_blocks,
             pace_below: if plan.paced { plan.start_blocks } else { 0 },
-            pages_per_block,
+            programs_per_block,
             blocks_together,
             pages_together,
-            units_per_page: Divisor::new(plan.units_per_page),
+            units_per_program: Divisor::new(plan.units_per_program),
             plain: plan.destination == Destination::OwnBlock && plan.stripe.is_none() && !plan.fixes_pages,
             fixes_pages: plan.fixes_pages,
             open_worn: plan.open_worn,
-            stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, pages_per_block))),
+            stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, programs_per_block))),
         }
     }
 
     /// Pages that jobs may need for so many units.
     #[inline]
     fn credit(&self, units: u32, jobs: u32) -> u32 {
-        self.units_per_page.quotient(units + self.units_per_page.get() - 1) + jobs
+        self.units_per_program.quotient(units + self.units_per_program.get() - 1) + jobs
     }
 
     /// The next page of a stream in a plane: 0 where a new block would be opened.
@@ -208,7 +208,7 @@ impl Space {
         if opened {
             self.open[slot] = blocks.open(plane, self.takes_worn(stream, task)).expect("room was asked for");
             if for_collector {
-                self.domains[domain].collector_room += self.pages_per_block;
+                self.domains[domain].collector_room += self.programs_per_block;
             }
         }
         let block = self.open[slot];
@@ -221,7 +221,7 @@ impl Space {
             self.domains[domain].collector_room -= 1;
         }
         if stream == Stream::Host && self.pace_below > 0 {
-            self.domains[domain].spend(self.units_per_page.get());
+            self.domains[domain].spend(self.units_per_program.get());
         }
         BoundPage { block, page, opened, closed }
     }
@@ -237,7 +237,7 @@ impl Space {
         self.close_slot(slot);
         if self.is_for_collector(slot) {
             let domain = blocks.domain_of_plane(blocks.plane_of(block)) as usize;
-            self.domains[domain].collector_room -= self.pages_per_block - blocks.get(block).write_point;
+            self.domains[domain].collector_room -= self.programs_per_block - blocks.get(block).write_point;
         }
     }
 
@@ -249,9 +249,9 @@ impl Space {
         }
         let domain = blocks.domain_of_plane(blocks.plane_of(block));
         let tally = self.domains[domain as usize];
-        let left = self.pages_per_block - blocks.get(block).write_point;
+        let left = self.programs_per_block - blocks.get(block).write_point;
         let room = u64::from(tally.collector_room - left)
-            + u64::from(blocks.free_in_domain(domain)) * u64::from(self.pages_per_block);
+            + u64::from(blocks.free_in_domain(domain)) * u64::from(self.programs_per_block);
         room >= u64::from(self.credit(tally.owed, tally.jobs))
     }
 
@@ -311,7 +311,7 @@ impl Space {
         for (slot, &block) in space.open.iter().enumerate().filter(|(_, &block)| block != NONE) {
             if space.is_for_collector(slot) {
                 let domain = blocks.domain_of_plane(blocks.plane_of(block)) as usize;
-                space.domains[domain].collector_room += space.pages_per_block - blocks.get(block).write_point;
+                space.domains[domain].collector_room += space.programs_per_block - blocks.get(block).write_point;
             }
         }
         if space.stripes.is_some() {

@@ -178,10 +178,12 @@ impl Flash {
     pub fn new(geometry: Geometry, timing: Timing, event_kind: u8) -> Self {
         let packages = (geometry.channels * geometry.packages) as usize;
         let lanes = 2 * geometry.dies() as usize;
+        let mut package = Package::new(geometry.package());
+        package.cells_mut().set_pages_per_program(geometry.pages_per_program);
         Self {
             geometry,
             timing,
-            packages: vec![Package::new(geometry.package()); packages],
+            packages: vec![package; packages],
             channels: vec![SharedBus::default(); geometry.channels as usize],
             due: vec![END_OF_TIME; lanes],
             passed: vec![0; lanes],

@@ -24,6 +24,9 @@ pub struct GeometryConfig {
     pub pages_per_block: u32,
     /// User data in each page, in KiB; a power of two.
     pub page_kib: u32,
+    /// Pages of a block that one program writes (one-shot programming), 1 to 16: those of a word line, 3 with TLC. They follow each
+    /// other, and `nand.program_us` is the time of all of them. Reads are of single pages.
+    pub pages_per_program: u32,
 }
 
 impl Default for GeometryConfig {
@@ -36,6 +39,7 @@ impl Default for GeometryConfig {
             blocks_per_plane: 128,
             pages_per_block: 256,
             page_kib: 16,
+            pages_per_program: 1,
         }
     }
 }
@@ -69,6 +73,8 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Bytes in each page.
     pub page_bytes: u32,
+    /// Pages of a block that one program writes.
+    pub pages_per_program: u32,
 }
 
 impl Geometry {
@@ -86,6 +92,7 @@ impl Geometry {
             ("blocks_per_plane", config.blocks_per_plane, 1 << 24),
             ("pages_per_block", config.pages_per_block, 65_535),
             ("page_kib", config.page_kib, 256),
+            ("pages_per_program", config.pages_per_program, 16),
         ] {
             if value == 0 || value > most {
                 let problem = format!("must lie between 1 and {most}");
@@ -96,6 +103,11 @@ impl Geometry {
             let problem = format!("must be a power of two, such as {}", config.page_kib.next_power_of_two());
             return Err(GeometryError { key: "page_kib", value: u64::from(config.page_kib), problem });
         }
+        if !config.pages_per_block.is_multiple_of(config.pages_per_program) {
+            let problem = format!("must divide pages_per_block = {}", config.pages_per_block);
+            let value = u64::from(config.pages_per_program);
+            return Err(GeometryError { key: "pages_per_program", value, problem });
+        }
         let geometry = Self {
             channels: config.channels,
             packages: config.packages_per_channel,
@@ -104,6 +116,7 @@ impl Geometry {
             blocks_per_plane: config.blocks_per_plane,
             pages_per_block: config.pages_per_block,
             page_bytes: config.page_kib * 1024,
+            pages_per_program: config.pages_per_program,
         };
         let dies =
             u64::from(config.channels) * u64::from(config.packages_per_channel) * u64::from(config.dies_per_package);
@@ -171,6 +184,20 @@ impl Geometry {
     #[must_use]
     pub fn pages(&self) -> u64 {
         u64::from(self.blocks()) * u64::from(self.pages_per_block)
+    }
+
+    /// Programs that fill a block.
+    #[inline]
+    #[must_use]
+    pub fn programs_per_block(&self) -> u32 {
+        self.pages_per_block / self.pages_per_program
+    }
+
+    /// Bytes that one program writes in a plane.
+    #[inline]
+    #[must_use]
+    pub fn program_bytes(&self) -> u32 {
+        self.page_bytes * self.pages_per_program
     }
 
     /// Bytes of user data that all pages hold.

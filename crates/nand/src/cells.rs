@@ -190,6 +190,8 @@ impl BlockRecord {
 pub struct Cells {
     geometry: PackageGeometry,
     rules: Rules,
+    /// Pages of a block that one program writes.
+    pages_per_program: u32,
     blocks: Vec<BlockRecord>,
 }
 
@@ -213,12 +215,21 @@ impl Cells {
     #[must_use]
     pub fn new(geometry: PackageGeometry) -> Self {
         let blocks = vec![BlockRecord::default(); geometry.total_blocks() as usize];
-        Self { geometry, rules: Rules::default(), blocks }
+        Self { geometry, rules: Rules::default(), pages_per_program: 1, blocks }
     }
 
     /// Sets the limits.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
+    }
+
+    /// Lets a program write so many pages, from the one that it names on.
+    ///
+    /// # Panics
+    /// If a block has no whole number of programs.
+    pub fn set_pages_per_program(&mut self, pages: u32) {
+        assert!(pages > 0 && self.geometry.pages.is_multiple_of(pages), "{pages} pages of a program fill no block");
+        self.pages_per_program = pages;
     }
 
     /// Copies the state of another array of the same geometry; the limits stay.
@@ -231,11 +242,14 @@ impl Cells {
     /// # Errors
     /// Describes the mismatch.
     pub fn check_saved(&self, like: &Self) -> Result<(), String> {
-        if self.geometry != like.geometry || self.blocks.len() != like.blocks.len() {
+        let shape = |cells: &Self| (cells.geometry, cells.pages_per_program, cells.blocks.len());
+        if shape(self) != shape(like) {
             return Err("the cells have another geometry".into());
         }
         let sound = |block: &BlockRecord| {
-            block.next_page <= self.geometry.pages && (block.programs == 0) == (block.next_page == 0)
+            block.next_page <= self.geometry.pages
+                && block.next_page.is_multiple_of(self.pages_per_program)
+                && (block.programs == 0) == (block.next_page == 0)
         };
         match self.blocks.iter().position(|block| !sound(block)) {
             Some(at) => Err(format!("the cells of block {at} of a package are {:?}", self.blocks[at])),
@@ -308,10 +322,10 @@ impl Cells {
     /// The page does not exist, is already programmed, or is not the next one of its block.
     #[inline]
     pub fn program(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
-        let most = self.rules.partial_programs;
+        let (most, pages) = (self.rules.partial_programs, self.pages_per_program);
         let record = self.block(die, at)?;
         if at.page == record.next_page && !record.bad {
-            record.next_page += 1;
+            record.next_page += pages;
             record.programs = 1;
             return Ok(());
         }

@@ -95,7 +95,7 @@ impl PythonMaker {
             "planes": geometry.planes(),
             "blocks_per_plane": geometry.blocks_per_plane,
             "pages_per_block": geometry.pages_per_block,
-            "units_per_page": build.units_per_page,
+            "units_per_page": build.units_per_program,
         });
         Python::attach(|py| {
             let texts = (Value::Object(options.clone()).to_string(), told.to_string());

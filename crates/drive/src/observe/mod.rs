@@ -282,7 +282,7 @@ fn blocks(drive: &Drive, sink: &mut dyn Sink) {
             erases: record.erases,
             valid_units: record.valid,
             reads: nand.reads,
-            write_point: record.write_point,
+            write_point: record.write_point * geometry.pages_per_program,
             bad: nand.bad || record.status == Status::Bad,
         });
     }

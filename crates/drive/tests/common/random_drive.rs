@@ -27,6 +27,8 @@ fn random_text(random: &mut Stream) -> String {
     let units: Vec<u64> = [1, 2, 4, 8, 16].into_iter().filter(|&unit| unit <= page_kib).collect();
     let unit_kib = *pick(random, &units);
     let (in_flash, by_block) = (chance(random, 35), chance(random, 20));
+    // Pages that a program writes.
+    let together = if !by_block && chance(random, 25) { between(random, 2, 4) } else { 1 };
     let mapping = match in_flash {
         _ if by_block => "policy = \"block\"".to_owned(),
         true => {
@@ -39,7 +41,7 @@ fn random_text(random: &mut Stream) -> String {
         true => redundancy(random, channels * packages * dies),
         false => None,
     };
-    let together = redundancy.is_some();
+    let (pages, together) = (together, redundancy.is_some());
     let fixed = !together && chance(random, 50);
     let placement = match fixed {
         true => format!("policy = \"static\", order = \"{}\"", order(random)),
@@ -54,7 +56,7 @@ fn random_text(random: &mut Stream) -> String {
         collect += &format!(", stop_blocks = {}", start + between(random, 0, 2));
     }
     if chance(random, 50) {
-        collect += &format!(", window_pages = {}", between(random, 1, 12));
+        collect += &format!(", window_pages = {}", between(random, pages, 12));
     }
     if chance(random, 50) {
         collect += &format!(", blocks_at_a_time = {}", between(random, 1, 4));
@@ -81,7 +83,7 @@ fn random_text(random: &mut Stream) -> String {
         collect += ", instant = true";
     }
     let copyback = *pick(random, &["off", "off", "internal", "checked"]);
-    collect += &format!(", copyback = \"{}\"", if together || by_block { "off" } else { copyback });
+    collect += &format!(", copyback = \"{}\"", if together || by_block || pages > 1 { "off" } else { copyback });
     let victim = match random.below(6) {
         5 if scope == "plane" => format!("policy = \"read-aligned\", candidates = {}", between(random, 1, 12)),
         0 => "policy = \"greedy\"".into(),
@@ -142,18 +144,21 @@ fn random_text(random: &mut Stream) -> String {
     let wear = match apart && chance(random, 40) {
         true => {
             let start = between(random, 1, 6);
-            let (stop, window) = (between(random, 1, start), between(random, 1, 12));
+            let (stop, window) = (between(random, 1, start), between(random, pages, 12));
             format!("policy = \"static\", start_cycles = {start}, stop_cycles = {stop}, window_pages = {window}")
         }
         false => "policy = \"none\"".into(),
     };
     let (interface, rate) =
         *pick(random, &[("sdr", 50), ("nv-ddr", 200), ("nv-ddr2", 400), ("nv-ddr3", 800), ("nv-lpddr4", 3600)]);
-    let program = *pick(random, &["200.0", "[200.0, 800.0]", "[200.0, 400.0, 900.0]"]);
+    let program = match pages {
+        1 => *pick(random, &["200.0", "[200.0, 800.0]", "[200.0, 400.0, 900.0]"]),
+        _ => "200.0",
+    };
     format!(
         r#"
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
-                      blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib} }}
+                      blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib}, pages_per_program = {pages} }}
         nand = {{ interface = "{interface}", rate_mt_s = {rate}, read_us = 20.0, program_us = {program}, erase_us = 1500.0 }}
         mapping = {{ {mapping} }}
         placement = {{ {placement} }}
@@ -180,7 +185,7 @@ fn random_text(random: &mut Stream) -> String {
         dies,
         between(random, 1, 4),
         between(random, 7, 24),
-        between(random, 2, 24),
+        pages * between(random, 2, 24 / pages),
         pick(random, &["least-erased", "fifo"]),
         pick(random, &["invalidate", "invalidate", "ignore"]),
         between(random, 1, depth),

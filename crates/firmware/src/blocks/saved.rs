@@ -15,7 +15,7 @@ impl Blocks {
     pub(crate) fn check_saved(&self, like: &Self, fixes_pages: bool) -> Result<(), String> {
         let sizes = |blocks: &Self| {
             let lists = (blocks.records.len(), blocks.free.len(), blocks.domains.len(), blocks.valid.len());
-            let of_block = (blocks.units_per_block, blocks.units_per_page, blocks.pages_per_block);
+            let of_block = (blocks.units_per_block, blocks.units_per_program, blocks.programs_per_block);
             (lists, blocks.blocks_per_plane, of_block, blocks.domain_bits)
         };
         if sizes(self) != sizes(like) {
@@ -41,7 +41,7 @@ impl Blocks {
 
     /// True if a block of an idle drive can be like this.
     fn is_possible(&self, record: &Block, fixes_pages: bool) -> bool {
-        let (written, all) = (record.write_point, self.pages_per_block);
+        let (written, all) = (record.write_point, self.programs_per_block);
         let empty = written == 0 && !record.doomed;
         let fits = match record.status {
             Status::Free | Status::Spare | Status::Bad => empty,
@@ -52,7 +52,7 @@ impl Blocks {
             // At rest nothing is being collected.
             Status::Victim => false,
         };
-        fits && record.valid <= written * self.units_per_page && record.erases < MOST_ERASES
+        fits && record.valid <= written * self.units_per_program && record.erases < MOST_ERASES
     }
 
     /// The free blocks, those held back, and the valid units of each plane.

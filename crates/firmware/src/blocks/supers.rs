@@ -47,7 +47,7 @@ impl Supers {
             .collect()
     }
 
-    fn new(stripe: Stripe, geometry: &Geometry, units_per_page: u32) -> Self {
+    fn new(stripe: Stripe, geometry: &Geometry, units_per_program: u32) -> Self {
         let planes = Self::planes_of_groups(stripe, geometry);
         let mut group = vec![0; geometry.planes() as usize];
         for (at, planes) in (0..).zip(&planes) {
@@ -60,8 +60,8 @@ impl Supers {
             valid: vec![0; all],
             erased: vec![0; all],
             half_free: 0,
-            data_units: stripe.data_pages(geometry.pages_per_block) * units_per_page,
-            least_gain: stripe.blocks() * units_per_page,
+            data_units: stripe.data_pages(geometry.programs_per_block()) * units_per_program,
+            least_gain: stripe.blocks() * units_per_program,
         }
     }
 
@@ -80,7 +80,7 @@ impl Supers {
 impl Blocks {
     /// Blocks form superblocks from now on. All are free.
     pub(crate) fn form_superblocks(&mut self, stripe: Stripe, geometry: &Geometry) {
-        let supers = Supers::new(stripe, geometry, self.units_per_page);
+        let supers = Supers::new(stripe, geometry, self.units_per_program);
         if self.ranked {
             let lists = (self.units_per_block * supers.size()) as usize + 1;
             for domain in &mut self.domains {

@@ -79,7 +79,7 @@ impl VictimView<'_> {
     /// True if collecting the block gains at least one page; of a superblock, a page for each of its blocks.
     #[must_use]
     pub fn gains(&self, block: u32) -> bool {
-        let least = self.blocks.supers.as_ref().map_or(self.blocks.units_per_page, |supers| supers.least_gain);
+        let least = self.blocks.supers.as_ref().map_or(self.blocks.units_per_program, |supers| supers.least_gain);
         self.valid(block) + least <= self.units_per_block()
     }
 

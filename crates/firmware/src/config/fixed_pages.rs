@@ -26,40 +26,36 @@ impl FirmwareConfig {
                 placement.policy = \"static\"";
             return with("collect.scope", "plane", problem);
         }
-        let into = match collect.destination() {
-            Destination::OwnBlock => "",
-            Destination::SharedBlock => "shared-block",
-            Destination::PairedBlocks => "paired-blocks",
-        };
-        if !into.is_empty() {
-            return with("collect.into", into, "copies go to the block of their logical block; leave it out");
+        let into = collect.destination();
+        if into != Destination::OwnBlock {
+            return with(
+                "collect.into",
+                into.name(),
+                "copies go to the block of their logical block; use \"own-block\"",
+            );
         }
-        let copyback = match collect.copyback() {
-            Copyback::Off => "",
-            Copyback::Internal => "internal",
-            Copyback::Checked => "checked",
-        };
-        if !copyback.is_empty() {
-            return with("collect.copyback", copyback, "copies wait for their turn in their block; use \"off\"");
+        let copyback = collect.copyback();
+        if copyback != Copyback::Off {
+            return with("collect.copyback", copyback.name(), "copies wait for their turn in their block; use \"off\"");
         }
         if collect.hold_below() > 0 {
             let problem =
-                "copies may have to wait for a page of the host, which a held die does not serve; leave it out";
+                "copies may have to wait for a page of the host, which a held die does not serve; use a drive without it";
             return with("collect.hold_below_blocks", &collect.hold_below().to_string(), problem);
         }
         if collect.paces() {
-            return with("collect.pacing", "true", "merges have room of their own; leave it out");
+            return with("collect.pacing", "true", "merges have room of their own; use false");
         }
         if pack.cache().is_some() {
             let problem = "each page of a block waits for the one before";
             return if self.pack.name() == "cache" {
                 with("pack.policy", "cache", &format!("{problem}; use \"planes\" or \"none\""))
             } else {
-                with("pack.cache", "true", &format!("{problem}; leave it out"))
+                with("pack.cache", "true", &format!("{problem}; use false"))
             };
         }
         if pack.gathers() {
-            return with("pack.gather", "true", "each page of a block waits for the one before; leave it out");
+            return with("pack.gather", "true", "each page of a block waits for the one before; use false");
         }
         Ok(())
     }

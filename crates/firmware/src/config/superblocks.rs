@@ -25,9 +25,9 @@ impl FirmwareConfig {
         if self.collect.scope() == Scope::Plane {
             return with("collect.scope", "plane", "moved data go to any die of a superblock; use \"drive\"");
         }
-        if stripe.data_pages(geometry.pages_per_block) < stripe.blocks() {
+        if stripe.data_pages(geometry.programs_per_block()) < stripe.blocks() {
             let pages = geometry.pages_per_block;
-            let problem = "parity leaves too few pages to gain a page for each block of a superblock; use at least 2";
+            let problem = "parity leaves too few pages to gain a page for each block of a superblock; use at least two programs a block";
             return with("geometry.pages_per_block", &pages.to_string(), problem);
         }
         if let VictimConfig::Guest(_) = &self.victim {
@@ -42,13 +42,9 @@ impl FirmwareConfig {
                 with("pack.cache", "true", &format!("{problem}; leave it out"))
             };
         }
-        let copyback = match collect.copyback() {
-            Copyback::Off => "",
-            Copyback::Internal => "internal",
-            Copyback::Checked => "checked",
-        };
-        if !copyback.is_empty() {
-            return with("collect.copyback", copyback, "moved pages go to any die of a superblock; use \"off\"");
+        let copyback = collect.copyback();
+        if copyback != Copyback::Off {
+            return with("collect.copyback", copyback.name(), "moved pages go to any die of a superblock; use \"off\"");
         }
         if collect.hold_below() > 0 {
             let below = collect.hold_below().to_string();

@@ -111,7 +111,9 @@ impl Kernel {
         let planes = self.blocks.planes_beside(own);
         let at = planes.iter().position(|&plane| plane == own).expect("a plane is in its group");
         let dies = self.plan.stripe.map_or(1, |stripe| stripe.dies) as usize;
-        let written = |plane: &u32| self.blocks.get(self.blocks.block_at(*plane, number)).write_point > page;
+        let written = |plane: &u32| {
+            self.blocks.get(self.blocks.block_at(*plane, number)).write_point * self.pages_per_program > page
+        };
         row.extend(planes[at / dies * dies..][..dies].iter().copied().filter(|&plane| plane != own && written(&plane)));
     }
 

@@ -17,18 +17,24 @@ impl Kernel {
             let shape = |kernel: &Self| {
                 let g = kernel.flash.geometry();
                 format!(
-                    "{} x {} x {} x {} planes of {} blocks of {} pages of {} KiB",
+                    "{} x {} x {} x {} planes of {} blocks of {} pages of {} KiB, {} a program",
                     g.channels,
                     g.packages,
                     g.dies_per_package,
                     g.planes_per_die,
                     g.blocks_per_plane,
                     g.pages_per_block,
-                    g.page_bytes / 1024
+                    g.page_bytes / 1024,
+                    g.pages_per_program
                 )
             };
             let problem = format!("the saved state has {}; give the drive the same", shape(other));
             return Err(ConfigError::new("geometry", shape(self), problem));
+        }
+        if self.plan.fixes_pages != other.plan.fixes_pages {
+            let policy = |plan: &Plan| if plan.fixes_pages { "block" } else { "page or cached" };
+            let problem = format!("the saved state was made with {}; give the drive the same", policy(&other.plan));
+            return Err(ConfigError::new("mapping.policy", policy(&self.plan), problem));
         }
         let unit_kib = |kernel: &Self| kernel.plan.unit_bytes / 1024;
         if unit_kib(self) != unit_kib(other) {
@@ -45,11 +51,6 @@ impl Kernel {
             let problem =
                 format!("the saved state has its mapping table {}; give the drive the same", lies(&other.plan));
             return Err(ConfigError::new("mapping.policy", lies(&self.plan), problem));
-        }
-        if self.plan.fixes_pages != other.plan.fixes_pages {
-            let maps = |plan: &Plan| if plan.fixes_pages { "blocks" } else { "pages" };
-            let problem = format!("the saved state maps {}; give the drive the same", maps(&other.plan));
-            return Err(ConfigError::new("mapping.policy", maps(&self.plan), problem));
         }
         if self.plan.stripe != other.plan.stripe {
             let stripe = |plan: &Plan| match plan.stripe {
@@ -130,7 +131,7 @@ impl Kernel {
                 return wrong(format!("block {block} counts {} valid units but holds {valid}", record.valid));
             }
             let nand = self.flash.block_record(block as u32);
-            if (nand.next_page, nand.erases) != (record.write_point, record.erases) {
+            if (nand.next_page, nand.erases) != (record.write_point * self.pages_per_program, record.erases) {
                 return wrong(format!("block {block} is {record:?} here and {nand:?} in the NAND"));
             }
             for place in start..start + units {

@@ -280,17 +280,17 @@ impl Kernel {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
         let mut page = None;
         let moves = class.moves();
-        if moves && self.plan.units_per_page > 1 && !self.fills_page(plane, class, place) {
+        if moves && self.plan.units_per_program > 1 && !self.fills_page(plane, class, place) {
             return Ok(());
         }
-        while filled < self.plan.units_per_page {
+        while filled < self.plan.units_per_program {
             let Some(slot) = self.pop_write(plane, class, place) else { break };
             if !self.still_wanted(slot) {
                 continue;
             }
             let bound =
                 *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class), class.task()));
-            let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_page + filled;
+            let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_program + filled;
             self.place_unit(slot, at, bound.block, plane)?;
             if first == NONE {
                 first = slot;
@@ -305,13 +305,13 @@ impl Kernel {
         if moves {
             self.settle_units(self.blocks.domain_of_plane(plane), filled);
         }
-        self.counters.padded_units += u64::from(self.plan.units_per_page - filled);
+        self.counters.padded_units += u64::from(self.plan.units_per_program - filled);
         let address = PageAddress {
             plane: self.planes_per_die.remainder(plane),
             block: bound.block - plane * self.blocks_per_plane.get(),
-            page: bound.page,
+            page: bound.page * self.pages_per_program,
         };
-        self.command.add(address, self.flash.geometry().page_bytes);
+        self.command.add(address, self.program_bytes);
         self.attach(die, first);
         self.settle_page(plane, bound, class);
         Ok(())

@@ -25,6 +25,7 @@ impl Kernel {
         loop {
             let free = self.space.free_for_gc(&self.blocks, domain);
             let jobs = self.jobs.running(self.jobs.group(Task::GC, domain)) - self.held_back(Task::GC, domain);
+            let jobs = jobs - self.lots.as_ref().map_or(0, |lots| lots.copying(domain));
             let running = jobs + self.blocks.half_free();
             if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
                 self.heed(failed(self.collect.trouble()));
@@ -73,8 +74,8 @@ impl Kernel {
 
     /// True if units of a task's jobs in a domain wait that do not fill a page.
     fn left_over(&self, task: Task, domain: u32) -> bool {
-        self.units_per_page.get() > 1
-            && self.moved(task, domain).any(|fifo| self.units_per_page.remainder(fifo.len) > 0)
+        self.units_per_program.get() > 1
+            && self.moved(task, domain).any(|fifo| self.units_per_program.remainder(fifo.len) > 0)
     }
 
     /// Blocks of a domain whose last units, at the ends of a task's queues, wait for units of another block.
@@ -86,7 +87,7 @@ impl Kernel {
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
         for fifo in self.moved(task, domain) {
-            let left = self.units_per_page.remainder(fifo.len);
+            let left = self.units_per_program.remainder(fifo.len);
             let waiting = fifo.iter(&self.slab).skip((fifo.len - left) as usize);
             for owner in waiting.map(|op| op.owner) {
                 let owner = self.eldest(owner);
@@ -133,6 +134,8 @@ impl Kernel {
     pub(super) fn unstick(&mut self) -> bool {
         let before = self.dirty.len();
         self.stalled = false;
+        // A drive that took over another state may lack free blocks from the start.
+        (0..self.plan.domains).for_each(|domain| self.collect(domain));
         for die in 0..self.dies.len() as u32 {
             self.survey(die);
         }
@@ -219,11 +222,11 @@ impl Kernel {
         let Block { valid, write_point, .. } = *self.blocks.get(block);
         match self.plan.stripe {
             // Pages that were never written, since the block was closed early, gain nothing.
-            None => (valid, write_point * self.plan.units_per_page - valid),
+            None => (valid, write_point * self.plan.units_per_program - valid),
             Some(stripe) => {
                 let valid = self.blocks.together(block).map(|block| self.blocks.get(block).valid).sum();
-                let pages = self.plan.units_per_block / self.plan.units_per_page;
-                (valid, stripe.data_pages(pages) * self.plan.units_per_page - valid)
+                let programs = stripe.data_pages(self.plan.programs_per_block());
+                (valid, programs * self.plan.units_per_program - valid)
             }
         }
     }
@@ -402,7 +405,7 @@ impl Kernel {
     /// Asks the policy for another victim where units wait and the running jobs of their task cannot fill their page.
     #[inline]
     pub(super) fn gather(&mut self, task: Task, domain: u32) {
-        if self.units_per_page.get() == 1 || self.jobs.expects(self.jobs.group(task, domain)) {
+        if self.units_per_program.get() == 1 || self.jobs.expects(self.jobs.group(task, domain)) {
             return;
         }
         if self.closing {
@@ -433,7 +436,7 @@ impl Kernel {
     /// Drops the units among the next page's worth of a queue that were overwritten while they waited; true if a page can be
     /// filled, or need not be.
     pub(super) fn fills_page(&mut self, plane: u32, class: Class, place: Waits) -> bool {
-        let (most, mut dropped) = (self.plan.units_per_page, false);
+        let (most, mut dropped) = (self.plan.units_per_program, false);
         loop {
             let mut fifo = match place {
                 Waits::Plane(plane) => self.queues[plane as usize * CLASSES + class.index()],

@@ -125,7 +125,7 @@ impl Kernel {
     /// True if the oldest write of a queue may go now, or waits for company to fill its page.
     #[inline]
     pub(super) fn may_go(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
-        if fifo.len >= self.plan.units_per_page {
+        if fifo.len >= self.plan.units_per_program {
             return true;
         }
         if class.is_map_write() {
@@ -274,11 +274,11 @@ impl Kernel {
         if self.read_limit < u32::MAX && class.action() == Action::Read {
             self.watch_reads(die);
         }
-        let pages = self.command.pages().len() as u64;
+        let pages = self.command.pages().len() as u64 * self.pages_of[class.action() as usize];
         self.counters.commands += 1;
         let counted = class.counted().index();
         self.counters.ops[counted] += pages;
-        if pages > 1 {
+        if self.command.pages().len() > 1 {
             self.counters.multi_plane[counted] += pages;
         }
     }

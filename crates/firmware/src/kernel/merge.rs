@@ -7,6 +7,7 @@
 
 use super::Kernel;
 use crate::blocks::Status;
+use crate::mover::Job;
 use crate::ops::NONE;
 use crate::policy::guest::failed;
 use crate::task::Task;
@@ -114,16 +115,21 @@ impl Kernel {
         let job = self.jobs.start((task, window), (block, domain), units, places);
         self.jobs.get_mut(job).lot = lot;
         self.space.owe(domain, units, 1);
-        self.lots.as_mut()?.work_mut(lot).job = job;
+        let lots = self.lots.as_mut()?;
+        lots.work_mut(lot).job = job;
+        lots.count_copying(domain, 1);
         Some(job)
     }
 
     /// The block of a job is to be erased at its end, if it was not before.
     fn take_replaced(&mut self, job: u32) {
-        let (task, block) = (self.jobs.get(job).task, self.jobs.get(job).block);
+        let Job { task, block, domain, .. } = *self.jobs.get(job);
         if self.blocks.get(block).status == Status::Closed {
             self.blocks.take(block);
             self.count_job(task, block);
+            if let Some(lots) = &mut self.lots {
+                lots.count_copying(domain, -1);
+            }
         }
     }
 
@@ -154,6 +160,7 @@ impl Kernel {
         lots.mark(job.lot);
         if self.blocks.get(job.block).valid > 0 {
             assert_eq!(self.blocks.get(job.block).status, Status::Closed, "a merge to the end leaves nothing");
+            lots.count_copying(job.domain, -1);
             self.jobs.end(slot);
             self.space.end_job(job.task, job.domain);
             // It frees no block, so GC may have waited for its end to start another.

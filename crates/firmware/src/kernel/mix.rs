@@ -88,10 +88,11 @@ impl Kernel {
             if let Some(stage) = &mut self.stage {
                 stage.count_running(die, class, 1);
             }
-            self.counters.ops[class.counted().index()] += 1;
-            self.counters.multi_plane[class.counted().index()] += 1;
+            let pages = self.pages_of[class.action() as usize];
+            self.counters.ops[class.counted().index()] += pages;
+            self.counters.multi_plane[class.counted().index()] += pages;
             if class != lead {
-                self.counters.joined[class.counted().index()] += 1;
+                self.counters.joined[class.counted().index()] += pages;
             }
         }
     }

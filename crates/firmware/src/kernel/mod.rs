@@ -145,6 +145,12 @@ pub struct Kernel {
     plan: Plan,
     units_per_block: Divisor,
     units_per_page: Divisor,
+    units_per_program: Divisor,
+    /// Pages and bytes that a program writes in a plane.
+    pages_per_program: u32,
+    program_bytes: u32,
+    /// Pages of an operation in a plane, by action.
+    pages_of: [u64; 3],
     /// Units for which the placement is asked together: those of a page, or of a logical block.
     units_together: Divisor,
     planes_per_die: Divisor,
@@ -361,7 +367,7 @@ impl Kernel {
     ) -> Result<Self, ConfigError> {
         let geometry = *flash.geometry();
         let plan = config.plan(&geometry)?;
-        let build = config.build(&geometry, plan.units_per_page, seed);
+        let build = config.build(&geometry, plan.units_per_program, seed);
         let victim = config.victim.build(&build)?;
         let mut free_block = config.free_block.build(&build)?;
         let collect = config.collect.build(&build)?;
@@ -369,7 +375,8 @@ impl Kernel {
             planes: geometry.planes(),
             planes_per_domain: geometry.planes() / build.domains,
             blocks_per_plane: geometry.blocks_per_plane,
-            pages_per_block: geometry.pages_per_block,
+            programs_per_block: geometry.programs_per_block(),
+            units_per_program: plan.units_per_program,
             units_per_page: plan.units_per_page,
         };
         let idle = Die {
@@ -391,13 +398,14 @@ impl Kernel {
         let arounds = redundancy.has_ways_around().then(Box::default);
         let (mut dispatch, shares) = (config.dispatch.build(&build)?, config.shares.build(&build)?);
         dispatch.share(&shares.shares());
-        let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, plan.units_per_page, &geometry)));
+        let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, plan.units_per_program, &geometry)));
         let timing = flash.timing();
-        let lots = plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, geometry.blocks()));
+        let lots =
+            plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
         let detours = arounds.is_some() || stage.is_some() || cores.is_some() || lots.is_some();
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
-        let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_page } else { 0 };
+        let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_program } else { 0 };
         let limited = collect.most_of_die().is_some();
         let (hold_below, instant, mixes) = (collect.hold_below(), collect.is_instant(), pack.mixes());
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
@@ -406,6 +414,10 @@ impl Kernel {
             plan,
             units_per_block: Divisor::new(plan.units_per_block),
             units_per_page: Divisor::new(plan.units_per_page),
+            units_per_program: Divisor::new(plan.units_per_program),
+            pages_per_program: geometry.pages_per_program,
+            program_bytes: geometry.program_bytes(),
+            pages_of: [1, u64::from(geometry.pages_per_program), 1],
             units_together: Divisor::new(if plan.fixes_pages { plan.units_per_block } else { plan.units_per_page }),
             planes_per_die: Divisor::new(geometry.planes_per_die),
             blocks_per_plane: Divisor::new(geometry.blocks_per_plane),
@@ -502,8 +514,8 @@ impl Kernel {
         kernel.set_blocks_aside(config)?;
         if plan.fixes_pages && kernel.fails {
             let problem =
-                "does not go with nand.reliability that lets programs or erases fail: a page of a block has no \
-                substitute";
+                "does not go with nand.reliability that lets programs or erases fail, since a page of a block has no \
+                substitute: set program_fail and erase_fail to 0";
             return Err(ConfigError::new("mapping.policy", config.mapping.name(), problem));
         }
         if plan.stripe.is_some() && (kernel.fails || (0..plan.domains).any(|domain| kernel.blocks.bad(domain) > 0)) {

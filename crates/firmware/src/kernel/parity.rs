@@ -27,7 +27,7 @@ impl Kernel {
             let slot = self.slab.insert(op);
             if let Some(stage) = &mut self.stage {
                 // It goes past the stage, and takes the place of a whole page at its die.
-                stage.count_waiting(self.planes_per_die.quotient(plane), class, self.plan.units_per_page as i32);
+                stage.count_waiting(self.planes_per_die.quotient(plane), class, self.plan.units_per_program as i32);
             }
             self.commit(slot, class, Constraint::Plane(plane));
         }
@@ -75,7 +75,7 @@ impl Kernel {
     fn bind_parity(&mut self, die: u32, class: Class, plane: u32) -> u32 {
         let slot = self.pop(plane, class).expect("the survey saw it");
         if let Some(stage) = &mut self.stage {
-            stage.count_waiting(die, class, 1 - self.plan.units_per_page as i32);
+            stage.count_waiting(die, class, 1 - self.plan.units_per_program as i32);
         }
         let FlashOp { source: block, unit: stream, .. } = *self.slab.get(slot);
         self.slab.get_mut(slot).next = NONE;
@@ -84,11 +84,11 @@ impl Kernel {
         let address = PageAddress {
             plane: self.planes_per_die.remainder(plane),
             block: block - plane * self.blocks_per_plane.get(),
-            page: bound.page,
+            page: bound.page * self.pages_per_program,
         };
-        self.command.add(address, self.flash.geometry().page_bytes);
+        self.command.add(address, self.program_bytes);
         self.attach(die, slot);
-        self.counters.parity_pages += 1;
+        self.counters.parity_pages += u64::from(self.pages_per_program);
         self.settle_page(plane, bound, class);
         bound.page
     }

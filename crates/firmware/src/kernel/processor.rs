@@ -57,7 +57,7 @@ impl Kernel {
             && !(matches!(op.role, Role::Map | Role::Part) || (op.role == Role::Merge && op.class.is_write()));
         let mut generates = true;
         if op.class.is_write() {
-            let (now, units) = (self.now, self.plan.units_per_page);
+            let (now, units) = (self.now, self.plan.units_per_program);
             let is_first = self.units_per_page.remainder(op.unit) == 0;
             let Some(cores) = &mut self.cores else { return 0 };
             let core = &mut cores.0[task.index()];

@@ -17,7 +17,7 @@ impl Kernel {
     pub fn check_saved(&self, like: &Kernel) -> Result<(), String> {
         let shape = |kernel: &Self| {
             let plan = &kernel.plan;
-            let units = (plan.unit_bytes, plan.units_per_page, plan.units_per_block);
+            let units = (plan.unit_bytes, plan.units_per_page, (plan.units_per_program, plan.units_per_block));
             (
                 units,
                 (plan.logical_units, plan.map_units),
@@ -44,9 +44,9 @@ impl Kernel {
             shadow.check_saved(&crate::shadow::Shadow::new(like.plan.units(), like.plan.raw_units))?;
         }
         self.audit().map_err(|fault| fault.to_string())?;
-        let (units, pages) = (self.plan.units_per_block, self.plan.units_per_page);
+        let (units, programmed) = (self.plan.units_per_block, self.plan.units_per_program);
         for (block, record) in (0..).zip(self.blocks.records()) {
-            let (written, end) = (block * units + record.write_point * pages, (block + 1) * units);
+            let (written, end) = (block * units + record.write_point * programmed, (block + 1) * units);
             if let Some(place) = self.map.next_valid(written, end) {
                 return Err(format!("place {place} is valid but was never written"));
             }

@@ -248,7 +248,7 @@ impl Kernel {
         };
         let most = match stage.lacking(die, class) {
             _ if !class.is_write() => 1,
-            0 => self.plan.units_per_page,
+            0 => self.plan.units_per_program,
             lacking => lacking,
         };
         for _ in 0..most {

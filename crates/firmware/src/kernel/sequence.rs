@@ -218,7 +218,7 @@ impl Kernel {
             let holds = if count == 1 {
                 self.holds_write(fifo, class, first)
             } else {
-                self.holds_pages(fifo, class, count * self.plan.units_per_page)
+                self.holds_pages(fifo, class, count * self.plan.units_per_program)
             };
             fifo.head != NONE && self.may_go(fifo, class, 0) && holds
         };
@@ -237,7 +237,7 @@ impl Kernel {
     fn holds_write(&self, fifo: &Fifo, class: Class, plane: u32) -> bool {
         let group = || self.jobs.group(class.task(), self.blocks.domain_of_plane(plane));
         if class.moves() && !self.jobs.is_released(group()) {
-            return self.holds_pages(fifo, class, self.plan.units_per_page);
+            return self.holds_pages(fifo, class, self.plan.units_per_program);
         }
         fifo.find(&self.slab, fifo.len, |op| self.is_sure(op, class)).is_some()
     }

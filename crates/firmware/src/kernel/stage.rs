@@ -35,7 +35,7 @@ struct Load {
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     depth: u32,
-    units_per_page: u32,
+    units_per_program: u32,
     channels: u32,
     planes_per_die: u32,
     queues: Vec<Queue>,
@@ -60,7 +60,7 @@ pub(super) struct Stage {
 
 impl Stage {
     /// The stage of a drive.
-    pub fn new(depth: u32, units_per_page: u32, geometry: &Geometry) -> Self {
+    pub fn new(depth: u32, units_per_program: u32, geometry: &Geometry) -> Self {
         let (channels, dies) = (geometry.channels, geometry.dies());
         let places = std::iter::once(Constraint::Any)
             .chain((0..channels).map(Constraint::Channel))
@@ -76,7 +76,7 @@ impl Stage {
         });
         Self {
             depth,
-            units_per_page,
+            units_per_program,
             channels,
             planes_per_die: geometry.planes_per_die,
             queues: queues.collect(),
@@ -183,7 +183,7 @@ impl Stage {
     pub fn backlog(&self, die: u32, times: &[Time; 3]) -> Time {
         let of = |class: Class| {
             let waiting = self.loads[die as usize].waiting[class.index()];
-            let operations = if class.is_write() { waiting.div_ceil(self.units_per_page) } else { waiting };
+            let operations = if class.is_write() { waiting.div_ceil(self.units_per_program) } else { waiting };
             Time::from(operations) * times[class.action() as usize]
         };
         (0..CLASSES as u8).map(|class| of(Class::numbered(class))).sum()
@@ -205,17 +205,17 @@ impl Stage {
     /// Units that the page of a class lacks that waits at a die.
     #[inline]
     pub fn lacking(&self, die: u32, class: Class) -> u32 {
-        let over = self.loads[die as usize].waiting[class.index()] % self.units_per_page;
+        let over = self.loads[die as usize].waiting[class.index()] % self.units_per_program;
         if over == 0 {
             0
         } else {
-            self.units_per_page - over
+            self.units_per_program - over
         }
     }
 
     /// Operations of a class wait for a die from now on, or, if negative, no longer.
     pub fn count_waiting(&mut self, die: u32, class: Class, change: i32) {
-        let units = if class.is_write() { self.units_per_page } else { 1 };
+        let units = if class.is_write() { self.units_per_program } else { 1 };
         let load = &mut self.loads[die as usize];
         let waiting = &mut load.waiting[class.index()];
         let (before, partly) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));

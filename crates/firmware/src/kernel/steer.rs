@@ -39,10 +39,16 @@ impl Kernel {
 
     /// Does the next step for a logical block; true if there may be another.
     fn advance_lot(&mut self, lot: u32) -> bool {
-        let Some(lots) = &self.lots else { return false };
+        let Some(lots) = &mut self.lots else { return false };
         if lots.work(lot).sent {
             return false;
         }
+        if lots.replaced(lot).is_none() {
+            // Its data block can be replaced now.
+            let asked = std::mem::take(&mut lots.work_mut(lot).asked);
+            asked.iter().for_each(|task| self.ask(task));
+        }
+        let Some(lots) = &self.lots else { return false };
         if lots.work(lot).waiting.head == NONE {
             self.leave_lot(lot);
             return false;
@@ -80,10 +86,7 @@ impl Kernel {
         let trimmed = |block: &u32| self.blocks.get(*block).valid == 0 && self.blocks.get(*block).write_point > 0;
         if let Some(block) = lots.data(lot).filter(trimmed) {
             self.retire_data(lot, block);
-            return;
         }
-        let asked = std::mem::take(&mut lots.work_mut(lot).asked);
-        asked.iter().for_each(|task| self.ask(task));
     }
 
     /// Looks at the writes that wait for a logical block, and takes those out that cannot go.
@@ -190,6 +193,12 @@ impl Kernel {
         if let Some(lots) = &mut self.lots {
             lots.want_block(lot);
         }
+        // A drive that took over another state may lack free blocks from the start.
+        let domain = match self.placement.place(lot) {
+            Constraint::Plane(plane) => self.blocks.domain_of_plane(plane),
+            _ => 0,
+        };
+        self.collect(domain);
         false
     }
 

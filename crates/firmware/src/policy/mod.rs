@@ -60,8 +60,8 @@ pub struct Member {
 pub struct Build<'a> {
     /// Shape of the flash.
     pub geometry: &'a Geometry,
-    /// Mapping units in a page.
-    pub units_per_page: u32,
+    /// Mapping units that a program writes in a plane: those of a page, or of all pages of a word line.
+    pub units_per_program: u32,
     /// True if GC works per plane.
     pub plane_local: bool,
     /// GC domains (1, or one per plane).

@@ -63,7 +63,7 @@ impl Space {
     /// Units in a block.
     #[inline]
     pub(super) fn units_per_block(&self) -> u32 {
-        self.pages_per_block * self.units_per_page.get()
+        self.programs_per_block * self.units_per_program.get()
     }
 
     /// True if pacing lets a stream write so many pages to the domain of a plane now.
@@ -75,14 +75,14 @@ impl Space {
     fn is_allowed(&self, blocks: &Blocks, plane: u32, pages: u32) -> bool {
         let domain = blocks.domain_of_plane(plane);
         let tally = &self.domains[domain as usize];
-        tally.allowance >= pages * self.units_per_page.get()
+        tally.allowance >= pages * self.units_per_program.get()
             || tally.collections == 0
             || blocks.free_in_domain(domain) >= self.pace_below
     }
 
     /// Credits the host of a domain with what moving `units` gains; true if it may write a page now and could not before.
     pub(super) fn earn(&mut self, domain: u32, units: u32) -> bool {
-        let (page, block) = (self.units_per_page.get(), self.units_per_block());
+        let (page, block) = (self.units_per_program.get(), self.units_per_block());
         let tally = &mut self.domains[domain as usize];
         let before = tally.allowance;
         // A page of units may gain less than one: they count on with the next. The last units of all jobs get the rest.
@@ -118,6 +118,7 @@ mod tests {
             blocks_per_plane: 20,
             pages_per_block: 4,
             page_kib: 16,
+            pages_per_program: 1,
         })
         .unwrap();
         let mut config = FirmwareConfig {
@@ -133,7 +134,8 @@ mod tests {
             planes: 1,
             planes_per_domain: 1,
             blocks_per_plane: 20,
-            pages_per_block: 4,
+            programs_per_block: 4,
+            units_per_program: PAGE,
             units_per_page: PAGE,
         };
         let mut blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());

@@ -55,8 +55,8 @@ impl Space {
         let tally = &self.domains[domain as usize];
         let new = u32::from(opens);
         let free = blocks.free_in_domain(domain) - new;
-        let room = tally.collector_room + new * self.pages_per_block - 1;
-        let to_open = self.credit(tally.owed, tally.jobs).saturating_sub(room).div_ceil(self.pages_per_block);
+        let room = tally.collector_room + new * self.programs_per_block - 1;
+        let to_open = self.credit(tally.owed, tally.jobs).saturating_sub(room).div_ceil(self.programs_per_block);
         free >= to_open && (tally.jobs == 0 || free + tally.jobs >= to_open + self.reserve)
     }
 
@@ -151,6 +151,7 @@ mod tests {
             blocks_per_plane: 20,
             pages_per_block: PAGES,
             page_kib: 16,
+            pages_per_program: 1,
         })
         .unwrap();
         let mut config = FirmwareConfig {
@@ -165,7 +166,8 @@ mod tests {
             planes: 2,
             planes_per_domain: 1,
             blocks_per_plane: 20,
-            pages_per_block: PAGES,
+            programs_per_block: PAGES,
+            units_per_program: 1,
             units_per_page: 1,
         };
         let blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());

@@ -9,7 +9,7 @@ impl Space {
     /// # Errors
     /// Says what is wrong with it.
     pub fn check_saved(&self, like: &Self, blocks: &Blocks) -> Result<(), String> {
-        let sizes = |space: &Self| (space.open.len(), space.turns.len(), space.domains.len(), space.pages_per_block);
+        let sizes = |space: &Self| (space.open.len(), space.turns.len(), space.domains.len(), space.programs_per_block);
         if sizes(self) != sizes(like) {
             return Err("the open blocks are of another drive".into());
         }
@@ -22,7 +22,7 @@ impl Space {
                 return Err(format!("block {block} is written to in plane {plane}, but is not open there"));
             };
             if self.is_for_collector(slot) {
-                room[blocks.domain_of_plane(plane) as usize] += u64::from(self.pages_per_block - record.write_point);
+                room[blocks.domain_of_plane(plane) as usize] += u64::from(self.programs_per_block - record.write_point);
             }
         }
         // As many entries as open blocks, each in its plane: a plane whose two entries are one block lacks another.

@@ -28,7 +28,7 @@ pub struct DueParity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stripes {
     stripe: Stripe,
-    pages_per_block: u32,
+    programs_per_block: u32,
     /// By group, then stream: the numbers of the older and the newer open superblock.
     open: Vec<[u32; 2]>,
     /// By plane, then stream: the page that is due to hold parity, counted over all blocks.
@@ -39,11 +39,11 @@ pub(super) struct Stripes {
 
 impl Stripes {
     /// No superblock is open.
-    pub fn new(stripe: Stripe, planes: u32, pages_per_block: u32) -> Self {
+    pub fn new(stripe: Stripe, planes: u32, programs_per_block: u32) -> Self {
         let groups = (planes / stripe.blocks()) as usize;
         Self {
             stripe,
-            pages_per_block,
+            programs_per_block,
             open: vec![[NONE; 2]; groups * STREAMS],
             due: vec![NONE; planes as usize * STREAMS],
             fresh: Vec::with_capacity(2),
@@ -61,7 +61,7 @@ impl Stripes {
         let blocks_open = open.by_ref().filter(|&(number, _)| number != NONE);
         blocks_open
             .map(|(number, newer)| (blocks.block_at(plane, number), newer))
-            .find(|&(block, _)| blocks.get(block).write_point < self.pages_per_block)
+            .find(|&(block, _)| blocks.get(block).write_point < self.programs_per_block)
     }
 
     /// Finds out which pages of a plane's rows are due to hold parity.
@@ -81,7 +81,7 @@ impl Stripes {
             let point = |&plane: &u32| blocks.get(blocks.block_at(plane, number)).write_point;
             let lowest = row.iter().map(point).min().unwrap_or(0);
             let mut behind = row.iter().filter(|plane| point(plane) == lowest);
-            if let (Some(&last), None, true) = (behind.next(), behind.next(), lowest < self.pages_per_block) {
+            if let (Some(&last), None, true) = (behind.next(), behind.next(), lowest < self.programs_per_block) {
                 let block = blocks.block_at(last, number);
                 let writes_it = self.current(blocks, last, stream).is_some_and(|(current, _)| current == block);
                 *due = writes_it.then_some((last, block, lowest));
@@ -90,7 +90,7 @@ impl Stripes {
         for &plane in row {
             let slot = plane as usize * STREAMS + stream as usize;
             let own = due.iter().flatten().find(|&&(last, ..)| last == plane);
-            let number = |&(_, block, page): &(u32, u32, u32)| block * self.pages_per_block + page;
+            let number = |&(_, block, page): &(u32, u32, u32)| block * self.programs_per_block + page;
             let before = std::mem::replace(&mut self.due[slot], own.map_or(NONE, number));
             if let Some(&(_, block, _)) = own.filter(|own| number(own) != before) {
                 self.fresh.push(DueParity { plane, stream, block });
@@ -104,7 +104,7 @@ impl Stripes {
     fn check_row(&self, blocks: &Blocks, row: &[u32], [older, newer]: [u32; 2]) -> Result<(), String> {
         let point = |plane: u32, number: u32| blocks.get(blocks.block_at(plane, number)).write_point;
         for &plane in row.iter().filter(|_| newer != NONE) {
-            if point(plane, older) < self.pages_per_block && point(plane, newer) > 0 {
+            if point(plane, older) < self.programs_per_block && point(plane, newer) > 0 {
                 return Err(format!("plane {plane} writes to a newer superblock before the older one is full there"));
             }
         }
@@ -112,8 +112,8 @@ impl Stripes {
             let lowest = row.iter().map(|&plane| point(plane, number)).min().unwrap_or(0);
             let mut behind = row.iter().filter(|&&plane| point(plane, number) == lowest);
             let (last, next) = (behind.next(), behind.next());
-            let waits_elsewhere = |plane: u32| number == newer && point(plane, older) < self.pages_per_block;
-            if let (Some(&last), None, true) = (last, next, lowest < self.pages_per_block) {
+            let waits_elsewhere = |plane: u32| number == newer && point(plane, older) < self.programs_per_block;
+            if let (Some(&last), None, true) = (last, next, lowest < self.programs_per_block) {
                 if !waits_elsewhere(last) {
                     return Err(format!("a page of plane {last} is due to hold parity, though nothing is under way"));
                 }
@@ -133,9 +133,9 @@ impl Space {
     pub(super) fn next_page_in_stripe(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
         let stripes = self.stripes();
         match stripes.current(blocks, plane, stream) {
-            Some((block, newer)) => blocks.get(block).write_point + if newer { self.pages_per_block } else { 0 },
+            Some((block, newer)) => blocks.get(block).write_point + if newer { self.programs_per_block } else { 0 },
             None if stripes.pair(blocks, plane, stream)[0] == NONE => 0,
-            None => self.pages_per_block,
+            None => self.programs_per_block,
         }
     }
 
@@ -172,7 +172,7 @@ impl Space {
             self.domains[domain].collector_room -= 1;
         }
         if stream == Stream::Host && self.pace_below > 0 {
-            self.domains[domain].spend(self.units_per_page.get());
+            self.domains[domain].spend(self.units_per_program.get());
         }
         self.fill_in_stripe(blocks, DueParity { plane, stream, block }, opened)
     }
@@ -190,7 +190,7 @@ impl Space {
         let stripes = self.stripes.as_mut().expect("blocks form superblocks");
         let mut closed = blocks.programmed(block);
         if closed {
-            closed = blocks.together(block).all(|block| blocks.get(block).write_point == stripes.pages_per_block);
+            closed = blocks.together(block).all(|block| blocks.get(block).write_point == stripes.programs_per_block);
         }
         if closed {
             // Planes fill the older one first, so it is the first to be full.
@@ -236,7 +236,7 @@ impl Space {
                     continue;
                 }
                 let left =
-                    |&plane: &u32| stripes.pages_per_block - blocks.get(blocks.block_at(plane, number)).write_point;
+                    |&plane: &u32| stripes.programs_per_block - blocks.get(blocks.block_at(plane, number)).write_point;
                 let (all, rows_left) = (row.iter().map(left).sum::<u32>(), row.iter().map(left).max().unwrap_or(0));
                 // Each row that is not whole has its parity to come.
                 room += all - if stripes.stripe.parity { rows_left } else { 0 };
@@ -251,7 +251,7 @@ impl Space {
     /// Says what is wrong with them.
     pub(super) fn check_stripes(&self, like: &Self, blocks: &Blocks) -> Result<(), String> {
         let shape = |stripes: &Stripes| {
-            (stripes.stripe, stripes.pages_per_block, stripes.open.len(), stripes.due.len(), stripes.fresh.len())
+            (stripes.stripe, stripes.programs_per_block, stripes.open.len(), stripes.due.len(), stripes.fresh.len())
         };
         if self.stripes.as_deref().map(shape) != like.stripes.as_deref().map(shape) {
             return Err("the open superblocks are of another drive".into());
@@ -280,7 +280,7 @@ impl Space {
             let full = |number: u32| {
                 let planes = blocks.planes_of_group(at / STREAMS).iter();
                 let points = planes.map(|&plane| blocks.get(blocks.block_at(plane, number)).write_point);
-                points.min() == Some(stripes.pages_per_block)
+                points.min() == Some(stripes.programs_per_block)
             };
             if let Some(number) = pair.iter().find(|&&number| number != NONE && full(number)) {
                 return Err(format!("superblock {number} is full, but open"));

@@ -247,6 +247,7 @@ impl Experiment {
             blocks_per_plane: package.blocks_per_plane,
             pages_per_block: package.pages_per_block,
             page_kib: package.page_bytes / 1024,
+            pages_per_program: 1,
         });
         // The error names the keys of a drive.
         geometry.map_err(|error| {

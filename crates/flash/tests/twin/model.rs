@@ -80,6 +80,7 @@ pub fn run(shape: Shape, durations: &Durations, hosts: Vec<Host<'_>>) -> Trace {
         blocks_per_plane: BLOCKS,
         pages_per_block: PAGES,
         page_kib: 1,
+        pages_per_program: 1,
     });
     let timing = Timing::new(&config(durations), PAGES).expect("the configuration is legal");
     let mut flash = Flash::new(geometry.expect("the geometry is legal"), timing, 0);

@@ -29,6 +29,18 @@ pub enum Copyback {
     Checked,
 }
 
+impl Copyback {
+    /// Its name in a drive file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Internal => "internal",
+            Self::Checked => "checked",
+        }
+    }
+}
+
 /// Blocks that moved data are written to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -42,6 +54,18 @@ pub enum Destination {
     /// programmed at the same page offset. Afterwards both blocks take data until they are full. The second one counts as
     /// free for start_blocks, stop_blocks and hold_below_blocks until one of the two is full.
     PairedBlocks,
+}
+
+impl Destination {
+    /// Its name in a drive file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OwnBlock => "own-block",
+            Self::SharedBlock => "shared-block",
+            Self::PairedBlocks => "paired-blocks",
+        }
+    }
 }
 
 /// State of a GC domain (the drive or a plane) that the policy sees.

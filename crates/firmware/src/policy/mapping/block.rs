@@ -3,12 +3,12 @@
 //! Source: Ban, US patents 5,404,485 (1995) and 5,937,425 (1999), with a replacement block for each logical block as in
 //! jung13 (7.2.1, one data block and one update block) and chang11 (LCTES, 2.2: block-level mapping).
 //! Faithful: a block for each logical block, in memory; a page that was written is written again in another block, in
-//! place; the old data before it are copied first, those behind it when the block is needed (full merge), and a block whose pages were all
-//! written again is erased without copies (switch merge). NAND wants pages in order, so pages without data before the first one
-//! written are programmed empty.
+//! place. The old data before it are copied first, those behind it when the block is needed (full merge), and a block
+//! whose pages were all written again is erased without copies (switch merge). NAND wants pages in order, so pages without
+//! data before a written one are programmed empty.
 //! Assumed: a logical block has one replacement block at a time; the next rewrite of a page waits for the merge. The victim
 //! policy chooses the logical block to merge, when GC wants free blocks. The placement puts logical blocks where others put
-//! pages. Simplified: logical pages are flash pages, and the program of a block may not fail.
+//! pages. Simplified: logical pages are flash pages, and no program or erase may fail.
 
 use super::Mapping;
 use crate::policy::{About, Build};

@@ -240,7 +240,7 @@ mod tests {
 
     fn cache(cache_kib: u32) -> Result<Cached, ConfigError> {
         let geometry = Geometry::new(&GeometryConfig::default()).unwrap();
-        let build = Build { geometry: &geometry, units_per_page: 1, plane_local: false, domains: 1, blocks_together: 1, tasks: Tasks::BASIC, seed: 1 };
+        let build = Build { geometry: &geometry, units_per_program: 1, plane_local: false, domains: 1, blocks_together: 1, tasks: Tasks::BASIC, seed: 1 };
         Cached::new(&Options { unit_kib: Some(4), cache_kib }, &build)
     }
 

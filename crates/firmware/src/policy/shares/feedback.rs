@@ -147,7 +147,7 @@ mod tests {
     fn control(options: &Options) -> Result<Feedback, ConfigError> {
         let geometry = Geometry::new(&GeometryConfig::default()).unwrap();
         let tasks = Tasks::BASIC.with(other());
-        let build = Build { geometry: &geometry, units_per_page: 1, plane_local: false, domains: 1, blocks_together: 1, tasks, seed: 1 };
+        let build = Build { geometry: &geometry, units_per_program: 1, plane_local: false, domains: 1, blocks_together: 1, tasks, seed: 1 };
         Feedback::new(options, &build)
     }
 

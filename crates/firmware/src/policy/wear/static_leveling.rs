@@ -305,7 +305,7 @@ mod tests {
         let geometry = Geometry::new(&GeometryConfig::default()).unwrap();
         let build = Build {
             geometry: &geometry,
-            units_per_page: 1,
+            units_per_program: 1,
             plane_local: true,
             domains: geometry.planes(),
             blocks_together: 1,
