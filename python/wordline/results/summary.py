@@ -119,6 +119,17 @@ def latency_table(result: dict[str, Any]) -> Table:
     return table
 
 
+MUCH_PADDING = 0.1
+"""The part of programs from which padding is told with write amplification."""
+
+
+def padding(result: dict[str, Any]) -> float | None:
+    """The part of all programmed data that is padding; None without programs."""
+    ops, drive = result["flash"], result["drive"]
+    programmed = ops["programs"] * drive["page_bytes"]
+    return ops["padded_units"] * drive["unit_bytes"] / programmed if programmed else None
+
+
 def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Flash operations, garbage collection, wear, energy and utilisation."""
     ops = result["flash"]
@@ -129,7 +140,10 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     )
     amplification = result.get("write_amplification")
     if amplification is not None:
-        yield "", f"write amplification {units.three(amplification)}"
+        padded = padding(result)
+        worth_it = padded is not None and padded >= MUCH_PADDING
+        of_it = f"; {units.percent(padded)} of what was programmed is padding" if worth_it else ""
+        yield "", f"write amplification {units.three(amplification)}{of_it}"
     yield "GC", collections.summed_up(result)
     joined = collections.shared(result)
     if joined:

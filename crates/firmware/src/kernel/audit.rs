@@ -131,7 +131,7 @@ impl Kernel {
                 return wrong(format!("block {block} counts {} valid units but holds {valid}", record.valid));
             }
             let nand = self.flash.block_record(block as u32);
-            if (nand.next_page, nand.erases) != (record.write_point * self.pages_per_program, record.erases) {
+            if (nand.next_page, nand.erases) != (record.write_point * self.plan.pages_per_program(), record.erases) {
                 return wrong(format!("block {block} is {record:?} here and {nand:?} in the NAND"));
             }
             for place in start..start + units {
@@ -147,15 +147,15 @@ impl Kernel {
         if mapped != valid_in_all {
             return wrong(format!("{mapped} units have a place but {valid_in_all} places are valid"));
         }
+        if let Some(lots) = &self.lots {
+            lots.check(&self.blocks, &self.map).map_err(Fault::Books)?;
+        }
         let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
         let (free, open) = (count(Status::Free), count(Status::Open));
         let in_lots = self.lots.as_ref().map_or(0, |lots| lots.open_blocks(&self.blocks).count());
         let listed_open = self.space.open_blocks(&self.blocks).count() + in_lots;
         if free as u32 != self.blocks.free_blocks() || open != listed_open {
             return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));
-        }
-        if let Some(lots) = &self.lots {
-            lots.check(&self.blocks, &self.map).map_err(Fault::Books)?;
         }
         if let Some(stage) = self.stage.as_ref().filter(|stage| self.slab.live() == 0 && !stage.is_empty()) {
             return wrong(format!("nothing is under way, but the commit stage counts {:?}", stage.outstanding));

@@ -40,7 +40,7 @@ impl Kernel {
             let block = (die * planes + page.plane) * self.blocks_per_plane.get() + page.block;
             // Of a superblock that is being written nothing is moved.
             let waits = self.blocks.has_superblocks() && self.blocks.get(block).status == Status::Open;
-            !waits && self.flash.block_record(block).reads + 1 >= self.read_limit
+            !waits && self.flash.block_record(block).reads.saturating_add(1) >= self.read_limit
         });
         if reached {
             self.ask_for_reads();
