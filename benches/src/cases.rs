@@ -61,6 +61,11 @@ const fn with(sections: &'static str, case: Case) -> Case {
 
 const DEBIT: &str = "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\" }";
 
+/// All that kim18 describes beside the preset, which names a mapping of its own.
+const AUTOSSD: &str = "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\" }\n\
+    refresh = { policy = \"scrub\" }\nprocessor = { policy = \"uniform\" }\n\
+    mapping = { policy = \"cached\", unit_kib = 4 }";
+
 const REQUESTS: &str = "requests a CPU second";
 
 const PAGES: &str = "page transactions a CPU second";
@@ -91,6 +96,18 @@ const ALL: &[Case] = &[
         kim18,
     ),
     with(DEBIT, rate("kim18-debit", "the same with debit scheduling and share control", REQUESTS, 3e5, 4, kim18)),
+    with(
+        AUTOSSD,
+        // 44 million requests in three minutes.
+        rate(
+            "autossd",
+            "56 KB, 79 % reads, on the preset kim18 with all of AutoSSD: its tasks, map cache, processors, shares",
+            REQUESTS,
+            2.4e5,
+            4,
+            autossd,
+        ),
+    ),
     rate("sequential", "128 KB sequential write, 16 KB mapping", "page operations a CPU second", 4e6, 16, sequential),
     rate(
         "sequential-4k-map",
@@ -271,23 +288,38 @@ fn mix(case: &Case, share: f64, small: bool) -> Value {
     report(count, seconds, count / seconds, json!({}))
 }
 
-/// The preset kim18 with the sections of the case instead of its own, and its load in steady state.
-fn kim18(case: &Case, share: f64, small: bool) -> Value {
-    let preset = include_str!("../../drives/kim18.toml");
+/// The preset kim18 with the sections of the case instead of its own, in steady state.
+fn preset_kim18(case: &Case, small: bool) -> Drive {
+    let mut preset = include_str!("../../drives/kim18.toml").to_owned();
+    for section in ["dispatch", "mapping"].into_iter().filter(|section| case.sections.contains(section)) {
+        let start = preset.find(&format!("[{section}]")).expect("the preset has it");
+        let end = preset[start..].find("\n\n").map_or(preset.len(), |length| start + length);
+        preset.replace_range(start..end, "");
+    }
     // Inline sections come before those with a header.
-    let preset = match case.sections {
-        "" => preset.to_owned(),
-        sections => format!("{sections}\n{}", preset.replace("[dispatch]\npolicy = \"fifo\"", "")),
-    };
-    let preset = &preset;
-    let mut config = wordline_drive::load::from_text("kim18", preset).expect("the preset is sound");
+    let preset = format!("{}\n{preset}", case.sections);
+    let mut config = wordline_drive::load::from_text("kim18", &preset).expect("the preset is sound");
     if small {
         (config.geometry.blocks_per_plane, config.geometry.pages_per_block) = (64, 64);
     }
     let mut drive = Drive::new(&config, 1).expect("checked");
     precondition(&mut drive, &config.precondition, 1, &mut |_| true).expect("preconditioning");
+    drive
+}
+
+fn kim18(case: &Case, share: f64, small: bool) -> Value {
+    let mut drive = preset_kim18(case, small);
     let words = json!({"rw": "randrw", "rwmixread": 10, "bs": "4k", "rate_iops": 20_000, "rate_process": "poisson",
         "norandommap": true, "number_ios": requests(share, small, 4e6)});
+    let (seconds, count) = measured(&mut drive, &job(words));
+    report(count, seconds, count / seconds, json!({}))
+}
+
+/// Sizes, part of reads and rate are those of LM-TBE, the longest trace of kim18's Table 2; its offsets are not published.
+fn autossd(case: &Case, share: f64, small: bool) -> Value {
+    let mut drive = preset_kim18(case, small);
+    let words = json!({"rw": "randrw", "rwmixread": 79, "bs": "52k,60k", "rate_iops": 526, "rate_process": "poisson",
+        "norandommap": true, "number_ios": requests(share, small, 1e6)});
     let (seconds, count) = measured(&mut drive, &job(words));
     report(count, seconds, count / seconds, json!({}))
 }
