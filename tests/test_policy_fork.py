@@ -10,7 +10,7 @@ import pytest
 import wordline
 from test_policies import Greedy
 from wordline import Drive
-from wordline.policy import Collect, FreeBlock, Policy, SpaceView, VictimView
+from wordline.policy import Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
 
 
 class Memory:
@@ -66,7 +66,20 @@ class Fickle(FreeBlock):
         return self.random.getrandbits(64)
 
 
-EVERY = [Moody, Restless, Fickle]
+class Wandering(Placement):
+    """Places at random, and by what it remembers."""
+
+    name = "wandering"
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+
+    def place(self, page: int) -> Place:
+        self.memory.asked += 1
+        return None if self.memory.asked % 5 else ("channel", self.random.randrange(self.drive.channels))
+
+
+EVERY = [Moody, Restless, Fickle, Wandering]
 
 
 def made(drive: Path, policy: type[Policy]) -> Drive:

@@ -11,7 +11,7 @@ import pytest
 import wordline as package
 from conftest import Run, done, parsed, refused
 from test_policies import Greedy
-from wordline.policy import Collect, FreeBlock, Policy, SpaceView, VictimView
+from wordline.policy import Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
 
 # A signal from the policy itself arrives as if somebody had pressed Ctrl-C during its decision.
 STOPPED = """\
@@ -85,7 +85,17 @@ class Ranking(Counting, FreeBlock):
         return order
 
 
-EVERY = [Choosing, Closed, Wanting, Ranking]
+class Placing(Counting, Placement):
+    name = "placing"
+    # It is asked while the drive is filled, too: after its 8,000 pages.
+    last = 10_000
+
+    def place(self, page: int) -> Place:
+        self.called()
+        return None
+
+
+EVERY = [Choosing, Closed, Wanting, Ranking, Placing]
 
 
 @pytest.fixture(autouse=True)

@@ -52,6 +52,14 @@ class Shape:
     """Seed of the run."""
     domains: int
     """Domains of garbage collection: 1, or one a plane."""
+    channels: int
+    """Channels in the drive."""
+    packages_per_channel: int
+    """Packages (ways) on a channel."""
+    dies_per_package: int
+    """Dies in a package."""
+    planes_per_die: int
+    """Planes in a die; plane ``p`` is in die ``p // planes_per_die``."""
     planes: int
     """Planes in the drive."""
     blocks_per_plane: int
@@ -60,6 +68,16 @@ class Shape:
     """Pages in a block."""
     units_per_page: int
     """Logical pages (mapping units) in a page."""
+
+    @property
+    def dies(self) -> int:
+        """Dies in the drive."""
+        return self.planes // self.planes_per_die
+
+    @property
+    def dies_per_channel(self) -> int:
+        """Dies on a channel; die ``d`` is on channel ``d // dies_per_channel``, package by package."""
+        return self.packages_per_channel * self.dies_per_package
 
 
 class Policy:
@@ -73,6 +91,32 @@ class Policy:
     """The drive."""
     random: random.Random
     """Its random generator, the same in every run with the same seed."""
+
+
+Place = int | tuple[Literal["channel", "die", "plane"], int] | None
+"""Where a write may go: a plane by its number, a pair such as ``("die", 3)`` or ``("channel", 0)``; None: anywhere."""
+
+
+class Placement(Policy):
+    """Says where each write of the host may go.
+
+    It does not place moved data: with ``collect.scope = "plane"`` they stay in their plane, with ``"drive"`` they go to
+    any die, as the mapping table does. A policy that ties pages to dies or planes needs ``"plane"``, and should spread
+    them evenly: a die filled beyond its share has no block left for the next write. A message ends the run then.
+    """
+
+    family = "placement"
+
+    def place(self, page: int) -> Place:
+        """Where a page may go; if not to one plane, the engine chooses the first die of these that is ready.
+
+        Called for each mapping unit when it is ready to be written, so several times for a page of several units, and
+        again with each rewrite, also while the drive is filled. The answers may differ: they fix nothing. Any answer
+        but a place of the drive, or None, ends the run.
+
+        :param page: the logical address divided by the page size.
+        """
+        raise NotImplementedError
 
 
 class VictimView(NamedTuple):
@@ -150,6 +194,20 @@ class FreeBlock(Policy):
         raise NotImplementedError
 
 
+class _PlacementSeat:
+    """The engine's interface to a placement policy."""
+
+    closed = None
+
+    def __init__(self, policy: Placement) -> None:
+        self.policy = policy
+        self.decide = policy.place
+
+    def fork(self) -> _PlacementSeat:
+        """A copy with its own policy, in the same state."""
+        return _PlacementSeat(copy.deepcopy(self.policy))
+
+
 class _VictimSeat:
     """The engine's interface to a victim policy."""
 
@@ -211,6 +269,7 @@ class _Family(NamedTuple):
 
 
 FAMILIES = {
+    "placement": _Family(Placement, "place", _PlacementSeat, None),
     "victim": _Family(Victim, "choose", _VictimSeat, None),
     "collect": _Family(Collect, "wants", _CollectSeat, "on-demand"),
     "free_block": _Family(FreeBlock, "rank", _FreeBlockSeat, None),

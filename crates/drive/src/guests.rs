@@ -5,5 +5,7 @@ pub use wordline_firmware::policy::collect::guest::GuestCollect;
 pub use wordline_firmware::policy::collect::SpaceView;
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::guest::built_on;
+pub use wordline_firmware::policy::placement::guest::GuestPlacement;
+pub use wordline_firmware::policy::placement::Constraint;
 pub use wordline_firmware::policy::victim::guest::GuestVictim;
 pub use wordline_firmware::policy::{Build, Cause, Guests, Maker, Refusal};

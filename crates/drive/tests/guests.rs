@@ -8,7 +8,8 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::guests::{
-    Build, Cause, GuestCollect, GuestFreeBlock, GuestVictim, Maker, Refusal, SpaceView, VictimView,
+    Build, Cause, Constraint, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal, SpaceView,
+    VictimView,
 };
 use wordline_drive::load::load_with;
 use wordline_drive::precondition::precondition;
@@ -114,6 +115,70 @@ fn guest(family: &'static str, choice: Choice) -> Arc<dyn Maker> {
     Arc::new(Guest { family, name: "guest", choice, options })
 }
 
+/// Decision rules of the guests that look at operations: the first value counts the questions.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Place(fn(u64, u32) -> Result<Constraint, Refusal>),
+}
+
+/// A guest with a rule.
+#[derive(Clone, Debug)]
+struct Ruled {
+    rule: Rule,
+    asked: u64,
+}
+
+impl Ruled {
+    fn next(&mut self) -> u64 {
+        self.asked += 1;
+        self.asked
+    }
+}
+
+impl GuestPlacement for Ruled {
+    fn place(&mut self, page: u32) -> Result<Constraint, Refusal> {
+        let Rule::Place(rule) = self.rule;
+        rule(self.next(), page)
+    }
+
+    fn fork(&self) -> Box<dyn GuestPlacement> {
+        Box::new(self.clone())
+    }
+}
+
+#[derive(Debug)]
+struct RuledMaker {
+    family: &'static str,
+    rule: Rule,
+    options: Map<String, Value>,
+}
+
+impl Maker for RuledMaker {
+    fn family(&self) -> &str {
+        self.family
+    }
+
+    fn name(&self) -> &str {
+        "guest"
+    }
+
+    fn summary(&self) -> &str {
+        "a guest"
+    }
+
+    fn options(&self) -> &Map<String, Value> {
+        &self.options
+    }
+
+    fn placement(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
+        Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
+    }
+}
+
+fn ruled(family: &'static str, rule: Rule) -> Arc<dyn Maker> {
+    Arc::new(RuledMaker { family, rule, options: Map::default() })
+}
+
 fn least(view: &VictimView<'_>, _: u64) -> Result<Option<u32>, Refusal> {
     let ranked: Vec<u32> = view.by_rank().collect();
     assert_eq!(ranked.len() as u32, view.closed_count());
@@ -173,6 +238,80 @@ fn a_guest_that_decides_as_a_member_does_comes_to_the_same() {
     let wear = ["free_block.policy=guest", "free_block.below=1000000"];
     assert_eq!(outcome(&wear, &[guest("free_block", least)]), Ok(member));
     assert_ne!(outcome(&["free_block.policy=fifo"], &[]), Ok(member), "the choice matters here");
+}
+
+#[test]
+fn a_guest_places_as_a_member_does() {
+    // Two dies of two planes on one channel: static placement goes round the dies first.
+    let fixed = Rule::Place(|_, page| Ok(Constraint::Plane([0, 2, 1, 3][page as usize % 4])));
+    let anywhere = Rule::Place(|_, _| Ok(Constraint::Any));
+    let more = [
+        &[][..],
+        &["mapping.unit_kib=4", "buffer.policy=fifo", "buffer.capacity_kib=256", "pack.policy=planes"],
+        &["dispatch.policy=one-queue", "processor.policy=uniform", "verify.shadow=true"],
+    ];
+    for (scope, policy, rule) in [
+        ("collect.scope=plane", "placement.policy=static", fixed),
+        ("collect.scope=plane", "placement.policy=least-busy", anywhere),
+        ("collect.scope=drive", "placement.policy=least-busy", anywhere),
+    ] {
+        for sets in more {
+            let member = outcome(&[&[scope, policy], sets].concat(), &[]).expect("it runs");
+            let guests = [ruled("placement", rule)];
+            assert_eq!(outcome(&[&[scope, "placement.policy=guest"], sets].concat(), &guests), Ok(member), "{policy}");
+        }
+    }
+}
+
+/// Answers that change from write to write fix nothing, whichever they are.
+#[test]
+fn a_guest_may_place_the_same_page_elsewhere() {
+    let turns: Rule = Rule::Place(|asked, _| {
+        Ok(match asked % 4 {
+            0 => Constraint::Any,
+            1 => Constraint::Channel(0),
+            2 => Constraint::Die((asked / 4 % 2) as u32),
+            _ => Constraint::Plane((asked / 4 % 4) as u32),
+        })
+    });
+    for more in [
+        &["mapping.unit_kib=4"][..],
+        &["mapping.unit_kib=4", "buffer.policy=fifo", "buffer.capacity_kib=256", "dispatch.policy=priority"],
+        &["buffer.policy=fifo", "buffer.capacity_kib=256", "processor.policy=uniform", "pack.policy=cache"],
+        &["mapping.unit_kib=4", "mapping.policy=cached", "mapping.cache_kib=4"],
+    ] {
+        let sets = ["placement.policy=guest", "collect.scope=plane", "verify.shadow=true"];
+        outcome(&[&sets, more].concat(), &[ruled("placement", turns)]).expect("it runs");
+    }
+}
+
+#[test]
+fn a_place_of_no_use_ends_the_run_with_its_story() {
+    let story = |rule| {
+        let sets = ["placement.policy=guest", "collect.scope=plane"];
+        outcome(&sets, &[ruled("placement", Rule::Place(rule))]).expect_err("it fails")
+    };
+    type Where = fn(u64, u32) -> Result<Constraint, Refusal>;
+    for (rule, words) in [
+        ((|_, _| Ok(Constraint::Plane(4))) as Where, " in plane 4, which does not exist: the drive has planes 0 to 3"),
+        (|_, _| Ok(Constraint::Die(u32::MAX)), " in die 4294967295, which does not exist: the drive has dies 0 to 1"),
+        (|_, _| Ok(Constraint::Channel(1)), " in channel 1, which does not exist: the drive has channels 0 to 0"),
+        (|asked, _| if asked < 900 { Ok(Constraint::Any) } else { Err("lost".into()) }, ": lost"),
+        (|_, _| Ok(Constraint::Plane(0)), "writes wait for room in places that it chose"),
+    ] {
+        let told = story(rule);
+        assert!(told.starts_with("the policy 'guest' (placement), at "), "{told}");
+        assert!(told.contains(words), "'{words}' is not in: {told}");
+    }
+    let guests = [ruled("placement", Rule::Place(|_, _| Ok(Constraint::Any)))];
+    for (other, words) in [
+        ("redundancy.policy=superblock", "pages of a superblock are written in stripes"),
+        ("mapping.policy=block", "external policies place single pages"),
+    ] {
+        let sets = ["placement.policy=guest", "collect.scope=drive", "pack.policy=none", other];
+        let told = config(&sets, &guests).expect_err("it is refused");
+        assert!(told.contains("placement.policy = guest") && told.contains(words), "{told}");
+    }
 }
 
 #[test]

@@ -190,6 +190,7 @@ impl FirmwareConfig {
     /// Looks up the external policies that the sections name.
     pub fn seat(&mut self, guests: &Guests) {
         let named = [
+            ("placement", self.placement.guest_mut()),
             ("victim", self.victim.guest_mut()),
             ("collect", self.collect.guest_mut()),
             ("free_block", self.free_block.guest_mut()),
@@ -204,7 +205,8 @@ impl FirmwareConfig {
     /// True if an external policy is named.
     #[must_use]
     pub fn has_guests(&self) -> bool {
-        matches!(self.victim, VictimConfig::Guest(_))
+        matches!(self.placement, PlacementConfig::Guest(_))
+            || matches!(self.victim, VictimConfig::Guest(_))
             || matches!(self.collect, CollectConfig::Guest(_))
             || matches!(self.free_block, FreeBlockConfig::Guest(_))
     }
@@ -294,10 +296,12 @@ impl FirmwareConfig {
             self.check_lookups(&upkeep, units_per_block)?;
         }
         let blocks_per_domain = geometry.blocks() / build.domains;
-        // The most valid units that a domain can come to hold: its share where a page has its plane, an even share elsewhere.
+        // The most valid units that a domain can come to hold: its share where a page has its plane, an even share elsewhere. An
+        // external placement may give each page its plane.
         let map_units = mapping.entries().map_or(0, |entries| logical_units.div_ceil(entries));
         let units = logical_units + map_units;
-        let share = if fixed {
+        let outside = matches!(self.placement, PlacementConfig::Guest(_));
+        let share = if fixed || outside {
             (units.div_ceil(units_per_page)).div_ceil(build.domains) * units_per_page
         } else {
             units.div_ceil(build.domains)

@@ -2,14 +2,17 @@
 //! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
 use crate::failure::{noted, Failure};
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PyBytes, PyTuple};
 use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wordline_drive::guests::{
-    Build, Cause, GuestCollect, GuestFreeBlock, GuestVictim, Maker, Refusal, SpaceView, VictimView,
+    Build, Cause, Constraint, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal, SpaceView,
+    VictimView,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -92,6 +95,10 @@ impl PythonMaker {
         let told = json!({
             "seed": build.seed,
             "domains": build.domains,
+            "channels": geometry.channels,
+            "packages_per_channel": geometry.packages,
+            "dies_per_package": geometry.dies_per_package,
+            "planes_per_die": geometry.planes_per_die,
             "planes": geometry.planes(),
             "blocks_per_plane": geometry.blocks_per_plane,
             "pages_per_block": geometry.pages_per_block,
@@ -120,6 +127,10 @@ impl Maker for PythonMaker {
 
     fn options(&self) -> &Map<String, Value> {
         &self.options
+    }
+
+    fn placement(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
+        Ok(Box::new(self.seated(options, build)?))
     }
 
     fn victim(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
@@ -189,6 +200,15 @@ fn odd(answer: &Bound<'_, PyAny>, wanted: &str) -> String {
     format!("it answered {shown}{kind}; expected {wanted}")
 }
 
+/// A whole number of Python that is no truth value, which Python takes for 0 or 1.
+fn whole<'py, N: FromPyObjectOwned<'py>>(answer: &Bound<'py, PyAny>) -> Option<N> {
+    if answer.is_instance_of::<PyBool>() {
+        None
+    } else {
+        answer.extract().ok()
+    }
+}
+
 /// The columns one after another: all blocks, all numbers of valid logical pages, all erases, all ages.
 fn fill(view: &VictimView<'_>, count: usize, memory: &mut [u8]) {
     let (blocks, rest) = memory.split_at_mut(count * NUMBER);
@@ -220,9 +240,7 @@ impl GuestVictim for Seated {
             if answer.is_none() {
                 return Ok(Ok(None));
             }
-            let number = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<i64>().ok() };
-            let block = number.map(|number| u32::try_from(number).map_err(|_| odd(&answer, WANTED)));
-            Ok(block.unwrap_or_else(|| Err(odd(&answer, WANTED))).map(Some))
+            Ok(whole::<u32>(&answer).ok_or_else(|| odd(&answer, WANTED)).map(Some))
         })?;
         Ok(answer?)
     }
@@ -261,14 +279,45 @@ impl GuestFreeBlock for Seated {
     fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal> {
         let answer = self.ask(|py| {
             let answer = self.decide.bind(py).call1((erases, order))?;
-            // Python accepts True as 1, but a comparison is no rank.
-            let rank = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<u64>().ok() };
-            Ok(rank.ok_or_else(|| odd(&answer, "a whole number from 0 to 2**64 - 1")))
+            Ok(whole::<u64>(&answer).ok_or_else(|| odd(&answer, "a whole number from 0 to 2**64 - 1")))
         })?;
         Ok(answer?)
     }
 
     fn fork(&self) -> Box<dyn GuestFreeBlock> {
+        Box::new(self.copy())
+    }
+}
+
+/// The place that an answer names.
+fn place_of(answer: &Bound<'_, PyAny>) -> Option<Constraint> {
+    if answer.is_none() {
+        return Some(Constraint::Any);
+    }
+    if let Ok(pair) = answer.cast::<PyTuple>() {
+        let (kind, number) = pair.extract::<(PyBackedStr, Bound<'_, PyAny>)>().ok()?;
+        let of_kind = match &*kind {
+            "channel" => Constraint::Channel,
+            "die" => Constraint::Die,
+            "plane" => Constraint::Plane,
+            _ => return None,
+        };
+        return whole(&number).map(of_kind);
+    }
+    whole(answer).map(Constraint::Plane)
+}
+
+impl GuestPlacement for Seated {
+    fn place(&mut self, page: u32) -> Result<Constraint, Refusal> {
+        const WANTED: &str = "the number of a plane, a pair such as (\"die\", 3) or (\"channel\", 0), or None";
+        let answer = self.ask(|py| {
+            let answer = self.decide.bind(py).call1((page,))?;
+            Ok(place_of(&answer).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestPlacement> {
         Box::new(self.copy())
     }
 }

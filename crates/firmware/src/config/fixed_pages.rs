@@ -3,6 +3,7 @@
 use super::{ConfigError, FirmwareConfig};
 use crate::policy::collect::{CollectPolicy, Copyback, Destination, Scope};
 use crate::policy::pack::PackPolicy;
+use crate::policy::placement::PlacementConfig;
 
 impl FirmwareConfig {
     /// Checks that pages can be written in the order of their logical blocks.
@@ -17,6 +18,10 @@ impl FirmwareConfig {
         let with = |key: &str, value: &str, problem: &str| {
             Err(ConfigError::new(key, value, format!("does not go with mapping.policy = \"{name}\": {problem}")))
         };
+        if let PlacementConfig::Guest(_) = &self.placement {
+            let problem = "external policies place single pages; use a built-in one";
+            return with("placement.policy", self.placement.name(), problem);
+        }
         if superblocks {
             let problem = "pages of a superblock are written in stripes; use \"none\"";
             return with("redundancy.policy", self.redundancy.name(), problem);

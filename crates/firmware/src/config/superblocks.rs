@@ -3,6 +3,7 @@
 use super::{ConfigError, FirmwareConfig};
 use crate::policy::collect::{CollectPolicy, Copyback, Scope};
 use crate::policy::pack::PackPolicy;
+use crate::policy::placement::PlacementConfig;
 use crate::policy::redundancy::Stripe;
 use crate::policy::victim::VictimConfig;
 use wordline_flash::Geometry;
@@ -29,6 +30,10 @@ impl FirmwareConfig {
             let pages = geometry.pages_per_block;
             let problem = "parity leaves too few pages to gain a page for each block of a superblock; use at least two programs a block";
             return with("geometry.pages_per_block", &pages.to_string(), problem);
+        }
+        if let PlacementConfig::Guest(_) = &self.placement {
+            let problem = "pages of a superblock are written in stripes; use \"least-busy\"";
+            return with("placement.policy", self.placement.name(), problem);
         }
         if let VictimConfig::Guest(_) = &self.victim {
             let problem = "external policies see single blocks; use a built-in one";

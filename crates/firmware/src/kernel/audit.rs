@@ -68,7 +68,7 @@ impl Kernel {
             return Err(ConfigError::new("collect.scope", scope(self.plan.domains), problem));
         }
         let planes = self.flash.geometry().planes();
-        let same_planes = |page| self.placement.place(page) == other.placement.place(page);
+        let same_planes = |page| self.placement.at(page) == other.placement.at(page);
         if self.placement.fixed() && !(0..planes).all(same_planes) {
             // Pages that lie elsewhere than they are written could fill a plane beyond its share.
             let problem = "a fixed plane for every page needs a saved state that was made with the same order";

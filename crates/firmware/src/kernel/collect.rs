@@ -177,7 +177,9 @@ impl Kernel {
     #[must_use]
     pub fn complaint(&self) -> Option<Fault> {
         let of = |family, trouble: &Trouble| Fault::Policy { time: self.now, family, trouble: trouble.clone() };
+        // Of equally grave ones, the last is told: what hinders more surely comes later.
         let all = [
+            ("placement", self.placement.trouble()),
             ("victim", self.victim.trouble()),
             ("collect", self.collect.trouble()),
             ("free_block", self.free_block.trouble()),

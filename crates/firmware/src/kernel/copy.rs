@@ -56,7 +56,7 @@ impl Kernel {
     /// True if the placement lets a unit lie in a plane.
     fn permits(&self, plane: u32, unit: u32) -> bool {
         let die = self.planes_per_die.quotient(plane);
-        match self.placement.place(self.units_together.quotient(unit)) {
+        match self.placement.at(self.units_together.quotient(unit)) {
             Constraint::Any => true,
             Constraint::Channel(channel) => self.flash.channel_of(die) == channel,
             Constraint::Die(only) => die == only,

@@ -3,6 +3,7 @@
 use super::Kernel;
 use crate::map::Place;
 use crate::ops::FlashOp;
+use crate::policy::guest::failed;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, CLASSES, ROWS};
 
@@ -15,7 +16,13 @@ impl Kernel {
         op.sequence = self.sequence;
         op.ready = self.now;
         let FlashOp { class, buffered, ordinal, unit, source, .. } = *op;
-        let constraint = self.place_of(class, unit, source);
+        let constraint = if class == Class::HOST_WRITE {
+            let constraint = self.placement.place(self.units_together.quotient(unit), slot);
+            self.heed(failed(self.placement.trouble()));
+            constraint
+        } else {
+            self.place_of(class, unit, source)
+        };
         if buffered && self.notes.is_some() {
             self.witness_wait(slot, constraint);
         }
@@ -50,21 +57,24 @@ impl Kernel {
         }
     }
 
-    /// The constraint of an operation of a class with the unit and source given.
+    /// The constraint of an operation of a class with the unit and source given, but for writes of the host.
     #[inline]
     fn place_of(&self, class: Class, unit: u32, source: u32) -> Constraint {
         match class.action() {
             Action::Erase => Constraint::Plane(self.blocks.plane_of(source)),
             Action::Program if !class.moves() || self.plan.domains == 1 => {
-                self.placement.place(self.units_together.quotient(unit))
+                self.placement.at(self.units_together.quotient(unit))
             }
             Action::Read | Action::Program => Constraint::Plane(self.plane_of(source)),
         }
     }
 
-    /// The constraint of the operation in a slot.
+    /// The constraint of the operation in a slot, which has been queued before.
     pub(super) fn place_for(&self, slot: u32) -> Constraint {
         let FlashOp { class, unit, source, .. } = *self.slab.get(slot);
+        if class == Class::HOST_WRITE {
+            return self.placement.placed(self.units_together.quotient(unit), slot);
+        }
         self.place_of(class, unit, source)
     }
 
@@ -146,7 +156,7 @@ impl Kernel {
                 stage.dirty |= waits;
             }
             if waits {
-                match self.placement.place(self.units_together.quotient(op.unit)) {
+                match self.placement.placed(self.units_together.quotient(op.unit), slot) {
                     Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
                     _ => self.shared_dirty = true,
                 }

@@ -228,7 +228,7 @@ impl Kernel {
         let may_open =
             |plane: u32| free(plane) > 0 && self.blocks.free_in_domain(self.blocks.domain_of_plane(plane)) > keeps;
         let per_channel = geometry.planes_per_die * geometry.dies_per_channel();
-        let (planes, per_die) = match self.placement.place(lot) {
+        let (planes, per_die) = match self.placement.at(lot) {
             Constraint::Plane(plane) => return may_open(plane).then_some(plane),
             Constraint::Die(die) => (die * geometry.planes_per_die, geometry.planes_per_die),
             Constraint::Channel(channel) => (channel * per_channel, per_channel),

@@ -6,6 +6,7 @@
 
 use super::collect::guest::GuestCollect;
 use super::free_block::guest::GuestFreeBlock;
+use super::placement::guest::GuestPlacement;
 use super::victim::guest::GuestVictim;
 use super::Build;
 use crate::ConfigError;
@@ -25,6 +26,14 @@ pub trait Maker: fmt::Debug + Send + Sync {
     fn summary(&self) -> &str;
     /// Its options by their keys, each as a JSON schema; an option without a default is required.
     fn options(&self) -> &Map<String, Value>;
+
+    /// Makes a placement policy from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn placement(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
 
     /// Makes a victim policy from its options, all of them given.
     ///

@@ -98,7 +98,7 @@ impl Fixed {
 
 impl Placement for Fixed {
     #[inline]
-    fn place(&self, page: u32) -> Constraint {
+    fn at(&self, page: u32) -> Constraint {
         Constraint::Plane(self.planes[page as usize % self.planes.len()])
     }
 

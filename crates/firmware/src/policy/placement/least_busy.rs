@@ -34,7 +34,7 @@ impl LeastBusy {
 
 impl Placement for LeastBusy {
     #[inline]
-    fn place(&self, _: u32) -> Constraint {
+    fn at(&self, _: u32) -> Constraint {
         Constraint::Any
     }
 

@@ -1,6 +1,7 @@
 //! Family `placement`: page allocation for writes.
 
 use crate::policies;
+use crate::policy::Trouble;
 
 /// Constraint on page allocation for a queued write; the page is allocated when the write is issued to a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,28 @@ pub enum Constraint {
 
 /// Decides page allocation for writes.
 pub trait Placement {
-    /// The constraint for the logical page `page` (mapping units of one page belong together).
-    fn place(&self, page: u32) -> Constraint;
+    /// The constraint for the logical page `page` (mapping units of one page belong together), whatever writes it. Data that
+    /// the drive itself moves, and its mapping table, follow it.
+    fn at(&self, page: u32) -> Constraint;
+    /// The constraint for a write of the host, which has this number among the operations until it ends.
+    #[inline]
+    fn place(&mut self, page: u32, operation: u32) -> Constraint {
+        let _ = operation;
+        self.at(page)
+    }
+    /// The answer of [`Self::place`] for a write that still waits.
+    #[inline]
+    fn placed(&self, page: u32, operation: u32) -> Constraint {
+        let _ = operation;
+        self.at(page)
+    }
     /// True if a logical page always goes to the same plane.
     fn fixed(&self) -> bool;
+    /// The last problem with an external policy, if any.
+    #[inline]
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -32,8 +51,12 @@ policies! {
         /// The first die that is ready takes the write.
         "least-busy" => least_busy::LeastBusy,
     }
+    guest guest::Guest;
     methods {
-        fn place(self: &Self, page: u32) -> Constraint;
+        fn at(self: &Self, page: u32) -> Constraint;
+        fn place(self: &mut Self, page: u32, operation: u32) -> Constraint;
+        fn placed(self: &Self, page: u32, operation: u32) -> Constraint;
         fn fixed(self: &Self) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
