@@ -10,7 +10,7 @@ import numpy
 import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
-from wordline.policy import Place, Placement
+from wordline.policy import Arbiter, Place, Placement
 
 EXAMPLES = ROOT / "docs" / "examples"
 
@@ -26,6 +26,9 @@ number_ios = 20_000
 MEMBERS = [
     ("placement", "static", "places.py", "collect.scope=plane"),
     ("placement", "least-busy", "places.py", "collect.scope=drive"),
+    ("arbiter", "first-come", "turns.py", ""),
+    ("arbiter", "reads-first", "turns.py", ""),
+    ("arbiter", "priority", "turns.py", "collect.pacing=false"),
 ]
 """Built-in policies, the examples that are written as they are, and the settings that they need."""
 
@@ -133,3 +136,35 @@ def test_a_placement_that_cannot_be_is_refused(drive: Path, sets: dict[str, obje
     odd = {"placement.policy": "odd", "collect.scope": "drive", "pack.policy": "none"}
     with pytest.raises(package.InputError, match=words):
         package.check(drive, {**odd, **sets}, policies=[placing(lambda _: None)])
+
+
+def serving(choose: Callable[[list[tuple[str, int]]], object]) -> type[Arbiter]:
+    """An arbiter with this choice."""
+    return type("Odd", (Arbiter,), {"name": "odd", "choose": lambda _, waiting: choose(waiting)})
+
+
+def test_an_arbiter_sees_the_oldest_of_each_class(drive: Path, partial: Path) -> None:
+    seen: set[str] = set()
+
+    def look(waiting: list[tuple[str, int]]) -> int:
+        assert len(waiting) > 1
+        names = [name for name, _ in waiting]
+        assert len(set(names)) == len(names)
+        seen.update(names)
+        return numpy.int64(len(waiting) - 1)  # type: ignore[return-value]
+
+    odd = {"arbiter.policy": "odd", "mapping.unit_kib": 4}
+    result = package.run(drive, partial, odd, policies=[serving(look)])
+    assert {"host-read", "host-write", "gc-read", "gc-write"} <= seen
+    assert result["requests"] == 20_000
+
+
+@pytest.mark.parametrize("answer", [-1, None, True, 0.0, "0", 2**70, [0]], ids=repr)
+def test_an_index_of_no_use_ends_the_run_with_its_story(drive: Path, partial: Path, answer: object) -> None:
+    told = told_at_end(drive, partial, serving(lambda _: answer))
+    assert f": it answered {answer!r} ({type(answer).__name__}); expected the index of an operation in the list" in told
+
+
+def test_an_index_beyond_the_list_is_told(drive: Path, partial: Path) -> None:
+    told = told_at_end(drive, partial, serving(len))
+    assert ": it chose operation 2, which does not exist: operations 0 to 1 wait" in told

@@ -10,7 +10,7 @@ import pytest
 import wordline
 from test_policies import Greedy
 from wordline import Drive
-from wordline.policy import Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
+from wordline.policy import Arbiter, Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
 
 
 class Memory:
@@ -79,7 +79,20 @@ class Wandering(Placement):
         return None if self.memory.asked % 5 else ("channel", self.random.randrange(self.drive.channels))
 
 
-EVERY = [Moody, Restless, Fickle, Wandering]
+class Unjust(Arbiter):
+    """Serves at random, and by what it remembers."""
+
+    name = "unjust"
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+
+    def choose(self, waiting: list[tuple[str, int]]) -> int:
+        self.memory.asked += 1
+        return 0 if self.memory.asked % 5 else self.random.randrange(len(waiting))
+
+
+EVERY = [Moody, Restless, Fickle, Wandering, Unjust]
 
 
 def made(drive: Path, policy: type[Policy]) -> Drive:

@@ -11,7 +11,7 @@ import pytest
 import wordline as package
 from conftest import Run, done, parsed, refused
 from test_policies import Greedy
-from wordline.policy import Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
+from wordline.policy import Arbiter, Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
 
 # A signal from the policy itself arrives as if somebody had pressed Ctrl-C during its decision.
 STOPPED = """\
@@ -95,7 +95,16 @@ class Placing(Counting, Placement):
         return None
 
 
-EVERY = [Choosing, Closed, Wanting, Ranking, Placing]
+class Serving(Counting, Arbiter):
+    name = "serving"
+    last = 500
+
+    def choose(self, waiting: list[tuple[str, int]]) -> int:
+        self.called()
+        return 0
+
+
+EVERY = [Choosing, Closed, Wanting, Ranking, Placing, Serving]
 
 
 @pytest.fixture(autouse=True)

@@ -119,6 +119,25 @@ class Placement(Policy):
         raise NotImplementedError
 
 
+class Arbiter(Policy):
+    """Selects the operation that a die serves next."""
+
+    family = "arbiter"
+
+    def choose(self, waiting: list[tuple[str, int]]) -> int:
+        """The index in ``waiting`` of the operation to serve.
+
+        Called when a die is free for an operation and at least two may be served; not when there is one alone.
+        A running operation is not interrupted. An index beyond the list, or below 0, ends the run.
+
+        :param waiting: the oldest operation of each class that the die could start now, in no order that means
+            anything: its class, such as ``"host-read"``, ``"gc-write"`` or ``"wear-erase"`` (those of
+            ``arbiter.order``), and its number in the order in which operations became ready, a smaller one being older.
+            Writes of data and of the mapping table have the same name, but queues of their own: both may be listed.
+        """
+        raise NotImplementedError
+
+
 class VictimView(NamedTuple):
     """The closed blocks of a domain (the drive or a plane): those that may be collected.
 
@@ -208,6 +227,20 @@ class _PlacementSeat:
         return _PlacementSeat(copy.deepcopy(self.policy))
 
 
+class _ArbiterSeat:
+    """The engine's interface to an arbiter."""
+
+    closed = None
+
+    def __init__(self, policy: Arbiter) -> None:
+        self.policy = policy
+        self.decide = policy.choose
+
+    def fork(self) -> _ArbiterSeat:
+        """A copy with its own policy, in the same state."""
+        return _ArbiterSeat(copy.deepcopy(self.policy))
+
+
 class _VictimSeat:
     """The engine's interface to a victim policy."""
 
@@ -273,6 +306,7 @@ FAMILIES = {
     "victim": _Family(Victim, "choose", _VictimSeat, None),
     "collect": _Family(Collect, "wants", _CollectSeat, "on-demand"),
     "free_block": _Family(FreeBlock, "rank", _FreeBlockSeat, None),
+    "arbiter": _Family(Arbiter, "choose", _ArbiterSeat, None),
 }
 """The families that take policies in Python. A new one needs a line here and its classes above."""
 

@@ -1,6 +1,8 @@
 //! External policies as choices of a drive file.
 
 pub use wordline_firmware::blocks::VictimView;
+pub use wordline_firmware::policy::arbiter::guest::GuestArbiter;
+pub use wordline_firmware::policy::arbiter::Waiting;
 pub use wordline_firmware::policy::collect::guest::GuestCollect;
 pub use wordline_firmware::policy::collect::SpaceView;
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;

@@ -8,8 +8,8 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::guests::{
-    Build, Cause, Constraint, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal, SpaceView,
-    VictimView,
+    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal,
+    SpaceView, VictimView, Waiting,
 };
 use wordline_drive::load::load_with;
 use wordline_drive::precondition::precondition;
@@ -119,6 +119,7 @@ fn guest(family: &'static str, choice: Choice) -> Arc<dyn Maker> {
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Place(fn(u64, u32) -> Result<Constraint, Refusal>),
+    Serve(fn(u64, &[Waiting]) -> Result<usize, Refusal>),
 }
 
 /// A guest with a rule.
@@ -137,11 +138,23 @@ impl Ruled {
 
 impl GuestPlacement for Ruled {
     fn place(&mut self, page: u32) -> Result<Constraint, Refusal> {
-        let Rule::Place(rule) = self.rule;
+        let Rule::Place(rule) = self.rule else { return Err("no rule".into()) };
         rule(self.next(), page)
     }
 
     fn fork(&self) -> Box<dyn GuestPlacement> {
+        Box::new(self.clone())
+    }
+}
+
+impl GuestArbiter for Ruled {
+    fn choose(&mut self, waiting: &[Waiting]) -> Result<usize, Refusal> {
+        assert!(waiting.len() > 1);
+        let Rule::Serve(rule) = self.rule else { return Err("no rule".into()) };
+        rule(self.next(), waiting)
+    }
+
+    fn fork(&self) -> Box<dyn GuestArbiter> {
         Box::new(self.clone())
     }
 }
@@ -168,6 +181,10 @@ impl Maker for RuledMaker {
 
     fn options(&self) -> &Map<String, Value> {
         &self.options
+    }
+
+    fn arbiter(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
     }
 
     fn placement(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
@@ -312,6 +329,62 @@ fn a_place_of_no_use_ends_the_run_with_its_story() {
         let told = config(&sets, &guests).expect_err("it is refused");
         assert!(told.contains("placement.policy = guest") && told.contains(words), "{told}");
     }
+}
+
+/// Writes and reads at random, with several under way.
+fn busy(sets: &[&str], guests: &[Arc<dyn Maker>]) -> Result<(u64, u64), String> {
+    let mut drive = Drive::new(&config(sets, guests)?, 7).map_err(|error| error.to_string())?;
+    let (units, bytes) = (u64::from(drive.kernel().plan().logical_units), drive.kernel().plan().unit_bytes);
+    let mut random = Stream::new(1, "guests", 0);
+    for at in 0..4 * units {
+        while !drive.has_slot(0) {
+            if !drive.step().map_err(|fault| fault.to_string())? {
+                break;
+            }
+            drive.completions().clear();
+        }
+        if !drive.has_slot(0) {
+            break;
+        }
+        let op = if at < units || at % 3 > 0 { Op::Write } else { Op::Read };
+        let unit = if at < units { at } else { random.below(units) };
+        drive.submit(drive.now(), request(op, unit * u64::from(bytes), bytes)).expect("a slot is free");
+    }
+    drive.drain().map_err(|fault| fault.to_string())?;
+    Ok((drive.kernel().state_hash(), drive.now()))
+}
+
+#[test]
+fn a_guest_serves_as_a_member_does() {
+    let reads_first = Rule::Serve(|_, waiting| {
+        let read = waiting.iter().position(|one| one.class.name() == Some("host-read"));
+        let oldest = (0..waiting.len()).min_by_key(|&at| waiting[at].sequence);
+        read.or(oldest).ok_or_else(|| "nothing waits".into())
+    });
+    for more in [&[][..], &["pack.policy=cache"], &["dispatch.policy=one-queue"], &["suspend.policy=reads"]] {
+        let member = busy(&[&["arbiter.policy=reads-first"], more].concat(), &[]).expect("it runs");
+        let guests = [ruled("arbiter", reads_first)];
+        assert_eq!(busy(&[&["arbiter.policy=guest"], more].concat(), &guests), Ok(member), "{more:?}");
+        assert_ne!(busy(&[&["arbiter.policy=priority"], more].concat(), &[]), Ok(member), "the choice matters here");
+    }
+}
+
+#[test]
+fn an_operation_that_does_not_wait_cannot_be_served() {
+    type Serves = fn(u64, &[Waiting]) -> Result<usize, Refusal>;
+    for (rule, words) in [
+        ((|_, waiting| Ok(waiting.len())) as Serves, "which does not exist: operations 0 to "),
+        (|_, _| Ok(usize::MAX), "it chose operation 18446744073709551615, which does not exist"),
+        (|asked, _| if asked < 20 { Ok(1) } else { Err("lost".into()) }, ": lost"),
+    ] {
+        let told = busy(&["arbiter.policy=guest"], &[ruled("arbiter", Rule::Serve(rule))]).expect_err("it fails");
+        assert!(told.starts_with("the policy 'guest' (arbiter), at ") && told.contains(words), "{told}");
+    }
+    // The newest of all, for ever: nothing is refused, and all is served in the end.
+    let newest = Rule::Serve(|_, waiting| {
+        (0..waiting.len()).max_by_key(|&at| waiting[at].sequence).ok_or_else(|| "nothing waits".into())
+    });
+    busy(&["arbiter.policy=guest", "verify.shadow=true"], &[ruled("arbiter", newest)]).expect("it runs");
 }
 
 #[test]

@@ -194,6 +194,7 @@ impl FirmwareConfig {
             ("victim", self.victim.guest_mut()),
             ("collect", self.collect.guest_mut()),
             ("free_block", self.free_block.guest_mut()),
+            ("arbiter", self.arbiter.guest_mut()),
         ];
         for (family, section) in named {
             if let Some(section) = section {
@@ -209,6 +210,7 @@ impl FirmwareConfig {
             || matches!(self.victim, VictimConfig::Guest(_))
             || matches!(self.collect, CollectConfig::Guest(_))
             || matches!(self.free_block, FreeBlockConfig::Guest(_))
+            || matches!(self.arbiter, ArbiterConfig::Guest(_))
     }
 
     /// Data that policies get when they are built, with so many units in a program.

@@ -6,13 +6,13 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyBytes, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyList, PyTuple};
 use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wordline_drive::guests::{
-    Build, Cause, Constraint, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal, SpaceView,
-    VictimView,
+    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal,
+    SpaceView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -127,6 +127,10 @@ impl Maker for PythonMaker {
 
     fn options(&self) -> &Map<String, Value> {
         &self.options
+    }
+
+    fn arbiter(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Ok(Box::new(self.seated(options, build)?))
     }
 
     fn placement(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
@@ -318,6 +322,22 @@ impl GuestPlacement for Seated {
     }
 
     fn fork(&self) -> Box<dyn GuestPlacement> {
+        Box::new(self.copy())
+    }
+}
+
+impl GuestArbiter for Seated {
+    fn choose(&mut self, waiting: &[Waiting]) -> Result<usize, Refusal> {
+        const WANTED: &str = "the index of an operation in the list";
+        let answer = self.ask(|py| {
+            let list = PyList::new(py, waiting.iter().map(|one| (one.class.name(), one.sequence)))?;
+            let answer = self.decide.bind(py).call1((list,))?;
+            Ok(whole::<usize>(&answer).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestArbiter> {
         Box::new(self.copy())
     }
 }

@@ -179,6 +179,7 @@ impl Kernel {
         let of = |family, trouble: &Trouble| Fault::Policy { time: self.now, family, trouble: trouble.clone() };
         // Of equally grave ones, the last is told: what hinders more surely comes later.
         let all = [
+            ("arbiter", self.arbiter.trouble()),
             ("placement", self.placement.trouble()),
             ("victim", self.victim.trouble()),
             ("collect", self.collect.trouble()),

@@ -3,6 +3,7 @@
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
 use crate::policy::arbiter::Waiting;
+use crate::policy::guest::failed;
 use crate::space::Stream;
 use crate::task::{Action, Class, Task, CLASSES, ROWS};
 use wordline_base::{EventQueue, Time};
@@ -178,7 +179,12 @@ impl Kernel {
         let at = match *count {
             0 => return None,
             1 => 0,
-            count => self.arbiter.choose(&list[..count]),
+            count => {
+                let at = self.arbiter.choose(&list[..count]);
+                let chosen = (list[at].class, places[at]);
+                self.heed(failed(self.arbiter.trouble()));
+                return Some(chosen);
+            }
         };
         Some((list[at].class, places[at]))
     }

@@ -4,6 +4,7 @@
 //! object into those of the family and lets nothing pass that would break the kernel. The firmware knows only the traits
 //! here; who implements them (the Python binding does) is not its business.
 
+use super::arbiter::guest::GuestArbiter;
 use super::collect::guest::GuestCollect;
 use super::free_block::guest::GuestFreeBlock;
 use super::placement::guest::GuestPlacement;
@@ -26,6 +27,14 @@ pub trait Maker: fmt::Debug + Send + Sync {
     fn summary(&self) -> &str;
     /// Its options by their keys, each as a JSON schema; an option without a default is required.
     fn options(&self) -> &Map<String, Value>;
+
+    /// Makes an arbiter from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn arbiter(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
 
     /// Makes a placement policy from its options, all of them given.
     ///

@@ -1,6 +1,7 @@
 //! Family `arbiter`: scheduling of operations at each die.
 
 use crate::policies;
+use crate::policy::Trouble;
 use crate::task::Class;
 
 /// An operation that a die could start now: the oldest of its class.
@@ -21,6 +22,11 @@ pub trait Arbiter {
         let _ = (first, later);
         false
     }
+    /// The last problem with an external policy, if any.
+    #[inline]
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -34,8 +40,10 @@ policies! {
         /// Reads of the host first, the rest in the order of arrival.
         "reads-first" => reads_first::ReadsFirst,
     }
+    guest guest::Guest;
     methods {
         fn choose(self: &mut Self, waiting: &[Waiting]) -> usize;
         fn prefers(self: &Self, first: Class, later: Class) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
