@@ -10,7 +10,7 @@ import numpy
 import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
-from wordline.policy import Arbiter, Place, Placement
+from wordline.policy import Arbiter, Place, Placement, Refresh, UpkeepView, Wear, described
 
 EXAMPLES = ROOT / "docs" / "examples"
 
@@ -23,12 +23,23 @@ iodepth = 16
 number_ios = 20_000
 """
 
+SKEWED = """\
+[[job]]
+rw = "randrw"
+bs = "16k"
+iodepth = 16
+number_ios = 150_000
+random_distribution = "zipf:1.2"
+"""
+
 MEMBERS = [
     ("placement", "static", "places.py", "collect.scope=plane"),
     ("placement", "least-busy", "places.py", "collect.scope=drive"),
     ("arbiter", "first-come", "turns.py", ""),
     ("arbiter", "reads-first", "turns.py", ""),
     ("arbiter", "priority", "turns.py", "collect.pacing=false"),
+    ("refresh", "scrub", "upkeep.py", "refresh.start_reads=40 refresh.stop_reads=30"),
+    ("wear", "static", "upkeep.py", "wear.start_cycles=3 wear.stop_cycles=2"),
 ]
 """Built-in policies, the examples that are written as they are, and the settings that they need."""
 
@@ -43,6 +54,13 @@ def partial(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def skewed(tmp_path: Path) -> Path:
+    path = tmp_path / "skewed.toml"
+    path.write_text(SKEWED)
+    return path
+
+
 def settings(*texts: str) -> list[str]:
     """Settings as options of a command."""
     return [part for text in texts for setting in text.split() for part in ("--set", setting)]
@@ -51,17 +69,21 @@ def settings(*texts: str) -> list[str]:
 @pytest.mark.parametrize("more", MORE, ids=["direct", "staged"])
 @pytest.mark.parametrize(("family", "name", "file", "needs"), MEMBERS, ids=lambda value: value)
 def test_a_built_in_policy_in_python_does_the_very_same(
-    wordline: Run, drive: Path, partial: Path, family: str, name: str, file: str, needs: str, more: str
+    wordline: Run, drive: Path, partial: Path, skewed: Path, family: str, name: str, file: str, needs: str, more: str
 ) -> None:
+    load = skewed if family in ("refresh", "wear") else partial
+
     def result(policy: str) -> dict[str, Any]:
         sets = settings(needs, more, f"{family}.policy={policy}")
         options = ("--policy", EXAMPLES / file, "--quiet", "--json", "-")
-        return parsed(done(wordline("run", drive, partial, *sets, *options)))
+        return parsed(done(wordline("run", drive, load, *sets, *options)))
 
     built_in, in_python = result(name), result(f"python-{name}")
     assert in_python["outcome"] == built_in["outcome"]
     assert in_python["latency_us"] == built_in["latency_us"]
     assert in_python["digest"] != built_in["digest"], "the configuration is another one"
+    if family in ("refresh", "wear"):
+        assert built_in["tasks"][family]["blocks"] > 2
 
 
 def placing(place: Callable[[int], object]) -> type[Placement]:
@@ -75,7 +97,7 @@ def told_at_end(drive: Path, load: Path, policy: type, **sets: object) -> str:
     with pytest.raises(package.RunError) as caught:
         package.run(drive, load, keys, policies=[policy])
     told = str(caught.value)
-    assert told.startswith(f"the policy '{policy.name}' ({policy.family}), at 0.")
+    assert told.startswith(f"the policy '{policy.name}' ({policy.family}), at ")
     assert "defect" not in told
     return told
 
@@ -168,3 +190,123 @@ def test_an_index_of_no_use_ends_the_run_with_its_story(drive: Path, partial: Pa
 def test_an_index_beyond_the_list_is_told(drive: Path, partial: Path) -> None:
     told = told_at_end(drive, partial, serving(len))
     assert ": it chose operation 2, which does not exist: operations 0 to 1 wait" in told
+
+
+def moving(choose: Callable[[UpkeepView], object], after: object = None, base: type = Wear) -> type:
+    """A policy of a background task with this choice."""
+    methods = {"next": lambda _, view: choose(view), "after_reads": lambda _: after}
+    return type("Odd", (base,), {"name": "odd", **methods})
+
+
+def test_what_a_background_task_sees(drive: Path, writes: Path) -> None:
+    seen: list[UpkeepView] = []
+
+    class Looker(Wear):
+        name = "looker"
+
+        def next(self, view: UpkeepView) -> int | None:
+            seen.append(view)
+            for array in (view.blocks, view.valid, view.reads, view.erases):
+                assert array.dtype == numpy.int64
+                assert not array.flags.writeable
+            for array in (view.written, view.full, view.free):
+                assert array.dtype == numpy.bool_
+                assert not array.flags.writeable
+            assert (view.blocks == numpy.arange(640)).all()
+            assert not (view.free & view.written).any()
+            assert not (view.full & ~view.written).any()
+            assert not view.valid[view.free].any()
+            assert view.units_per_block == 64
+            return None
+
+    result = package.run(drive, writes, {"wear.policy": "looker"}, policies=[Looker])
+    assert (seen[0].erases.sum(), seen[-1].erases.sum()) == (1, len(seen))
+    # Some come after the last request.
+    assert len(seen) >= result["flash"]["erases"] > 100
+    assert seen[0].host_units < seen[-1].host_units <= 40_000
+    assert result["tasks"]["wear"]["blocks"] == 0
+
+
+def test_a_task_that_looks_at_reads_is_asked_from_so_many_on(drive: Path, skewed: Path) -> None:
+    most: list[int] = []
+
+    def choose(view: UpkeepView) -> int | None:
+        reads = numpy.where(view.written, view.reads, 0)
+        most.append(reads.max())
+        return view.blocks[reads.argmax()] if reads.max() >= 80 else None
+
+    policy = moving(choose, 80, Refresh)
+    result = package.run(drive, skewed, {"refresh.policy": "odd"}, policies=[policy])
+    assert result["tasks"]["refresh"]["blocks"] > 10
+    # The read that it is asked about has just begun.
+    assert most[0] >= 79
+
+
+def test_options_of_the_family_are_the_engines_too(drive: Path, writes: Path) -> None:
+    class Own(Wear):
+        name = "own"
+        window_pages = 16
+        ahead: int = 1
+
+        def next(self, view: UpkeepView) -> int | None:
+            return None
+
+    options = described(Own)["options"]
+    assert {key: option["default"] for key, option in options.items()} == {
+        "window_pages": 16,
+        "opens_worn": True,
+        "ahead": 1,
+    }
+    assert described(moving(lambda _: None, 5, Refresh))["options"]["opens_worn"]["default"] is False
+
+    def check(*sets: str) -> dict[str, Any]:
+        return package.check(drive, ["wear.policy=own", *sets], policies=[Own])["config"]["wear"]
+
+    assert check("wear.window_pages=4") == {"policy": "own", "window_pages": 4, "opens_worn": True, "ahead": 1}
+    with pytest.raises(package.InputError, match="must be 1 to 65,535"):
+        check("wear.window_pages=0")
+    with pytest.raises(package.InputError, match="does not go with wear leveling, which opens worn blocks"):
+        check("collect.into=shared-block", "collect.scope=plane")
+    check("collect.into=shared-block", "collect.scope=plane", "wear.opens_worn=false")
+    other = type("Other", (Own,), {"__annotations__": {"window_pages": float}, "window_pages": 1.0})
+    with pytest.raises(TypeError, match="an option cannot be called 'window_pages'"):
+        package.check(drive, policies=[other])
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda _: 640, "it chose block 640, which does not exist: the drive has blocks 0 to 639"),
+        (lambda view: view.blocks[view.free][0], "which cannot be moved: its state is Free"),
+        (lambda _: -1, "it answered -1 (int); expected the number of a block, or None"),
+        (lambda _: True, "it answered True (bool)"),
+        (lambda _: "3", "it answered '3' (str)"),
+        (lambda view: view.blocks[view.full][0], "blocks while the host wrote and read nothing; answer None in time"),
+    ],
+)
+@pytest.mark.parametrize("base", [Refresh, Wear])
+def test_a_block_of_no_use_ends_the_run_with_its_story(
+    drive: Path, writes: Path, base: type, answer: Callable[[UpkeepView], object], words: str
+) -> None:
+    assert words in told_at_end(drive, writes, moving(answer, None, base))
+
+
+@pytest.mark.parametrize("after", [0, -1, True, 1.5, "5", 2**32])
+def test_reads_of_no_use_are_refused(drive: Path, after: object) -> None:
+    with pytest.raises(package.InputError, match="its method 'after_reads' is of no use: it answered") as caught:
+        package.check(drive, {"wear.policy": "odd"}, policies=[moving(lambda _: None, after)])
+    assert "expected a number of page reads from 1 to 2**32 - 2, or None" in str(caught.value)
+
+
+def test_what_after_reads_raises_comes_back(drive: Path) -> None:
+    class Lost(Wear):
+        name = "lost"
+
+        def after_reads(self) -> int | None:
+            raise LookupError("no number")
+
+        def next(self, view: UpkeepView) -> int | None:
+            return None
+
+    with pytest.raises(LookupError, match="no number"):
+        package.check(drive, {"wear.policy": "lost"}, policies=[Lost])

@@ -10,7 +10,18 @@ import pytest
 import wordline
 from test_policies import Greedy
 from wordline import Drive
-from wordline.policy import Arbiter, Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
+from wordline.policy import (
+    Arbiter,
+    Collect,
+    FreeBlock,
+    Place,
+    Placement,
+    Policy,
+    SpaceView,
+    UpkeepView,
+    VictimView,
+    Wear,
+)
 
 
 class Memory:
@@ -92,7 +103,20 @@ class Unjust(Arbiter):
         return 0 if self.memory.asked % 5 else self.random.randrange(len(waiting))
 
 
-EVERY = [Moody, Restless, Fickle, Wandering, Unjust]
+class Mover(Wear):
+    """Moves blocks at random, and by what it remembers."""
+
+    name = "mover"
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+
+    def next(self, view: UpkeepView) -> int | None:
+        self.memory.asked += 1
+        return self.random.choice(view.blocks[view.full]) if self.memory.asked % 20 == 0 else None
+
+
+EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover]
 
 
 def made(drive: Path, policy: type[Policy]) -> Drive:

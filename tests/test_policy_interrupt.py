@@ -11,7 +11,18 @@ import pytest
 import wordline as package
 from conftest import Run, done, parsed, refused
 from test_policies import Greedy
-from wordline.policy import Arbiter, Collect, FreeBlock, Place, Placement, Policy, SpaceView, VictimView
+from wordline.policy import (
+    Arbiter,
+    Collect,
+    FreeBlock,
+    Place,
+    Placement,
+    Policy,
+    SpaceView,
+    UpkeepView,
+    VictimView,
+    Wear,
+)
 
 # A signal from the policy itself arrives as if somebody had pressed Ctrl-C during its decision.
 STOPPED = """\
@@ -104,7 +115,15 @@ class Serving(Counting, Arbiter):
         return 0
 
 
-EVERY = [Choosing, Closed, Wanting, Ranking, Placing, Serving]
+class Moving(Counting, Wear):
+    name = "moving"
+
+    def next(self, view: UpkeepView) -> int | None:
+        self.called()
+        return None
+
+
+EVERY = [Choosing, Closed, Wanting, Ranking, Placing, Serving, Moving]
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ import random
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import numpy
@@ -213,6 +213,72 @@ class FreeBlock(Policy):
         raise NotImplementedError
 
 
+class UpkeepView(NamedTuple):
+    """The blocks of the drive, but bad ones and those that replace them.
+
+    The arrays have an entry for each block, ordered by number. They are read-only, and never change afterwards.
+    """
+
+    units_per_block: int
+    """Logical pages (mapping units) in a block."""
+    host_units: int
+    """Logical pages that the host has written. Counted anew when measuring starts."""
+    host_reads: int
+    """Pages read for the host. Counted anew when measuring starts."""
+    blocks: NDArray[numpy.int64]
+    """Their numbers."""
+    valid: NDArray[numpy.int64]
+    """Their valid logical pages."""
+    reads: NDArray[numpy.int64]
+    """Page reads of each since its erase."""
+    erases: NDArray[numpy.int64]
+    """P/E cycles of each."""
+    written: NDArray[numpy.bool_]
+    """True for those with data that no task is moving: these may be chosen. One that is being written takes no more
+    pages when it is moved; with superblocks, it is False until all of its superblock are full."""
+    full: NDArray[numpy.bool_]
+    """True for those of them that are full."""
+    free: NDArray[numpy.bool_]
+    """True for free ones."""
+
+
+class Upkeep(Policy):
+    """Common base of :class:`Refresh` and :class:`Wear`, which choose blocks whose data a background task moves."""
+
+    window_pages: Annotated[int, "Outstanding page moves per block, 1 to 65,535."] = 8
+    opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = False
+
+    def after_reads(self) -> int | None:
+        """When to look for work, asked once, after ``__init__``. None (the default): with each erase of a block.
+
+        A number, from 1 to 2**32 - 2: with each read of a block that has had this many page reads since its erase.
+        """
+        return None
+
+    def next(self, view: UpkeepView) -> int | None:
+        """The number of the block to move next, one with ``view.written``; None for none now.
+
+        Called at the time that :meth:`after_reads` names, when a block has been moved, and when one becomes free after
+        there was no room to move another. One block is moved at a time: its valid data go elsewhere, and it is erased.
+        A block that may not be moved ends the run. So does a policy that goes on for ever: that chooses twice as many
+        blocks as the drive has while the host writes and reads nothing.
+        """
+        raise NotImplementedError
+
+
+class Refresh(Upkeep):
+    """Selects blocks to move because reads disturb their data."""
+
+    family = "refresh"
+
+
+class Wear(Upkeep):
+    """Selects blocks to move because others wear faster."""
+
+    family = "wear"
+    opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = True
+
+
 class _PlacementSeat:
     """The engine's interface to a placement policy."""
 
@@ -291,6 +357,31 @@ class _FreeBlockSeat:
         return _FreeBlockSeat(copy.deepcopy(self.policy))
 
 
+class _UpkeepSeat:
+    """The engine's interface to a policy of a background task."""
+
+    closed = None
+
+    def __init__(self, policy: Upkeep) -> None:
+        import numpy
+
+        self.policy = policy
+        self.after_reads = policy.after_reads()
+        next_, frombuffer, int64, truth = policy.next, numpy.frombuffer, numpy.int64, numpy.bool_
+        units = policy.drive.pages_per_block * policy.drive.units_per_page
+
+        def decide(memory: bytes, count: int, host_units: int, host_reads: int) -> int | None:
+            numbers = frombuffer(memory, int64, 4 * count).reshape(4, count)
+            truths = frombuffer(memory, truth, 3 * count, 32 * count).reshape(3, count)
+            return next_(UpkeepView(units, host_units, host_reads, *numbers, *truths))
+
+        self.decide = decide
+
+    def fork(self) -> _UpkeepSeat:
+        """A copy with its own policy, in the same state."""
+        return _UpkeepSeat(copy.deepcopy(self.policy))
+
+
 class _Family(NamedTuple):
     """Description of a family."""
 
@@ -307,6 +398,8 @@ FAMILIES = {
     "collect": _Family(Collect, "wants", _CollectSeat, "on-demand"),
     "free_block": _Family(FreeBlock, "rank", _FreeBlockSeat, None),
     "arbiter": _Family(Arbiter, "choose", _ArbiterSeat, None),
+    "refresh": _Family(Refresh, "next", _UpkeepSeat, None),
+    "wear": _Family(Wear, "next", _UpkeepSeat, None),
 }
 """The families that take policies in Python. A new one needs a line here and its classes above."""
 
@@ -334,9 +427,12 @@ def described(policy: type[Policy]) -> dict[str, Any]:
     if getattr(policy, family.method) is getattr(family.base, family.method):
         raise TypeError(f"{title} has no decision; write its method '{family.method}'")
     taken = {"policy", *_options_of(policy.family, family.built_on)}
+    given = _options(family.base)
     options = {}
     for key, hint in _options(policy).items():
-        if key in taken or hasattr(family.base, key):
+        # The options of its family keep their types, since the engine reads them.
+        is_free = _plain(hint) is _plain(given[key]) if key in given else not hasattr(family.base, key)
+        if key in taken or not is_free:
             raise TypeError(f"{title}: an option cannot be called '{key}', which is already in use")
         options[key] = _schema(f"{title}: the option '{key}'", hint, getattr(policy, key, ...))
     doc = (policy.__doc__ or "").strip().split("\n\n", 1)[0]
@@ -367,10 +463,10 @@ def _maker(policy: type[Policy]) -> Callable[[str, str], object]:
 
 
 def _options(policy: type[Policy]) -> dict[str, Any]:
-    """The annotated attributes of a class and its bases outside this module, with their types."""
+    """The annotated attributes of a class and its bases up to that of its family, with their types."""
     own: list[str] = []
     for base in reversed(policy.__mro__):
-        if base.__module__ != __name__:
+        if base is not Policy:
             own += [key for key in vars(base).get("__annotations__", {}) if not key.startswith("_")]
     hints = typing.get_type_hints(policy, include_extras=True) if own else {}
     return {key: hints[key] for key in own if key != "name" and typing.get_origin(hints[key]) is not ClassVar}

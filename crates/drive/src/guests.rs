@@ -9,5 +9,7 @@ pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::guest::built_on;
 pub use wordline_firmware::policy::placement::guest::GuestPlacement;
 pub use wordline_firmware::policy::placement::Constraint;
+pub use wordline_firmware::policy::upkeep::guest::GuestUpkeep;
+pub use wordline_firmware::policy::upkeep::{Occasion, UpkeepView};
 pub use wordline_firmware::policy::victim::guest::GuestVictim;
 pub use wordline_firmware::policy::{Build, Cause, Guests, Maker, Refusal};

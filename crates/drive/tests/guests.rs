@@ -8,8 +8,8 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::guests::{
-    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal,
-    SpaceView, VictimView, Waiting,
+    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestUpkeep, GuestVictim,
+    Maker, Occasion, Refusal, SpaceView, UpkeepView, VictimView, Waiting,
 };
 use wordline_drive::load::load_with;
 use wordline_drive::precondition::precondition;
@@ -120,6 +120,7 @@ fn guest(family: &'static str, choice: Choice) -> Arc<dyn Maker> {
 enum Rule {
     Place(fn(u64, u32) -> Result<Constraint, Refusal>),
     Serve(fn(u64, &[Waiting]) -> Result<usize, Refusal>),
+    Move(Occasion, fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal>),
 }
 
 /// A guest with a rule.
@@ -130,7 +131,7 @@ struct Ruled {
 }
 
 impl Ruled {
-    fn next(&mut self) -> u64 {
+    fn count(&mut self) -> u64 {
         self.asked += 1;
         self.asked
     }
@@ -139,7 +140,7 @@ impl Ruled {
 impl GuestPlacement for Ruled {
     fn place(&mut self, page: u32) -> Result<Constraint, Refusal> {
         let Rule::Place(rule) = self.rule else { return Err("no rule".into()) };
-        rule(self.next(), page)
+        rule(self.count(), page)
     }
 
     fn fork(&self) -> Box<dyn GuestPlacement> {
@@ -151,10 +152,26 @@ impl GuestArbiter for Ruled {
     fn choose(&mut self, waiting: &[Waiting]) -> Result<usize, Refusal> {
         assert!(waiting.len() > 1);
         let Rule::Serve(rule) = self.rule else { return Err("no rule".into()) };
-        rule(self.next(), waiting)
+        rule(self.count(), waiting)
     }
 
     fn fork(&self) -> Box<dyn GuestArbiter> {
+        Box::new(self.clone())
+    }
+}
+
+impl GuestUpkeep for Ruled {
+    fn occasion(&self) -> Occasion {
+        let Rule::Move(occasion, _) = self.rule else { return Occasion::Never };
+        occasion
+    }
+
+    fn next(&mut self, view: &UpkeepView<'_>) -> Result<Option<u32>, Refusal> {
+        let Rule::Move(_, rule) = self.rule else { return Err("no rule".into()) };
+        rule(self.count(), view)
+    }
+
+    fn fork(&self) -> Box<dyn GuestUpkeep> {
         Box::new(self.clone())
     }
 }
@@ -187,13 +204,21 @@ impl Maker for RuledMaker {
         Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
     }
 
+    fn upkeep(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
+        Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
+    }
+
     fn placement(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
         Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
     }
 }
 
 fn ruled(family: &'static str, rule: Rule) -> Arc<dyn Maker> {
-    Arc::new(RuledMaker { family, rule, options: Map::default() })
+    let options = match rule {
+        Rule::Move(..) => json!({"window_pages": {"type": "integer", "default": 8}}),
+        _ => json!({}),
+    };
+    Arc::new(RuledMaker { family, rule, options: options.as_object().cloned().unwrap_or_default() })
 }
 
 fn least(view: &VictimView<'_>, _: u64) -> Result<Option<u32>, Refusal> {
@@ -385,6 +410,96 @@ fn an_operation_that_does_not_wait_cannot_be_served() {
         (0..waiting.len()).max_by_key(|&at| waiting[at].sequence).ok_or_else(|| "nothing waits".into())
     });
     busy(&["arbiter.policy=guest", "verify.shadow=true"], &[ruled("arbiter", newest)]).expect("it runs");
+}
+
+/// The most-read block with data, from 24 reads on.
+fn most_read(_: u64, view: &UpkeepView<'_>) -> Result<Option<u32>, Refusal> {
+    let most = view.written().max_by_key(|&block| (view.reads(block), u32::MAX - block));
+    Ok(most.filter(|&block| view.reads(block) >= 24))
+}
+
+#[test]
+fn a_guest_moves_blocks_as_a_member_does() {
+    let scrub = ["refresh.policy=scrub", "refresh.start_reads=24", "refresh.stop_reads=24"];
+    let guests = [ruled("refresh", Rule::Move(Occasion::Reads(24), most_read))];
+    for more in [
+        &[][..],
+        &["refresh.window_pages=3", "collect.scope=drive", "placement.policy=least-busy"],
+        &["dispatch.policy=debit", "shares.policy=feedback", "verify.shadow=true"],
+    ] {
+        let member = busy(&[&scrub, more].concat(), &[]).expect("it runs");
+        assert_eq!(busy(&[&["refresh.policy=guest"], more].concat(), &guests), Ok(member), "{more:?}");
+        assert_ne!(busy(more, &[]), Ok(member), "blocks were moved: {more:?}");
+    }
+}
+
+/// Whatever a guest moves, the data stay whole, and the drive comes to rest.
+#[test]
+fn a_guest_may_move_any_block_with_data() {
+    let some: fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal> = |asked, view| {
+        let blocks: Vec<u32> = view.written().collect();
+        let chosen = blocks.get(asked as usize * 7919 % blocks.len().max(1)).copied();
+        Ok(chosen.filter(|_| asked % 3 == 0))
+    };
+    for more in [
+        &[][..],
+        &["mapping.policy=block", "pack.policy=none", "placement.policy=least-busy", "collect.scope=drive"],
+        &["mapping.unit_kib=4", "collect.scope=plane", "buffer.policy=fifo", "buffer.capacity_kib=256"],
+        &["redundancy.policy=superblock", "collect.scope=drive", "placement.policy=least-busy", "pack.policy=none"],
+    ] {
+        for (family, occasion) in [("wear", Occasion::Erase), ("refresh", Occasion::Reads(5))] {
+            let policy = format!("{family}.policy=guest");
+            let sets = [&[&policy, "verify.shadow=true", "capacity.raw_over_logical=1.6"], more].concat();
+            let moved = busy(&sets, &[ruled(family, Rule::Move(occasion, some))]).expect("it runs");
+            let without = ["verify.shadow=true", "capacity.raw_over_logical=1.6"];
+            assert_ne!(Ok(moved), busy(&[&without, more].concat(), &[]), "blocks were moved: {family} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn a_block_that_cannot_be_moved_ends_the_run_with_its_story() {
+    type Moves = fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal>;
+    let story = |family, rule: Moves| {
+        let policy = format!("{family}.policy=guest");
+        busy(&[&policy], &[ruled(family, Rule::Move(Occasion::Erase, rule))]).expect_err("it fails")
+    };
+    let free: Moves = |_, view| Ok(view.in_use().find(|&block| view.is_free(block)));
+    let first: Moves = |_, view| Ok(view.written().next());
+    for (rule, words) in [
+        ((|_, _| Ok(Some(160))) as Moves, "it chose block 160, which does not exist: the drive has blocks 0 to 159"),
+        (free, "which cannot be moved: its state is Free"),
+        (|asked, _| if asked < 20 { Ok(None) } else { Err("lost".into()) }, ": lost"),
+        // The drive would never be idle again.
+        (first, "it chose 321 blocks while the host wrote and read nothing; answer None in time"),
+    ] {
+        for family in ["refresh", "wear"] {
+            let told = story(family, rule);
+            assert!(told.starts_with(&format!("the policy 'guest' ({family}), at ")), "{told}");
+            assert!(told.contains(words), "'{words}' is not in: {told}");
+        }
+    }
+}
+
+#[test]
+fn the_section_of_a_guest_that_moves_blocks_is_checked() {
+    let never: fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal> = |_, _| Ok(None);
+    let told = |occasion, sets: &[&str]| {
+        let sets = [&["wear.policy=guest"], sets].concat();
+        config(&sets, &[ruled("wear", Rule::Move(occasion, never))]).map(drop).expect_err("it is refused")
+    };
+    for window in ["wear.window_pages=0", "wear.window_pages=65536", "wear.window_pages=-1"] {
+        let told = told(Occasion::Erase, &[window]);
+        assert!(told.contains("wear.window_pages = ") && told.contains(": must be 1 to 65,535"), "{told}");
+    }
+    let few = told(Occasion::Reads(0), &[]);
+    assert!(few.contains("it wants to be asked from 0 page reads on; at least 1 is needed"), "{few}");
+    let shared = told(Occasion::Erase, &["collect.into=shared-block", "collect.scope=plane"]);
+    assert!(shared.contains("collect.into = shared-block: does not go with wear leveling"), "{shared}");
+    // One that is never asked is no task.
+    let guests = [ruled("wear", Rule::Move(Occasion::Never, never))];
+    let idle = config(&["wear.policy=guest"], &guests).expect("accepted");
+    assert_eq!(Drive::new(&idle, 7).expect("accepted").kernel().tasks().iter().count(), 2);
 }
 
 #[test]

@@ -196,11 +196,8 @@ impl FirmwareConfig {
             ("free_block", self.free_block.guest_mut()),
             ("arbiter", self.arbiter.guest_mut()),
         ];
-        for (family, section) in named {
-            if let Some(section) = section {
-                section.seat(family, guests);
-            }
-        }
+        let named = named.into_iter().filter_map(|(family, section)| Some((family, section?)));
+        named.chain(self.upkeep.guests_mut()).for_each(|(family, section)| section.seat(family, guests));
     }
 
     /// True if an external policy is named.
@@ -211,6 +208,7 @@ impl FirmwareConfig {
             || matches!(self.collect, CollectConfig::Guest(_))
             || matches!(self.free_block, FreeBlockConfig::Guest(_))
             || matches!(self.arbiter, ArbiterConfig::Guest(_))
+            || self.upkeep.has_guests()
     }
 
     /// Data that policies get when they are built, with so many units in a program.

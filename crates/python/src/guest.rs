@@ -11,8 +11,8 @@ use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wordline_drive::guests::{
-    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestVictim, Maker, Refusal,
-    SpaceView, VictimView, Waiting,
+    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestUpkeep, GuestVictim,
+    Maker, Occasion, Refusal, SpaceView, UpkeepView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -133,6 +133,21 @@ impl Maker for PythonMaker {
         Ok(Box::new(self.seated(options, build)?))
     }
 
+    fn upkeep(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
+        const WANTED: &str = "a number of page reads from 1 to 2**32 - 2, or None";
+        let seated = self.seated(options, build)?;
+        let occasion = Python::attach(|py| {
+            let answer = seated.object.bind(py).getattr("after_reads").map_err(|error| self.raised.keep(py, error))?;
+            let reads = |reads: &u32| (1..u32::MAX).contains(reads);
+            match whole::<u32>(&answer).filter(reads) {
+                _ if answer.is_none() => Ok(Occasion::Erase),
+                Some(reads) => Ok(Occasion::Reads(reads)),
+                None => Err(format!("its method 'after_reads' is of no use: {}", odd(&answer, WANTED))),
+            }
+        })?;
+        Ok(Box::new(Keeper { seated, occasion }))
+    }
+
     fn placement(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
         Ok(Box::new(self.seated(options, build)?))
     }
@@ -213,6 +228,14 @@ fn whole<'py, N: FromPyObjectOwned<'py>>(answer: &Bound<'py, PyAny>) -> Option<N
     }
 }
 
+/// The block that an answer names, if any.
+fn block_of(answer: &Bound<'_, PyAny>) -> Result<Option<u32>, String> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    whole(answer).map(Some).ok_or_else(|| odd(answer, "the number of a block, or None"))
+}
+
 /// The columns one after another: all blocks, all numbers of valid logical pages, all erases, all ages.
 fn fill(view: &VictimView<'_>, count: usize, memory: &mut [u8]) {
     let (blocks, rest) = memory.split_at_mut(count * NUMBER);
@@ -231,7 +254,6 @@ fn fill(view: &VictimView<'_>, count: usize, memory: &mut [u8]) {
 
 impl GuestVictim for Seated {
     fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal> {
-        const WANTED: &str = "the number of a block, or None";
         let count = view.closed_count() as usize;
         let answer = self.ask(|py| {
             // The bytes are never written again: arrays over them are read-only, and stay valid if the policy keeps
@@ -241,10 +263,7 @@ impl GuestVictim for Seated {
                 Ok(())
             })?;
             let answer = self.decide.bind(py).call1((memory, count, view.domain()))?;
-            if answer.is_none() {
-                return Ok(Ok(None));
-            }
-            Ok(whole::<u32>(&answer).ok_or_else(|| odd(&answer, WANTED)).map(Some))
+            Ok(block_of(&answer))
         })?;
         Ok(answer?)
     }
@@ -339,5 +358,61 @@ impl GuestArbiter for Seated {
 
     fn fork(&self) -> Box<dyn GuestArbiter> {
         Box::new(self.copy())
+    }
+}
+
+/// A policy of a background task.
+struct Keeper {
+    seated: Seated,
+    occasion: Occasion,
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Keeper").field(&self.seated).field(&self.occasion).finish()
+    }
+}
+
+/// Columns of the view of a background task: numbers of blocks, valid logical pages, page reads, erases; then the truth values.
+const NUMBERS: usize = 4;
+const TRUTHS: usize = 3;
+
+/// The columns one after another, as those of [`fill`].
+fn fill_blocks(view: &UpkeepView<'_>, count: usize, memory: &mut [u8]) {
+    let (numbers, truths) = memory.split_at_mut(NUMBERS * count * NUMBER);
+    for (at, block) in view.in_use().enumerate() {
+        let row = [block, view.valid(block), view.reads(block), view.erases(block)];
+        for (column, value) in row.into_iter().enumerate() {
+            let place = (column * count + at) * NUMBER;
+            numbers[place..place + NUMBER].copy_from_slice(&i64::from(value).to_ne_bytes());
+        }
+        let row = [view.is_written(block), view.is_full(block), view.is_free(block)];
+        for (column, value) in row.into_iter().enumerate() {
+            truths[column * count + at] = u8::from(value);
+        }
+    }
+}
+
+impl GuestUpkeep for Keeper {
+    fn occasion(&self) -> Occasion {
+        self.occasion
+    }
+
+    fn next(&mut self, view: &UpkeepView<'_>) -> Result<Option<u32>, Refusal> {
+        let count = view.in_use().count();
+        let answer = self.seated.ask(|py| {
+            let memory = PyBytes::new_with(py, (NUMBERS * NUMBER + TRUTHS) * count, |memory| {
+                fill_blocks(view, count, memory);
+                Ok(())
+            })?;
+            let told = (memory, count, view.host_units(), view.host_reads());
+            let answer = self.seated.decide.bind(py).call1(told)?;
+            Ok(block_of(&answer))
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestUpkeep> {
+        Box::new(Self { seated: self.seated.copy(), occasion: self.occasion })
     }
 }

@@ -185,7 +185,7 @@ impl Kernel {
             ("collect", self.collect.trouble()),
             ("free_block", self.free_block.trouble()),
         ];
-        let worst = all.into_iter().filter_map(|(family, trouble)| Some((family, trouble?)));
+        let worst = self.upkeep.troubles().chain(all).filter_map(|(family, trouble)| Some((family, trouble?)));
         worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))
     }
 

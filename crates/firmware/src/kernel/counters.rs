@@ -75,6 +75,11 @@ impl Counters {
         self.moved[Task::GC.index()]
     }
 
+    /// Units written and pages read for the host: they grow while it does anything that takes operations.
+    pub(super) fn by_host(&self) -> (u64, u64) {
+        (self.host_units, self.ops[Class::HOST_READ.index()])
+    }
+
     /// Pages read for any reason.
     #[must_use]
     pub fn reads(&self) -> u64 {

@@ -36,7 +36,7 @@ impl Kernel {
     #[must_use]
     pub fn most_reads(&self) -> Option<u32> {
         (self.read_limit < u32::MAX)
-            .then(|| UpkeepView::new(&self.blocks, &self.flash, self.counters.host_units).most_reads())
+            .then(|| UpkeepView::new(&self.blocks, &self.flash, self.counters.by_host()).most_reads())
     }
 
     /// When shares are controlled next, while operations are under way; the end of time if they are not controlled.
@@ -91,7 +91,7 @@ impl Kernel {
         errors[Task::GC.index()] =
             all_missing / (f64::from(self.plan.domains) * f64::from(self.plan.start_blocks.max(1)));
         if self.reads_reached {
-            let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.host_units);
+            let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.by_host());
             self.reads_reached = view.most_reads() >= self.read_limit;
             for task in self.plan.tasks.background() {
                 errors[task.index()] += self.upkeep.error(task, &view);

@@ -69,8 +69,12 @@ impl Kernel {
     pub(super) fn ask(&mut self, task: Task) {
         let most = self.upkeep.most(task);
         while !self.refused.has(task) && self.jobs.of_task(task) < most {
-            let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.host_units);
-            let Some(block) = self.upkeep.next(task, &view) else { return };
+            let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.by_host());
+            let Some(block) = self.upkeep.next(task, &view) else {
+                let has_failed = self.upkeep.troubles().any(|(_, trouble)| failed(trouble));
+                self.heed(has_failed);
+                return;
+            };
             if self.waits_for_lot(task, block) {
                 return;
             }

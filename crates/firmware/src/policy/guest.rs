@@ -8,6 +8,7 @@ use super::arbiter::guest::GuestArbiter;
 use super::collect::guest::GuestCollect;
 use super::free_block::guest::GuestFreeBlock;
 use super::placement::guest::GuestPlacement;
+use super::upkeep::guest::GuestUpkeep;
 use super::victim::guest::GuestVictim;
 use super::Build;
 use crate::ConfigError;
@@ -33,6 +34,14 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// # Errors
     /// Says why it cannot be made.
     fn arbiter(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
+
+    /// Makes a policy of a background task, `refresh` or `wear`, from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn upkeep(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
         Err(format!("it belongs to the family {}", self.family()))
     }
 

@@ -3,8 +3,10 @@
 //! Their policies choose blocks; the kernel moves the valid data with the page mover and erases the block, as it does for
 //! garbage collection, with operations of the task.
 
+pub mod guest;
+
 use crate::blocks::{Blocks, Status};
-use crate::policy::{Build, Member};
+use crate::policy::{Build, GuestOptions, Member, Trouble};
 use crate::task::{upkeep_tasks, Task, Tasks};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use wordline_flash::Flash;
 
 /// When a background task looks for work, besides the end of its job and the moment a block becomes free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Occasion {
     /// Never: the drive does not have the task.
     Never,
@@ -28,17 +30,25 @@ pub struct UpkeepView<'a> {
     blocks: &'a Blocks,
     flash: &'a Flash,
     host_units: u64,
+    host_reads: u64,
 }
 
 impl<'a> UpkeepView<'a> {
-    pub(crate) fn new(blocks: &'a Blocks, flash: &'a Flash, host_units: u64) -> Self {
-        Self { blocks, flash, host_units }
+    /// `host_units` the host has written, and `host_reads` pages were read for it.
+    pub(crate) fn new(blocks: &'a Blocks, flash: &'a Flash, (host_units, host_reads): (u64, u64)) -> Self {
+        Self { blocks, flash, host_units, host_reads }
     }
 
     /// Mapping units that the host has written. The count begins anew when measuring starts.
     #[must_use]
     pub fn host_units(&self) -> u64 {
         self.host_units
+    }
+
+    /// Pages that were read for the host. The count begins anew when measuring starts.
+    #[must_use]
+    pub fn host_reads(&self) -> u64 {
+        self.host_reads
     }
 
     /// Mapping units that a block holds.
@@ -50,11 +60,26 @@ impl<'a> UpkeepView<'a> {
     /// Blocks with data that no task is moving, by number. A block that is being written takes no more pages when it is
     /// moved; where blocks form superblocks, it is not listed before all of its superblock are full.
     pub fn written(&self) -> impl Iterator<Item = u32> + 'a {
-        let records = (0..).zip(self.blocks.records());
+        let view = *self;
+        (0..self.blocks.records().len() as u32).filter(move |&block| view.is_written(block))
+    }
+
+    /// True if a block is one of [`Self::written`].
+    #[must_use]
+    pub fn is_written(&self, block: u32) -> bool {
         let open = if self.blocks.has_superblocks() { Status::Closed } else { Status::Open };
-        records
-            .filter(move |(_, record)| matches!(record.status, Status::Closed | Status::Kept) || record.status == open)
-            .map(|(block, _)| block)
+        let status = self.blocks.get(block).status;
+        matches!(status, Status::Closed | Status::Kept) || status == open
+    }
+
+    /// Why a block cannot be moved, as the end of a sentence; none if it can.
+    #[must_use]
+    pub fn objection(&self, block: u32) -> Option<String> {
+        let count = self.blocks.records().len() as u32;
+        if block >= count {
+            return Some(format!("does not exist: the drive has blocks 0 to {}", count - 1));
+        }
+        (!self.is_written(block)).then(|| format!("cannot be moved: its state is {:?}", self.blocks.get(block).status))
     }
 
     /// All blocks but bad ones and those that are held back to replace them, by number.
@@ -126,6 +151,10 @@ pub trait Upkeep {
     fn opens_worn(&self) -> bool {
         false
     }
+    /// The last problem with an external policy, if any.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 macro_rules! families {
@@ -152,6 +181,17 @@ macro_rules! families {
             /// Names the option that cannot be used with this drive.
             pub fn build(&self, build: &Build<'_>) -> Result<UpkeepPolicies, ConfigError> {
                 Ok(UpkeepPolicies { $( $module: self.$module.build(build)?, )* })
+            }
+
+            /// The sections of external policies, each with its family.
+            pub(crate) fn guests_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut GuestOptions)> {
+                let all = [$( ($name, self.$module.guest_mut()) ),*];
+                all.into_iter().filter_map(|(family, section)| Some((family, section?)))
+            }
+
+            /// True if an external policy is named.
+            pub(crate) fn has_guests(&self) -> bool {
+                $( matches!(self.$module, $Config::Guest(_)) )||*
             }
 
             /// All members of these families.
@@ -213,6 +253,11 @@ macro_rules! families {
                     $( Task::$TASK => self.$module.opens_worn(), )*
                     _ => false,
                 }
+            }
+
+            /// Problems with external policies, each with its family.
+            pub(crate) fn troubles(&self) -> impl Iterator<Item = (&'static str, Option<&Trouble>)> {
+                [$( ($name, self.$module.trouble()) ),*].into_iter()
             }
 
             /// Takes over the state of the same policies from a snapshot.

@@ -1,7 +1,9 @@
 //! Family `refresh`: moving of data that reads disturb.
 
 use crate::policies;
+use crate::policy::upkeep::guest::Mover;
 use crate::policy::upkeep::{Occasion, Upkeep, UpkeepView};
+use crate::policy::Trouble;
 
 policies! {
     family "refresh" decides "which blocks are moved because reads disturb their data";
@@ -12,6 +14,7 @@ policies! {
         /// The most-read block, above a threshold.
         "scrub" => scrub::Scrub,
     }
+    guest guest::Guest;
     methods {
         fn occasion(self: &Self) -> Occasion;
         fn error(self: &Self, view: &UpkeepView<'_>) -> f64;
@@ -19,6 +22,7 @@ policies! {
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;
         fn opens_worn(self: &Self) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 

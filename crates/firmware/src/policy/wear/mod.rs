@@ -1,7 +1,9 @@
 //! Family `wear`: moving of data that stay, so that all blocks wear alike.
 
 use crate::policies;
+use crate::policy::upkeep::guest::Mover;
 use crate::policy::upkeep::{Occasion, Upkeep, UpkeepView};
+use crate::policy::Trouble;
 
 policies! {
     family "wear" decides "which blocks are moved because others wear faster (static wear leveling)";
@@ -12,6 +14,7 @@ policies! {
         /// The least worn block with data that stay, above a difference in P/E cycles.
         "static" => static_leveling::Static,
     }
+    guest guest::Guest;
     methods {
         fn occasion(self: &Self) -> Occasion;
         fn error(self: &Self, view: &UpkeepView<'_>) -> f64;
@@ -19,6 +22,7 @@ policies! {
         fn window(self: &Self) -> u32;
         fn most(self: &Self) -> u32;
         fn opens_worn(self: &Self) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 

@@ -1,0 +1,128 @@
+//! Guest: an external policy of a background task.
+//!
+//! Source: whoever wrote it.
+//! Faithful: the block that it names is moved, or the run ends with the reason: the block must be a written one that no task
+//! is moving. So does a policy that moves blocks on and on while the host does nothing: the drive would never be idle.
+
+use super::{Occasion, Upkeep, UpkeepView};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+
+/// The section of a guest.
+pub type Options = GuestOptions;
+
+/// An external policy of a background task.
+pub trait GuestUpkeep: std::fmt::Debug + Send {
+    /// As [`Upkeep::occasion`]; asked once.
+    fn occasion(&self) -> Occasion;
+
+    /// As [`Upkeep::next`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn next(&mut self, view: &UpkeepView<'_>) -> Result<Option<u32>, Refusal>;
+
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
+    fn fork(&self) -> Box<dyn GuestUpkeep>;
+}
+
+impl Clone for Box<dyn GuestUpkeep> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// How often a policy may name all blocks of the drive while the host does nothing.
+const MOST_ROUNDS: u64 = 2;
+
+/// An external policy of the family `wear`, or of `refresh`, and its trouble.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Mover<const WEAR: bool> {
+    seat: Seat<Box<dyn GuestUpkeep>>,
+    occasion: Occasion,
+    window: u32,
+    worn: bool,
+    /// Units written and pages read for the host at the last look.
+    host: (u64, u64),
+    /// Blocks that it has named since.
+    named: u64,
+}
+
+impl<const WEAR: bool> Mover<WEAR> {
+    const FAMILY: &'static str = if WEAR { "wear" } else { "refresh" };
+
+    pub(in crate::policy) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let window = match options.options.get("window_pages") {
+            None => 8,
+            Some(given) => match given.as_u64() {
+                Some(window @ 1..=65_535) => window as u32,
+                _ => {
+                    let key = format!("{}.window_pages", Self::FAMILY);
+                    return Err(ConfigError::new(key, given, "must be 1 to 65,535"));
+                }
+            },
+        };
+        let worn = options.options.get("opens_worn").and_then(serde_json::Value::as_bool).unwrap_or(WEAR);
+        let object = options.maker(Self::FAMILY)?.upkeep(&options.options, build);
+        let object = object.map_err(|problem| options.error(Self::FAMILY, problem))?;
+        let occasion = object.occasion();
+        if occasion == Occasion::Reads(0) {
+            return Err(options.error(Self::FAMILY, "it wants to be asked from 0 page reads on; at least 1 is needed"));
+        }
+        Ok(Self { seat: Seat::new(&options.policy, object), occasion, window, worn, host: (0, 0), named: 0 })
+    }
+
+    /// Counts blocks that are named while the host does nothing; true if it is for ever.
+    fn goes_on_for_ever(&mut self, view: &UpkeepView<'_>) -> bool {
+        let host = (view.host_units(), view.host_reads());
+        if self.host != host {
+            (self.host, self.named) = (host, 0);
+        }
+        self.named += 1;
+        self.named > MOST_ROUNDS * view.in_use().count() as u64
+    }
+}
+
+impl<const WEAR: bool> Upkeep for Mover<WEAR> {
+    fn occasion(&self) -> Occasion {
+        self.occasion
+    }
+
+    fn error(&self, view: &UpkeepView<'_>) -> f64 {
+        // As of the built-in policies: reads beyond those at which it is asked.
+        let Occasion::Reads(target) = self.occasion else { return 0.0 };
+        f64::from(view.most_reads().saturating_sub(target)) / f64::from(target)
+    }
+
+    fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32> {
+        let block = self.seat.ask(|guest| guest.next(view))??;
+        if let Some(objection) = view.objection(block) {
+            self.seat.refuse(format!("it chose block {block}, which {objection}"));
+            return None;
+        }
+        if self.goes_on_for_ever(view) {
+            let story =
+                format!("it chose {} blocks while the host wrote and read nothing; answer None in time", self.named);
+            self.seat.refuse(story);
+            return None;
+        }
+        Some(block)
+    }
+
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn most(&self) -> u32 {
+        1
+    }
+
+    fn opens_worn(&self) -> bool {
+        self.worn
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.seat.trouble()
+    }
+}
