@@ -194,7 +194,7 @@ impl Kernel {
             lots.want_block(lot);
         }
         // A drive that took over another state may lack free blocks from the start.
-        let domain = match self.placement.place(lot) {
+        let domain = match self.placement.at(lot) {
             Constraint::Plane(plane) => self.blocks.domain_of_plane(plane),
             _ => 0,
         };
