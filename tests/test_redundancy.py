@@ -92,7 +92,7 @@ def test_a_group_that_does_not_divide_the_drive_is_refused(wordline: Run, tmp_pa
 
 
 def test_the_preset_of_today_is_steady_with_superblocks() -> None:
-    sizes = {"geometry.blocks_per_plane": 240, "geometry.pages_per_block": 66}
+    sizes = {"geometry.blocks_per_plane": 240, "geometry.pages_per_block": 132}
     single = {
         "redundancy.policy": "none",
         "collect.start_blocks": 24,

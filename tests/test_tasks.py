@@ -23,11 +23,11 @@ SCRUB = ("--set", "refresh.policy=scrub", "--set", "refresh.start_reads=1000", "
 
 
 def places(name: str, pattern: str) -> list[str]:
-    """Lines of engine and package that name a task, outside its family, unit tests and studies."""
+    """Lines of engine and package that name a task, outside its family, its policies in Python, unit tests and studies."""
     files = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/wordline/**/*.py")]
     found = []
     for path in sorted(files):
-        if f"policy/{name}/" in path.as_posix() or "/studies/" in path.as_posix():
+        if f"policy/{name}/" in path.as_posix() or "/studies/" in path.as_posix() or path.name == "policy.py":
             continue
         for line in path.read_text().partition("#[cfg(test)]")[0].splitlines():
             if re.search(pattern, line) and not line.lstrip().startswith("//"):

@@ -115,7 +115,16 @@ fn random_text(random: &mut Stream) -> String {
             let classes = ["gc-erase", "gc-write", "gc-read", "host-read", "host-write"];
             format!("policy = \"priority\", order = {:?}", shuffled(random, &classes))
         }
-        false => format!("policy = \"{}\"", pick(random, &["first-come", "reads-first"])),
+        false => match random.below(3) {
+            0 => format!(
+                "policy = \"slack\", read_deadline_us = {}, write_deadline_us = {}, background_deadline_us = {}",
+                between(random, 1, 4_000),
+                between(random, 1, 20_000),
+                between(random, 1, 50_000)
+            ),
+            1 => "policy = \"first-come\"".into(),
+            _ => "policy = \"reads-first\"".into(),
+        },
     };
     let buffer = match chance(random, 50) {
         true => format!("policy = \"fifo\", capacity_kib = {}", 4 * page_kib + between(random, 0, 20 * page_kib)),

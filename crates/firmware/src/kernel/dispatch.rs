@@ -179,6 +179,7 @@ impl Kernel {
         let at = match *count {
             0 => return None,
             1 => 0,
+            _ if self.arbiter.sees_times() => self.choose_in_time(),
             count => {
                 let at = self.arbiter.choose(&list[..count]);
                 let chosen = (list[at].class, places[at]);
@@ -186,7 +187,22 @@ impl Kernel {
                 return Some(chosen);
             }
         };
-        Some((list[at].class, places[at]))
+        Some((self.candidates.list[at].class, self.candidates.places[at]))
+    }
+
+    /// The choice of an arbiter that looks at how long the operations of the last survey have waited.
+    #[cold]
+    fn choose_in_time(&mut self) -> usize {
+        let Candidates { list, places, count } = &self.candidates;
+        let mut waited = [0; CLASSES];
+        for (at, time) in waited[..*count].iter_mut().enumerate() {
+            let fifo = match places[at] {
+                Waits::Plane(plane) => &self.queues[plane as usize * CLASSES + list[at].class.index()],
+                Waits::Shared(index, _) => &self.shared[index],
+            };
+            *time = self.now.saturating_sub(self.slab.get(fifo.head).ready);
+        }
+        self.arbiter.choose_in_time(&list[..*count], &waited[..*count])
     }
 
     /// Where the oldest operation of a class waits that can go on a die, if any does.

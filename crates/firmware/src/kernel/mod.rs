@@ -509,6 +509,7 @@ impl Kernel {
             kernel.blocks.form_superblocks(stripe, &geometry);
         }
         kernel.table = Table::of(&plan, &kernel.mapping);
+        kernel.arbiter.learn(kernel.nominal);
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;

@@ -3,6 +3,7 @@
 use crate::policies;
 use crate::policy::Trouble;
 use crate::task::Class;
+use wordline_base::Time;
 
 /// An operation that a die could start now: the oldest of its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,17 @@ pub struct Waiting {
 pub trait Arbiter {
     /// The index of the operation to serve, of at least one and at most one of a class.
     fn choose(&mut self, waiting: &[Waiting]) -> usize;
+    /// True if it looks at how long operations have waited: then [`Self::choose_in_time`] is asked instead.
+    #[inline]
+    fn sees_times(&self) -> bool {
+        false
+    }
+    /// The nominal times of a page read, a page program and an erase in the array of the drive.
+    fn learn(&mut self, _times: [Time; 3]) {}
+    /// As [`Self::choose`], with how long each operation has waited since it became ready.
+    fn choose_in_time(&mut self, waiting: &[Waiting], _waited: &[Time]) -> usize {
+        self.choose(waiting)
+    }
     /// True if no operation of `later` starts while one of `first` waits.
     fn prefers(&self, first: Class, later: Class) -> bool {
         let _ = (first, later);
@@ -39,10 +51,15 @@ policies! {
         "priority" => priority::Priority,
         /// Reads of the host first, the rest in the order of arrival.
         "reads-first" => reads_first::ReadsFirst,
+        /// Background tasks in the slack of host operations until their deadlines.
+        "slack" => slack::Slack,
     }
     guest guest::Guest;
     methods {
         fn choose(self: &mut Self, waiting: &[Waiting]) -> usize;
+        fn sees_times(self: &Self) -> bool;
+        fn learn(self: &mut Self, times: [Time; 3]) -> ();
+        fn choose_in_time(self: &mut Self, waiting: &[Waiting], waited: &[Time]) -> usize;
         fn prefers(self: &Self, first: Class, later: Class) -> bool;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }

@@ -37,7 +37,7 @@ pub struct Options {
     /// Free blocks of a domain reserved for GC. Absent: 1 in a plane; 2 or one for every four planes in a drive; a superblock
     /// where blocks form any.
     pub reserve_blocks: Option<u32>,
-    /// Outstanding page moves per victim block, 1 to 65,535. Absent: 8, or the pages of a program if these are more.
+    /// Outstanding page moves per victim block, 1 to 65,535. Absent: 8.
     pub window_pages: Option<u32>,
     /// Victim blocks in progress at a time in a domain. Absent: 1 in a plane, one for each die in a drive; one superblock where
     /// blocks form any. No superblock starts while as many blocks as this are in progress.
@@ -94,7 +94,7 @@ impl OnDemand {
         let reserve = options.reserve_blocks.unwrap_or(least);
         let start = options.start_blocks.unwrap_or(reserve.saturating_add(ahead));
         let stop = options.stop_blocks.unwrap_or(start);
-        let window = options.window_pages.unwrap_or(build.geometry.pages_per_program.max(8));
+        let window = options.window_pages.unwrap_or(8);
         let most = options.blocks_at_a_time.unwrap_or(most);
         if reserve == 0 {
             let problem = "must be at least 1, or garbage collection could find no block to move pages to";

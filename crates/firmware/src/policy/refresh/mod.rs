@@ -1,7 +1,6 @@
 //! Family `refresh`: moving of data that reads disturb.
 
 use crate::policies;
-use crate::policy::upkeep::guest::Mover;
 use crate::policy::upkeep::{Occasion, Upkeep, UpkeepView};
 use crate::policy::Trouble;
 

@@ -8,6 +8,7 @@ use super::{Occasion, Upkeep, UpkeepView};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 
 /// The section of a guest.
 pub type Options = GuestOptions;
@@ -36,9 +37,20 @@ impl Clone for Box<dyn GuestUpkeep> {
 /// How often a policy may name all blocks of the drive while the host does nothing.
 const MOST_ROUNDS: u64 = 2;
 
-/// An external policy of the family `wear`, or of `refresh`, and its trouble.
+/// A family of such policies.
+pub trait Family: Clone + std::fmt::Debug {
+    /// Its name.
+    const NAME: &'static str;
+    /// True if data that its policies move open the most worn free blocks, unless they say otherwise.
+    const OPENS_WORN: bool;
+}
+
+/// An external policy of a family, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Mover<const WEAR: bool> {
+#[serde(bound = "")]
+pub struct Mover<F: Family> {
+    #[serde(skip)]
+    family: PhantomData<F>,
     seat: Seat<Box<dyn GuestUpkeep>>,
     occasion: Occasion,
     window: u32,
@@ -49,28 +61,27 @@ pub struct Mover<const WEAR: bool> {
     named: u64,
 }
 
-impl<const WEAR: bool> Mover<WEAR> {
-    const FAMILY: &'static str = if WEAR { "wear" } else { "refresh" };
-
+impl<F: Family> Mover<F> {
     pub(in crate::policy) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let window = match options.options.get("window_pages") {
             None => 8,
             Some(given) => match given.as_u64() {
                 Some(window @ 1..=65_535) => window as u32,
                 _ => {
-                    let key = format!("{}.window_pages", Self::FAMILY);
+                    let key = format!("{}.window_pages", F::NAME);
                     return Err(ConfigError::new(key, given, "must be 1 to 65,535"));
                 }
             },
         };
-        let worn = options.options.get("opens_worn").and_then(serde_json::Value::as_bool).unwrap_or(WEAR);
-        let object = options.maker(Self::FAMILY)?.upkeep(&options.options, build);
-        let object = object.map_err(|problem| options.error(Self::FAMILY, problem))?;
+        let worn = options.options.get("opens_worn").and_then(serde_json::Value::as_bool).unwrap_or(F::OPENS_WORN);
+        let object = options.maker(F::NAME)?.upkeep(&options.options, build);
+        let object = object.map_err(|problem| options.error(F::NAME, problem))?;
         let occasion = object.occasion();
         if occasion == Occasion::Reads(0) {
-            return Err(options.error(Self::FAMILY, "it wants to be asked from 0 page reads on; at least 1 is needed"));
+            return Err(options.error(F::NAME, "it wants to be asked from 0 page reads on; at least 1 is needed"));
         }
-        Ok(Self { seat: Seat::new(&options.policy, object), occasion, window, worn, host: (0, 0), named: 0 })
+        let seat = Seat::new(&options.policy, object);
+        Ok(Self { family: PhantomData, seat, occasion, window, worn, host: (0, 0), named: 0 })
     }
 
     /// Counts blocks that are named while the host does nothing; true if it is for ever.
@@ -84,7 +95,7 @@ impl<const WEAR: bool> Mover<WEAR> {
     }
 }
 
-impl<const WEAR: bool> Upkeep for Mover<WEAR> {
+impl<F: Family> Upkeep for Mover<F> {
     fn occasion(&self) -> Occasion {
         self.occasion
     }
