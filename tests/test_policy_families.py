@@ -10,7 +10,7 @@ import numpy
 import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
-from wordline.policy import Arbiter, Place, Placement, Refresh, UpkeepView, Wear, described
+from wordline.policy import Arbiter, Dispatch, Place, Placement, Refresh, StageView, UpkeepView, Wear, described
 
 EXAMPLES = ROOT / "docs" / "examples"
 
@@ -38,13 +38,15 @@ MEMBERS = [
     ("arbiter", "first-come", "turns.py", ""),
     ("arbiter", "reads-first", "turns.py", ""),
     ("arbiter", "priority", "turns.py", "collect.pacing=false"),
+    ("dispatch", "one-queue", "stage.py", "dispatch.depth=2"),
+    ("dispatch", "priority", "stage.py", "placement.policy=static collect.scope=plane"),
+    ("dispatch", "weighted-fair", "stage.py", "shares.policy=feedback"),
     ("refresh", "scrub", "upkeep.py", "refresh.start_reads=40 refresh.stop_reads=30"),
     ("wear", "static", "upkeep.py", "wear.start_cycles=3 wear.stop_cycles=2"),
 ]
 """Built-in policies, the examples that are written as they are, and the settings that they need."""
 
-STAGED = "mapping.unit_kib=4 buffer.policy=fifo buffer.capacity_kib=1024 dispatch.policy=priority"
-MORE = ["", STAGED]
+BUFFERED = "mapping.unit_kib=4 buffer.policy=fifo buffer.capacity_kib=1024"
 
 
 @pytest.fixture
@@ -66,15 +68,18 @@ def settings(*texts: str) -> list[str]:
     return [part for text in texts for setting in text.split() for part in ("--set", setting)]
 
 
-@pytest.mark.parametrize("more", MORE, ids=["direct", "staged"])
-@pytest.mark.parametrize(("family", "name", "file", "needs"), MEMBERS, ids=lambda value: value)
+@pytest.mark.parametrize("buffered", [False, True], ids=["direct", "buffered"])
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: "-".join(member[:2]))
 def test_a_built_in_policy_in_python_does_the_very_same(
-    wordline: Run, drive: Path, partial: Path, skewed: Path, family: str, name: str, file: str, needs: str, more: str
+    wordline: Run, drive: Path, partial: Path, skewed: Path, member: tuple[str, str, str, str], buffered: bool
 ) -> None:
+    family, name, file, needs = member
     load = skewed if family in ("refresh", "wear") else partial
 
     def result(policy: str) -> dict[str, Any]:
-        sets = settings(needs, more, f"{family}.policy={policy}")
+        staged = "dispatch.policy=priority" if family != "dispatch" else ""
+        more = (BUFFERED, staged) if buffered else ()
+        sets = settings(needs, *more, f"{family}.policy={policy}")
         options = ("--policy", EXAMPLES / file, "--quiet", "--json", "-")
         return parsed(done(wordline("run", drive, load, *sets, *options)))
 
@@ -310,3 +315,80 @@ def test_what_after_reads_raises_comes_back(drive: Path) -> None:
 
     with pytest.raises(LookupError, match="no number"):
         package.check(drive, {"wear.policy": "lost"}, policies=[Lost])
+
+
+def sending(choose: Callable[[StageView], object], **attributes: object) -> type[Dispatch]:
+    """A dispatch policy with this choice."""
+    return type("Odd", (Dispatch,), {"name": "odd", "next": lambda _, view: choose(view), **attributes})
+
+
+def first(view: StageView) -> int | None:
+    """The first operation that has a die."""
+    return next((at for at, (_, _, die) in enumerate(view.staged) if die is not None), None)
+
+
+def test_what_a_dispatch_policy_sees(drive: Path, partial: Path) -> None:
+    seen: set[str] = set()
+    most: list[int] = []
+    waited: list[bool] = []
+
+    def look(view: StageView) -> int | None:
+        seen.update(name for name, _, _ in view.staged)
+        assert list(view.outstanding) == ["host", "gc", "refresh", "wear"]
+        assert view.times[0] < view.times[1] < view.times[2]
+        assert view.shares is None
+        most.append(sum(view.outstanding.values()))
+        waited.append(any(die is None for _, _, die in view.staged))
+        return first(view)
+
+    for sees_all in (False, True):
+        seen.clear()
+        waited.clear()
+        policy = sending(look, sees_all=sees_all, depth=2)
+        result = package.run(drive, partial, {"dispatch.policy": "odd"}, policies=[policy])
+        assert result["requests"] == 20_000
+        assert {"host-read", "host-write", "gc-read", "gc-write", "gc-erase"} <= seen
+        # Eight dies of two each, and some of more pages.
+        assert 12 <= max(most) < 32
+    assert any(waited)
+
+
+def test_a_dispatch_policy_may_take_shares(drive: Path, partial: Path) -> None:
+    shares: list[dict[str, float]] = []
+
+    def look(view: StageView) -> int | None:
+        shares.append(view.shares)  # type: ignore[arg-type]
+        return first(view)
+
+    sets = {"dispatch.policy": "odd", "shares.policy": "feedback"}
+    package.run(drive, partial, sets, policies=[sending(look, takes_shares=True)])
+    assert all(set(one) == {"host", "gc", "refresh", "wear"} for one in shares)
+    assert len({tuple(one.values()) for one in shares}) > 1, "they are controlled"
+    with pytest.raises(package.InputError, match="takes no shares"):
+        package.check(drive, sets, policies=[sending(look)])
+
+
+@pytest.mark.parametrize("answer", [-1, True, 0.0, "0", 2**70, [0]], ids=repr)
+def test_a_choice_of_the_stage_of_no_use_ends_the_run(drive: Path, partial: Path, answer: object) -> None:
+    told = told_at_end(drive, partial, sending(lambda _: answer))
+    words = (
+        f": it answered {answer!r} ({type(answer).__name__}); expected the index of an operation in the list, or None"
+    )
+    assert words in told
+
+
+@pytest.mark.parametrize(
+    ("choose", "words"),
+    [
+        (lambda view: len(view.staged), "it chose operation 1, which does not exist: operations 0 to 0 are staged"),
+        (
+            lambda view: next((at for at, one in enumerate(view.staged) if one[2] is None), first(view)),
+            "which has no die with room for it",
+        ),
+        (lambda _: None, "whose dies have room for them"),
+    ],
+)
+def test_an_operation_that_cannot_go_is_told(
+    drive: Path, partial: Path, choose: Callable[[StageView], object], words: str
+) -> None:
+    assert words in told_at_end(drive, partial, sending(choose, sees_all=True))

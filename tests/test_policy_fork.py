@@ -13,11 +13,13 @@ from wordline import Drive
 from wordline.policy import (
     Arbiter,
     Collect,
+    Dispatch,
     FreeBlock,
     Place,
     Placement,
     Policy,
     SpaceView,
+    StageView,
     UpkeepView,
     VictimView,
     Wear,
@@ -116,7 +118,21 @@ class Mover(Wear):
         return self.random.choice(view.blocks[view.full]) if self.memory.asked % 20 == 0 else None
 
 
-EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover]
+class Sender(Dispatch):
+    """Sends at random, and by what it remembers."""
+
+    name = "sender"
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+
+    def next(self, view: StageView) -> int | None:
+        self.memory.asked += 1
+        goes = [at for at, (_, _, die) in enumerate(view.staged) if die is not None]
+        return self.random.choice(goes[: 1 + self.memory.asked % 4]) if goes else None
+
+
+EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover, Sender]
 
 
 def made(drive: Path, policy: type[Policy]) -> Drive:

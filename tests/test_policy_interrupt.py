@@ -14,11 +14,13 @@ from test_policies import Greedy
 from wordline.policy import (
     Arbiter,
     Collect,
+    Dispatch,
     FreeBlock,
     Place,
     Placement,
     Policy,
     SpaceView,
+    StageView,
     UpkeepView,
     VictimView,
     Wear,
@@ -123,7 +125,16 @@ class Moving(Counting, Wear):
         return None
 
 
-EVERY = [Choosing, Closed, Wanting, Ranking, Placing, Serving, Moving]
+class Sending(Counting, Dispatch):
+    name = "sending"
+    last = 2000
+
+    def next(self, view: StageView) -> int | None:
+        self.called()
+        return next((at for at, (_, _, die) in enumerate(view.staged) if die is not None), None)
+
+
+EVERY = [Choosing, Closed, Wanting, Ranking, Placing, Serving, Moving, Sending]
 
 
 @pytest.fixture(autouse=True)

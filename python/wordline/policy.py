@@ -279,6 +279,45 @@ class Wear(Upkeep):
     opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = True
 
 
+class StageView(NamedTuple):
+    """Operations that wait in the commit stage, and the load of tasks."""
+
+    staged: list[tuple[str, int, int | None]]
+    """The oldest operation of each queue (a class and a place), in no order that means anything: its class, such as
+    ``"host-read"``; its number in the order in which operations became ready; and the die that it goes to, which has
+    room for it, or None if it has to wait."""
+    outstanding: dict[str, int]
+    """By task, such as ``"host"`` or ``"gc"``: pages and blocks sent to dies that have not ended."""
+    times: tuple[int, int, int]
+    """Nominal times in the array of a page read, a page program and a block erase, in picoseconds."""
+    shares: dict[str, float] | None
+    """By task: its share in percent, as ``shares.policy`` sets it. None unless the policy takes shares."""
+
+
+class Dispatch(Policy):
+    """Selects the operation to send to its die next. Until then, operations wait in the commit stage, in queues.
+
+    Requests are served in the order of arrival, as many as the queues of the drive hold.
+    """
+
+    family = "dispatch"
+    depth: Annotated[int, "Operations that a die holds at most, the running one included, 1 to 65,535."] = 4
+    sees_all: ClassVar[bool] = False
+    """True to see the oldest operation of each queue, also of those whose dies have no room: it takes longer."""
+    takes_shares: ClassVar[bool] = False
+    """True to see the shares of tasks. Otherwise the drive refuses them."""
+
+    def next(self, view: StageView) -> int | None:
+        """The index in ``view.staged`` of the operation to send, one with a die; None for none now.
+
+        Called when an operation comes or a die gets room, again and again until it answers None or nothing can go. An
+        operation that comes while nothing else can go is shown alone; it goes straight to its die if it is chosen. An
+        index beyond the list, or of an operation without die, ends the run. If None leaves the drive with nothing to do
+        while operations wait, the run ends as well.
+        """
+        raise NotImplementedError
+
+
 class _PlacementSeat:
     """The engine's interface to a placement policy."""
 
@@ -382,6 +421,22 @@ class _UpkeepSeat:
         return _UpkeepSeat(copy.deepcopy(self.policy))
 
 
+class _DispatchSeat:
+    """The engine's interface to a dispatch policy."""
+
+    closed = None
+
+    def __init__(self, policy: Dispatch) -> None:
+        self.policy = policy
+        self.sees_all, self.takes_shares = policy.sees_all, policy.takes_shares
+        next_ = policy.next
+        self.decide = lambda *told: next_(StageView(*told))
+
+    def fork(self) -> _DispatchSeat:
+        """A copy with its own policy, in the same state."""
+        return _DispatchSeat(copy.deepcopy(self.policy))
+
+
 class _Family(NamedTuple):
     """Description of a family."""
 
@@ -398,6 +453,7 @@ FAMILIES = {
     "collect": _Family(Collect, "wants", _CollectSeat, "on-demand"),
     "free_block": _Family(FreeBlock, "rank", _FreeBlockSeat, None),
     "arbiter": _Family(Arbiter, "choose", _ArbiterSeat, None),
+    "dispatch": _Family(Dispatch, "next", _DispatchSeat, None),
     "refresh": _Family(Refresh, "next", _UpkeepSeat, None),
     "wear": _Family(Wear, "next", _UpkeepSeat, None),
 }

@@ -8,8 +8,8 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::guests::{
-    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestUpkeep, GuestVictim,
-    Maker, Occasion, Refusal, SpaceView, UpkeepView, VictimView, Waiting,
+    Build, ByTask, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestPlacement,
+    GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, UpkeepView, VictimView, Waiting,
 };
 use wordline_drive::load::load_with;
 use wordline_drive::precondition::precondition;
@@ -120,6 +120,7 @@ fn guest(family: &'static str, choice: Choice) -> Arc<dyn Maker> {
 enum Rule {
     Place(fn(u64, u32) -> Result<Constraint, Refusal>),
     Serve(fn(u64, &[Waiting]) -> Result<usize, Refusal>),
+    Send(fn(u64, &StageView<'_>) -> Result<Option<usize>, Refusal>),
     Move(Occasion, fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal>),
 }
 
@@ -176,6 +177,26 @@ impl GuestUpkeep for Ruled {
     }
 }
 
+impl GuestDispatch for Ruled {
+    fn sees_all(&self) -> bool {
+        true
+    }
+
+    fn takes_shares(&self) -> bool {
+        false
+    }
+
+    fn next(&mut self, view: &StageView<'_>, _: &ByTask<f64>) -> Result<Option<usize>, Refusal> {
+        assert!(!view.staged.is_empty());
+        let Rule::Send(rule) = self.rule else { return Err("no rule".into()) };
+        rule(self.count(), view)
+    }
+
+    fn fork(&self) -> Box<dyn GuestDispatch> {
+        Box::new(self.clone())
+    }
+}
+
 #[derive(Debug)]
 struct RuledMaker {
     family: &'static str,
@@ -204,6 +225,10 @@ impl Maker for RuledMaker {
         Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
     }
 
+    fn dispatch(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
+        Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
+    }
+
     fn upkeep(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
         Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
     }
@@ -216,6 +241,7 @@ impl Maker for RuledMaker {
 fn ruled(family: &'static str, rule: Rule) -> Arc<dyn Maker> {
     let options = match rule {
         Rule::Move(..) => json!({"window_pages": {"type": "integer", "default": 8}}),
+        Rule::Send(_) => json!({"depth": {"type": "integer", "default": 4}}),
         _ => json!({}),
     };
     Arc::new(RuledMaker { family, rule, options: options.as_object().cloned().unwrap_or_default() })
@@ -410,6 +436,76 @@ fn an_operation_that_does_not_wait_cannot_be_served() {
         (0..waiting.len()).max_by_key(|&at| waiting[at].sequence).ok_or_else(|| "nothing waits".into())
     });
     busy(&["arbiter.policy=guest", "verify.shadow=true"], &[ruled("arbiter", newest)]).expect("it runs");
+}
+
+#[test]
+fn a_guest_sends_as_a_member_does() {
+    let in_order = Rule::Send(|_, view| {
+        let oldest = (0..view.staged.len()).min_by_key(|&at| view.staged[at].sequence);
+        Ok(oldest.filter(|&at| view.staged[at].die.is_some()))
+    });
+    for more in [
+        &["dispatch.depth=2"][..],
+        &["collect.scope=plane", "placement.policy=static"],
+        &["mapping.unit_kib=4", "buffer.policy=fifo", "buffer.capacity_kib=256", "verify.shadow=true"],
+        &["processor.policy=uniform", "mapping.policy=cached", "mapping.cache_kib=16"],
+    ] {
+        let member = busy(&[&["dispatch.policy=one-queue"], more].concat(), &[]).expect("it runs");
+        let guests = [ruled("dispatch", in_order)];
+        assert_eq!(busy(&[&["dispatch.policy=guest"], more].concat(), &guests), Ok(member), "{more:?}");
+        assert_ne!(busy(&[&["dispatch.policy=priority"], more].concat(), &[]), Ok(member), "the choice matters here");
+    }
+}
+
+/// Whatever a guest sends that has a die, and in whatever order, all is served in the end.
+#[test]
+fn a_guest_may_send_any_operation_with_a_die() {
+    let some = Rule::Send(|asked, view| {
+        let goes: Vec<usize> = (0..view.staged.len()).filter(|&at| view.staged[at].die.is_some()).collect();
+        Ok(goes.get(asked as usize * 7919 % goes.len().max(1)).copied())
+    });
+    for more in [
+        &["dispatch.depth=1"][..],
+        &["mapping.unit_kib=4", "buffer.policy=fifo", "buffer.capacity_kib=256", "pack.policy=cache"],
+        &["mapping.policy=block", "pack.policy=none", "placement.policy=least-busy", "collect.scope=drive"],
+        &["redundancy.policy=superblock", "collect.scope=drive", "placement.policy=least-busy", "pack.policy=none"],
+    ] {
+        let sets = ["dispatch.policy=guest", "verify.shadow=true", "capacity.raw_over_logical=1.6"];
+        busy(&[&sets, more].concat(), &[ruled("dispatch", some)]).expect("it runs");
+    }
+}
+
+#[test]
+fn an_operation_that_cannot_go_ends_the_run_with_its_story() {
+    type Sends = fn(u64, &StageView<'_>) -> Result<Option<usize>, Refusal>;
+    let story = |rule| busy(&["dispatch.policy=guest"], &[ruled("dispatch", Rule::Send(rule))]).expect_err("it fails");
+    for (rule, words) in [
+        ((|_, view| Ok(Some(view.staged.len()))) as Sends, "which does not exist: operations 0 to 0 are staged"),
+        (|_, view| Ok(view.staged.iter().position(|one| one.die.is_none()).or(Some(0))), "which has no die with room"),
+        (
+            |asked, view| {
+                if asked < 20 {
+                    Ok(view.staged.iter().position(|one| one.die.is_some()))
+                } else {
+                    Err("lost".into())
+                }
+            },
+            ": lost",
+        ),
+        (|_, _| Ok(None), "whose dies have room for them"),
+    ] {
+        let told = story(rule);
+        assert!(told.starts_with("the policy 'guest' (dispatch), at "), "{told}");
+        assert!(told.contains(words), "'{words}' is not in: {told}");
+    }
+    let guests = [ruled("dispatch", Rule::Send(|_, _| Ok(None)))];
+    let refused = |more: &str| config(&["dispatch.policy=guest", more], &guests).expect_err("it is refused");
+    for depth in ["dispatch.depth=0", "dispatch.depth=65536", "dispatch.depth=-4"] {
+        let told = refused(depth);
+        assert!(told.contains("dispatch.depth = ") && told.contains(": must be 1 to 65,535"), "{told}");
+    }
+    let told = refused("shares.policy=feedback");
+    assert!(told.contains("has no effect: dispatch.policy = \"guest\" takes no shares"), "{told}");
 }
 
 /// The most-read block with data, from 24 reads on.

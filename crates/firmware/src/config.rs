@@ -195,6 +195,7 @@ impl FirmwareConfig {
             ("collect", self.collect.guest_mut()),
             ("free_block", self.free_block.guest_mut()),
             ("arbiter", self.arbiter.guest_mut()),
+            ("dispatch", self.dispatch.guest_mut()),
         ];
         let named = named.into_iter().filter_map(|(family, section)| Some((family, section?)));
         named.chain(self.upkeep.guests_mut()).for_each(|(family, section)| section.seat(family, guests));
@@ -208,6 +209,7 @@ impl FirmwareConfig {
             || matches!(self.collect, CollectConfig::Guest(_))
             || matches!(self.free_block, FreeBlockConfig::Guest(_))
             || matches!(self.arbiter, ArbiterConfig::Guest(_))
+            || matches!(self.dispatch, DispatchConfig::Guest(_))
             || self.upkeep.has_guests()
     }
 

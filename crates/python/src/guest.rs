@@ -6,13 +6,13 @@ use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyTuple};
 use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wordline_drive::guests::{
-    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestFreeBlock, GuestPlacement, GuestUpkeep, GuestVictim,
-    Maker, Occasion, Refusal, SpaceView, UpkeepView, VictimView, Waiting,
+    Build, ByTask, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestPlacement,
+    GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, Task, UpkeepView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -131,6 +131,18 @@ impl Maker for PythonMaker {
 
     fn arbiter(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
         Ok(Box::new(self.seated(options, build)?))
+    }
+
+    fn dispatch(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
+        let seated = self.seated(options, build)?;
+        let is = |key: &str| {
+            Python::attach(|py| {
+                let answer = seated.object.bind(py).getattr(key).and_then(|answer| answer.is_truthy());
+                answer.map_err(|error| self.raised.keep(py, error))
+            })
+        };
+        let (sees_all, takes_shares) = (is("sees_all")?, is("takes_shares")?);
+        Ok(Box::new(Dispatcher { seated, sees_all, takes_shares }))
     }
 
     fn upkeep(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
@@ -414,5 +426,58 @@ impl GuestUpkeep for Keeper {
 
     fn fork(&self) -> Box<dyn GuestUpkeep> {
         Box::new(Self { seated: self.seated.copy(), occasion: self.occasion })
+    }
+}
+
+/// A dispatch policy.
+struct Dispatcher {
+    seated: Seated,
+    sees_all: bool,
+    takes_shares: bool,
+}
+
+impl fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatcher").field("seated", &self.seated).finish_non_exhaustive()
+    }
+}
+
+/// A figure for each task, by its name.
+fn by_task<'py, N: IntoPyObject<'py> + Copy>(py: Python<'py>, figures: &ByTask<N>) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for (task, figure) in Task::all().zip(figures) {
+        all.set_item(task.about().name, *figure)?;
+    }
+    Ok(all)
+}
+
+impl GuestDispatch for Dispatcher {
+    fn sees_all(&self) -> bool {
+        self.sees_all
+    }
+
+    fn takes_shares(&self) -> bool {
+        self.takes_shares
+    }
+
+    fn next(&mut self, view: &StageView<'_>, shares: &ByTask<f64>) -> Result<Option<usize>, Refusal> {
+        const WANTED: &str = "the index of an operation in the list, or None";
+        let answer = self.seated.ask(|py| {
+            let staged = view.staged.iter().map(|one| (one.class.name(), one.sequence, one.die));
+            let staged = PyList::new(py, staged)?;
+            let shares = if self.takes_shares { Some(by_task(py, shares)?) } else { None };
+            let told = (staged, by_task(py, view.outstanding)?, *view.times, shares);
+            let answer = self.seated.decide.bind(py).call1(told)?;
+            if answer.is_none() {
+                return Ok(Ok(None));
+            }
+            Ok(whole::<usize>(&answer).map(Some).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestDispatch> {
+        let Self { seated, sees_all, takes_shares } = self;
+        Box::new(Self { seated: seated.copy(), sees_all: *sees_all, takes_shares: *takes_shares })
     }
 }

@@ -181,6 +181,7 @@ impl Kernel {
         let all = [
             ("arbiter", self.arbiter.trouble()),
             ("placement", self.placement.trouble()),
+            ("dispatch", self.dispatch.trouble()),
             ("victim", self.victim.trouble()),
             ("collect", self.collect.trouble()),
             ("free_block", self.free_block.trouble()),

@@ -6,6 +6,7 @@
 
 use super::arbiter::guest::GuestArbiter;
 use super::collect::guest::GuestCollect;
+use super::dispatch::guest::GuestDispatch;
 use super::free_block::guest::GuestFreeBlock;
 use super::placement::guest::GuestPlacement;
 use super::upkeep::guest::GuestUpkeep;
@@ -34,6 +35,14 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// # Errors
     /// Says why it cannot be made.
     fn arbiter(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
+
+    /// Makes a dispatch policy from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn dispatch(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
         Err(format!("it belongs to the family {}", self.family()))
     }
 

@@ -4,6 +4,7 @@
 //! wait in the commit stage, in queues by task, until they choose one for a die that has room.
 
 use crate::policies;
+use crate::policy::Trouble;
 use crate::task::{ByTask, Class, Tasks};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -75,6 +76,11 @@ pub trait Dispatch {
     fn limits(&self) -> Option<ByTask<u32>> {
         None
     }
+    /// The last problem with an external policy, if any.
+    #[inline]
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -92,6 +98,7 @@ policies! {
         /// A virtual time for each task and die.
         "weighted-fair" => weighted_fair::WeightedFair,
     }
+    guest guest::Guest;
     methods {
         fn admits(self: &Self, in_service: u32) -> bool;
         fn depth(self: &Self) -> Option<u32>;
@@ -101,6 +108,7 @@ policies! {
         fn takes_shares(self: &Self) -> bool;
         fn share(self: &mut Self, shares: &ByTask<f64>) -> ();
         fn limits(self: &Self) -> Option<ByTask<u32>>;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 
