@@ -23,7 +23,7 @@ SCRUB = ("--set", "refresh.policy=scrub", "--set", "refresh.start_reads=1000", "
 
 
 def places(name: str, pattern: str) -> list[str]:
-    """Lines of engine and package that name a task, outside its family, its policies in Python, unit tests and studies."""
+    """Lines of engine and package that name a task, outside family, Python policies, unit tests and studies."""
     files = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/wordline/**/*.py")]
     found = []
     for path in sorted(files):

@@ -1,6 +1,7 @@
 //! Family `refresh`: moving of data that reads disturb.
 
 use crate::policies;
+use crate::policy::upkeep::guest::{Family, Mover};
 use crate::policy::upkeep::{Occasion, Upkeep, UpkeepView};
 use crate::policy::Trouble;
 

@@ -8,7 +8,6 @@ use super::{Occasion, Upkeep, UpkeepView};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
 
 /// The section of a guest.
 pub type Options = GuestOptions;
@@ -50,7 +49,7 @@ pub trait Family: Clone + std::fmt::Debug {
 #[serde(bound = "")]
 pub struct Mover<F: Family> {
     #[serde(skip)]
-    family: PhantomData<F>,
+    family: std::marker::PhantomData<F>,
     seat: Seat<Box<dyn GuestUpkeep>>,
     occasion: Occasion,
     window: u32,
@@ -81,7 +80,7 @@ impl<F: Family> Mover<F> {
             return Err(options.error(F::NAME, "it wants to be asked from 0 page reads on; at least 1 is needed"));
         }
         let seat = Seat::new(&options.policy, object);
-        Ok(Self { family: PhantomData, seat, occasion, window, worn, host: (0, 0), named: 0 })
+        Ok(Self { family: std::marker::PhantomData, seat, occasion, window, worn, host: (0, 0), named: 0 })
     }
 
     /// Counts blocks that are named while the host does nothing; true if it is for ever.

@@ -3,7 +3,7 @@
 //! Source: whoever wrote it.
 //! Faithful: see the guests of all background tasks.
 
-use crate::policy::upkeep::guest::{Family, Mover};
+use super::{Family, Mover};
 use crate::policy::GuestOptions;
 
 /// The section of a guest.

@@ -1,6 +1,7 @@
 //! Family `wear`: moving of data that stay, so that all blocks wear alike.
 
 use crate::policies;
+use crate::policy::upkeep::guest::{Family, Mover};
 use crate::policy::upkeep::{Occasion, Upkeep, UpkeepView};
 use crate::policy::Trouble;
 
