@@ -10,7 +10,18 @@ import numpy
 import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
-from wordline.policy import Arbiter, Dispatch, Place, Placement, Refresh, StageView, UpkeepView, Wear, described
+from wordline.policy import (
+    Arbiter,
+    Dispatch,
+    Mapping,
+    Place,
+    Placement,
+    Refresh,
+    StageView,
+    UpkeepView,
+    Wear,
+    described,
+)
 
 EXAMPLES = ROOT / "docs" / "examples"
 
@@ -41,6 +52,7 @@ MEMBERS = [
     ("dispatch", "one-queue", "stage.py", "dispatch.depth=2"),
     ("dispatch", "priority", "stage.py", "placement.policy=static collect.scope=plane"),
     ("dispatch", "weighted-fair", "stage.py", "shares.policy=feedback"),
+    ("mapping", "cached", "mapcache.py", "mapping.unit_kib=4 mapping.cache_kib=64"),
     ("refresh", "scrub", "upkeep.py", "refresh.start_reads=40 refresh.stop_reads=30"),
     ("wear", "static", "upkeep.py", "wear.start_cycles=3 wear.stop_cycles=2"),
 ]
@@ -392,3 +404,74 @@ def test_an_operation_that_cannot_go_is_told(
     drive: Path, partial: Path, choose: Callable[[StageView], object], words: str
 ) -> None:
     assert words in told_at_end(drive, partial, sending(choose, sees_all=True))
+
+
+CACHE = {"mapping.unit_kib": 4, "mapping.cache_kib": 64}
+
+
+def leaving(choose: Callable[[list[tuple[int, bool]], int], object], **attributes: object) -> type[Mapping]:
+    """A choice of the map unit that leaves."""
+    methods = {"evict": lambda _, oldest, coming: choose(oldest, coming)}
+    return type("Odd", (Mapping,), {"name": "odd", **methods, **attributes})
+
+
+def test_what_a_choice_of_map_units_sees(drive: Path, partial: Path) -> None:
+    used: set[int] = set()
+    sizes: set[int] = set()
+
+    class Looker(Mapping):
+        name = "looker"
+        shown_units = 5
+
+        def used(self, map_unit: int) -> None:
+            used.add(map_unit)
+
+        def evict(self, oldest: list[tuple[int, bool]], coming: int) -> int:
+            sizes.add(len(oldest))
+            assert all(type(changed) is bool for _, changed in oldest)
+            assert {unit for unit, _ in oldest} <= used
+            assert coming not in {unit for unit, _ in oldest}
+            return oldest[-1][0]
+
+    result = package.run(drive, partial, {"mapping.policy": "looker", **CACHE}, policies=[Looker])
+    assert sizes == {5}
+    # 128,000 logical pages of 4 KiB, 1,024 entries a map unit.
+    assert len(used) == 125
+    assert result["config"]["mapping"] == {"policy": "looker", "shown_units": 5, "unit_kib": 4, "cache_kib": 64}
+
+
+def test_a_choice_of_map_units_goes_on_from_a_snapshot(drive: Path, partial: Path, tmp_path: Path) -> None:
+    policy = leaving(lambda oldest, _: oldest[0][0])
+    sets = {"mapping.policy": "odd", **CACHE}
+    made = package.Drive(drive, sets, policies=[policy])
+    made.precondition(fill=True)
+    made.save(tmp_path / "filled.snapshot")
+    once, again = (
+        package.run(drive, partial, sets, snapshot=tmp_path / "filled.snapshot", policies=[policy]) for _ in range(2)
+    )
+    assert once["digest"] == again["digest"]
+    # The built-in policy takes over what memory holds.
+    cached = {**sets, "mapping.policy": "cached"}
+    built_in = package.run(drive, partial, cached, snapshot=tmp_path / "filled.snapshot")
+    assert built_in["outcome"] == once["outcome"]
+
+
+@pytest.mark.parametrize("answer", [-1, None, True, 1.0, "1", 2**32], ids=repr)
+def test_a_map_unit_of_no_use_ends_the_run(drive: Path, partial: Path, answer: object) -> None:
+    sets = {key.replace(".", "__"): value for key, value in CACHE.items()}
+    told = told_at_end(drive, partial, leaving(lambda *_: answer), **sets)
+    words = f": it answered {answer!r} ({type(answer).__name__}); expected the number of a map unit that memory holds"
+    assert words in told
+    told = told_at_end(drive, partial, leaving(lambda _, coming: coming), **sets)
+    assert "which memory does not hold" in told
+    with pytest.raises(package.InputError, match=r"must be 1 to 4,294,967,295"):
+        package.check(drive, {"mapping.policy": "odd", "mapping.shown_units": 0}, policies=[leaving(lambda *_: 0)])
+
+
+def test_what_is_told_of_use_may_raise(drive: Path, partial: Path) -> None:
+    def used(_: Mapping, map_unit: int) -> None:
+        raise LookupError(f"not {map_unit}")
+
+    odd = leaving(lambda oldest, _: oldest[0][0], used=used)
+    with pytest.raises(LookupError, match="not 0"):
+        package.run(drive, partial, {"mapping.policy": "odd", **CACHE}, policies=[odd])

@@ -279,6 +279,35 @@ class Wear(Upkeep):
     opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = True
 
 
+class Mapping(Policy):
+    """Selects the map unit (a part of the mapping table) that leaves the map cache.
+
+    All else is as with ``mapping.policy = "cached"``, whose options it has besides its own: the table lies in flash,
+    memory holds some of its map units, and one that leaves is written first if it has changed.
+    """
+
+    family = "mapping"
+    shown_units: Annotated[int, "Map units that it is shown, those whose use is the longest ago; at least 1."] = 64
+
+    def evict(self, oldest: list[tuple[int, bool]], coming: int) -> int:
+        """The number of the map unit that leaves. Called when memory is full and gets another one.
+
+        A map unit that memory does not hold ends the run; one that is not shown may leave, too.
+
+        :param oldest: the map units that were used the longest ago, ``shown_units`` at most, the oldest use first; with
+            each, whether it has changed, so that it must be written.
+        :param coming: the map unit that comes.
+        """
+        raise NotImplementedError
+
+    def used(self, map_unit: int) -> None:
+        """Called when memory gets a map unit, and with each use of one that it holds. No cost unless overridden.
+
+        A drive that takes over the state of another, from a snapshot or by a fork with overrides, calls it for each map
+        unit that memory holds, the oldest use first.
+        """
+
+
 class StageView(NamedTuple):
     """Operations that wait in the commit stage, and the load of tasks."""
 
@@ -396,6 +425,19 @@ class _FreeBlockSeat:
         return _FreeBlockSeat(copy.deepcopy(self.policy))
 
 
+class _MappingSeat:
+    """The engine's interface to a choice of the map unit that leaves the cache."""
+
+    def __init__(self, policy: Mapping) -> None:
+        self.policy = policy
+        self.decide = policy.evict
+        self.closed = policy.used if type(policy).used is not Mapping.used else None
+
+    def fork(self) -> _MappingSeat:
+        """A copy with its own policy, in the same state."""
+        return _MappingSeat(copy.deepcopy(self.policy))
+
+
 class _UpkeepSeat:
     """The engine's interface to a policy of a background task."""
 
@@ -454,6 +496,7 @@ FAMILIES = {
     "free_block": _Family(FreeBlock, "rank", _FreeBlockSeat, None),
     "arbiter": _Family(Arbiter, "choose", _ArbiterSeat, None),
     "dispatch": _Family(Dispatch, "next", _DispatchSeat, None),
+    "mapping": _Family(Mapping, "evict", _MappingSeat, "cached"),
     "refresh": _Family(Refresh, "next", _UpkeepSeat, None),
     "wear": _Family(Wear, "next", _UpkeepSeat, None),
 }

@@ -9,6 +9,7 @@ pub use wordline_firmware::policy::dispatch::guest::GuestDispatch;
 pub use wordline_firmware::policy::dispatch::{StageView, Staged};
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::guest::built_on;
+pub use wordline_firmware::policy::mapping::guest::{CacheView, GuestMapping};
 pub use wordline_firmware::policy::placement::guest::GuestPlacement;
 pub use wordline_firmware::policy::placement::Constraint;
 pub use wordline_firmware::policy::upkeep::guest::GuestUpkeep;

@@ -8,8 +8,9 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::guests::{
-    Build, ByTask, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestPlacement,
-    GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, UpkeepView, VictimView, Waiting,
+    Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
+    GuestMapping, GuestPlacement, GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, UpkeepView,
+    VictimView, Waiting,
 };
 use wordline_drive::load::load_with;
 use wordline_drive::precondition::precondition;
@@ -121,6 +122,7 @@ enum Rule {
     Place(fn(u64, u32) -> Result<Constraint, Refusal>),
     Serve(fn(u64, &[Waiting]) -> Result<usize, Refusal>),
     Send(fn(u64, &StageView<'_>) -> Result<Option<usize>, Refusal>),
+    Leave(fn(u64, &CacheView<'_>) -> Result<u32, Refusal>),
     Move(Occasion, fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal>),
 }
 
@@ -197,6 +199,22 @@ impl GuestDispatch for Ruled {
     }
 }
 
+impl GuestMapping for Ruled {
+    fn evict(&mut self, view: &CacheView<'_>) -> Result<u32, Refusal> {
+        assert!(!view.oldest.is_empty() && view.oldest.iter().all(|&(held, _)| held != view.coming));
+        let Rule::Leave(rule) = self.rule else { return Err("no rule".into()) };
+        rule(self.count(), view)
+    }
+
+    fn used(&mut self, _: u32) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn fork(&self) -> Box<dyn GuestMapping> {
+        Box::new(self.clone())
+    }
+}
+
 #[derive(Debug)]
 struct RuledMaker {
     family: &'static str,
@@ -222,6 +240,10 @@ impl Maker for RuledMaker {
     }
 
     fn arbiter(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
+    }
+
+    fn mapping(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestMapping>, String> {
         Ok(Box::new(Ruled { rule: self.rule, asked: 0 }))
     }
 
@@ -506,6 +528,35 @@ fn an_operation_that_cannot_go_ends_the_run_with_its_story() {
     }
     let told = refused("shares.policy=feedback");
     assert!(told.contains("has no effect: dispatch.policy = \"guest\" takes no shares"), "{told}");
+}
+
+const CACHE: [&str; 3] = ["mapping.unit_kib=4", "mapping.cache_kib=8", "verify.shadow=true"];
+
+#[test]
+fn a_guest_lets_map_units_leave_as_a_member_does() {
+    let oldest = Rule::Leave(|_, view| Ok(view.oldest[0].0));
+    let newest = Rule::Leave(|_, view| Ok(view.oldest[view.oldest.len() - 1].0));
+    for more in [&[][..], &["dispatch.policy=priority"], &["collect.scope=plane", "placement.policy=static"]] {
+        let sets = [&CACHE, more].concat();
+        let member = busy(&[&["mapping.policy=cached"], &sets[..]].concat(), &[]).expect("it runs");
+        let as_guest = |rule| busy(&[&["mapping.policy=guest"], &sets[..]].concat(), &[ruled("mapping", rule)]);
+        assert_eq!(as_guest(oldest), Ok(member), "{more:?}");
+        assert_ne!(as_guest(newest).expect("it runs"), member, "the choice matters here");
+    }
+}
+
+#[test]
+fn a_map_unit_that_memory_lacks_cannot_leave() {
+    type Leaves = fn(u64, &CacheView<'_>) -> Result<u32, Refusal>;
+    for (rule, words) in [
+        ((|_, view| Ok(view.coming)) as Leaves, ", which memory does not hold"),
+        (|_, _| Ok(u32::MAX), "it chose map unit 4294967295, which memory does not hold"),
+        (|asked, view| if asked < 20 { Ok(view.oldest[0].0) } else { Err("lost".into()) }, ": lost"),
+    ] {
+        let sets = [&["mapping.policy=guest"][..], &CACHE].concat();
+        let told = busy(&sets, &[ruled("mapping", Rule::Leave(rule))]).expect_err("it fails");
+        assert!(told.starts_with("the policy 'guest' (mapping), at ") && told.contains(words), "{told}");
+    }
 }
 
 /// The most-read block with data, from 24 reads on.

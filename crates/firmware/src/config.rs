@@ -190,6 +190,7 @@ impl FirmwareConfig {
     /// Looks up the external policies that the sections name.
     pub fn seat(&mut self, guests: &Guests) {
         let named = [
+            ("mapping", self.mapping.guest_mut()),
             ("placement", self.placement.guest_mut()),
             ("victim", self.victim.guest_mut()),
             ("collect", self.collect.guest_mut()),
@@ -204,7 +205,8 @@ impl FirmwareConfig {
     /// True if an external policy is named.
     #[must_use]
     pub fn has_guests(&self) -> bool {
-        matches!(self.placement, PlacementConfig::Guest(_))
+        matches!(self.mapping, MappingConfig::Guest(_))
+            || matches!(self.placement, PlacementConfig::Guest(_))
             || matches!(self.victim, VictimConfig::Guest(_))
             || matches!(self.collect, CollectConfig::Guest(_))
             || matches!(self.free_block, FreeBlockConfig::Guest(_))

@@ -11,8 +11,9 @@ use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use wordline_drive::guests::{
-    Build, ByTask, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestPlacement,
-    GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, Task, UpkeepView, VictimView, Waiting,
+    Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
+    GuestMapping, GuestPlacement, GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, Task,
+    UpkeepView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -133,6 +134,10 @@ impl Maker for PythonMaker {
         Ok(Box::new(self.seated(options, build)?))
     }
 
+    fn mapping(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestMapping>, String> {
+        Ok(Box::new(self.seated(options, build)?))
+    }
+
     fn dispatch(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
         let seated = self.seated(options, build)?;
         let is = |key: &str| {
@@ -182,7 +187,7 @@ struct Seated {
     object: Py<PyAny>,
     /// The decision method.
     decide: Py<PyAny>,
-    /// Called for each closed block, if the policy has it.
+    /// Called for each closed block, or used map unit, if the policy has it.
     closed: Option<Py<PyAny>>,
     /// Reason why it cannot decide, if its copy failed.
     broken: Option<Refusal>,
@@ -479,5 +484,26 @@ impl GuestDispatch for Dispatcher {
     fn fork(&self) -> Box<dyn GuestDispatch> {
         let Self { seated, sees_all, takes_shares } = self;
         Box::new(Self { seated: seated.copy(), sees_all: *sees_all, takes_shares: *takes_shares })
+    }
+}
+
+impl GuestMapping for Seated {
+    fn evict(&mut self, view: &CacheView<'_>) -> Result<u32, Refusal> {
+        let answer = self.ask(|py| {
+            let answer = self.decide.bind(py).call1((PyList::new(py, view.oldest)?, view.coming))?;
+            Ok(whole::<u32>(&answer).ok_or_else(|| odd(&answer, "the number of a map unit that memory holds")))
+        })?;
+        Ok(answer?)
+    }
+
+    fn used(&mut self, map_unit: u32) -> Result<(), Refusal> {
+        match &self.closed {
+            Some(used) => self.ask(|py| used.call1(py, (map_unit,)).map(drop)),
+            None => Ok(()),
+        }
+    }
+
+    fn fork(&self) -> Box<dyn GuestMapping> {
+        Box::new(self.copy())
     }
 }

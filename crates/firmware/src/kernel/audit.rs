@@ -102,6 +102,7 @@ impl Kernel {
             (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));
         }
         self.heed(failed(self.free_block.trouble()) || failed(self.victim.trouble()));
+        self.heed(failed(self.mapping.trouble()));
         if self.shadow.is_some() {
             self.shadow = other.shadow.clone();
         }

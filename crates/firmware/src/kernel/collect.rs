@@ -173,6 +173,16 @@ impl Kernel {
         }
     }
 
+    /// The same of those that are asked about operations, all of them: after each step, since looking with each operation would
+    /// cost runs without them more. Until then something harmless stands in for their answers.
+    #[cold]
+    pub(super) fn heed_all(&mut self) {
+        let of_operations =
+            [self.mapping.trouble(), self.placement.trouble(), self.dispatch.trouble(), self.arbiter.trouble()];
+        let has_failed = of_operations.into_iter().any(failed);
+        self.heed(has_failed);
+    }
+
     /// Trouble of an external policy, if any.
     #[must_use]
     pub fn complaint(&self) -> Option<Fault> {
@@ -180,6 +190,7 @@ impl Kernel {
         // Of equally grave ones, the last is told: what hinders more surely comes later.
         let all = [
             ("arbiter", self.arbiter.trouble()),
+            ("mapping", self.mapping.trouble()),
             ("placement", self.placement.trouble()),
             ("dispatch", self.dispatch.trouble()),
             ("victim", self.victim.trouble()),

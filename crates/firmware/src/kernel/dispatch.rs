@@ -3,7 +3,6 @@
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
 use crate::policy::arbiter::Waiting;
-use crate::policy::guest::failed;
 use crate::space::Stream;
 use crate::task::{Action, Class, Task, CLASSES, ROWS};
 use wordline_base::{EventQueue, Time};
@@ -175,17 +174,12 @@ impl Kernel {
     #[inline]
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
         self.survey(die);
-        let Candidates { list, places, count } = &self.candidates;
+        let Candidates { list, count, .. } = &self.candidates;
         let at = match *count {
             0 => return None,
             1 => 0,
             _ if self.arbiter.sees_times() => self.choose_in_time(),
-            count => {
-                let at = self.arbiter.choose(&list[..count]);
-                let chosen = (list[at].class, places[at]);
-                self.heed(failed(self.arbiter.trouble()));
-                return Some(chosen);
-            }
+            count => self.arbiter.choose(&list[..count]),
         };
         Some((self.candidates.list[at].class, self.candidates.places[at]))
     }

@@ -3,7 +3,6 @@
 use super::Kernel;
 use crate::map::Place;
 use crate::ops::FlashOp;
-use crate::policy::guest::failed;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, CLASSES, ROWS};
 
@@ -16,13 +15,7 @@ impl Kernel {
         op.sequence = self.sequence;
         op.ready = self.now;
         let FlashOp { class, buffered, ordinal, unit, source, .. } = *op;
-        let constraint = if class == Class::HOST_WRITE {
-            let constraint = self.placement.place(self.units_together.quotient(unit), slot);
-            self.heed(failed(self.placement.trouble()));
-            constraint
-        } else {
-            self.place_of(class, unit, source)
-        };
+        let constraint = self.place_of(class, unit, source);
         if buffered && self.notes.is_some() {
             self.witness_wait(slot, constraint);
         }
@@ -40,24 +33,7 @@ impl Kernel {
         }
     }
 
-    /// Puts an operation into its queue, into the commit stage, around a busy die, or beside those that wait for their turn in
-    /// their block.
-    #[cold]
-    pub(super) fn send_aside(&mut self, slot: u32, constraint: Constraint) {
-        let op = *self.slab.get(slot);
-        if self.may_go_around(&op) && self.goes_around(slot) {
-            return;
-        }
-        if self.lots.is_some() && op.class.is_write() {
-            self.wait_in_lot(slot);
-        } else if self.stage.is_some() && !self.passes_stage(&op, constraint) {
-            self.put_on_stage(slot, op.class, constraint, false);
-        } else {
-            self.commit(slot, op.class, constraint);
-        }
-    }
-
-    /// The constraint of an operation of a class with the unit and source given, but for writes of the host.
+    /// The constraint of an operation of a class with the unit and source given, unless an external policy places it.
     #[inline]
     fn place_of(&self, class: Class, unit: u32, source: u32) -> Constraint {
         match class.action() {
@@ -66,6 +42,32 @@ impl Kernel {
                 self.placement.at(self.units_together.quotient(unit))
             }
             Action::Read | Action::Program => Constraint::Plane(self.plane_of(source)),
+        }
+    }
+
+    /// Puts an operation into its queue, into the commit stage, around a busy die, or beside those that wait for their turn in
+    /// their block.
+    #[cold]
+    pub(super) fn send_aside(&mut self, slot: u32, constraint: Constraint) {
+        let op = *self.slab.get(slot);
+        if self.may_go_around(&op) && self.goes_around(slot) {
+            return;
+        }
+        let constraint = if op.class == Class::HOST_WRITE {
+            let constraint = self.placement.place(self.units_together.quotient(op.unit), slot);
+            if op.buffered && self.notes.is_some() {
+                self.witness_wait(slot, constraint);
+            }
+            constraint
+        } else {
+            constraint
+        };
+        if self.lots.is_some() && op.class.is_write() {
+            self.wait_in_lot(slot);
+        } else if self.stage.is_some() && !self.passes_stage(&op, constraint) {
+            self.put_on_stage(slot, op.class, constraint, false);
+        } else {
+            self.commit(slot, op.class, constraint);
         }
     }
 

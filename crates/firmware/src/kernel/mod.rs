@@ -59,7 +59,7 @@ use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::guest::failed;
 use crate::policy::mapping::MappingPolicy;
 use crate::policy::pack::PackPolicy;
-use crate::policy::placement::PlacementPolicy;
+use crate::policy::placement::{PlacementConfig, PlacementPolicy};
 use crate::policy::processor::ProcessorPolicy;
 use crate::policy::redundancy::RedundancyPolicy;
 use crate::policy::shares::SharesPolicy;
@@ -338,6 +338,9 @@ pub struct Kernel {
     /// Records of commands, while there are observers.
     #[serde(skip)]
     notes: Option<Box<Notes>>,
+    /// True if external policies are asked about operations.
+    #[serde(skip)]
+    outside: bool,
     /// Reason to end the run, if the step that found it could not return it.
     #[serde(skip)]
     fault: Option<Box<Fault>>,
@@ -402,7 +405,8 @@ impl Kernel {
         let timing = flash.timing();
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
-        let detours = arounds.is_some() || stage.is_some() || cores.is_some() || lots.is_some();
+        let places_outside = matches!(config.placement, PlacementConfig::Guest(_));
+        let detours = arounds.is_some() || stage.is_some() || cores.is_some() || lots.is_some() || places_outside;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_program } else { 0 };
@@ -502,6 +506,7 @@ impl Kernel {
             counters: Counters::default(),
             plane_use: PlaneUse::default(),
             notes: None,
+            outside: config.has_guests(),
             fault: None,
             flash,
         };
@@ -606,7 +611,8 @@ impl Kernel {
         }
         self.timed = timed;
         let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
-        self.detours = aside || self.lots.is_some();
+        let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
+        self.detours = aside || self.lots.is_some() || places_outside;
     }
 
     /// Host units done since the last call; the caller drains them.
@@ -649,6 +655,9 @@ impl Kernel {
                 }
                 if self.detours {
                     self.schedule_processors(queue);
+                }
+                if self.outside {
+                    self.heed_all();
                 }
                 return self.fault.as_ref().map_or(Ok(()), |fault| Err(Fault::clone(fault)));
             }

@@ -7,7 +7,6 @@ use super::stage::{Queue, Stage};
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::dispatch::{Sight, StageView, Staged};
-use crate::policy::guest::failed;
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, Tasks, CLASSES, ROWS, TASKS};
 
@@ -72,7 +71,6 @@ impl Kernel {
             stage.count_waiting(die, class, 1);
             stage.settle();
         }
-        self.heed(failed(self.dispatch.trouble()));
         wanted
     }
 
@@ -117,9 +115,7 @@ impl Kernel {
             return None;
         }
         let view = StageView { staged: &listed.heads, outstanding: &stage.outstanding, times: &self.nominal };
-        let chosen = self.dispatch.next(&view);
-        self.heed(failed(self.dispatch.trouble()));
-        let chosen = chosen?;
+        let chosen = self.dispatch.next(&view)?;
         let die = listed.heads[chosen].die.expect("the policy chooses an operation with a die");
         Some((listed.queues[chosen], die))
     }

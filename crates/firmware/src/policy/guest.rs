@@ -8,6 +8,7 @@ use super::arbiter::guest::GuestArbiter;
 use super::collect::guest::GuestCollect;
 use super::dispatch::guest::GuestDispatch;
 use super::free_block::guest::GuestFreeBlock;
+use super::mapping::guest::GuestMapping;
 use super::placement::guest::GuestPlacement;
 use super::upkeep::guest::GuestUpkeep;
 use super::victim::guest::GuestVictim;
@@ -35,6 +36,14 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// # Errors
     /// Says why it cannot be made.
     fn arbiter(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
+
+    /// Makes a choice of the map unit that leaves the map cache from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn mapping(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestMapping>, String> {
         Err(format!("it belongs to the family {}", self.family()))
     }
 
@@ -93,7 +102,11 @@ pub type Guests = [Arc<dyn Maker>];
 /// Member of a family whose options a guest takes besides its own.
 #[must_use]
 pub fn built_on(family: &str) -> Option<&'static str> {
-    (family == "collect").then_some("on-demand")
+    match family {
+        "collect" => Some("on-demand"),
+        "mapping" => Some("cached"),
+        _ => None,
+    }
 }
 
 /// The section of a drive file that names a guest.

@@ -30,20 +30,21 @@ impl Clone for Box<dyn GuestArbiter> {
     }
 }
 
-/// An external arbiter, and its trouble.
+/// An external arbiter, and its trouble, in a box: built-in ones stay small.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Guest(Seat<Box<dyn GuestArbiter>>);
+pub struct Guest(Box<Seat<Box<dyn GuestArbiter>>>);
 
 impl Guest {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("arbiter")?.arbiter(&options.options, build);
         let object = object.map_err(|problem| options.error("arbiter", problem))?;
-        Ok(Self(Seat::new(&options.policy, object)))
+        Ok(Self(Box::new(Seat::new(&options.policy, object))))
     }
 }
 
 impl Arbiter for Guest {
+    #[cold]
     fn choose(&mut self, waiting: &[Waiting]) -> usize {
         // Without an answer the run ends: what stands in for it decides no result.
         let Some(chosen) = self.0.ask(|guest| guest.choose(waiting)) else { return 0 };

@@ -37,9 +37,15 @@ impl Clone for Box<dyn GuestDispatch> {
     }
 }
 
+
 /// An external dispatch policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Guest {
+#[serde(transparent)]
+pub struct Guest(Box<State>);
+
+/// Its state, in a box: built-in policies stay small.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
     seat: Seat<Box<dyn GuestDispatch>>,
     depth: u32,
     sees_all: bool,
@@ -60,21 +66,22 @@ impl Guest {
         let object = options.maker("dispatch")?.dispatch(&options.options, build);
         let object = object.map_err(|problem| options.error("dispatch", problem))?;
         let (sees_all, takes_shares) = (object.sees_all(), object.takes_shares());
-        Ok(Self { seat: Seat::new(&options.policy, object), depth, sees_all, takes_shares, shares: [0.0; TASKS] })
+        let seat = Seat::new(&options.policy, object);
+        Ok(Self(Box::new(State { seat, depth, sees_all, takes_shares, shares: [0.0; TASKS] })))
     }
 }
 
 impl Dispatch for Guest {
     fn depth(&self) -> Option<u32> {
-        Some(self.depth)
+        Some(self.0.depth)
     }
 
     fn next(&mut self, view: &StageView<'_>) -> Option<usize> {
-        let shares = &self.shares;
-        let Some(chosen) = self.seat.ask(|guest| guest.next(view, shares))? else {
+        let State { seat, shares, .. } = &mut *self.0;
+        let Some(chosen) = seat.ask(|guest| guest.next(view, shares))? else {
             let ready = view.staged.iter().filter(|staged| staged.die.is_some()).count();
             if ready > 0 {
-                self.seat.hinder(format!("it sent none of the {ready} operations whose dies have room for them"));
+                self.0.seat.hinder(format!("it sent none of the {ready} operations whose dies have room for them"));
             }
             return None;
         };
@@ -82,16 +89,16 @@ impl Dispatch for Guest {
             None => format!("does not exist: operations 0 to {} are staged", view.staged.len() - 1),
             Some(staged) if staged.die.is_none() => "has no die with room for it".to_owned(),
             Some(_) => {
-                self.seat.forgive();
+                self.0.seat.forgive();
                 return Some(chosen);
             }
         };
-        self.seat.refuse(format!("it chose operation {chosen}, which {problem}"));
+        self.0.seat.refuse(format!("it chose operation {chosen}, which {problem}"));
         None
     }
 
     fn sees(&self) -> Sight {
-        if self.sees_all {
+        if self.0.sees_all {
             Sight::All
         } else {
             Sight::Open
@@ -99,14 +106,14 @@ impl Dispatch for Guest {
     }
 
     fn takes_shares(&self) -> bool {
-        self.takes_shares
+        self.0.takes_shares
     }
 
     fn share(&mut self, shares: &ByTask<f64>) {
-        self.shares = *shares;
+        self.0.shares = *shares;
     }
 
     fn trouble(&self) -> Option<&Trouble> {
-        self.seat.trouble()
+        self.0.seat.trouble()
     }
 }

@@ -167,13 +167,55 @@ impl Cached {
         Ok(())
     }
 
+    /// True if it holds a map unit.
+    pub(super) fn holds(&self, map_unit: u32) -> bool {
+        self.line_of.get(map_unit as usize).is_some_and(|&line| line > 0)
+    }
+
+    /// True if a map unit has to leave for the next.
+    pub(super) fn is_full(&self) -> bool {
+        self.lines.len() as u32 == self.capacity
+    }
+
+    /// Its map units, from the one whose use is the longest ago to the newest, and whether they have changed.
+    pub(super) fn held(&self) -> impl Iterator<Item = (u32, bool)> + '_ {
+        self.in_order().map(|line| (line.map_unit, line.changed))
+    }
+
+    /// As [`Mapping::admit`], with the map unit that leaves if it is full.
+    pub(super) fn replace(&mut self, leaves: u32, map_unit: u32, changed: bool) -> Option<Evicted> {
+        let at = self.line(leaves)?;
+        // The one that leaves is the one used the longest ago.
+        if self.oldest != at {
+            self.unlink(at);
+            self.link_as_oldest(at);
+        }
+        self.admit(map_unit, changed)
+    }
+
+    /// Makes a line the one whose use is the longest ago.
+    fn link_as_oldest(&mut self, at: u32) {
+        let oldest = self.oldest;
+        let line = self.line_mut(at);
+        (line.newer, line.older) = (oldest, NONE);
+        match oldest {
+            NONE => self.newest = at,
+            oldest => self.line_mut(oldest).older = at,
+        }
+        self.oldest = at;
+    }
+
     /// Takes over what the cache of another drive holds, as far as there is room.
     pub(super) fn adopt(&mut self, other: &Self) {
         self.lines.clear();
         self.line_of.fill(0);
         (self.newest, self.oldest) = (NONE, NONE);
         for line in other.in_order() {
-            self.admit(line.map_unit, line.changed);
+            // A saved cache may hold what no drive can have.
+            let exists = (line.map_unit as usize) < self.line_of.len();
+            if exists && !self.holds(line.map_unit) {
+                self.admit(line.map_unit, line.changed);
+            }
         }
     }
 }
@@ -279,6 +321,10 @@ mod tests {
         }
         small.adopt(&large);
         assert_eq!(small.in_order().map(|line| (line.map_unit, line.changed)).collect::<Vec<_>>(), [(2, false), (3, true)]);
+        let saved = Saved { held: vec![(1 << 30, true), (3, true), (3, false)], ..Saved::from(small.clone()) };
+        let mut other = small.clone();
+        other.adopt(&Cached::from(saved));
+        assert_eq!(other.held().collect::<Vec<_>>(), [(3, true)], "what no cache can hold is left out");
         let saved = Saved { held: vec![(3, true), (3, false)], ..Saved::from(small.clone()) };
         assert!(large.restore(&Cached::from(saved)).is_err(), "a map unit is there twice");
         let saved = Saved { held: vec![(1 << 30, true)], ..Saved::from(small.clone()) };

@@ -5,6 +5,7 @@
 //! a unit may have any page, or its own one in the block of its logical block.
 
 use crate::policies;
+use crate::policy::Trouble;
 
 /// A map unit that leaves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,11 @@ pub trait Mapping {
     fn fixes_pages(&self) -> bool {
         false
     }
+    /// The last problem with an external policy, if any.
+    #[inline]
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -55,6 +61,7 @@ policies! {
         /// Every logical block of consecutive units has one entry, and its units have their own pages.
         "block" => block::Block,
     }
+    guest guest::Guest;
     methods {
         fn unit_bytes(self: &Self) -> u32;
         fn entries(self: &Self) -> Option<u32>;
@@ -63,14 +70,22 @@ policies! {
         fn admit(self: &mut Self, map_unit: u32, changed: bool) -> Option<Evicted>;
         fn written(self: &mut Self, map_unit: u32) -> ();
         fn fixes_pages(self: &Self) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 
 impl MappingPolicy {
     /// Takes over what memory holds of the table of another drive, if both keep it in flash.
     pub(crate) fn adopt(&mut self, other: &Self) {
-        if let (Self::Cached(mine), Self::Cached(other)) = (self, other) {
-            mine.adopt(other);
+        let other = match other {
+            Self::Cached(other) => other,
+            Self::Guest(other) => other.cache(),
+            Self::Page(_) | Self::Block(_) => return,
+        };
+        match self {
+            Self::Cached(mine) => mine.adopt(other),
+            Self::Guest(mine) => mine.adopt(other),
+            Self::Page(_) | Self::Block(_) => {}
         }
     }
 

@@ -38,9 +38,15 @@ struct Places {
     planes: u32,
 }
 
+
 /// An external placement policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Guest {
+#[serde(transparent)]
+pub struct Guest(Box<State>);
+
+/// Its state, in a box: built-in policies stay small.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
     seat: Seat<Box<dyn GuestPlacement>>,
     places: Places,
     /// By operation, its last answer: it may answer otherwise when it is asked again.
@@ -54,12 +60,12 @@ impl Guest {
         let object = object.map_err(|problem| options.error("placement", problem))?;
         let geometry = build.geometry;
         let places = Places { channels: geometry.channels, dies: geometry.dies(), planes: geometry.planes() };
-        Ok(Self { seat: Seat::new(&options.policy, object), places, answers: Vec::new() })
+        Ok(Self(Box::new(State { seat: Seat::new(&options.policy, object), places, answers: Vec::new() })))
     }
 
     /// What is wrong with an answer, if anything.
     fn objection(&self, page: u32, answer: Constraint) -> Option<String> {
-        let Places { channels, dies, planes } = self.places;
+        let Places { channels, dies, planes } = self.0.places;
         let (what, number, count): (&str, u32, u32) = match answer {
             Constraint::Any => return None,
             Constraint::Channel(channel) => ("channel", channel, channels),
@@ -78,28 +84,30 @@ impl Placement for Guest {
         Constraint::Any
     }
 
+    #[cold]
     fn place(&mut self, page: u32, operation: u32) -> Constraint {
-        let mut answer = self.seat.ask(|guest| guest.place(page)).unwrap_or(Constraint::Any);
+        let mut answer = self.0.seat.ask(|guest| guest.place(page)).unwrap_or(Constraint::Any);
         if let Some(objection) = self.objection(page, answer) {
-            self.seat.refuse(objection);
+            self.0.seat.refuse(objection);
             answer = Constraint::Any;
         }
-        if answer != Constraint::Any && self.seat.trouble().is_none() {
+        if answer != Constraint::Any && self.0.seat.trouble().is_none() {
             let story = "writes wait for room in places that it chose; spread the pages evenly, use collect.scope = \
                 \"plane\" so that each plane keeps blocks free, or let more writes go anywhere";
-            self.seat.hinder(story.to_owned());
+            self.0.seat.hinder(story.to_owned());
         }
         let at = operation as usize;
         // It grows with the slab of operations, and no further.
-        if at >= self.answers.len() {
-            self.answers.resize(at + 1, Constraint::Any);
+        if at >= self.0.answers.len() {
+            self.0.answers.resize(at + 1, Constraint::Any);
         }
-        self.answers[at] = answer;
+        self.0.answers[at] = answer;
         answer
     }
 
+    #[cold]
     fn placed(&self, _: u32, operation: u32) -> Constraint {
-        self.answers.get(operation as usize).copied().unwrap_or(Constraint::Any)
+        self.0.answers.get(operation as usize).copied().unwrap_or(Constraint::Any)
     }
 
     fn fixed(&self) -> bool {
@@ -107,6 +115,6 @@ impl Placement for Guest {
     }
 
     fn trouble(&self) -> Option<&Trouble> {
-        self.seat.trouble()
+        self.0.seat.trouble()
     }
 }

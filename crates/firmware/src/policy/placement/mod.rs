@@ -18,8 +18,8 @@ pub enum Constraint {
 
 /// Decides page allocation for writes.
 pub trait Placement {
-    /// The constraint for the logical page `page` (mapping units of one page belong together), whatever writes it. Data that
-    /// the drive itself moves, and its mapping table, follow it.
+    /// The constraint for the logical page `page` (mapping units of one page belong together), whatever writes it.
+    /// An external policy has none but for writes of the host.
     fn at(&self, page: u32) -> Constraint;
     /// The constraint for a write of the host, which has this number among the operations until it ends.
     #[inline]

@@ -46,10 +46,16 @@ pub trait Family: Clone + std::fmt::Debug {
 
 /// An external policy of a family, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", transparent)]
 pub struct Mover<F: Family> {
+    state: Box<State>,
     #[serde(skip)]
     family: std::marker::PhantomData<F>,
+}
+
+/// Its state, in a box: built-in policies stay small.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
     seat: Seat<Box<dyn GuestUpkeep>>,
     occasion: Occasion,
     window: u32,
@@ -80,48 +86,51 @@ impl<F: Family> Mover<F> {
             return Err(options.error(F::NAME, "it wants to be asked from 0 page reads on; at least 1 is needed"));
         }
         let seat = Seat::new(&options.policy, object);
-        Ok(Self { family: std::marker::PhantomData, seat, occasion, window, worn, host: (0, 0), named: 0 })
+        let state = Box::new(State { seat, occasion, window, worn, host: (0, 0), named: 0 });
+        Ok(Self { state, family: std::marker::PhantomData })
     }
 
     /// Counts blocks that are named while the host does nothing; true if it is for ever.
     fn goes_on_for_ever(&mut self, view: &UpkeepView<'_>) -> bool {
         let host = (view.host_units(), view.host_reads());
-        if self.host != host {
-            (self.host, self.named) = (host, 0);
+        if self.state.host != host {
+            (self.state.host, self.state.named) = (host, 0);
         }
-        self.named += 1;
-        self.named > MOST_ROUNDS * view.in_use().count() as u64
+        self.state.named += 1;
+        self.state.named > MOST_ROUNDS * view.in_use().count() as u64
     }
 }
 
 impl<F: Family> Upkeep for Mover<F> {
     fn occasion(&self) -> Occasion {
-        self.occasion
+        self.state.occasion
     }
 
     fn error(&self, view: &UpkeepView<'_>) -> f64 {
         // As of the built-in policies: reads beyond those at which it is asked.
-        let Occasion::Reads(target) = self.occasion else { return 0.0 };
+        let Occasion::Reads(target) = self.state.occasion else { return 0.0 };
         f64::from(view.most_reads().saturating_sub(target)) / f64::from(target)
     }
 
     fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32> {
-        let block = self.seat.ask(|guest| guest.next(view))??;
+        let block = self.state.seat.ask(|guest| guest.next(view))??;
         if let Some(objection) = view.objection(block) {
-            self.seat.refuse(format!("it chose block {block}, which {objection}"));
+            self.state.seat.refuse(format!("it chose block {block}, which {objection}"));
             return None;
         }
         if self.goes_on_for_ever(view) {
-            let story =
-                format!("it chose {} blocks while the host wrote and read nothing; answer None in time", self.named);
-            self.seat.refuse(story);
+            let story = format!(
+                "it chose {} blocks while the host wrote and read nothing; answer None in time",
+                self.state.named
+            );
+            self.state.seat.refuse(story);
             return None;
         }
         Some(block)
     }
 
     fn window(&self) -> u32 {
-        self.window
+        self.state.window
     }
 
     fn most(&self) -> u32 {
@@ -129,10 +138,10 @@ impl<F: Family> Upkeep for Mover<F> {
     }
 
     fn opens_worn(&self) -> bool {
-        self.worn
+        self.state.worn
     }
 
     fn trouble(&self) -> Option<&Trouble> {
-        self.seat.trouble()
+        self.state.seat.trouble()
     }
 }
