@@ -277,6 +277,16 @@ impl Kernel {
         at.map(|at| self.shared_row(class) + at)
     }
 
+    /// Pages of an operation of a class in a plane.
+    #[inline]
+    pub(super) fn pages_of(&self, class: Class) -> u64 {
+        if class.is_write() {
+            u64::from(self.pages_per_program)
+        } else {
+            1
+        }
+    }
+
     /// Counts the command that was put together.
     #[inline]
     pub(super) fn count_command(&mut self, die: u32, class: Class) {
@@ -290,7 +300,7 @@ impl Kernel {
         if self.read_limit < u32::MAX && class.action() == Action::Read {
             self.watch_reads(die);
         }
-        let pages = self.command.pages().len() as u64 * self.pages_of[class.action() as usize];
+        let pages = self.command.pages().len() as u64 * self.pages_of(class);
         self.counters.commands += 1;
         let counted = class.counted().index();
         self.counters.ops[counted] += pages;

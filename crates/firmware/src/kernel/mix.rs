@@ -88,7 +88,7 @@ impl Kernel {
             if let Some(stage) = &mut self.stage {
                 stage.count_running(die, class, 1);
             }
-            let pages = self.pages_of[class.action() as usize];
+            let pages = self.pages_of(class);
             self.counters.ops[class.counted().index()] += pages;
             self.counters.multi_plane[class.counted().index()] += pages;
             if class != lead {

@@ -149,8 +149,6 @@ pub struct Kernel {
     /// Pages and bytes that a program writes in a plane.
     pages_per_program: u32,
     program_bytes: u32,
-    /// Pages of an operation in a plane, by action.
-    pages_of: [u64; 3],
     /// Units for which the placement is asked together: those of a page, or of a logical block.
     units_together: Divisor,
     planes_per_die: Divisor,
@@ -421,7 +419,6 @@ impl Kernel {
             units_per_program: Divisor::new(plan.units_per_program),
             pages_per_program: geometry.pages_per_program,
             program_bytes: geometry.program_bytes(),
-            pages_of: [1, u64::from(geometry.pages_per_program), 1],
             units_together: Divisor::new(if plan.fixes_pages { plan.units_per_block } else { plan.units_per_page }),
             planes_per_die: Divisor::new(geometry.planes_per_die),
             blocks_per_plane: Divisor::new(geometry.blocks_per_plane),
@@ -665,6 +662,7 @@ impl Kernel {
     }
 
     /// Lets operations go on that wait beside the queues of their dies; false if there are none to look at.
+    #[inline(never)]
     fn send_on(&mut self) -> bool {
         if self.lots.as_ref().is_some_and(|lots| lots.is_due()) {
             self.run_lots();

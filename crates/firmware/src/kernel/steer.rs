@@ -250,6 +250,7 @@ impl Kernel {
     }
 
     /// Binds the page of a write whose turn it is, with partners of other planes.
+    #[cold]
     pub(super) fn issue_write_in_turn(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
         let Waits::Plane(plane) = place else { unreachable!("writes have a plane where pages are fixed") };
         self.command.clear(Kind::Program);
