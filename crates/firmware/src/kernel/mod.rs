@@ -510,6 +510,7 @@ impl Kernel {
         if let Some(stripe) = plan.stripe {
             kernel.blocks.form_superblocks(stripe, &geometry);
         }
+        kernel.mapping.has_map_units(plan.map_units);
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.arbiter.learn(kernel.nominal);
         kernel.read_limit = kernel.fewest_reads();

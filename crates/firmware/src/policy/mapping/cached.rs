@@ -154,6 +154,11 @@ impl Cached {
         std::iter::successors(get(self.oldest), move |line| get(line.newer))
     }
 
+    /// The drive has so many map units, of the most that its flash has room for.
+    pub(super) fn has_map_units(&mut self, count: u32) {
+        self.line_of.truncate(count as usize);
+    }
+
     /// Takes over what a saved cache holds.
     pub(super) fn restore(&mut self, saved: &Self) -> Result<(), String> {
         let mut units: Vec<u32> = saved.in_order().map(|line| line.map_unit).collect();

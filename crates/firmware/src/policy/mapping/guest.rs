@@ -85,6 +85,11 @@ impl Guest {
         &self.0.cache
     }
 
+    /// As of the built-in cache.
+    pub(super) fn has_map_units(&mut self, count: u32) {
+        self.0.cache.has_map_units(count);
+    }
+
     /// Takes over what the cache of another drive holds; the guest learns of each map unit as of one that memory gets.
     pub(super) fn adopt(&mut self, other: &Cached) {
         self.0.cache.adopt(other);

@@ -75,6 +75,15 @@ policies! {
 }
 
 impl MappingPolicy {
+    /// The drive has so many map units: no other can be in memory.
+    pub(crate) fn has_map_units(&mut self, count: u32) {
+        match self {
+            Self::Cached(cache) => cache.has_map_units(count),
+            Self::Guest(guest) => guest.has_map_units(count),
+            Self::Page(_) | Self::Block(_) => {}
+        }
+    }
+
     /// Takes over what memory holds of the table of another drive, if both keep it in flash.
     pub(crate) fn adopt(&mut self, other: &Self) {
         let other = match other {
