@@ -47,11 +47,16 @@ impl Kernel {
     #[inline]
     pub(super) fn address(&self, place: Place) -> PageAddress {
         let block = self.units_per_block.quotient(place);
-        let plane = self.blocks_per_plane.quotient(block);
+        self.page_address(self.blocks_per_plane.quotient(block), block, self.page_of(place))
+    }
+
+    /// The address of a page of a block, which is in a plane.
+    #[inline]
+    pub(super) fn page_address(&self, plane: u32, block: u32, page: u32) -> PageAddress {
         PageAddress {
             plane: self.planes_per_die.remainder(plane),
             block: block - plane * self.blocks_per_plane.get(),
-            page: self.page_of(place),
+            page,
         }
     }
 
@@ -306,11 +311,7 @@ impl Kernel {
             self.settle_units(self.blocks.domain_of_plane(plane), filled);
         }
         self.counters.padded_units += u64::from(self.plan.units_per_program - filled);
-        let address = PageAddress {
-            plane: self.planes_per_die.remainder(plane),
-            block: bound.block - plane * self.blocks_per_plane.get(),
-            page: bound.page * self.pages_per_program,
-        };
+        let address = self.page_address(plane, bound.block, bound.page * self.pages_per_program);
         self.command.add(address, self.program_bytes);
         self.attach(die, first);
         self.settle_page(plane, bound, class);

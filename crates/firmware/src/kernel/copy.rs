@@ -6,7 +6,7 @@ use crate::policy::collect::Copyback;
 use crate::policy::placement::Constraint;
 use crate::space::Stream;
 use crate::task::{Action, Class};
-use wordline_flash::{Kind, PageAddress};
+use wordline_flash::Kind;
 
 impl Kernel {
     /// Binds a page of a victim as a copyback, with partners of other planes; false if it must be read and written
@@ -87,11 +87,7 @@ impl Kernel {
         }
         let checked = self.collect.copyback() == Copyback::Checked;
         let bytes = if checked { self.flash.geometry().page_bytes } else { 0 };
-        let to = PageAddress {
-            plane: self.planes_per_die.remainder(plane),
-            block: bound.block - plane * self.blocks_per_plane.get(),
-            page: bound.page,
-        };
+        let to = self.page_address(plane, bound.block, bound.page);
         let from = self.address(page);
         self.slab.get_mut(slot).next = NONE;
         self.command.add_move(from, to, bytes);

@@ -7,7 +7,6 @@ use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::placement::Constraint;
 use crate::space::{BoundPage, DueParity, Stream};
 use crate::task::{Class, CLASSES};
-use wordline_flash::PageAddress;
 
 impl Kernel {
     /// Pages of parity have fallen due, perhaps, with a page of a class: they are written as soon as their dies can.
@@ -81,11 +80,7 @@ impl Kernel {
         self.slab.get_mut(slot).next = NONE;
         let due = DueParity { plane, stream: Stream::numbered(stream), block };
         let bound = self.space.bind_parity(&mut self.blocks, due);
-        let address = PageAddress {
-            plane: self.planes_per_die.remainder(plane),
-            block: block - plane * self.blocks_per_plane.get(),
-            page: bound.page * self.pages_per_program,
-        };
+        let address = self.page_address(plane, block, bound.page * self.pages_per_program);
         self.command.add(address, self.program_bytes);
         self.attach(die, slot);
         self.counters.parity_pages += u64::from(self.pages_per_program);

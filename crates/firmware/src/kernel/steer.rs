@@ -9,7 +9,7 @@ use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, CLASSES};
 use std::cmp::{Ordering, Reverse};
-use wordline_flash::{Kind, PageAddress};
+use wordline_flash::Kind;
 
 /// The writes that wait for a logical block, seen from the next page of its data block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -307,12 +307,7 @@ impl Kernel {
             }
         }
         self.slab.get_mut(slot).next = NONE;
-        let address = PageAddress {
-            plane: self.planes_per_die.remainder(plane),
-            block: block - plane * self.blocks_per_plane.get(),
-            page,
-        };
-        self.command.add(address, self.flash.geometry().page_bytes);
+        self.command.add(self.page_address(plane, block, page), self.program_bytes);
         self.attach(die, slot);
         Ok(Some(page))
     }
