@@ -3,7 +3,7 @@
 use super::Kernel;
 use crate::map::Place;
 use crate::ops::FlashOp;
-use crate::policy::placement::Constraint;
+use crate::policy::placement::{Constraint, PlacementPolicy};
 use crate::task::{Action, Class, CLASSES, ROWS};
 
 impl Kernel {
@@ -53,7 +53,8 @@ impl Kernel {
         if self.may_go_around(&op) && self.goes_around(slot) {
             return;
         }
-        let constraint = if op.class == Class::HOST_WRITE {
+        let asks = op.class == Class::HOST_WRITE && matches!(self.placement, PlacementPolicy::Guest(_));
+        let constraint = if asks {
             let constraint = self.placement.place(self.units_together.quotient(op.unit), slot);
             if op.buffered && self.notes.is_some() {
                 self.witness_wait(slot, constraint);
