@@ -23,11 +23,11 @@ SCRUB = ("--set", "refresh.policy=scrub", "--set", "refresh.start_reads=1000", "
 
 
 def places(name: str, pattern: str) -> list[str]:
-    """Lines of engine and package that name a task, outside family, Python policies, unit tests and studies."""
+    """Lines of engine and package that name a task, outside its family, unit tests and studies."""
     files = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/wordline/**/*.py")]
     found = []
     for path in sorted(files):
-        if f"policy/{name}/" in path.as_posix() or "/studies/" in path.as_posix() or path.name == "policy.py":
+        if f"policy/{name}/" in path.as_posix() or "/studies/" in path.as_posix():
             continue
         for line in path.read_text().partition("#[cfg(test)]")[0].splitlines():
             if re.search(pattern, line) and not line.lstrip().startswith("//"):
@@ -39,11 +39,15 @@ def test_a_task_is_named_in_two_places() -> None:
     assert places("refresh", r"(?i)\brefresh\b") == [
         "crates/firmware/src/policy/mod.rs: pub mod refresh;",
         'crates/firmware/src/task.rs: REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;',
+        # What lets it take policies in Python.
+        "python/wordline/policy.py: class Refresh(Upkeep):",
+        'python/wordline/policy.py: family = "refresh"',
+        'python/wordline/policy.py: "refresh": _Family(Refresh, "next", _UpkeepSeat, None),',
     ]
     # The word alone, like the name of the module, also means the wear of blocks.
     named = r"\bWEAR\b|\bWear(Config|Policy)\b|\bwear-(read|write|erase)\b|\btasks\.wear\b"
     assert places("wear", named) == [
-        'crates/firmware/src/task.rs: WEAR "wear" "wear leveling" wear WearConfig WearPolicy;'
+        'crates/firmware/src/task.rs: WEAR "wear" "wear leveling" wear WearConfig WearPolicy;',
     ]
 
 

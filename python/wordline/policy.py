@@ -131,7 +131,7 @@ class Arbiter(Policy):
         A running operation is not interrupted. An index beyond the list, or below 0, ends the run.
 
         :param waiting: the oldest operation of each class that the die could start now, in no order that means
-            anything: its class, such as ``"host-read"``, ``"gc-write"`` or ``"wear-erase"`` (those of
+            anything: its class, such as ``"host-read"``, ``"gc-write"`` or ``"gc-erase"`` (those of
             ``arbiter.order``), and its number in the order in which operations became ready, a smaller one being older.
             Writes of data and of the mapping table have the same name, but queues of their own: both may be listed.
         """
@@ -243,7 +243,7 @@ class UpkeepView(NamedTuple):
 
 
 class Upkeep(Policy):
-    """Common base of :class:`Refresh` and :class:`Wear`, which choose blocks whose data a background task moves."""
+    """Common base of the policies that choose blocks whose data a background task moves."""
 
     window_pages: Annotated[int, "Outstanding page moves per block, 1 to 65,535."] = 8
     opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = False
