@@ -127,6 +127,15 @@ impl DriveConfig {
         Ok(())
     }
 
+    /// Checks that the times of blocks in SLC mode are given where there are any.
+    fn check_slc(&self, plan: &Plan) -> Result<(), ConfigError> {
+        let times = [("nand.slc_read_us", self.nand.slc_read_us), ("nand.slc_program_us", self.nand.slc_program_us)];
+        let missing = times.iter().find(|(_, time)| time.is_none());
+        let Some((key, _)) = missing.filter(|_| plan.slc.is_some()) else { return Ok(()) };
+        let problem = format!("needs {key}, the time of a page in SLC mode");
+        Err(ConfigError::new("slc.policy", self.firmware.slc.name(), problem))
+    }
+
     /// Checks that a drive can be built, and derives its parts.
     ///
     /// # Errors
@@ -142,6 +151,7 @@ impl DriveConfig {
             .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
         energy.check().map_err(|e| ConfigError::new(format!("nand.energy.{}", e.key), e.value, e.problem))?;
         let plan = self.firmware.plan(&geometry)?;
+        self.check_slc(&plan)?;
         let build = self.build(&geometry, &plan, 0);
         let link = self.link.build(&build)?.costs();
         let buffer_units = self.buffer.build(&build)?.units(plan.unit_bytes);

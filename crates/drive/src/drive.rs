@@ -8,6 +8,7 @@
 
 mod measuring;
 mod reading;
+mod rest;
 mod saved;
 
 pub use reading::Reading;
@@ -127,6 +128,10 @@ pub struct Drive {
     kernel: Kernel,
     #[serde(skip)]
     queue: EventQueue,
+    /// True if some background task waits for the host to rest.
+    waits_for_rest: bool,
+    /// True if more requests are to come, and some task waits for the host to rest.
+    expects_more: bool,
     now: Time,
     // Skipped fields here and below belong to requests or measurements; an idle drive has none.
     #[serde(skip)]
@@ -203,6 +208,8 @@ impl Drive {
             plan,
             link,
             wires: [Wire::default(); 2],
+            waits_for_rest: kernel.waits_for_rest(),
+            expects_more: false,
             kernel,
             queue: EventQueue::with_capacity((geometry.dies() + slots.min(1 << 16)) as usize),
             now: 0,
@@ -262,7 +269,11 @@ impl Drive {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        Some(self.queue.next_time()?.min(self.kernel.alarm()))
+        let event = self.queue.next_time().map(|next| next.min(self.kernel.alarm()));
+        if self.expects_more {
+            return self.event_or_rest(event);
+        }
+        event
     }
 
     /// The host's queues and the slots of each. Slot `s` is of queue `s / depth`.
@@ -324,6 +335,9 @@ impl Drive {
         let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
         self.now = at;
         self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };
+        if self.waits_for_rest {
+            self.note_rest();
+        }
         self.kernel.expect((offset / u64::from(self.plan.unit_bytes)) as u32);
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
         self.queue.push(time, ARRIVE, slot);
@@ -336,6 +350,9 @@ impl Drive {
     /// When the firmware broke a rule: a defect of the model.
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
+        if self.expects_more && self.end_rest()? {
+            return Ok(true);
+        }
         let alarm = self.kernel.alarm();
         if alarm < END_OF_TIME && self.queue.next_time().is_some_and(|next| alarm < next) {
             self.wake(alarm)?;
@@ -378,9 +395,11 @@ impl Drive {
     /// # Errors
     /// As [`Drive::step`].
     pub fn advance_to(&mut self, time: Time) -> Result<(), Fault> {
+        let before = std::mem::replace(&mut self.expects_more, self.waits_for_rest);
         while self.next_event().is_some_and(|next| next <= time) {
             self.step()?;
         }
+        self.expects_more = before;
         self.now = self.now.max(time);
         Ok(())
     }
@@ -602,6 +621,9 @@ impl Drive {
         let queue = usize::from(request.stream) % self.free_slots.len();
         self.free_slots[queue].push(slot);
         self.in_service -= 1;
+        if self.waits_for_rest {
+            self.note_rest();
+        }
         let measured = Measured {
             op: request.op,
             bytes: request.bytes,

@@ -272,6 +272,7 @@ fn feed_all(
     let mut next = None;
     // Nothing new can be submitted until a slot is free again or the next arrival has come.
     let mut due = true;
+    let rests = drive.waits_for_rest();
     loop {
         if walls.wait {
             due |= walls.open(feeds, drive.now(), streams)?;
@@ -281,6 +282,9 @@ fn feed_all(
             if next.is_none() && walls.next == feeds.len() && feeds.iter().all(Feed::has_ended) {
                 break;
             }
+        }
+        if rests {
+            drive.expect_more(next.is_some());
         }
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
         let event = drive.next_event();
@@ -316,10 +320,12 @@ fn feed_all(
         if steps == STEPS {
             steps = 0;
             if !report(begun.progress(drive, fraction(feeds), drive.metrics.requests())) {
+                drive.expect_more(false);
                 return Ok(true);
             }
         }
     }
+    drive.expect_more(false);
     if let Some(feed) = feeds.iter().find(|feed| feed.head.is_some()) {
         // Requests wait, yet nothing will ever happen: the drive has stalled.
         drive.check_idle()?;

@@ -283,8 +283,12 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     // Scrubbing empties blocks that are not full, and with block mapping every task does: each may lose all but one of its
     // pages.
     let emptied = if plan.fixes_pages { counters.jobs.iter().sum() } else { counters.jobs[Task::REFRESH.index()] };
-    let cut = emptied * u64::from(geometry.pages_per_block - 1);
+    let in_slc = u64::from(geometry.pages_per_block - geometry.slc_pages_per_block);
+    let cut = emptied * u64::from(geometry.pages_per_block - 1)
+        + if plan.slc.is_some() { counters.jobs.iter().sum::<u64>() * in_slc } else { 0 };
     let full = pages - cut.min(pages)..=pages;
+    let slc = nand.iter().filter(|block| block.slc).map(|block| u64::from(block.next_page)).sum();
+    assert!(counters.slc_pages >= slc, "{} pages programmed in SLC mode, the NAND has {slc}", counters.slc_pages);
     assert!(full.contains(&counters.programs()), "{} pages programmed, the NAND says {full:?}", counters.programs());
     assert!(records.iter().all(|block| block.status != Status::Victim), "no collection is left half done");
     assert!(kernel.blocks().free_blocks() >= plan.reserve_blocks * plan.domains, "the reserve is whole at rest");
@@ -301,6 +305,7 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     let planes = kernel.plane_use().share(geometry.planes_per_die);
     assert!(planes.is_none_or(|share| (0.0..=1.0).contains(&share)), "{planes:?} of the planes are busy during GC");
     let together = u64::from(plan.pages_per_program());
+    let programs = (counters.programs() - counters.slc_pages) / together + counters.slc_pages;
     // The array time of each kind of command is known if planes do not share it and all pages are alike.
     let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
     if text.contains("None") && text.contains("One(") && counters.suspensions == 0 {
@@ -309,14 +314,12 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
         let timed =
             |all: u64, action| all - if instant { counters.ops[Class::new(Task::GC, action).index()] } else { 0 };
         let expected = timed(counters.reads(), Action::Read) * LEAST_READ
-            + timed(counters.programs(), Action::Program) / together * LEAST_PROGRAM
+            + (timed(counters.programs(), Action::Program) - counters.slc_pages) / together * LEAST_PROGRAM
+            + counters.slc_pages * LEAST_PROGRAM
             + timed(counters.erases(), Action::Erase) * ERASE;
         assert_eq!(array, expected, "time of the cells");
         // A copyback is a read and a program in one command.
-        assert_eq!(
-            counters.commands + counters.copybacks,
-            counters.reads() + counters.programs() / together + counters.erases()
-        );
+        assert_eq!(counters.commands + counters.copybacks, counters.reads() + programs + counters.erases());
     }
     for channel in 0..geometry.channels {
         assert!(kernel.flash().channel_times(channel).busy <= watched.drive.now());

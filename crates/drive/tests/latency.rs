@@ -320,6 +320,7 @@ fn erases() {
             pages_per_block: 4,
             page_kib: 16,
             pages_per_program: 1,
+            slc_pages_per_block: None,
         };
         let geometry = Geometry::new(&shape).expect("it is sound");
         let mut nand = NandConfig::default();

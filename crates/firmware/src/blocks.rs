@@ -5,6 +5,7 @@
 //! units, in the order in which the blocks reached that number.
 
 mod saved;
+mod slc;
 mod supers;
 mod view;
 
@@ -59,6 +60,8 @@ pub struct Block {
     pub status: Status,
     /// A program failed: it is not used again after its erase.
     pub doomed: bool,
+    /// In SLC mode: it was opened for the SLC cache.
+    pub slc: bool,
 }
 
 /// First and last block of a list of the ranking.
@@ -79,6 +82,8 @@ struct Domain {
     bad: u32,
     /// Pages programmed, modulo 2^32.
     clock: u32,
+    /// Blocks in SLC mode.
+    slc: u32,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -102,6 +107,10 @@ pub struct Blocks {
     units_per_page: u32,
     units_per_program: u32,
     programs_per_block: u32,
+    /// Programs that fill a block in SLC mode, each of a page.
+    slc_programs: u32,
+    /// Units that a block in SLC mode counts more than its valid ones where victims are chosen.
+    slc_weight: u32,
     /// All ones if planes are domains; 0 if there is one domain.
     domain_bits: u32,
     ranked: bool,
@@ -124,6 +133,8 @@ pub struct Sizes {
     pub units_per_program: u32,
     /// Units in a page.
     pub units_per_page: u32,
+    /// Programs that fill a block in SLC mode, each of a page.
+    pub slc_programs: u32,
 }
 
 impl Blocks {
@@ -141,6 +152,7 @@ impl Blocks {
             position: NONE,
             status: Status::Free,
             doomed: false,
+            slc: false,
         };
         let lists = if ranked { units_per_block as usize + 1 } else { 0 };
         let domain = Domain {
@@ -150,6 +162,7 @@ impl Blocks {
             free: sizes.blocks_per_plane * sizes.planes_per_domain,
             bad: 0,
             clock: 0,
+            slc: 0,
         };
         let free = (0..sizes.planes)
             .map(|plane| {
@@ -169,6 +182,8 @@ impl Blocks {
             units_per_page: sizes.units_per_page,
             units_per_program: sizes.units_per_program,
             programs_per_block: sizes.programs_per_block,
+            slc_programs: sizes.slc_programs,
+            slc_weight: 0,
             domain_bits: if sizes.planes_per_domain == sizes.planes { 0 } else { u32::MAX },
             ranked,
             supers: None,
@@ -250,14 +265,16 @@ impl Blocks {
         self.domains.len() as u32
     }
 
-    /// Opens the free block of lowest rank of a plane, or the most worn one.
-    pub(crate) fn open(&mut self, plane: u32, worn: bool) -> Option<u32> {
+    /// Opens the free block of lowest rank of a plane, or the most worn one, in SLC mode or not.
+    pub(crate) fn open(&mut self, plane: u32, worn: bool, slc: bool) -> Option<u32> {
         let block = self.take_free(plane, worn)?;
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free -= 1;
+        self.domains[domain as usize].slc += u32::from(slc);
         let record = &mut self.records[block as usize];
         assert_eq!(record.status, Status::Free);
         record.status = Status::Open;
+        record.slc = slc;
         Some(block)
     }
 
@@ -282,7 +299,7 @@ impl Blocks {
         *clock = clock.wrapping_add(1);
         let record = &mut self.records[block as usize];
         record.write_point += 1;
-        record.write_point == self.programs_per_block
+        record.write_point == if record.slc { self.slc_programs } else { self.programs_per_block }
     }
 
     /// Valid units of a plane.
@@ -314,8 +331,9 @@ impl Blocks {
         if self.has_superblocks() {
             self.lose_together(domain, block);
         } else if self.ranked && closed {
-            self.unlink(domain, block, valid);
-            self.link(domain, block, valid - 1);
+            let rank = valid + self.weight(block);
+            self.unlink(domain, block, rank);
+            self.link(domain, block, rank - 1);
         }
         domain
     }
@@ -342,9 +360,9 @@ impl Blocks {
         record.status = Status::Closed;
         record.position = position;
         record.touched = clock;
-        let valid = record.valid;
+        let rank = record.valid + self.weight(block);
         if self.ranked {
-            self.link(domain, block, valid);
+            self.link(domain, block, rank);
         }
     }
 
@@ -356,12 +374,12 @@ impl Blocks {
         let record = &mut self.records[block as usize];
         assert_eq!(record.status, Status::Closed);
         record.status = Status::Victim;
-        let valid = record.valid;
-        self.unlist(block, valid);
+        let rank = record.valid + self.weight(block);
+        self.unlist(block, rank);
     }
 
-    /// A block with so many valid units leaves the closed ones.
-    fn unlist(&mut self, block: u32, valid: u32) {
+    /// A block with such a place in the ranking leaves the closed ones.
+    fn unlist(&mut self, block: u32, rank: u32) {
         let domain = self.domain_of(block);
         let position = self.records[block as usize].position;
         let closed = &mut self.domains[domain as usize].closed;
@@ -370,7 +388,7 @@ impl Blocks {
             self.records[moved as usize].position = position;
         }
         if self.ranked {
-            self.unlink(domain, block, valid);
+            self.unlink(domain, block, rank);
         }
     }
 
@@ -381,6 +399,7 @@ impl Blocks {
         assert!(record.status == Status::Victim && record.valid == 0, "block {block} is erased as {record:?}");
         record.write_point = 0;
         record.erases += 1;
+        self.domains[domain as usize].slc -= u32::from(std::mem::take(&mut record.slc));
         if self.has_superblocks() {
             return self.erased_together(block, free_block);
         }
@@ -466,6 +485,7 @@ impl Blocks {
         record.status = Status::Bad;
         record.write_point = 0;
         record.erases += 1;
+        self.domains[domain as usize].slc -= u32::from(std::mem::take(&mut record.slc));
         if !std::mem::take(&mut record.doomed) {
             self.domains[domain as usize].bad += 1;
         }
@@ -527,6 +547,7 @@ impl Blocks {
             domain.free = 0;
             domain.bad = 0;
             domain.clock = 0;
+            domain.slc = 0;
         }
         // The clocks of the other drive's domains go on in the largest of them: ages keep their order.
         let clock = other.domains.iter().map(|domain| domain.clock).max().unwrap_or(0);
@@ -541,6 +562,7 @@ impl Blocks {
             if record.doomed || record.status == Status::Bad {
                 blocks.domains[domain as usize].bad += 1;
             }
+            blocks.domains[domain as usize].slc += u32::from(record.slc);
             match record.status {
                 Status::Free => {
                     if leads {

@@ -2,6 +2,7 @@
 
 mod fixed_pages;
 mod programs;
+mod slc;
 mod superblocks;
 
 use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
@@ -14,6 +15,7 @@ use crate::policy::placement::PlacementConfig;
 use crate::policy::processor::ProcessorConfig;
 use crate::policy::redundancy::{RedundancyConfig, Stripe};
 use crate::policy::shares::SharesConfig;
+use crate::policy::slc::SlcConfig;
 use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
 use crate::policy::upkeep::{Occasion, UpkeepConfig, UpkeepPolicies};
@@ -99,6 +101,8 @@ pub struct FirmwareConfig {
     pub trim: TrimConfig,
     /// Superblocks, parity across dies (RAIN), and reads that are rebuilt from it.
     pub redundancy: RedundancyConfig,
+    /// SLC cache.
+    pub slc: SlcConfig,
     /// Computing time of the firmware.
     pub processor: ProcessorConfig,
     /// Background tasks.
@@ -149,10 +153,25 @@ pub struct Plan {
     pub tasks: Tasks,
     /// Tasks whose moved data open the most worn free block of a plane.
     pub open_worn: Tasks,
+    /// The SLC cache, if the drive has one.
+    pub slc: Option<SlcPlan>,
     /// True if the firmware takes computing time.
     pub has_processor: bool,
     /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
     pub has_stage: bool,
+}
+
+/// The figures of an SLC cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlcPlan {
+    /// Programs that fill a block in SLC mode, each of a page.
+    pub programs: u32,
+    /// Blocks of a domain in SLC mode, at most.
+    pub most: u32,
+    /// Free blocks of a domain that the cache leaves for other uses.
+    pub spare: u32,
+    /// True if the blocks are set aside for it.
+    pub fixed: bool,
 }
 
 impl Plan {
@@ -284,6 +303,11 @@ impl FirmwareConfig {
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
         }
+        if self.slc.build(&build)?.size().is_some() {
+            let parity = stripe.is_some_and(|stripe| stripe.parity);
+            self.check_slc(geometry, (mapping.fixes_pages(), parity), &collect, &pack, dispatch.depth().is_some())?;
+        }
+        self.check_folding(&upkeep)?;
         self.trim.build(&build)?;
         let tasks = upkeep.tasks();
 
@@ -341,11 +365,14 @@ impl FirmwareConfig {
             destination: collect.destination(),
             fixes_pages: mapping.fixes_pages(),
             stripe,
+            slc: self.slc_plan(geometry, &collect, &build)?,
             tasks,
             open_worn: Self::open_worn(&upkeep, collect.destination())?,
             has_processor: self.processor.build(&build)?.takes_time(),
             has_stage: dispatch.depth().is_some(),
         };
+        let spare_blocks = plan.spare_blocks.saturating_sub(plan.slc_set_aside());
+        let plan = Plan { spare_blocks, ..plan };
         let need = Need::of(geometry, &plan, &collect);
         Ok((plan, need))
     }
@@ -520,9 +547,13 @@ impl FirmwareConfig {
             Some(_) => " (derived from the size of a superblock)",
             None => " (derived from the number of planes)",
         };
+        let cache = match plan.slc_set_aside() {
+            0 => String::new(),
+            blocks => format!(" beside {blocks} for the SLC cache"),
+        };
         let Need { open, free, scattered, in_use } = need;
         let problem = format!(
-            "too little spare: {where_} has {} blocks and {} spare, but {} are needed ({open} open, {free} free when \
+            "too little spare: {where_} has {} blocks and {} spare{cache}, but {} are needed ({open} open, {free} free when \
              garbage collection stops{stop}, {scattered} for invalid pages too scattered to collect, {in_use} in use); \
              {enough}, or lower thresholds in [collect]",
             plan.blocks_per_domain,

@@ -13,6 +13,7 @@
 mod pacing;
 mod pairs;
 mod saved;
+mod slc;
 mod stripes;
 
 use crate::blocks::Blocks;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use stripes::Stripes;
 use wordline_base::Divisor;
 
+use slc::SlcRoom;
 pub use stripes::DueParity;
 
 const NONE: u32 = u32::MAX;
@@ -95,6 +97,8 @@ pub struct Space {
     fixes_pages: bool,
     /// Tasks whose moved data open the most worn free block of a plane.
     open_worn: Tasks,
+    /// The SLC cache, if the drive has one.
+    slc: Option<SlcRoom>,
 }
 
 /// A page just bound.
@@ -108,6 +112,8 @@ pub struct BoundPage {
     pub opened: bool,
     /// True if it was the last page of its block.
     pub closed: bool,
+    /// True if its block is in SLC mode.
+    pub slc: bool,
 }
 
 impl Space {
@@ -132,6 +138,7 @@ impl Space {
             plain: plan.destination == Destination::OwnBlock && plan.stripe.is_none() && !plan.fixes_pages,
             fixes_pages: plan.fixes_pages,
             open_worn: plan.open_worn,
+            slc: SlcRoom::of(plan),
             stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, programs_per_block))),
         }
     }
@@ -142,11 +149,14 @@ impl Space {
         self.units_per_program.quotient(units + self.units_per_program.get() - 1) + jobs
     }
 
-    /// The next page of a stream in a plane: 0 where a new block would be opened.
+    /// The next page of a stream in a plane: 0 where a new block would be opened. Pages of blocks in different modes differ.
     #[inline]
     pub fn next_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
         if !self.plain && self.stripes.is_some() {
             return self.next_page_in_stripe(blocks, plane, stream);
+        }
+        if self.slc.is_some() {
+            return self.next_page_and_mode(blocks, plane, stream);
         }
         match self.open[self.slot(blocks, plane, stream)] {
             NONE => 0,
@@ -206,7 +216,8 @@ impl Space {
         let domain = blocks.domain_of_plane(plane) as usize;
         let (opened, for_collector) = (self.open[slot] == NONE, stream == Stream::Collector || !self.turns.is_empty());
         if opened {
-            self.open[slot] = blocks.open(plane, self.takes_worn(stream, task)).expect("room was asked for");
+            let slc = self.slc.is_some() && self.opens_slc(blocks, domain as u32, stream);
+            self.open[slot] = blocks.open(plane, self.takes_worn(stream, task), slc).expect("room was asked for");
             if for_collector {
                 self.domains[domain].collector_room += self.programs_per_block;
             }
@@ -220,10 +231,12 @@ impl Space {
         if for_collector {
             self.domains[domain].collector_room -= 1;
         }
+        let slc = self.slc.is_some() && blocks.get(block).slc;
         if stream == Stream::Host && self.pace_below > 0 {
-            self.domains[domain].spend(self.units_per_program.get());
+            let cost = self.cost_of_program(slc);
+            self.domains[domain].spend(cost);
         }
-        BoundPage { block, page, opened, closed }
+        BoundPage { block, page, opened, closed, slc }
     }
 
     /// True if data of a stream open the most worn free block when a task writes them.

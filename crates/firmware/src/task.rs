@@ -290,6 +290,8 @@ macro_rules! upkeep_tasks {
             REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;
             /// Moves data that stay, so that their blocks wear like the others.
             WEAR "wear" "wear leveling" wear WearConfig WearPolicy;
+            /// Moves data from the SLC cache to blocks with all bits of their cells.
+            FOLD "fold" "SLC folding" fold FoldConfig FoldPolicy;
         }
     };
 }

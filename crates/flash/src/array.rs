@@ -180,6 +180,7 @@ impl Flash {
         let lanes = 2 * geometry.dies() as usize;
         let mut package = Package::new(geometry.package());
         package.cells_mut().set_pages_per_program(geometry.pages_per_program);
+        package.cells_mut().set_slc_pages(geometry.slc_pages_per_block);
         Self {
             geometry,
             timing,
@@ -206,6 +207,12 @@ impl Flash {
             package.set_reliability(config, &self.timing, seed, instance as u64)?;
         }
         Ok(())
+    }
+
+    /// True if packages wear as configured.
+    #[must_use]
+    pub fn wears(&self) -> bool {
+        self.packages.iter().any(Package::wears)
     }
 
     /// In which order the buses serve.

@@ -27,6 +27,8 @@ pub struct GeometryConfig {
     /// Pages of a block that one program writes (one-shot programming), 1 to 16: those of a word line, 3 with TLC. They follow each
     /// other, and `nand.program_us` is the time of all of them. Reads are of single pages.
     pub pages_per_program: u32,
+    /// Pages of a block in SLC mode (pSLC: one bit a cell), for `slc.policy`. Absent: a third of `pages_per_block`, as with TLC.
+    pub slc_pages_per_block: Option<u32>,
 }
 
 impl Default for GeometryConfig {
@@ -40,6 +42,7 @@ impl Default for GeometryConfig {
             pages_per_block: 256,
             page_kib: 16,
             pages_per_program: 1,
+            slc_pages_per_block: None,
         }
     }
 }
@@ -75,6 +78,8 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Pages of a block that one program writes.
     pub pages_per_program: u32,
+    /// Pages of a block in SLC mode, one for each program.
+    pub slc_pages_per_block: u32,
 }
 
 impl Geometry {
@@ -108,6 +113,11 @@ impl Geometry {
             let value = u64::from(config.pages_per_program);
             return Err(GeometryError { key: "pages_per_program", value, problem });
         }
+        let slc_pages = config.slc_pages_per_block.unwrap_or((config.pages_per_block / 3).max(1));
+        if slc_pages == 0 || slc_pages > config.pages_per_block {
+            let problem = format!("must lie between 1 and pages_per_block = {}", config.pages_per_block);
+            return Err(GeometryError { key: "slc_pages_per_block", value: u64::from(slc_pages), problem });
+        }
         let geometry = Self {
             channels: config.channels,
             packages: config.packages_per_channel,
@@ -117,6 +127,7 @@ impl Geometry {
             pages_per_block: config.pages_per_block,
             page_bytes: config.page_kib * 1024,
             pages_per_program: config.pages_per_program,
+            slc_pages_per_block: slc_pages,
         };
         let dies =
             u64::from(config.channels) * u64::from(config.packages_per_channel) * u64::from(config.dies_per_package);

@@ -139,6 +139,21 @@ pub enum Violation {
         /// Block within the plane.
         block: u32,
     },
+    /// A block is read or programmed in another mode than the one that its first program gave it, or beyond the pages that it has in
+    /// SLC mode.
+    #[error("page {page} of block {block}, plane {plane}, die {die} is used in the wrong mode: the block is {}in SLC mode", if *slc { "" } else { "not " })]
+    WrongMode {
+        /// Die within the package.
+        die: u32,
+        /// Plane within the die.
+        plane: u32,
+        /// Block within the plane.
+        block: u32,
+        /// Page within the block.
+        page: u32,
+        /// True if the block is in SLC mode.
+        slc: bool,
+    },
     /// A command without a page, or with more than the die has planes.
     #[error("a command for {pages} planes on die {die}, which has {planes}")]
     PlaneCount {
@@ -164,6 +179,8 @@ pub struct BlockRecord {
     pub programs: u8,
     /// Marked bad, in the factory or since.
     pub bad: bool,
+    /// In SLC mode since its first program.
+    pub slc: bool,
 }
 
 impl BlockRecord {
@@ -173,6 +190,9 @@ impl BlockRecord {
         let (PageAddress { plane, block, page }, next) = (at, self.next_page);
         if self.bad {
             return Err(Violation::BadBlock { die, plane, block });
+        }
+        if page == next {
+            return Err(Violation::WrongMode { die, plane, block, page, slc: self.slc });
         }
         if page > next {
             return Err(Violation::OutOfOrder { die, plane, block, page, next });
@@ -192,6 +212,8 @@ pub struct Cells {
     rules: Rules,
     /// Pages of a block that one program writes.
     pages_per_program: u32,
+    /// Pages of a block in SLC mode.
+    slc_pages: u32,
     blocks: Vec<BlockRecord>,
 }
 
@@ -215,7 +237,7 @@ impl Cells {
     #[must_use]
     pub fn new(geometry: PackageGeometry) -> Self {
         let blocks = vec![BlockRecord::default(); geometry.total_blocks() as usize];
-        Self { geometry, rules: Rules::default(), pages_per_program: 1, blocks }
+        Self { geometry, rules: Rules::default(), pages_per_program: 1, slc_pages: geometry.pages, blocks }
     }
 
     /// Sets the limits.
@@ -232,6 +254,15 @@ impl Cells {
         self.pages_per_program = pages;
     }
 
+    /// Gives a block so many pages in SLC mode. A program writes one of them.
+    ///
+    /// # Panics
+    /// If a block has fewer pages at all.
+    pub fn set_slc_pages(&mut self, pages: u32) {
+        assert!(pages <= self.geometry.pages, "{pages} pages in SLC mode are more than a block has");
+        self.slc_pages = pages;
+    }
+
     /// Copies the state of another array of the same geometry; the limits stay.
     pub fn adopt(&mut self, other: &Self) {
         self.blocks.clone_from(&other.blocks);
@@ -242,13 +273,15 @@ impl Cells {
     /// # Errors
     /// Describes the mismatch.
     pub fn check_saved(&self, like: &Self) -> Result<(), String> {
-        let shape = |cells: &Self| (cells.geometry, cells.pages_per_program, cells.blocks.len());
+        let shape = |cells: &Self| (cells.geometry, cells.pages_per_program, cells.slc_pages, cells.blocks.len());
         if shape(self) != shape(like) {
             return Err("the cells have another geometry".into());
         }
         let sound = |block: &BlockRecord| {
-            block.next_page <= self.geometry.pages
-                && block.next_page.is_multiple_of(self.pages_per_program)
+            let (most, step) =
+                if block.slc { (self.slc_pages, 1) } else { (self.geometry.pages, self.pages_per_program) };
+            block.next_page <= most
+                && block.next_page.is_multiple_of(step)
                 && (block.programs == 0) == (block.next_page == 0)
         };
         match self.blocks.iter().position(|block| !sound(block)) {
@@ -301,35 +334,59 @@ impl Cells {
         Ok(&mut self.blocks[index])
     }
 
-    /// Records a read.
+    /// Records a read, in SLC mode or not.
     ///
     /// # Errors
-    /// The page does not exist or is not written.
+    /// The page does not exist or is not written, or its block is in another mode.
     #[inline]
-    pub fn read(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
+    pub fn read(&mut self, die: u32, at: PageAddress, slc: bool) -> Result<(), Violation> {
         let record = self.block(die, at)?;
-        if at.page >= record.next_page {
+        if at.page >= record.next_page || record.slc != slc {
             let PageAddress { plane, block, page } = at;
-            return Err(Violation::ReadUnwritten { die, plane, block, page, written: record.next_page });
+            return Err(if at.page >= record.next_page {
+                Violation::ReadUnwritten { die, plane, block, page, written: record.next_page }
+            } else {
+                Violation::WrongMode { die, plane, block, page, slc: record.slc }
+            });
         }
         record.reads = record.reads.saturating_add(1);
         Ok(())
     }
 
-    /// Records a program.
+    /// Records a program, in SLC mode or not.
     ///
     /// # Errors
-    /// The page does not exist, is already programmed, or is not the next one of its block.
+    /// The page does not exist (in this mode), is already programmed, or is not the next one of its block, or the block is in another
+    /// mode.
     #[inline]
-    pub fn program(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
+    pub fn program(&mut self, die: u32, at: PageAddress, slc: bool) -> Result<(), Violation> {
+        if slc {
+            return self.program_slc(die, at);
+        }
         let (most, pages) = (self.rules.partial_programs, self.pages_per_program);
         let record = self.block(die, at)?;
-        if at.page == record.next_page && !record.bad {
+        if at.page == record.next_page && !record.bad && !record.slc {
             record.next_page += pages;
             record.programs = 1;
             return Ok(());
         }
         record.program_again(die, at, most)
+    }
+
+    /// Records a program of a page in SLC mode.
+    #[cold]
+    fn program_slc(&mut self, die: u32, at: PageAddress) -> Result<(), Violation> {
+        let (most, pages) = (self.rules.partial_programs, self.slc_pages);
+        let record = self.block(die, at)?;
+        let PageAddress { plane, block, page } = at;
+        if (record.next_page > 0 && !record.slc) || page >= pages {
+            return Err(Violation::WrongMode { die, plane, block, page, slc: record.slc });
+        }
+        if page != record.next_page || record.bad {
+            return record.program_again(die, at, most);
+        }
+        *record = BlockRecord { next_page: page + 1, programs: 1, slc: true, ..*record };
+        Ok(())
     }
 
     /// Records an erase.
@@ -364,29 +421,49 @@ mod tests {
     fn every_misuse_is_refused() {
         let mut cells = cells();
         let at = |plane, block, page| PageAddress { plane, block, page };
-        assert_eq!(cells.program(0, at(0, 1, 0)), Ok(()));
-        assert!(matches!(cells.program(0, at(0, 1, 0)), Err(Violation::ProgrammedTwice { next: 1, .. })));
-        assert!(matches!(cells.program(0, at(0, 1, 2)), Err(Violation::OutOfOrder { next: 1, .. })));
-        assert!(matches!(cells.read(0, at(0, 1, 1)), Err(Violation::ReadUnwritten { written: 1, .. })));
+        assert_eq!(cells.program(0, at(0, 1, 0), false), Ok(()));
+        assert!(matches!(cells.program(0, at(0, 1, 0), false), Err(Violation::ProgrammedTwice { next: 1, .. })));
+        assert!(matches!(cells.program(0, at(0, 1, 2), false), Err(Violation::OutOfOrder { next: 1, .. })));
+        assert!(matches!(cells.read(0, at(0, 1, 1), false), Err(Violation::ReadUnwritten { written: 1, .. })));
         for wrong in [at(2, 0, 0), at(0, 4, 0), at(0, 0, 8)] {
-            assert!(matches!(cells.read(0, wrong), Err(Violation::UnknownAddress { .. })));
-            assert!(matches!(cells.program(0, wrong), Err(Violation::UnknownAddress { .. })));
+            assert!(matches!(cells.read(0, wrong, false), Err(Violation::UnknownAddress { .. })));
+            assert!(matches!(cells.program(0, wrong, false), Err(Violation::UnknownAddress { .. })));
         }
         assert!(matches!(cells.erase(1, at(0, 0, 0)), Err(Violation::UnknownAddress { die: 1, .. })));
+    }
+
+    #[test]
+    fn a_block_keeps_its_mode_until_its_erase() {
+        let mut cells = cells();
+        cells.set_pages_per_program(2);
+        cells.set_slc_pages(4);
+        let at = |page| PageAddress { plane: 0, block: 2, page };
+        for page in 0..4 {
+            assert_eq!(cells.program(0, at(page), true), Ok(()), "a program in SLC mode writes one page");
+        }
+        assert!(matches!(cells.program(0, at(4), true), Err(Violation::WrongMode { slc: true, .. })), "it has four");
+        assert!(matches!(cells.program(0, at(4), false), Err(Violation::WrongMode { slc: true, .. })));
+        assert_eq!(cells.read(0, at(3), true), Ok(()));
+        assert!(matches!(cells.read(0, at(3), false), Err(Violation::WrongMode { slc: true, .. })));
+        cells.erase(0, at(0)).unwrap();
+        assert_eq!(cells.program(0, at(0), false), Ok(()));
+        assert_eq!(cells.record(0, 0, 2).next_page, 2);
+        assert!(matches!(cells.program(0, at(2), true), Err(Violation::WrongMode { slc: false, .. })));
+        assert!(matches!(cells.read(0, at(1), true), Err(Violation::WrongMode { slc: false, .. })));
     }
 
     #[test]
     fn an_erase_opens_the_block_again() {
         let mut cells = cells();
         let at = PageAddress { plane: 1, block: 3, page: 0 };
-        cells.program(0, at).unwrap();
-        cells.read(0, at).unwrap();
+        cells.program(0, at, false).unwrap();
+        cells.read(0, at, false).unwrap();
         assert_eq!(
             cells.record(0, 1, 3),
             BlockRecord { next_page: 1, reads: 1, programs: 1, ..BlockRecord::default() }
         );
         cells.erase(0, at).unwrap();
         assert_eq!(cells.record(0, 1, 3), BlockRecord { erases: 1, ..BlockRecord::default() });
-        cells.program(0, at).unwrap();
+        cells.program(0, at, false).unwrap();
     }
 }

@@ -26,6 +26,8 @@ pub struct Command {
     /// Reads and programs: in cache mode. When the register is free for it, the die asks for a follower of the same kind, and its
     /// caller answers with [`crate::Package::follow`] or [`crate::Package::finish`].
     pub cache: bool,
+    /// Reads and programs: the blocks are in SLC mode, with one bit a cell.
+    pub slc: bool,
     count: u8,
     pages: [PageAddress; MAX_PLANES],
     bytes: [u32; MAX_PLANES],
@@ -45,6 +47,7 @@ impl Command {
     pub fn clear(&mut self, kind: Kind) {
         self.kind = kind;
         self.cache = false;
+        self.slc = false;
         self.count = 0;
     }
 
@@ -53,6 +56,7 @@ impl Command {
     pub(crate) fn assign(&mut self, other: &Self) {
         self.kind = other.kind;
         self.cache = other.cache;
+        self.slc = other.slc;
         self.count = other.count;
         self.pages = other.pages;
         self.bytes = other.bytes;

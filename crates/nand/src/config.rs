@@ -68,6 +68,11 @@ pub struct NandConfig {
     pub read_us: ByClass,
     /// tPROG: page program, in microseconds; one value, or one per page class.
     pub program_us: ByClass,
+    /// tR of a page in SLC mode (pSLC: one bit a cell, where the other blocks have more), in microseconds. Absent: as `read_us` of the
+    /// first page of a block; needed for `slc.policy`.
+    pub slc_read_us: Option<f64>,
+    /// tPROG of a page in SLC mode, in microseconds. Absent: as `program_us` of the first page of a block; needed for `slc.policy`.
+    pub slc_program_us: Option<f64>,
     /// tBERS: block erase, in microseconds.
     pub erase_us: f64,
     /// tDBSY: busy time between the planes of a multi-plane command, in microseconds.
@@ -111,6 +116,8 @@ impl Default for NandConfig {
             rate_mt_s: 800,
             read_us: ByClass::One(50.0),
             program_us: ByClass::One(500.0),
+            slc_read_us: None,
+            slc_program_us: None,
             erase_us: 3_000.0,
             dummy_busy_us: 0.5,
             cache_read_busy_us: 3.0,

@@ -360,8 +360,10 @@ impl Die {
             return self.set_up_apart(die, lane, around);
         }
         let (segment, bytes, busy, phase) = match kind {
-            Kind::Read | Kind::Copyback => (Segment::Read, 0, timing.t_r(slot.command.pages()[at].page), Phase::Out),
-            Kind::Program => (Segment::Program, bytes, slot.program_time(die, timing), Phase::Array),
+            Kind::Read | Kind::Copyback => {
+                (Segment::Read, 0, timing.t_r_of(&slot.command, slot.command.pages()[at].page), Phase::Out)
+            }
+            Kind::Program => (Segment::Program, bytes, timing.t_prog_of(die, &slot.command), Phase::Array),
             Kind::Erase => (Segment::Erase, 0, timing.t_bers, Phase::Array),
         };
         slot.phase = phase;
@@ -388,7 +390,7 @@ impl Die {
         if slot.sequence {
             return self.turn(die, Segment::CacheRandom, true, around);
         }
-        let busy = timing.t_r(slot.command.pages()[last].page);
+        let busy = timing.t_r_of(&slot.command, slot.command.pages()[last].page);
         times.cells[0][last] += busy;
         if slot.command.kind == Kind::Copyback {
             let out = slot.plane_to_check(0);
@@ -458,7 +460,7 @@ impl Die {
             (Segment::CopybackProgramQueue, timing.pauses.dummy)
         } else {
             slot.phase = Phase::Array;
-            let busy = slot.program_time(die, timing);
+            let busy = timing.t_prog_of(die, &slot.command);
             times.cells[1][planes - 1] += busy;
             (Segment::CopybackProgram, busy)
         };
@@ -486,7 +488,7 @@ impl Die {
         if more {
             // In a cache sequence the die searches for better thresholds itself.
             let senses = 1 + Time::from(std::mem::take(&mut slot.retries));
-            let busy = timing.t_r(slot.command.pages()[0].page) * senses;
+            let busy = timing.t_r_of(&slot.command, slot.command.pages()[0].page) * senses;
             times.cells[0][slot.command.planes() - 1] += busy;
             slot.array_until = moved + busy;
             if L::WANTED {
@@ -530,7 +532,7 @@ impl Die {
             start += moves;
             times.register += moves;
         }
-        let busy = slot.program_time(die, timing);
+        let busy = timing.t_prog_of(die, &slot.command);
         times.cells[1][slot.command.planes() - 1] += busy;
         slot.array_until = start + busy;
         slot.busy = 0;
@@ -652,17 +654,6 @@ impl Slot {
     fn plane_to_check(&self, from: usize) -> Option<u8> {
         let bytes = self.command.bytes();
         (from..bytes.len()).find(|&at| bytes[at] > 0).map(|at| at as u8)
-    }
-
-    /// tPROG of the slowest programmed page.
-    #[inline]
-    fn program_time(&self, die: u32, timing: &Timing) -> Time {
-        let pages = if self.command.kind == Kind::Copyback { self.command.targets() } else { self.command.pages() };
-        let mut longest = timing.t_prog_at(die, pages[0]);
-        if timing.has_spread() {
-            longest = pages[1..].iter().fold(longest, |most, &page| most.max(timing.t_prog_at(die, page)));
-        }
-        longest
     }
 
     fn entry(&self, die: u32, what: What, ready: Time, (start, end): (Time, Time)) -> Entry {

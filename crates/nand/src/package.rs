@@ -78,6 +78,12 @@ impl Package {
         self.wear.as_ref().map(|wear| wear.counts()).unwrap_or_default()
     }
 
+    /// True if blocks wear as configured.
+    #[must_use]
+    pub fn wears(&self) -> bool {
+        self.wear.is_some()
+    }
+
     /// True if programs and erases may fail.
     #[must_use]
     pub fn fails(&self) -> bool {
@@ -230,8 +236,8 @@ impl Package {
             command.check_planes(die)?;
         }
         match command.kind {
-            Kind::Read => pages.iter().try_for_each(|&page| self.cells.read(die, page))?,
-            Kind::Program => pages.iter().try_for_each(|&page| self.cells.program(die, page))?,
+            Kind::Read => pages.iter().try_for_each(|&page| self.cells.read(die, page, command.slc))?,
+            Kind::Program => pages.iter().try_for_each(|&page| self.cells.program(die, page, command.slc))?,
             Kind::Erase => pages.iter().try_for_each(|&page| self.cells.erase(die, page))?,
             Kind::Copyback => self.copy(die, command)?,
         }
@@ -247,8 +253,8 @@ impl Package {
             if to.plane != page.plane {
                 return Err(Violation::MoveAcrossPlanes { die, plane: page.plane, other_plane: to.plane });
             }
-            self.cells.read(die, page)?;
-            self.cells.program(die, to)?;
+            self.cells.read(die, page, command.slc)?;
+            self.cells.program(die, to, command.slc)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Times of a package: the chains of [`crate::chain`] with the durations of its interface mode.
 
 use crate::chain::{self, Cycle, Segment, SEGMENTS};
+use crate::command::{Command, Kind};
 use crate::config::{LatencyModel, NandConfig, PageOrder};
 use crate::geometry::PageAddress;
 use crate::interface::Mode;
@@ -83,6 +84,8 @@ pub struct Timing {
     pub t_bers: Time,
     t_r: [Time; MAX_CLASSES],
     t_prog: [Time; MAX_CLASSES],
+    /// tR and tPROG in SLC mode.
+    slc: (Time, Time),
     /// Half the spread of tPROG within a class, in 1/65,536 of tPROG.
     spread: u32,
     class_of_page: Vec<u8>,
@@ -265,6 +268,9 @@ impl Timing {
         let model = |key, times: &[f64], typical_key, typical| {
             modelled(typical_key, config.latency_model, class_times(key, times)?, typical, &class_of_page)
         };
+        let t_r = model("read_us", &reads, "typical_read_us", config.typical_read_us)?;
+        let t_prog = model("program_us", &programs, "typical_program_us", config.typical_program_us)?;
+        let slc = |key, given: Option<f64>, other| given.map_or(Ok(other), |us| Ok(class_times(key, &[us])?[0]));
         let priced = chain::ALL.map(|segment| price(segment, &mode, config));
         Ok(Self {
             cycles: Cycles {
@@ -288,8 +294,12 @@ impl Timing {
                 feature: T_FEAT,
             },
             t_bers: one_time("erase_us", config.erase_us)?,
-            t_r: model("read_us", &reads, "typical_read_us", config.typical_read_us)?,
-            t_prog: model("program_us", &programs, "typical_program_us", config.typical_program_us)?,
+            slc: (
+                slc("slc_read_us", config.slc_read_us, t_r[usize::from(class_of_page[0])])?,
+                slc("slc_program_us", config.slc_program_us, t_prog[usize::from(class_of_page[0])])?,
+            ),
+            t_r,
+            t_prog,
             spread: (config.spread_percent / 100.0 * 65_536.0) as u32,
             class_of_page,
         })
@@ -345,6 +355,32 @@ impl Timing {
     #[must_use]
     pub fn t_prog(&self, page: u32) -> Time {
         self.t_prog[self.class(page) & (MAX_CLASSES - 1)]
+    }
+
+    /// tR of a page of a command.
+    #[inline]
+    #[must_use]
+    pub fn t_r_of(&self, command: &Command, page: u32) -> Time {
+        if command.slc {
+            self.slc.0
+        } else {
+            self.t_r(page)
+        }
+    }
+
+    /// tPROG of a command on a die: that of its slowest page, with the spread within their classes. In SLC mode there is none.
+    #[inline]
+    #[must_use]
+    pub fn t_prog_of(&self, die: u32, command: &Command) -> Time {
+        if command.slc {
+            return self.slc.1;
+        }
+        let pages = if command.kind == Kind::Copyback { command.targets() } else { command.pages() };
+        let mut longest = self.t_prog_at(die, pages[0]);
+        if self.has_spread() {
+            longest = pages[1..].iter().fold(longest, |most, &page| most.max(self.t_prog_at(die, page)));
+        }
+        longest
     }
 
     /// True if tPROG varies within a class.

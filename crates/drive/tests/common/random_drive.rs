@@ -159,6 +159,14 @@ fn random_text(random: &mut Stream) -> String {
         }
         false => "policy = \"none\"".into(),
     };
+    let has_cache = pack.contains("cache = true") || pack.contains("\"cache\"");
+    let may_slc = !by_block
+        && !(scope == "plane" && into != "own-block")
+        && (together || pages > 1 || copyback == "off")
+        && !has_cache
+        && !redundancy.as_ref().is_some_and(|redundancy| redundancy.contains("rain"))
+        && !(staged && pages > 1);
+    let (slc, fold) = if may_slc && chance(random, 40) { slc(random, scope) } else { Default::default() };
     let (interface, rate) =
         *pick(random, &[("sdr", 50), ("nv-ddr", 200), ("nv-ddr2", 400), ("nv-ddr3", 800), ("nv-lpddr4", 3600)]);
     let program = match pages {
@@ -169,7 +177,8 @@ fn random_text(random: &mut Stream) -> String {
         r#"
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
                       blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib}, pages_per_program = {pages} }}
-        nand = {{ interface = "{interface}", rate_mt_s = {rate}, read_us = 20.0, program_us = {program}, erase_us = 1500.0 }}
+        nand = {{ interface = "{interface}", rate_mt_s = {rate}, read_us = 20.0, program_us = {program}, erase_us = 1500.0,
+                  slc_read_us = 20.0, slc_program_us = 200.0 }}
         mapping = {{ {mapping} }}
         placement = {{ {placement} }}
         victim = {{ {victim} }}
@@ -186,6 +195,8 @@ fn random_text(random: &mut Stream) -> String {
         buffer = {{ {buffer} }}
         refresh = {{ {refresh} }}
         wear = {{ {wear} }}
+        slc = {{ {slc} }}
+        fold = {{ {fold} }}
         redundancy = {{ {} }}
         processor = {{ {} }}
         verify = {{ shadow = true }}
@@ -205,6 +216,27 @@ fn random_text(random: &mut Stream) -> String {
             false => "policy = \"none\"".into(),
         },
     )
+}
+
+/// An SLC cache and its folding.
+fn slc(random: &mut Stream, scope: &str) -> (String, String) {
+    let slc = match scope == "drive" && chance(random, 30) {
+        true => format!("policy = \"static\", blocks = {}", between(random, 1, 8)),
+        false if chance(random, 50) => "policy = \"dynamic\"".into(),
+        false => format!("policy = \"dynamic\", free_blocks = {}", between(random, 0, 7)),
+    };
+    let start = between(random, 0, 4);
+    let fold = match chance(random, 60) {
+        true => format!(
+            "policy = \"coldest\", idle_us = {}.0, start_blocks = {start}, stop_blocks = {}, blocks_at_a_time = {}, window_pages = {}",
+            pick(random, &[0, 10, 300, 5_000]),
+            start + between(random, 0, 3),
+            between(random, 1, 3),
+            between(random, 4, 16)
+        ),
+        false => String::new(),
+    };
+    (slc, fold)
 }
 
 /// Superblocks of a drive with so many dies; none if it has one.

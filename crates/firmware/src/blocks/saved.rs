@@ -15,10 +15,11 @@ impl Blocks {
     pub(crate) fn check_saved(&self, like: &Self, fixes_pages: bool) -> Result<(), String> {
         let sizes = |blocks: &Self| {
             let lists = (blocks.records.len(), blocks.free.len(), blocks.domains.len(), blocks.valid.len());
-            let of_block = (blocks.units_per_block, blocks.units_per_program, blocks.programs_per_block);
+            let of_block =
+                (blocks.units_per_block, blocks.units_per_program, (blocks.programs_per_block, blocks.slc_programs));
             (lists, blocks.blocks_per_plane, of_block, blocks.domain_bits)
         };
-        if sizes(self) != sizes(like) {
+        if sizes(self) != sizes(like) || self.slc_weight > self.units_per_block {
             return Err("the block accounting has another size".into());
         }
         for (block, record) in self.records.iter().enumerate() {
@@ -41,8 +42,8 @@ impl Blocks {
 
     /// True if a block of an idle drive can be like this.
     fn is_possible(&self, record: &Block, fixes_pages: bool) -> bool {
-        let (written, all) = (record.write_point, self.programs_per_block);
-        let empty = written == 0 && !record.doomed;
+        let (written, all) = (record.write_point, self.programs_in(record));
+        let empty = written == 0 && !record.doomed && !record.slc;
         let fits = match record.status {
             Status::Free | Status::Spare | Status::Bad => empty,
             // Others of its superblock may not be full.
@@ -52,7 +53,7 @@ impl Blocks {
             // At rest nothing is being collected.
             Status::Victim => false,
         };
-        fits && record.valid <= written * self.units_per_program && record.erases < MOST_ERASES
+        fits && record.valid <= written * self.units_in(record) && record.erases < MOST_ERASES
     }
 
     /// The free blocks, those held back, and the valid units of each plane.
@@ -98,6 +99,9 @@ impl Blocks {
         let free = size * self.free[first..first + planes].iter().map(|list| list.heap.len()).sum::<usize>();
         let bad = count(&|record| record.doomed || record.status == Status::Bad);
         let closed = count(&|record| record.status == Status::Closed);
+        if list.slc as usize != count(&|record| record.slc) {
+            return Err(format!("domain {domain} counts {} blocks in SLC mode, which is wrong", list.slc));
+        }
         if (list.free as usize, list.bad as usize, list.closed.len() * size) != (free, bad, closed) {
             return Err(format!(
                 "domain {domain} counts {} free, {} bad and {} closed blocks, but there are {free}, {bad} and {closed}",
@@ -136,7 +140,7 @@ impl Blocks {
             while block != NONE {
                 let there = self.records.get(block as usize).filter(|_| self.domain_of(block) == domain);
                 let linked = there.filter(|record| {
-                    let all: u32 = self.together(block).map(|block| self.get(block).valid).sum();
+                    let all: u32 = self.together(block).map(|block| self.get(block).valid + self.weight(block)).sum();
                     record.status == Status::Closed && all == valid && record.previous == before
                 });
                 let Some(record) = linked.filter(|_| valid >= list.least) else {
@@ -160,7 +164,7 @@ impl Blocks {
 
     /// Goes on where accounting of the same configuration was saved; it was checked.
     pub(crate) fn restore(&mut self, saved: Self) {
-        if self.ranked == saved.ranked {
+        if self.ranked == saved.ranked && self.slc_weight == saved.slc_weight {
             (self.records, self.free) = (saved.records, saved.free);
             (self.domains, self.valid) = (saved.domains, saved.valid);
             self.recount_together();

@@ -151,24 +151,36 @@ impl Blocks {
         self.supers.as_mut().expect("blocks form superblocks")
     }
 
+    /// As [`Self::weight`], of all blocks of a superblock.
+    fn weight_together(&self, block: u32) -> u32 {
+        self.weight(block) * self.supers.as_ref().map_or(1, |supers| supers.size())
+    }
+
+    /// Where a closed superblock is in the ranking.
+    pub(super) fn rank_together(&self, block: u32) -> u32 {
+        self.valid_together(block) + self.weight_together(block)
+    }
+
     /// Valid units of a closed superblock.
-    pub(super) fn valid_together(&self, block: u32) -> u32 {
+    fn valid_together(&self, block: u32) -> u32 {
         let index = self.index_of(block);
         self.supers.as_ref().map_or_else(|| self.get(block).valid, |supers| supers.valid[index])
     }
 
-    /// Opens the free superblock of lowest rank in a plane's group, or the most worn one: its number.
-    pub(crate) fn open_superblock(&mut self, plane: u32, worn: bool) -> Option<u32> {
+    /// Opens the free superblock of lowest rank in a plane's group, or the most worn one, in SLC mode or not: its number.
+    pub(crate) fn open_superblock(&mut self, plane: u32, worn: bool, slc: bool) -> Option<u32> {
         let leader = self.planes_beside(plane)[0];
         let first = self.take_free(leader, worn)?;
         let size = self.supers_mut().size();
         let domain = self.domain_of_plane(plane);
         self.domains[domain as usize].free -= size;
+        self.domains[domain as usize].slc += if slc { size } else { 0 };
         let all: Vec<u32> = self.together(first).collect();
         for block in all {
             let record = &mut self.records[block as usize];
             assert_eq!(record.status, Status::Free);
             record.status = Status::Open;
+            record.slc = slc;
         }
         Some(self.number_of(first))
     }
@@ -182,10 +194,11 @@ impl Blocks {
         let (leader, index) = (self.leader(block), self.index_of(block));
         let valid = self.supers_mut().valid[index];
         self.supers_mut().valid[index] = valid - 1;
+        let rank = valid + self.weight_together(leader);
         self.records[leader as usize].touched = self.records[block as usize].touched;
         if self.ranked {
-            self.unlink(domain, leader, valid);
-            self.link(domain, leader, valid - 1);
+            self.unlink(domain, leader, rank);
+            self.link(domain, leader, rank - 1);
         }
     }
 
@@ -208,7 +221,7 @@ impl Blocks {
         self.records[leader as usize].position = closed.len() as u32;
         closed.push(leader);
         if self.ranked {
-            self.link(domain, leader, valid);
+            self.link(domain, leader, valid + self.weight_together(leader));
         }
     }
 
@@ -224,8 +237,8 @@ impl Blocks {
         }
         let supers = self.supers_mut();
         supers.erased[index] = 0;
-        let valid = supers.valid[index];
-        self.unlist(leader, valid);
+        let rank = supers.valid[index] + self.weight_together(leader);
+        self.unlist(leader, rank);
     }
 
     /// A block of a victim was erased. With the last one of its superblock all are free.
@@ -276,7 +289,7 @@ impl Blocks {
         for block in 0..self.records.len() as u32 {
             let leader = self.leader(block);
             let (own, first) = (self.get(block), self.get(leader));
-            if own.status != first.status || own.erases != first.erases {
+            if own.status != first.status || own.erases != first.erases || own.slc != first.slc {
                 return Err(format!(
                     "block {block} is {own:?}, but the first of its superblock, {leader}, is {first:?}"
                 ));

@@ -44,13 +44,14 @@ impl VictimView<'_> {
         self.blocks.supers.as_ref().map_or(self.blocks.units_per_block, |supers| supers.data_units)
     }
 
-    /// Valid units of a block; where blocks form superblocks, of all blocks of a closed one.
+    /// Valid units of a block; where blocks form superblocks, of all blocks of a closed one. A block of an SLC cache of fixed size
+    /// counts the units that it lacks for a full block, too: erasing it makes room in the cache alone.
     #[must_use]
     pub fn valid(&self, block: u32) -> u32 {
         if self.blocks.has_superblocks() {
-            self.blocks.valid_together(block)
+            self.blocks.rank_together(block)
         } else {
-            self.blocks.get(block).valid
+            self.blocks.get(block).valid + self.blocks.weight(block)
         }
     }
 

@@ -62,6 +62,11 @@ impl Kernel {
             let problem = format!("the saved state has {}; give the drive the same", stripe(&other.plan));
             return Err(ConfigError::new("redundancy.policy", stripe(&self.plan), problem));
         }
+        if self.plan.slc.is_none() && other.blocks.slc_blocks() > 0 {
+            let blocks = other.blocks.slc_blocks();
+            let problem = format!("the saved state has {blocks} blocks in SLC mode; give the drive an SLC cache, too");
+            return Err(ConfigError::new("slc.policy", "none", problem));
+        }
         if self.plan.domains != other.plan.domains {
             let scope = |domains: u32| if domains == 1 { "drive" } else { "plane" };
             let problem = format!("the saved state was made with \"{}\"; give it the same", scope(other.plan.domains));
@@ -132,7 +137,11 @@ impl Kernel {
                 return wrong(format!("block {block} counts {} valid units but holds {valid}", record.valid));
             }
             let nand = self.flash.block_record(block as u32);
-            if (nand.next_page, nand.erases) != (record.write_point * self.plan.pages_per_program(), record.erases) {
+            let pages = self.blocks.units_of_program(block as u32) / self.plan.units_per_page;
+            let written = record.write_point * pages;
+            // A block has its mode in the NAND from its first program on.
+            let slc = record.slc && written > 0;
+            if (nand.next_page, nand.erases, nand.slc) != (written, record.erases, slc) {
                 return wrong(format!("block {block} is {record:?} here and {nand:?} in the NAND"));
             }
             for place in start..start + units {
@@ -183,7 +192,8 @@ impl Kernel {
         let mut mix = |value: u32| hash = (hash.rotate_left(23) ^ u64::from(value)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (0..self.map.logical_units()).for_each(|unit| mix(self.map.place(unit).map_or(0, |place| place + 1)));
         for block in self.blocks.records() {
-            [block.valid, block.write_point, block.erases, block.status as u32].into_iter().for_each(&mut mix);
+            let mode = block.status as u32 | u32::from(block.slc) << 8;
+            [block.valid, block.write_point, block.erases, mode].into_iter().for_each(&mut mix);
         }
         hash
     }

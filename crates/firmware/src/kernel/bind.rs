@@ -114,7 +114,10 @@ impl Kernel {
     /// True if a read can join, or follow, a command for pages of this offset.
     #[inline]
     pub(super) fn joins(&self, op: &FlashOp, page: u32) -> bool {
-        self.page_of(op.source) == page && op.role != Role::Copy && self.is_current(op)
+        self.page_of(op.source) == page
+            && op.role != Role::Copy
+            && self.is_current(op)
+            && (!self.has_slc || self.is_slc(self.units_per_block.quotient(op.source)) == self.command.slc)
     }
 
     /// Takes the first of the oldest `window` operations of a plane's queue that `fits`.
@@ -165,6 +168,9 @@ impl Kernel {
         }
         self.slab.get_mut(slot).next = NONE;
         let address = self.address(op.source);
+        if self.has_slc {
+            self.command.slc = self.is_slc(self.units_per_block.quotient(op.source));
+        }
         self.command.add(address, op.bytes);
         Ok(())
     }
@@ -238,14 +244,13 @@ impl Kernel {
                     continue;
                 }
                 let own = self.queues[partner as usize * CLASSES + class.index()];
-                let domain = self.blocks.domain_of_plane(partner);
                 // Parity has its page, and is bound alone.
                 let has_data = own.head != NONE && !(class.is_map_write() && self.leads_parity(&own));
-                if has_data && self.may_go(&own, class, domain) {
+                if has_data && self.may_go_to(partner, &own, class) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
-                    if fifo.head != NONE && self.may_go(&fifo, class, domain) {
+                    if fifo.head != NONE && self.may_go_to(partner, &fifo, class) {
                         self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }
@@ -288,14 +293,15 @@ impl Kernel {
         if moves && self.plan.units_per_program > 1 && !self.fills_page(plane, class, place) {
             return Ok(());
         }
-        while filled < self.plan.units_per_program {
+        let most = self.units_to_program(plane, class);
+        while filled < most {
             let Some(slot) = self.pop_write(plane, class, place) else { break };
             if !self.still_wanted(slot) {
                 continue;
             }
             let bound =
                 *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class), class.task()));
-            let at = bound.block * self.plan.units_per_block + bound.page * self.plan.units_per_program + filled;
+            let at = bound.block * self.plan.units_per_block + bound.page * most + filled;
             self.place_unit(slot, at, bound.block, plane)?;
             if first == NONE {
                 first = slot;
@@ -310,9 +316,15 @@ impl Kernel {
         if moves {
             self.settle_units(self.blocks.domain_of_plane(plane), filled);
         }
-        self.counters.padded_units += u64::from(self.plan.units_per_program - filled);
-        let address = self.page_address(plane, bound.block, bound.page * self.pages_per_program);
-        self.command.add(address, self.program_bytes);
+        self.counters.padded_units += u64::from(most - filled);
+        let (mut pages, mut bytes) = (self.pages_per_program, self.program_bytes);
+        if bound.slc {
+            (pages, bytes) = (1, self.flash.geometry().page_bytes);
+            self.command.slc = true;
+            self.counters.slc_pages += 1;
+        }
+        let address = self.page_address(plane, bound.block, bound.page * pages);
+        self.command.add(address, bytes);
         self.attach(die, first);
         self.settle_page(plane, bound, class);
         Ok(())
@@ -326,6 +338,9 @@ impl Kernel {
             self.blocks.close(bound.block);
             self.victim.closed(&self.blocks.view(domain), self.blocks.leader(bound.block));
             self.heed(failed(self.victim.trouble()));
+            if bound.slc {
+                self.ask_about_cache();
+            }
         }
         if self.space.has_superblocks() {
             self.settle_row(bound, class);

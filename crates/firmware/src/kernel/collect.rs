@@ -234,9 +234,10 @@ impl Kernel {
 
     /// Valid units of a block, or of its superblock, and what moving them gains.
     fn to_move(&self, block: u32) -> (u32, u32) {
-        let Block { valid, write_point, .. } = *self.blocks.get(block);
+        let Block { valid, write_point, slc, .. } = *self.blocks.get(block);
         match self.plan.stripe {
             // Pages that were never written, since the block was closed early, gain nothing.
+            None if slc => (valid, self.plan.units_per_block - valid),
             None => (valid, write_point * self.plan.units_per_program - valid),
             Some(stripe) => {
                 let valid = self.blocks.together(block).map(|block| self.blocks.get(block).valid).sum();

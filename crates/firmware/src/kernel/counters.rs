@@ -19,6 +19,8 @@ pub struct Counters {
     pub host_units: u64,
     /// Units moved, by task.
     pub moved: [u64; TASKS],
+    /// Pages programmed in SLC mode.
+    pub slc_pages: u64,
     /// Units of programmed pages that stayed empty.
     pub padded_units: u64,
     /// Units written by the host that never reached flash: replaced or given back while they waited in the write buffer.

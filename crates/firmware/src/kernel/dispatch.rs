@@ -280,7 +280,7 @@ impl Kernel {
     /// Pages of an operation of a class in a plane.
     #[inline]
     pub(super) fn pages_of(&self, class: Class) -> u64 {
-        if class.is_write() {
+        if class.is_write() && !self.command.slc {
             u64::from(self.pages_per_program)
         } else {
             1

@@ -47,7 +47,7 @@ impl Kernel {
         let in_package = die % self.flash.geometry().dies_per_package;
         let command = &self.running[die as usize];
         let array = match command.kind {
-            Kind::Program => command.pages().iter().map(|&page| timing.t_prog_at(in_package, page)).max().unwrap_or(0),
+            Kind::Program => timing.t_prog_of(in_package, command),
             Kind::Erase => timing.t_bers,
             Kind::Read | Kind::Copyback => return,
         };

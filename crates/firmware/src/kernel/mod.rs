@@ -32,12 +32,14 @@ mod mix;
 mod parity;
 mod processor;
 mod ready;
+mod rests;
 mod retire;
 mod ring;
 mod saved;
 mod send;
 mod sequence;
 mod serve;
+mod slc;
 mod stage;
 mod standing;
 mod steer;
@@ -76,6 +78,7 @@ use dispatch::Candidates;
 use interrupt::Interruption;
 use processor::Cores;
 use ready::Ready;
+use rests::Rests;
 use ring::Ring;
 use send::Listed;
 use sequence::Sequence;
@@ -212,6 +215,11 @@ pub struct Kernel {
     /// True if a block may have as many.
     #[serde(skip)]
     reads_reached: bool,
+    /// True if some blocks may be in SLC mode.
+    has_slc: bool,
+    /// How the host rests, for tasks that wait for it.
+    #[serde(skip)]
+    rests: Rests,
     /// Background tasks that found no room for a job.
     #[serde(skip)]
     refused: Tasks,
@@ -377,6 +385,7 @@ impl Kernel {
             planes_per_domain: geometry.planes() / build.domains,
             blocks_per_plane: geometry.blocks_per_plane,
             programs_per_block: geometry.programs_per_block(),
+            slc_programs: geometry.slc_pages_per_block,
             units_per_program: plan.units_per_program,
             units_per_page: plan.units_per_page,
         };
@@ -393,6 +402,7 @@ impl Kernel {
             mixed: false,
         };
         let upkeep = config.upkeep.build(&build)?;
+        let rests = Rests::new(&upkeep);
         let redundancy = config.redundancy.build(&build)?;
         let processor = config.processor.build(&build)?;
         let cores = processor.takes_time().then(Box::default);
@@ -454,6 +464,8 @@ impl Kernel {
             cores,
             read_limit: u32::MAX,
             reads_reached: false,
+            has_slc: plan.slc.is_some(),
+            rests,
             refused: Tasks::default(),
             collect,
             slab: Slab::new(),
@@ -510,12 +522,18 @@ impl Kernel {
         if let Some(stripe) = plan.stripe {
             kernel.blocks.form_superblocks(stripe, &geometry);
         }
+        if plan.slc.is_some_and(|slc| slc.fixed) {
+            kernel.blocks.weigh_slc(plan.slc_units_lacking());
+        }
         kernel.mapping.has_map_units(plan.map_units);
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.arbiter.learn(kernel.nominal);
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;
+        if plan.slc.is_some() {
+            kernel.check_slc(config)?;
+        }
         if plan.fixes_pages && kernel.fails {
             let problem =
                 "does not go with nand.reliability that lets programs or erases fail, since a page of a block has no \
@@ -608,6 +626,8 @@ impl Kernel {
             std::mem::swap(&mut self.stage, &mut self.stage_aside);
         }
         self.timed = timed;
+        // What is written without time is as if the drive had rested since.
+        self.space.set_slc(timed);
         let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
         let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
         self.detours = aside || self.lots.is_some() || places_outside;

@@ -33,6 +33,9 @@ impl Kernel {
         self.map.check_saved(&like.map)?;
         self.blocks.check_saved(&like.blocks, like.plan.fixes_pages)?;
         self.space.check_saved(&like.space, &self.blocks)?;
+        if like.plan.slc.is_none() && self.blocks.slc_blocks() > 0 {
+            return Err("it has blocks in SLC mode, which this drive has not".into());
+        }
         let alike = match (&self.lots, &like.lots) {
             (Some(lots), Some(like)) => lots.has_size_of(like),
             (lots, like) => lots.is_none() && like.is_none(),
@@ -44,8 +47,9 @@ impl Kernel {
             shadow.check_saved(&crate::shadow::Shadow::new(like.plan.units(), like.plan.raw_units))?;
         }
         self.audit().map_err(|fault| fault.to_string())?;
-        let (units, programmed) = (self.plan.units_per_block, self.plan.units_per_program);
+        let units = self.plan.units_per_block;
         for (block, record) in (0..).zip(self.blocks.records()) {
+            let programmed = self.blocks.units_of_program(block);
             let (written, end) = (block * units + record.write_point * programmed, (block + 1) * units);
             if let Some(place) = self.map.next_valid(written, end) {
                 return Err(format!("place {place} is valid but was never written"));
@@ -119,6 +123,7 @@ impl Kernel {
         self.processor.restore(saved.processor);
         self.flash.restore(saved.flash, now)?;
         self.blocks.restore(saved.blocks);
+
         self.space.restore(saved.space);
         self.adopt_lots(saved.lots);
         (self.map, self.now, self.counters) = (saved.map, saved.now, saved.counters);
@@ -138,8 +143,8 @@ impl Counters {
         let Self {
             joined, jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, ..
         } = self;
-        let Self { parity_pages, rebuilt_reads, part_reads, .. } = self;
-        let of_rows = [parity_pages, rebuilt_reads, part_reads];
+        let Self { parity_pages, rebuilt_reads, part_reads, slc_pages, .. } = self;
+        let of_rows = [parity_pages, rebuilt_reads, part_reads, slc_pages];
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
         let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
         let mut all = ops

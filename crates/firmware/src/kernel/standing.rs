@@ -35,8 +35,9 @@ impl Kernel {
     /// Page reads of the block with data that was read most since its erase, on a drive with a task that looks at reads.
     #[must_use]
     pub fn most_reads(&self) -> Option<u32> {
-        (self.read_limit < u32::MAX)
-            .then(|| UpkeepView::new(&self.blocks, &self.flash, self.counters.by_host()).most_reads())
+        (self.read_limit < u32::MAX).then(|| {
+            UpkeepView::new((&self.blocks, &self.space), &self.flash, self.counters.by_host(), false).most_reads()
+        })
     }
 
     /// When shares are controlled next, while operations are under way; the end of time if they are not controlled.
@@ -91,7 +92,7 @@ impl Kernel {
         errors[Task::GC.index()] =
             all_missing / (f64::from(self.plan.domains) * f64::from(self.plan.start_blocks.max(1)));
         if self.reads_reached {
-            let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.by_host());
+            let view = UpkeepView::new((&self.blocks, &self.space), &self.flash, self.counters.by_host(), false);
             self.reads_reached = view.most_reads() >= self.read_limit;
             for task in self.plan.tasks.background() {
                 errors[task.index()] += self.upkeep.error(task, &view);

@@ -206,7 +206,8 @@ impl Kernel {
     pub(super) fn open_data_block(&mut self, lot: u32, task: Task) -> bool {
         let Some(plane) = self.plane_for(lot, task) else { return false };
         let Some(lots) = &mut self.lots else { return false };
-        let block = self.blocks.open(plane, self.plan.open_worn.has(task)).expect("a block of the plane is free");
+        let block =
+            self.blocks.open(plane, self.plan.open_worn.has(task), false).expect("a block of the plane is free");
         let before = lots.data(lot);
         lots.replace(lot, block);
         let domain = self.blocks.domain_of_plane(plane);

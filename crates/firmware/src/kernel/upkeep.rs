@@ -13,7 +13,7 @@ impl Kernel {
     pub(super) fn fewest_reads(&self) -> u32 {
         let limit = |task| match self.upkeep.occasion(task) {
             Occasion::Reads(reads) => reads,
-            Occasion::Never | Occasion::Erase => u32::MAX,
+            Occasion::Never | Occasion::Erase | Occasion::Cache { .. } => u32::MAX,
         };
         self.plan.tasks.background().map(limit).min().unwrap_or(u32::MAX)
     }
@@ -69,7 +69,8 @@ impl Kernel {
     pub(super) fn ask(&mut self, task: Task) {
         let most = self.upkeep.most(task);
         while !self.refused.has(task) && self.jobs.of_task(task) < most {
-            let view = UpkeepView::new(&self.blocks, &self.flash, self.counters.by_host());
+            let blocks = (&self.blocks, &self.space);
+            let view = UpkeepView::new(blocks, &self.flash, self.counters.by_host(), self.rests.now());
             let Some(block) = self.upkeep.next(task, &view) else {
                 let has_failed = self.upkeep.troubles().any(|(_, trouble)| failed(trouble));
                 self.heed(has_failed);

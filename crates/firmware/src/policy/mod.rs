@@ -7,6 +7,7 @@
 pub mod arbiter;
 pub mod collect;
 pub mod dispatch;
+pub mod fold;
 pub mod free_block;
 pub mod guest;
 pub mod mapping;
@@ -16,6 +17,7 @@ pub mod processor;
 pub mod redundancy;
 pub mod refresh;
 pub mod shares;
+pub mod slc;
 pub mod suspend;
 pub mod trim;
 pub mod upkeep;

@@ -7,10 +7,12 @@ pub mod guest;
 
 use crate::blocks::{Blocks, Status};
 use crate::policy::{Build, GuestOptions, Member, Trouble};
+use crate::space::Space;
 use crate::task::{upkeep_tasks, Task, Tasks};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_base::Time;
 use wordline_flash::Flash;
 
 /// When a background task looks for work, besides the end of its job and the moment a block becomes free.
@@ -22,6 +24,11 @@ pub enum Occasion {
     Reads(u32),
     /// With every erase of a block.
     Erase,
+    /// With every block of the SLC cache that is full, and after this time without a request of the host, in picoseconds.
+    Cache {
+        /// The time without a request.
+        idle: Time,
+    },
 }
 
 /// Blocks, as a background task sees them.
@@ -31,12 +38,50 @@ pub struct UpkeepView<'a> {
     flash: &'a Flash,
     host_units: u64,
     host_reads: u64,
+    space: &'a Space,
+    idle: bool,
 }
 
 impl<'a> UpkeepView<'a> {
-    /// `host_units` the host has written, and `host_reads` pages were read for it.
-    pub(crate) fn new(blocks: &'a Blocks, flash: &'a Flash, (host_units, host_reads): (u64, u64)) -> Self {
-        Self { blocks, flash, host_units, host_reads }
+    /// `host_units` the host has written, and `host_reads` pages were read for it; `idle` if it has rested long enough.
+    pub(crate) fn new(
+        (blocks, space): (&'a Blocks, &'a Space),
+        flash: &'a Flash,
+        (host_units, host_reads): (u64, u64),
+        idle: bool,
+    ) -> Self {
+        Self { blocks, flash, host_units, host_reads, space, idle }
+    }
+
+    /// True if the host has had no request in the drive for the time of the task's occasion.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.idle
+    }
+
+    /// The domains: the drive, or its planes.
+    pub fn domains(&self) -> impl Iterator<Item = u32> {
+        0..self.blocks.domains()
+    }
+
+    /// Blocks of a domain that the host may still open in SLC mode.
+    #[must_use]
+    pub fn slc_left(&self, domain: u32) -> u32 {
+        self.space.slc_room(self.blocks, domain)
+    }
+
+    /// Full blocks of the SLC cache that no task is moving, by number; where blocks form superblocks, the first of each.
+    pub fn cached(&self) -> impl Iterator<Item = u32> + 'a {
+        let blocks = self.blocks;
+        let records = (0..).zip(blocks.records());
+        let full = records.filter(|(_, record)| record.slc && record.status == Status::Closed).map(|(block, _)| block);
+        full.filter(move |&block| blocks.leader(block) == block)
+    }
+
+    /// Pages programmed in the domain of a full block since a unit of it was last invalidated, or since it was full.
+    #[must_use]
+    pub fn age(&self, block: u32) -> u32 {
+        self.blocks.view(self.domain(block)).age(block)
     }
 
     /// Mapping units that the host has written. The count begins anew when measuring starts.

@@ -119,6 +119,7 @@ mod tests {
             pages_per_block: 4,
             page_kib: 16,
             pages_per_program: 1,
+            slc_pages_per_block: None,
         })
         .unwrap();
         let mut config = FirmwareConfig {

@@ -61,7 +61,7 @@ impl Stripes {
         let blocks_open = open.by_ref().filter(|&(number, _)| number != NONE);
         blocks_open
             .map(|(number, newer)| (blocks.block_at(plane, number), newer))
-            .find(|&(block, _)| blocks.get(block).write_point < self.programs_per_block)
+            .find(|&(block, _)| blocks.get(block).write_point < blocks.programs_of(block))
     }
 
     /// Finds out which pages of a plane's rows are due to hold parity.
@@ -104,7 +104,7 @@ impl Stripes {
     fn check_row(&self, blocks: &Blocks, row: &[u32], [older, newer]: [u32; 2]) -> Result<(), String> {
         let point = |plane: u32, number: u32| blocks.get(blocks.block_at(plane, number)).write_point;
         for &plane in row.iter().filter(|_| newer != NONE) {
-            if point(plane, older) < self.programs_per_block && point(plane, newer) > 0 {
+            if point(plane, older) < blocks.programs_of(blocks.block_at(plane, older)) && point(plane, newer) > 0 {
                 return Err(format!("plane {plane} writes to a newer superblock before the older one is full there"));
             }
         }
@@ -133,9 +133,15 @@ impl Space {
     pub(super) fn next_page_in_stripe(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
         let stripes = self.stripes();
         match stripes.current(blocks, plane, stream) {
-            Some((block, newer)) => blocks.get(block).write_point + if newer { self.programs_per_block } else { 0 },
-            None if stripes.pair(blocks, plane, stream)[0] == NONE => 0,
-            None => self.programs_per_block,
+            Some((block, newer)) => {
+                let page = blocks.get(block).write_point + if newer { self.programs_per_block } else { 0 };
+                self.page_and_mode(page, blocks.get(block).slc)
+            }
+            None => {
+                let slc = self.opens_slc(blocks, blocks.domain_of_plane(plane), stream);
+                let is_first = stripes.pair(blocks, plane, stream)[0] == NONE;
+                self.page_and_mode(if is_first { 0 } else { self.programs_per_block }, slc)
+            }
         }
     }
 
@@ -157,7 +163,9 @@ impl Space {
         let domain = blocks.domain_of_plane(plane) as usize;
         let pages_together = self.pages_together;
         if opened {
-            let number = blocks.open_superblock(plane, self.takes_worn(stream, task)).expect("room was asked for");
+            let slc = self.opens_slc(blocks, domain as u32, stream);
+            let worn = self.takes_worn(stream, task);
+            let number = blocks.open_superblock(plane, worn, slc).expect("room was asked for");
             let group = blocks.group_of(plane) as usize;
             let stripes = self.stripes.as_mut().expect("blocks form superblocks");
             let pair = &mut stripes.open[group * STREAMS + stream as usize];
@@ -172,7 +180,8 @@ impl Space {
             self.domains[domain].collector_room -= 1;
         }
         if stream == Stream::Host && self.pace_below > 0 {
-            self.domains[domain].spend(self.units_per_program.get());
+            let cost = self.cost_of_program(blocks.get(block).slc);
+            self.domains[domain].spend(cost);
         }
         self.fill_in_stripe(blocks, DueParity { plane, stream, block }, opened)
     }
@@ -190,7 +199,7 @@ impl Space {
         let stripes = self.stripes.as_mut().expect("blocks form superblocks");
         let mut closed = blocks.programmed(block);
         if closed {
-            closed = blocks.together(block).all(|block| blocks.get(block).write_point == stripes.programs_per_block);
+            closed = blocks.together(block).all(|block| blocks.get(block).write_point == blocks.programs_of(block));
         }
         if closed {
             // Planes fill the older one first, so it is the first to be full.
@@ -199,7 +208,7 @@ impl Space {
             *pair = [pair[1], NONE];
         }
         stripes.see_due(blocks, plane, stream);
-        BoundPage { block, page, opened, closed }
+        BoundPage { block, page, opened, closed, slc: blocks.get(block).slc }
     }
 
     /// A page that has fallen due to hold parity and was not told yet.
@@ -280,7 +289,8 @@ impl Space {
             let full = |number: u32| {
                 let planes = blocks.planes_of_group(at / STREAMS).iter();
                 let points = planes.map(|&plane| blocks.get(blocks.block_at(plane, number)).write_point);
-                points.min() == Some(stripes.programs_per_block)
+                points.min()
+                    == Some(blocks.programs_of(blocks.block_at(blocks.planes_of_group(at / STREAMS)[0], number)))
             };
             if let Some(number) = pair.iter().find(|&&number| number != NONE && full(number)) {
                 return Err(format!("superblock {number} is full, but open"));

@@ -248,6 +248,7 @@ impl Experiment {
             pages_per_block: package.pages_per_block,
             page_kib: package.page_bytes / 1024,
             pages_per_program: 1,
+            slc_pages_per_block: None,
         });
         // The error names the keys of a drive.
         geometry.map_err(|error| {

@@ -81,6 +81,7 @@ pub fn run(shape: Shape, durations: &Durations, hosts: Vec<Host<'_>>) -> Trace {
         pages_per_block: PAGES,
         page_kib: 1,
         pages_per_program: 1,
+        slc_pages_per_block: None,
     });
     let timing = Timing::new(&config(durations), PAGES).expect("the configuration is legal");
     let mut flash = Flash::new(geometry.expect("the geometry is legal"), timing, 0);

@@ -269,7 +269,7 @@ impl Pins {
                 return Err(Reason::Suspended { plane, block, page }).on(die);
             }
             self.check_whole(die, at)?;
-            self.cells.read(die, at).on(die)?;
+            self.cells.read(die, at, false).on(die)?;
         }
         Ok(())
     }
@@ -369,7 +369,7 @@ impl Pins {
         }
         for &page in &pages {
             self.check_whole(die, page)?;
-            self.cells.program(die, page).on(die)?;
+            self.cells.program(die, page, false).on(die)?;
         }
         let Self { dies, store, .. } = self;
         for &page in &pages {

@@ -1,0 +1,42 @@
+//! Blocks in SLC mode: a command has pages of one mode, and a program in SLC mode writes one page.
+
+use super::{stream_of, Kernel};
+use crate::config::ConfigError;
+use crate::ops::Fifo;
+use crate::task::Class;
+use crate::FirmwareConfig;
+
+impl Kernel {
+    /// Checks what only the assembled drive tells.
+    pub(super) fn check_slc(&self, config: &FirmwareConfig) -> Result<(), ConfigError> {
+        if !self.flash.wears() {
+            return Ok(());
+        }
+        let problem =
+            "does not go with nand.reliability: error rates and failures of blocks in SLC mode are not modelled; leave out one of them";
+        Err(ConfigError::new("slc.policy", config.slc.name(), problem))
+    }
+
+    /// True if a block is in SLC mode.
+    #[inline]
+    pub(super) fn is_slc(&self, block: u32) -> bool {
+        self.has_slc && self.blocks.get(block).slc
+    }
+
+    /// Units that the next program of a plane writes for a class.
+    #[inline]
+    pub(super) fn units_to_program(&self, plane: u32, class: Class) -> u32 {
+        if self.has_slc && self.space.is_slc(self.space.next_page(&self.blocks, plane, stream_of(class))) {
+            self.plan.units_per_page
+        } else {
+            self.plan.units_per_program
+        }
+    }
+
+    /// As [`Kernel::may_go`], for a plane where a program may need fewer units.
+    #[inline]
+    pub(super) fn may_go_to(&self, plane: u32, fifo: &Fifo, class: Class) -> bool {
+        (self.has_slc && fifo.len >= self.units_to_program(plane, class))
+            || self.may_go(fifo, class, self.blocks.domain_of_plane(plane))
+    }
+}

@@ -1,0 +1,55 @@
+//! Family `slc`: how many blocks the host's data open in SLC mode (pSLC), the SLC cache.
+
+use crate::policies;
+use crate::policy::Build;
+use crate::ConfigError;
+
+/// The size of an SLC cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlcSize {
+    /// Blocks of the drive in SLC mode, at most; none for no limit of its own.
+    pub most: Option<u32>,
+    /// Free blocks of a domain that the cache leaves for other uses; none for as many as GC stops at, and those that are opened
+    /// together.
+    pub spare: Option<u32>,
+    /// True if the blocks are set aside for it: then GC takes them only for the data that were overwritten in them.
+    pub fixed: bool,
+}
+
+/// Decides how large the SLC cache is.
+pub trait SlcCache {
+    /// Its size; none without a cache.
+    fn size(&self) -> Option<SlcSize>;
+}
+
+policies! {
+    family "slc" decides "how many blocks take the host's data in SLC mode, as a cache";
+    trait SlcCache, config SlcConfig, policy SlcPolicy;
+    members {
+        /// No SLC cache.
+        "none" => none::None,
+        /// A fixed number of blocks, set aside.
+        "static" => fixed::Fixed,
+        /// The free blocks that GC does not need.
+        "dynamic" => dynamic::Dynamic,
+    }
+    methods {
+        fn size(self: &Self) -> Option<SlcSize>;
+    }
+}
+
+/// Checks a number of blocks that are opened together in each domain.
+fn check_blocks(key: &str, blocks: u32, build: &Build<'_>) -> Result<(), ConfigError> {
+    let (step, all) = (build.blocks_together * build.domains, build.geometry.blocks());
+    if blocks == 0 || !blocks.is_multiple_of(step) || blocks > all {
+        let problem = if step == 1 {
+            format!("must be 1 to {all}, the blocks of the drive")
+        } else {
+            let what = if build.domains > 1 { "planes, which each have their part" } else { "blocks of a superblock" };
+            let near = blocks.next_multiple_of(step).clamp(step, all / step * step);
+            format!("must be a multiple of {step}, the {what}, such as {near}")
+        };
+        return Err(ConfigError::new(key, blocks, problem));
+    }
+    Ok(())
+}
