@@ -240,6 +240,12 @@ class UpkeepView(NamedTuple):
     """True for those of them that are full."""
     free: NDArray[numpy.bool_]
     """True for free ones."""
+    cached: NDArray[numpy.bool_]
+    """True for full blocks of the SLC cache that no task is moving; with superblocks, for the first of each."""
+    host_rests: bool
+    """True if the host has had no request in the drive for the time of :meth:`Fold.after_rest`."""
+    slc_left: int
+    """Blocks that can still be opened in SLC mode."""
 
 
 class Upkeep(Policy):
@@ -253,6 +259,10 @@ class Upkeep(Policy):
 
         A number, from 1 to 2**32 - 2: with each read of a block that has had this many page reads since its erase.
         """
+        return None
+
+    def after_rest(self) -> float | None:
+        """None: rests of the host mean nothing to it. See :meth:`Fold.after_rest`."""
         return None
 
     def next(self, view: UpkeepView) -> int | None:
@@ -277,6 +287,17 @@ class Wear(Upkeep):
 
     family = "wear"
     opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = True
+
+
+class Fold(Upkeep):
+    """Selects blocks of the SLC cache whose data move to blocks with all bits of their cells."""
+
+    family = "fold"
+
+    def after_rest(self) -> float | None:
+        """When to look for work, asked once, after ``__init__``: when a block of the cache is full, and after this time without a
+        request of the host, in microseconds from 0 to 1e12."""
+        return 10_000.0
 
 
 class Mapping(Policy):
@@ -447,14 +468,14 @@ class _UpkeepSeat:
         import numpy
 
         self.policy = policy
-        self.after_reads = policy.after_reads()
+        self.after_reads, self.after_rest = policy.after_reads(), policy.after_rest()
         next_, frombuffer, int64, truth = policy.next, numpy.frombuffer, numpy.int64, numpy.bool_
         units = policy.drive.pages_per_block * policy.drive.units_per_page
 
-        def decide(memory: bytes, count: int, host_units: int, host_reads: int) -> int | None:
+        def decide(memory: bytes, count: int, written: int, reads: int, rests: bool, left: int) -> int | None:
             numbers = frombuffer(memory, int64, 4 * count).reshape(4, count)
-            truths = frombuffer(memory, truth, 3 * count, 32 * count).reshape(3, count)
-            return next_(UpkeepView(units, host_units, host_reads, *numbers, *truths))
+            truths = frombuffer(memory, truth, 4 * count, 32 * count).reshape(4, count)
+            return next_(UpkeepView(units, written, reads, *numbers, *truths, rests, left))
 
         self.decide = decide
 
@@ -499,6 +520,7 @@ FAMILIES = {
     "mapping": _Family(Mapping, "evict", _MappingSeat, "cached"),
     "refresh": _Family(Refresh, "next", _UpkeepSeat, None),
     "wear": _Family(Wear, "next", _UpkeepSeat, None),
+    "fold": _Family(Fold, "next", _UpkeepSeat, None),
 }
 """The families that take policies in Python. A new one needs a line here and its classes above."""
 

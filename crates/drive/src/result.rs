@@ -154,6 +154,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     if let Some(stripe) = plan.stripe {
         document["superblocks"] = superblocks(stripe, counters);
     }
+    if plan.slc.is_some() {
+        document["slc"] = json!({"pages": counters.slc_pages, "blocks": reading.slc_blocks});
+    }
     document
 }
 

@@ -57,6 +57,8 @@ pub struct IntervalRow {
     pub queue_max: u32,
     /// Free blocks at the end.
     pub free_blocks: u32,
+    /// Blocks in SLC mode at the end.
+    pub slc_blocks: u32,
     /// Pages read or programmed and blocks erased, by class, as their commands began.
     pub ops: [u64; CLASSES],
     /// Pages programmed over pages that the host wrote.

@@ -10,6 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyTuple};
 use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use wordline_base::ps_from_us;
 use wordline_drive::guests::{
     Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
     GuestMapping, GuestPlacement, GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, Task,
@@ -152,10 +153,17 @@ impl Maker for PythonMaker {
 
     fn upkeep(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
         const WANTED: &str = "a number of page reads from 1 to 2**32 - 2, or None";
+        const REST: &str = "a number of microseconds from 0 to 1e12, or None";
         let seated = self.seated(options, build)?;
         let occasion = Python::attach(|py| {
             let answer = seated.object.bind(py).getattr("after_reads").map_err(|error| self.raised.keep(py, error))?;
             let reads = |reads: &u32| (1..u32::MAX).contains(reads);
+            let rest = seated.object.bind(py).getattr("after_rest").map_err(|error| self.raised.keep(py, error))?;
+            if !rest.is_none() {
+                let us = rest.extract::<f64>().ok().filter(|us| (0.0..=1e12).contains(us));
+                let us = us.ok_or_else(|| format!("its method 'after_rest' is of no use: {}", odd(&rest, REST)))?;
+                return Ok(Occasion::Cache { idle: ps_from_us(us) });
+            }
             match whole::<u32>(&answer).filter(reads) {
                 _ if answer.is_none() => Ok(Occasion::Erase),
                 Some(reads) => Ok(Occasion::Reads(reads)),
@@ -392,18 +400,20 @@ impl fmt::Debug for Keeper {
 
 /// Columns of the view of a background task: numbers of blocks, valid logical pages, page reads, erases; then the truth values.
 const NUMBERS: usize = 4;
-const TRUTHS: usize = 3;
+const TRUTHS: usize = 4;
 
 /// The columns one after another, as those of [`fill`].
 fn fill_blocks(view: &UpkeepView<'_>, count: usize, memory: &mut [u8]) {
     let (numbers, truths) = memory.split_at_mut(NUMBERS * count * NUMBER);
+    let mut cached = view.cached().peekable();
     for (at, block) in view.in_use().enumerate() {
         let row = [block, view.valid(block), view.reads(block), view.erases(block)];
         for (column, value) in row.into_iter().enumerate() {
             let place = (column * count + at) * NUMBER;
             numbers[place..place + NUMBER].copy_from_slice(&i64::from(value).to_ne_bytes());
         }
-        let row = [view.is_written(block), view.is_full(block), view.is_free(block)];
+        let is_cached = cached.next_if_eq(&block).is_some();
+        let row = [view.is_written(block), view.is_full(block), view.is_free(block), is_cached];
         for (column, value) in row.into_iter().enumerate() {
             truths[column * count + at] = u8::from(value);
         }
@@ -422,7 +432,8 @@ impl GuestUpkeep for Keeper {
                 fill_blocks(view, count, memory);
                 Ok(())
             })?;
-            let told = (memory, count, view.host_units(), view.host_reads());
+            let left: u32 = view.domains().map(|domain| view.slc_left(domain)).sum();
+            let told = (memory, count, view.host_units(), view.host_reads(), view.is_idle(), left);
             let answer = self.seated.decide.bind(py).call1(told)?;
             Ok(block_of(&answer))
         })?;

@@ -63,7 +63,7 @@ pub(crate) fn requests(tasks: Tasks, features: Features) -> Vec<Column<RequestRo
     columns
 }
 
-pub(crate) fn intervals(tasks: Tasks, (has_map, has_stage): (bool, bool)) -> Vec<Column<IntervalRow>> {
+pub(crate) fn intervals(tasks: Tasks, [has_map, has_stage, has_slc]: [bool; 3]) -> Vec<Column<IntervalRow>> {
     let length = |r: &IntervalRow| s(r.end - r.start).max(1e-12);
     let mut columns = vec![
         Column::f64("start_s", "start of the interval", |r: &IntervalRow| s(r.start)),
@@ -144,6 +144,9 @@ pub(crate) fn intervals(tasks: Tasks, (has_map, has_stage): (bool, bool)) -> Vec
             Column::u64("map_reads", "map units read from flash", |r: &IntervalRow| r.map.1),
             Column::u64("map_writes", "map units written to flash", |r: &IntervalRow| r.map.2),
         ]);
+    }
+    if has_slc {
+        columns.push(Column::u32("slc_blocks", "blocks in SLC mode at the end", |r| r.slc_blocks));
     }
     if has_stage {
         columns.extend(standing(tasks));

@@ -25,7 +25,7 @@ pub fn page() -> String {
         "A row for each interval with any activity, for the drive as a whole. `map_hit_rate` to `map_writes` are those of a \
          drive with its mapping table in flash (see `mapping`), those from `most_reads` on of one on which operations wait in a \
          commit stage (see `dispatch`).",
-        &columns::intervals(Tasks::ALL, (true, true)),
+        &columns::intervals(Tasks::ALL, [true; 3]),
     );
     let unit = |what: &str| format!("A row for each interval and each {what} that was active in it.");
     section(&mut page, "channels", &unit("channel"), &columns::channels(Tasks::ALL));

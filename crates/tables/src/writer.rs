@@ -277,7 +277,7 @@ impl Files {
                 1,
                 wanted.intervals,
                 directory,
-                columns::intervals(tasks, (plan.has_map(), plan.has_stage)),
+                columns::intervals(tasks, [plan.has_map(), plan.has_stage, plan.slc.is_some()]),
             )?,
             channels: Table::open(2, wanted.channels, directory, columns::channels(tasks))?,
             dies: Table::open(3, wanted.dies, directory, columns::dies(tasks))?,

@@ -20,6 +20,7 @@ from wordline.results import (
     limits,
     lookups,
     redundancy,
+    slc,
     repeats,
     story,
     tasks,
@@ -231,6 +232,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from collections.listed(result)
     yield from lookups.listed(result)
     yield from redundancy.listed(result)
+    yield from slc.listed(result)
     for _, title, done in tasks.used(result):
         yield f"By {title}", tasks.moved(done)
     yield "P/E cycles a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import collections, jobs, lookups, redundancy, repeats, story, tasks
+from wordline.results import collections, jobs, lookups, redundancy, repeats, slc, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -154,8 +154,11 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     protected = redundancy.summed_up(result)
     if protected:
         yield "Parity", protected
+    cached = slc.summed_up(result)
+    if cached:
+        yield "SLC cache", cached
     for _, title, figures in tasks.used(result):
-        yield title.capitalize(), tasks.moved(figures)
+        yield title[0].upper() + title[1:], tasks.moved(figures)
     wear = result["wear"]
     if wear["max"]:
         yield "Wear", f"{units.three(wear['mean'])} P/E cycles a block on average, {units.count(wear['max'])} at most"

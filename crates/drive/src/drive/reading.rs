@@ -27,6 +27,8 @@ pub struct Reading {
     pub bad_blocks: u64,
     /// Erased blocks.
     pub free_blocks: u32,
+    /// Blocks in SLC mode.
+    pub slc_blocks: u32,
     /// How long each channel was in use.
     pub channels: Vec<Time>,
     /// How long the cells and registers of each die worked.
@@ -58,6 +60,7 @@ impl Reading {
             wear: wear::document(kernel),
             bad_blocks: (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count() as u64,
             free_blocks: kernel.blocks().free_blocks(),
+            slc_blocks: kernel.blocks().slc_blocks(),
             channels: channels(kernel, at).zip(channels_before).map(since).collect(),
             dies: dies(kernel, at).zip(dies_before).map(since).collect(),
             link: [to_drive, if drive.is_half_duplex() { to_drive } else { to_host }],

@@ -122,6 +122,15 @@ fn superblocks() -> Vec<ResultKey> {
     ]
 }
 
+/// The SLC cache, of a drive that has one.
+fn slc_cache() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("slc.{what}"), unit, meaning);
+    vec![
+        of("pages", "pages", "Pages programmed in SLC mode. This part is there if `slc` gives the drive a cache."),
+        of("blocks", "blocks", "Blocks in SLC mode at the last completion."),
+    ]
+}
+
 /// The mapping table, of a drive that keeps it in flash.
 fn mapping_table() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("mapping_table.{what}"), unit, meaning);
@@ -470,6 +479,7 @@ fn flash() -> Vec<ResultKey> {
     keys.extend(tasks());
     keys.extend(mapping_table());
     keys.extend(superblocks());
+    keys.extend(slc_cache());
     keys.extend(fields::<Energy>("energy", "J"));
     keys.extend([
         key(

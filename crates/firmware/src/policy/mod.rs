@@ -210,6 +210,7 @@ pub fn catalogue() -> Vec<Member> {
         trim::TrimConfig::members(),
         redundancy::RedundancyConfig::members(),
         processor::ProcessorConfig::members(),
+        slc::SlcConfig::members(),
         upkeep::UpkeepConfig::members(),
     ]
     .concat()
