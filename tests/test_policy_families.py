@@ -346,7 +346,7 @@ def test_what_a_dispatch_policy_sees(drive: Path, partial: Path) -> None:
 
     def look(view: StageView) -> int | None:
         seen.update(name for name, _, _ in view.staged)
-        assert list(view.outstanding) == ["host", "gc", "refresh", "wear"]
+        assert list(view.outstanding) == ["host", "gc", "refresh", "wear", "fold"]
         assert view.times[0] < view.times[1] < view.times[2]
         assert view.shares is None
         most.append(sum(view.outstanding.values()))
@@ -374,7 +374,7 @@ def test_a_dispatch_policy_may_take_shares(drive: Path, partial: Path) -> None:
 
     sets = {"dispatch.policy": "odd", "shares.policy": "feedback"}
     package.run(drive, partial, sets, policies=[sending(look, takes_shares=True)])
-    assert all(set(one) == {"host", "gc", "refresh", "wear"} for one in shares)
+    assert all(set(one) == {"host", "gc", "refresh", "wear", "fold"} for one in shares)
     assert len({tuple(one.values()) for one in shares}) > 1, "they are controlled"
     with pytest.raises(package.InputError, match="takes no shares"):
         package.check(drive, sets, policies=[sending(look)])

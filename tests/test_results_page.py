@@ -134,6 +134,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     together = {"capacity.raw_over_logical": 6, "collect.scope": "drive", "placement.policy": "least-busy"}
     looked_up = {**scrubbing, "refresh.start_reads": 1000, "refresh.stop_reads": 900, **table}
     leveled = {"wear.policy": "static", "dispatch.policy": "debit", "shares.policy": "feedback", **table}
+    times = {"nand.slc_read_us": 25.0, "nand.slc_program_us": 200.0}
+    folding = {"slc.policy": "dynamic", "fold.policy": "coldest", "fold.start_blocks": 100, **times}
+    folded = {**folding, "dispatch.policy": "debit", "shares.policy": "feedback", **table}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
         "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
@@ -152,6 +155,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "looked up": wordline.run(small, BUSY, looked_up),
         "computing": wordline.run(small, BUSY, {"processor.policy": "uniform"}),
         "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),
+        "folded": wordline.run(small, BUSY, folded),
         "partial": stopped.value.result,
     }  # fmt: skip
 

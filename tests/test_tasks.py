@@ -52,7 +52,7 @@ def test_a_task_is_named_in_two_places() -> None:
 
 
 def test_the_engine_lists_its_tasks() -> None:
-    assert [name for name, _ in _core.tasks()] == ["host", "gc", "refresh", "wear"]
+    assert [name for name, _ in _core.tasks()] == ["host", "gc", "refresh", "wear", "fold"]
 
 
 def test_results_tables_and_pages_show_the_tasks_of_the_drive(wordline: Run, tmp_path: Path) -> None:

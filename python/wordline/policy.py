@@ -295,8 +295,11 @@ class Fold(Upkeep):
     family = "fold"
 
     def after_rest(self) -> float | None:
-        """When to look for work, asked once, after ``__init__``: when a block of the cache is full, and after this time without a
-        request of the host, in microseconds from 0 to 1e12."""
+        """When to look for work, asked once, after ``__init__``.
+
+        It is asked when a block of the cache is full, and after this time without a request of the host, in
+        microseconds from 0 to 1e12.
+        """
         return 10_000.0
 
 

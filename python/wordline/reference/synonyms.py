@@ -78,6 +78,11 @@ WORDS: tuple[tuple[str, str], ...] = (
         "wear.policy free_block.policy results.wear",
         "static wear leveling, global wear leveling, cold data migration, dual pool",
     ),
+    (
+        "slc.policy fold.policy results.slc",
+        "slc cache, pslc, pseudo slc, slc mode, turbowrite, dynamic write acceleration, write booster, slc buffer",
+    ),
+    ("fold.policy", "folding, destage, migration to tlc"),
     ("mapping", "ftl, l2p, map, page map, page mapping, address mapping, address translation, translation"),
     (
         "mapping.policy",

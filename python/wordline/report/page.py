@@ -20,8 +20,8 @@ from wordline.results import (
     limits,
     lookups,
     redundancy,
-    slc,
     repeats,
+    slc,
     story,
     tasks,
 )

@@ -160,8 +160,9 @@ fn random_text(random: &mut Stream) -> String {
         false => "policy = \"none\"".into(),
     };
     let has_cache = pack.contains("cache = true") || pack.contains("\"cache\"");
+    let has_own_blocks = scope == "drive" || into == "own-block";
     let may_slc = !by_block
-        && !(scope == "plane" && into != "own-block")
+        && has_own_blocks
         && (together || pages > 1 || copyback == "off")
         && !has_cache
         && !redundancy.as_ref().is_some_and(|redundancy| redundancy.contains("rain"))

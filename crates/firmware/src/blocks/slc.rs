@@ -59,3 +59,79 @@ impl Blocks {
         self.domains.iter().map(|domain| domain.slc).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::Sizes;
+    use crate::policy::free_block::{FreeBlockConfig, FreeBlockPolicy};
+    use crate::policy::Build;
+    use crate::task::Tasks;
+    use wordline_flash::{Geometry, GeometryConfig};
+
+    /// A plane of six blocks: four programs of three units, or two of one unit in SLC mode.
+    fn blocks() -> (Blocks, FreeBlockPolicy) {
+        let geometry = Geometry::new(&GeometryConfig::default()).unwrap();
+        let build = Build {
+            geometry: &geometry,
+            units_per_program: 3,
+            plane_local: false,
+            domains: 1,
+            blocks_together: 1,
+            tasks: Tasks::BASIC,
+            seed: 1,
+        };
+        let mut free_block =
+            serde_json::from_str::<FreeBlockConfig>(r#"{"policy": "fifo"}"#).unwrap().build(&build).unwrap();
+        let sizes = Sizes {
+            planes: 1,
+            planes_per_domain: 1,
+            blocks_per_plane: 6,
+            programs_per_block: 4,
+            units_per_program: 3,
+            units_per_page: 1,
+            slc_programs: 2,
+        };
+        (Blocks::new(sizes, true, &mut free_block), free_block)
+    }
+
+    /// Opens a block, fills it with valid units, and closes it.
+    fn fill(blocks: &mut Blocks, slc: bool) -> u32 {
+        let block = blocks.open(0, false, slc).expect("one is free");
+        for program in 1..=blocks.programs_of(block) {
+            (0..blocks.units_of_program(block)).for_each(|_| blocks.gain(block, 0));
+            assert_eq!(blocks.programmed(block), program == blocks.programs_of(block));
+        }
+        blocks.close(block);
+        block
+    }
+
+    #[test]
+    fn a_block_keeps_its_mode_until_its_erase() {
+        let (mut blocks, mut free_block) = blocks();
+        let (slc, other) = (fill(&mut blocks, true), fill(&mut blocks, false));
+        assert_eq!((blocks.get(slc).valid, blocks.get(other).valid, blocks.slc_blocks()), (2, 12, 1));
+        (0..2).for_each(|_| assert_eq!(blocks.lose(slc), 0));
+        blocks.take(slc);
+        assert_eq!(blocks.slc_blocks(), 1);
+        blocks.erased(slc, &mut free_block);
+        assert_eq!((blocks.slc_blocks(), blocks.get(slc).slc, blocks.programs_of(slc)), (0, false, 4));
+    }
+
+    #[test]
+    fn a_block_of_a_fixed_cache_ranks_by_what_was_overwritten() {
+        let (mut blocks, _) = blocks();
+        blocks.weigh_slc(12 - 2);
+        let (slc, other) = (fill(&mut blocks, true), fill(&mut blocks, false));
+        (0..3).for_each(|_| assert_eq!(blocks.lose(other), 0));
+        let view = blocks.view(0);
+        assert_eq!((view.valid(slc), view.valid(other)), (12, 9), "the block of the cache counts as full");
+        assert_eq!(view.by_rank().collect::<Vec<_>>(), [other, slc]);
+        assert!(view.gains(other) && !view.gains(slc), "a program has three units");
+        // Without the weight it is the one with the fewest valid units.
+        let (mut blocks, _) = self::blocks();
+        let (slc, other) = (fill(&mut blocks, true), fill(&mut blocks, false));
+        (0..3).for_each(|_| assert_eq!(blocks.lose(other), 0));
+        assert_eq!(blocks.view(0).by_rank().collect::<Vec<_>>(), [slc, other]);
+    }
+}

@@ -138,9 +138,10 @@ mod tests {
             programs_per_block: 4,
             units_per_program: PAGE,
             units_per_page: PAGE,
+            slc_programs: 1,
         };
         let mut blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
-        (0..18).for_each(|_| assert!(blocks.open(0, false).is_some()));
+        (0..18).for_each(|_| assert!(blocks.open(0, false, false).is_some()));
         (Space::new(1, &plan), blocks)
     }
 
@@ -304,7 +305,7 @@ mod tests {
         assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
         space.pace_below = blocks.free_in_domain(0);
         assert!(space.lets_write(&blocks, 0, Stream::Host, 4), "there are enough");
-        blocks.open(0, false);
+        blocks.open(0, false, false);
         assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
     }
 }

@@ -170,6 +170,7 @@ mod tests {
             programs_per_block: PAGES,
             units_per_program: 1,
             units_per_page: 1,
+            slc_programs: 1,
         };
         let blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
         (Space::new(2, &plan), blocks)
@@ -236,7 +237,7 @@ mod tests {
         let (mut space, mut blocks) = planes(Destination::SharedBlock);
         let has_room = |space: &Space, blocks: &Blocks, stream| space.has_room(blocks, 0, stream);
         // Two blocks are free and one is open with ten pages; one is the reserve.
-        (0..17).for_each(|_| assert!(blocks.open(0, false).is_some()));
+        (0..17).for_each(|_| assert!(blocks.open(0, false, false).is_some()));
         write(&mut space, &mut blocks, 0, Stream::Host, 6);
         assert_eq!((blocks.free_in_plane(0), space.reserve), (2, 1));
         // 10 + 32 pages; a job needs one page beyond its units.
