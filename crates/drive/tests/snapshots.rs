@@ -16,10 +16,12 @@ const SHAPE: &str = r#"
                  pages_per_block = 8, page_kib = 16 }
     queue = { queues = 2, depth = 16 }
 "#;
-const NAND: &str = "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\n";
+const NAND: &str =
+    "[nand]\nread_us = [20.0, 60.0]\nprogram_us = [150.0, 800.0]\nerase_us = 2000.0\nslc_read_us = 20.0\n\
+    slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 18] = [
+const KINDS: [(&str, &str); 20] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -159,6 +161,25 @@ const KINDS: [(&str, &str); 18] = [
         # two pages a program
         buffer = { policy = "fifo", capacity_kib = 512 }
         verify = { shadow = true }"#,
+    ),
+    (
+        "fixed cache",
+        r#"capacity = { raw_over_logical = 2.6 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        slc = { policy = "static", blocks = 12 }
+        fold = { policy = "coldest", idle_us = 100.0, start_blocks = 4 }
+        # two pages a program
+        verify = { shadow = true }"#,
+    ),
+    (
+        "cached superblocks",
+        r#"capacity = { raw_over_logical = 3.0 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        slc = { policy = "dynamic" }
+        fold = { policy = "coldest", idle_us = 100.0, start_blocks = 8 }
+        redundancy = { policy = "superblock", dies = 2 }"#,
     ),
     (
         "failing",

@@ -299,7 +299,7 @@ impl Blocks {
         *clock = clock.wrapping_add(1);
         let record = &mut self.records[block as usize];
         record.write_point += 1;
-        record.write_point == if record.slc { self.slc_programs } else { self.programs_per_block }
+        record.write_point == self.programs_per_block
     }
 
     /// Valid units of a plane.

@@ -91,7 +91,7 @@ pub struct Space {
     units_per_program: Divisor,
     /// Superblocks that are being written, if blocks form any; `open` is not used then.
     stripes: Option<Box<Stripes>>,
-    /// True if each stream has an open block of its own in each plane.
+    /// True if each stream has an open block of its own in each plane, of the one mode that there is.
     plain: bool,
     /// True if each write has its page in the block of its logical block; nothing of this is used then but what jobs owe.
     fixes_pages: bool,
@@ -135,7 +135,10 @@ impl Space {
             blocks_together,
             pages_together,
             units_per_program: Divisor::new(plan.units_per_program),
-            plain: plan.destination == Destination::OwnBlock && plan.stripe.is_none() && !plan.fixes_pages,
+            plain: plan.destination == Destination::OwnBlock
+                && plan.stripe.is_none()
+                && plan.slc.is_none()
+                && !plan.fixes_pages,
             fixes_pages: plan.fixes_pages,
             open_worn: plan.open_worn,
             slc: SlcRoom::of(plan),
@@ -152,15 +155,24 @@ impl Space {
     /// The next page of a stream in a plane: 0 where a new block would be opened. Pages of blocks in different modes differ.
     #[inline]
     pub fn next_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
-        if !self.plain && self.stripes.is_some() {
-            return self.next_page_in_stripe(blocks, plane, stream);
+        if !self.plain {
+            return self.next_page_apart(blocks, plane, stream);
         }
-        if self.slc.is_some() {
-            return self.next_page_and_mode(blocks, plane, stream);
-        }
-        match self.open[self.slot(blocks, plane, stream)] {
+        match self.open[plane as usize * STREAMS + stream as usize] {
             NONE => 0,
             block => blocks.get(block).write_point,
+        }
+    }
+
+    /// As [`Space::next_page`], where there is more to it than the open block of the stream.
+    #[cold]
+    fn next_page_apart(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
+        if self.stripes.is_some() {
+            return self.next_page_in_stripe(blocks, plane, stream);
+        }
+        match self.open[self.slot(blocks, plane, stream)] {
+            NONE => self.page_and_mode(0, self.opens_slc(blocks, blocks.domain_of_plane(plane), stream)),
+            block => self.page_and_mode(blocks.get(block).write_point, blocks.get(block).slc),
         }
     }
 
@@ -170,19 +182,29 @@ impl Space {
         self.lets_write(blocks, plane, stream, 1)
             && if self.plain {
                 self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)
-            } else if self.stripes.is_some() {
-                self.has_room_in_stripe(blocks, plane, stream)
-            } else if self.fixes_pages {
-                true
             } else {
-                self.has_room_in_pair(blocks, plane, stream)
+                self.has_room_apart(blocks, plane, stream)
             }
+    }
+
+    /// The same where there is more to it than the open block of the stream.
+    #[cold]
+    fn has_room_apart(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
+        if self.stripes.is_some() {
+            self.has_room_in_stripe(blocks, plane, stream)
+        } else if self.fixes_pages {
+            true
+        } else if self.turns.is_empty() {
+            self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)
+        } else {
+            self.has_room_in_pair(blocks, plane, stream)
+        }
     }
 
     /// The open block of a plane that takes the next page of a stream: its index.
     #[inline]
     fn slot(&self, blocks: &Blocks, plane: u32, stream: Stream) -> usize {
-        if self.plain {
+        if self.turns.is_empty() {
             plane as usize * STREAMS + stream as usize
         } else {
             self.slot_of_pair(blocks, plane, stream)
@@ -216,7 +238,7 @@ impl Space {
         let domain = blocks.domain_of_plane(plane) as usize;
         let (opened, for_collector) = (self.open[slot] == NONE, stream == Stream::Collector || !self.turns.is_empty());
         if opened {
-            let slc = self.slc.is_some() && self.opens_slc(blocks, domain as u32, stream);
+            let slc = !self.plain && self.opens_slc(blocks, domain as u32, stream);
             self.open[slot] = blocks.open(plane, self.takes_worn(stream, task), slc).expect("room was asked for");
             if for_collector {
                 self.domains[domain].collector_room += self.programs_per_block;
@@ -224,14 +246,14 @@ impl Space {
         }
         let block = self.open[slot];
         let page = blocks.get(block).write_point;
-        let closed = blocks.programmed(block);
+        let closed = if self.plain { blocks.programmed(block) } else { blocks.programmed_in_mode(block) };
         if closed {
             self.close_slot(slot);
         }
         if for_collector {
             self.domains[domain].collector_room -= 1;
         }
-        let slc = self.slc.is_some() && blocks.get(block).slc;
+        let slc = !self.plain && blocks.get(block).slc;
         if stream == Stream::Host && self.pace_below > 0 {
             let cost = self.cost_of_program(slc);
             self.domains[domain].spend(cost);

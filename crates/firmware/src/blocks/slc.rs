@@ -33,6 +33,13 @@ impl Blocks {
         }
     }
 
+    /// As [`Self::programmed`], of a block that may be in SLC mode.
+    #[cold]
+    pub(crate) fn programmed_in_mode(&mut self, block: u32) -> bool {
+        self.programmed(block);
+        self.get(block).write_point == self.programs_of(block)
+    }
+
     /// Units that a program of a block writes.
     #[inline]
     pub(crate) fn units_of_program(&self, block: u32) -> u32 {
@@ -100,7 +107,7 @@ mod tests {
         let block = blocks.open(0, false, slc).expect("one is free");
         for program in 1..=blocks.programs_of(block) {
             (0..blocks.units_of_program(block)).for_each(|_| blocks.gain(block, 0));
-            assert_eq!(blocks.programmed(block), program == blocks.programs_of(block));
+            assert_eq!(blocks.programmed_in_mode(block), program == blocks.programs_of(block));
         }
         blocks.close(block);
         block

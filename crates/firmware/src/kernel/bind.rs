@@ -2,7 +2,7 @@
 
 use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::map::Place;
-use crate::ops::{FlashOp, Role, NONE};
+use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::guest::failed;
 use crate::space::BoundPage;
 use crate::task::{Class, CLASSES};
@@ -244,13 +244,15 @@ impl Kernel {
                     continue;
                 }
                 let own = self.queues[partner as usize * CLASSES + class.index()];
+                let domain = self.blocks.domain_of_plane(partner);
+                let goes = |fifo: &Fifo| self.may_go(fifo, class, domain) || self.fills_slc(partner, fifo, class);
                 // Parity has its page, and is bound alone.
                 let has_data = own.head != NONE && !(class.is_map_write() && self.leads_parity(&own));
-                if has_data && self.may_go_to(partner, &own, class) {
+                if has_data && goes(&own) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
-                    if fifo.head != NONE && self.may_go_to(partner, &fifo, class) {
+                    if fifo.head != NONE && goes(&fifo) {
                         self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }
@@ -278,22 +280,38 @@ impl Kernel {
     /// Fills the next page of a plane with writes that wait, and gives their units their new places.
     #[inline]
     pub(super) fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
-        if self.space.pairs() {
-            return self.bind_known_page(die, plane, class, place);
+        if self.binds_apart {
+            return self.bind_apart(die, plane, class, place);
         }
-        self.bind_next_page(die, plane, class, place)
+        self.bind_next_page::<false>(die, plane, class, place)
     }
 
-    /// The same where no collection changes the next page of a plane meanwhile.
+    /// The same where a collection may change the next page of a plane meanwhile, or the page may be in SLC mode.
+    #[cold]
+    fn bind_apart(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
+        if self.space.pairs() {
+            self.bind_known_page(die, plane, class, place)
+        } else {
+            self.bind_next_page::<true>(die, plane, class, place)
+        }
+    }
+
+    /// The same where no collection changes the next page of a plane meanwhile. With `SLC` it may be in SLC mode.
     #[inline]
-    pub(super) fn bind_next_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
+    pub(super) fn bind_next_page<const SLC: bool>(
+        &mut self,
+        die: u32,
+        plane: u32,
+        class: Class,
+        place: Waits,
+    ) -> Result<(), Fault> {
         let (mut first, mut last, mut filled) = (NONE, NONE, 0);
         let mut page = None;
         let moves = class.moves();
         if moves && self.plan.units_per_program > 1 && !self.fills_page(plane, class, place) {
             return Ok(());
         }
-        let most = self.units_to_program(plane, class);
+        let most = if SLC { self.units_to_program(plane, class) } else { self.plan.units_per_program };
         while filled < most {
             let Some(slot) = self.pop_write(plane, class, place) else { break };
             if !self.still_wanted(slot) {
@@ -318,7 +336,7 @@ impl Kernel {
         }
         self.counters.padded_units += u64::from(most - filled);
         let (mut pages, mut bytes) = (self.pages_per_program, self.program_bytes);
-        if bound.slc {
+        if SLC && bound.slc {
             (pages, bytes) = (1, self.flash.geometry().page_bytes);
             self.command.slc = true;
             self.counters.slc_pages += 1;

@@ -49,7 +49,7 @@ impl Kernel {
     #[cold]
     pub(super) fn bind_known_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         self.binding = true;
-        let bound = self.bind_next_page(die, plane, class, place);
+        let bound = self.bind_next_page::<false>(die, plane, class, place);
         self.binding = false;
         while let Some(collecting) = self.unpaired.pop() {
             self.pair(collecting);

@@ -55,7 +55,7 @@ use crate::map::Map;
 use crate::mover::Jobs;
 use crate::ops::{Fifo, Slab, NONE};
 use crate::policy::arbiter::ArbiterPolicy;
-use crate::policy::collect::CollectPolicy;
+use crate::policy::collect::{CollectPolicy, Destination};
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::guest::failed;
@@ -217,6 +217,8 @@ pub struct Kernel {
     reads_reached: bool,
     /// True if some blocks may be in SLC mode.
     has_slc: bool,
+    /// True if pages are bound in another way than the next of the plane's open block.
+    binds_apart: bool,
     /// How the host rests, for tasks that wait for it.
     #[serde(skip)]
     rests: Rests,
@@ -465,6 +467,7 @@ impl Kernel {
             read_limit: u32::MAX,
             reads_reached: false,
             has_slc: plan.slc.is_some(),
+            binds_apart: plan.slc.is_some() || plan.destination == Destination::PairedBlocks,
             rests,
             refused: Tasks::default(),
             collect,

@@ -94,7 +94,7 @@ impl Kernel {
         if class.is_map_write() && self.leads_parity(fifo) {
             return true;
         }
-        if !self.may_go_to(plane, fifo, class) {
+        if !self.may_go(fifo, class, self.blocks.domain_of_plane(plane)) && !self.fills_slc(plane, fifo, class) {
             return false;
         }
         let has_room = self.space.has_room(&self.blocks, plane, super::stream_of(class));

@@ -24,19 +24,18 @@ impl Kernel {
     }
 
     /// Units that the next program of a plane writes for a class.
-    #[inline]
+    #[cold]
     pub(super) fn units_to_program(&self, plane: u32, class: Class) -> u32 {
-        if self.has_slc && self.space.is_slc(self.space.next_page(&self.blocks, plane, stream_of(class))) {
+        if self.space.is_slc(self.space.next_page(&self.blocks, plane, stream_of(class))) {
             self.plan.units_per_page
         } else {
             self.plan.units_per_program
         }
     }
 
-    /// As [`Kernel::may_go`], for a plane where a program may need fewer units.
+    /// True if a queue has the units of a program in SLC mode, and its next one in a plane is.
     #[inline]
-    pub(super) fn may_go_to(&self, plane: u32, fifo: &Fifo, class: Class) -> bool {
-        (self.has_slc && fifo.len >= self.units_to_program(plane, class))
-            || self.may_go(fifo, class, self.blocks.domain_of_plane(plane))
+    pub(super) fn fills_slc(&self, plane: u32, fifo: &Fifo, class: Class) -> bool {
+        self.has_slc && fifo.len >= self.units_to_program(plane, class)
     }
 }

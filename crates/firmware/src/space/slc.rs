@@ -3,7 +3,7 @@
 //! The mode is chosen when the host opens a block, and only then; so a plane has one open block of the host, as without a cache.
 //! Moved data never go to blocks in SLC mode.
 
-use super::{Space, Stream, NONE};
+use super::{Space, Stream};
 use crate::blocks::Blocks;
 use crate::Plan;
 use serde::{Deserialize, Serialize};
@@ -57,16 +57,7 @@ impl Space {
         }
     }
 
-    /// The next page of a stream in a plane, twice, and one more in SLC mode: so it tells pages in different modes apart.
-    #[cold]
-    pub(super) fn next_page_and_mode(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
-        match self.open[self.slot(blocks, plane, stream)] {
-            NONE => u32::from(self.opens_slc(blocks, blocks.domain_of_plane(plane), stream)),
-            block => self.page_and_mode(blocks.get(block).write_point, blocks.get(block).slc),
-        }
-    }
-
-    /// A page and its mode as one number, if there is a cache; else the page.
+    /// A page and its mode as one number, if there is a cache: twice the page, and one more in SLC mode. Else the page.
     #[inline]
     pub(super) fn page_and_mode(&self, page: u32, slc: bool) -> u32 {
         if self.slc.is_some() {

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
 
+/// Pages of a newer superblock come after so many of the older one: more than a block has.
+const NEWER: u32 = 1 << 20;
+
 /// A page that is to hold the parity of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DueParity {
@@ -134,13 +137,13 @@ impl Space {
         let stripes = self.stripes();
         match stripes.current(blocks, plane, stream) {
             Some((block, newer)) => {
-                let page = blocks.get(block).write_point + if newer { self.programs_per_block } else { 0 };
+                let page = blocks.get(block).write_point + if newer { NEWER } else { 0 };
                 self.page_and_mode(page, blocks.get(block).slc)
             }
             None => {
                 let slc = self.opens_slc(blocks, blocks.domain_of_plane(plane), stream);
                 let is_first = stripes.pair(blocks, plane, stream)[0] == NONE;
-                self.page_and_mode(if is_first { 0 } else { self.programs_per_block }, slc)
+                self.page_and_mode(if is_first { 0 } else { NEWER }, slc)
             }
         }
     }
@@ -197,7 +200,7 @@ impl Space {
         let page = blocks.get(block).write_point;
         let group = blocks.group_of(plane) as usize;
         let stripes = self.stripes.as_mut().expect("blocks form superblocks");
-        let mut closed = blocks.programmed(block);
+        let mut closed = blocks.programmed_in_mode(block);
         if closed {
             closed = blocks.together(block).all(|block| blocks.get(block).write_point == blocks.programs_of(block));
         }
