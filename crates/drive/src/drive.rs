@@ -326,7 +326,7 @@ impl Drive {
         self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };
         self.kernel.expect((offset / u64::from(self.plan.unit_bytes)) as u32);
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
-        self.queue.push(time, ARRIVE, slot);
+        self.queue.push_in_row(time, ARRIVE, slot);
         Ok(slot)
     }
 
@@ -397,7 +397,7 @@ impl Drive {
         let request = &self.slots[slot as usize].request;
         if request.op == Op::Write {
             let time = self.wires[0].carry(self.now, self.link.data_in.time(request.bytes));
-            self.queue.push(time, DATA, slot);
+            self.queue.push_in_row(time, DATA, slot);
             return Ok(());
         }
         self.enqueue(slot)
@@ -591,7 +591,7 @@ impl Drive {
         let wire = usize::from(!self.link.half_duplex);
         // Data went before it on the same wire, so it cannot overtake them.
         let end = self.wires[wire].carry(ready, self.link.completion);
-        self.queue.push(end, FINISH, slot);
+        self.queue.push_in_row(end, FINISH, slot);
     }
 
     /// The host has the completion: the slot is free.
