@@ -336,12 +336,34 @@ impl Drive {
     /// When the firmware broke a rule: a defect of the model.
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
+        self.step_until(Time::MAX)
+    }
+
+    /// Handles events before `until`, and the first at that time, but not more than `most`, and none after one that completes
+    /// requests; returns how many.
+    ///
+    /// # Errors
+    /// As [`Drive::step`].
+    pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
+        let mut taken = 0;
+        while taken < most && self.step_until(until)? {
+            taken += 1;
+            if !self.completions.is_empty() || self.now >= until {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Handles the next event if it is not after `until`.
+    #[inline(always)]
+    fn step_until(&mut self, until: Time) -> Result<bool, Fault> {
         let alarm = self.kernel.alarm();
-        if alarm < END_OF_TIME && self.queue.next_time().is_some_and(|next| alarm < next) {
+        if alarm < END_OF_TIME && alarm <= until && self.queue.next_time().is_some_and(|next| alarm < next) {
             self.wake(alarm)?;
             return Ok(true);
         }
-        let Some(event) = self.queue.pop() else { return Ok(false) };
+        let Some(event) = self.queue.pop_until(until) else { return Ok(false) };
         if event.time >= self.look_due {
             self.look(event.time);
         }
@@ -378,9 +400,7 @@ impl Drive {
     /// # Errors
     /// As [`Drive::step`].
     pub fn advance_to(&mut self, time: Time) -> Result<(), Fault> {
-        while self.next_event().is_some_and(|next| next <= time) {
-            self.step()?;
-        }
+        while self.step_until(time)? {}
         self.now = self.now.max(time);
         Ok(())
     }
@@ -510,15 +530,19 @@ impl Drive {
     }
 
     /// Gathers what the firmware has done, until it has nothing more to say.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) -> Result<(), Fault> {
-        loop {
-            let count = self.kernel.done().len();
-            if count == 0 {
-                return Ok(());
-            }
-            for at in 0..count {
-                let done = self.kernel.done()[at];
+        if self.kernel.done().is_empty() {
+            return Ok(());
+        }
+        self.gather()
+    }
+
+    fn gather(&mut self) -> Result<(), Fault> {
+        while !self.kernel.done().is_empty() {
+            let mut at = 0;
+            while let Some(&done) = self.kernel.done().get(at) {
+                at += 1;
                 if done.request == NO_REQUEST {
                     continue;
                 }
@@ -532,11 +556,12 @@ impl Drive {
                     self.complete(done.request);
                 }
             }
-            self.kernel.done().drain(..count);
+            self.kernel.done().clear();
             if self.kernel.buffer().is_used() {
                 self.refill()?;
             }
         }
+        Ok(())
     }
 
     /// The write buffer has room again: blocked writes go on, and flushes may be done.

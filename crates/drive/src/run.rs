@@ -292,7 +292,10 @@ fn feed_all(
             (None, None) => break,
             (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
                 match &mut watch {
-                    None => drop(drive.step()?),
+                    None => {
+                        let most = if walls.wait { 1 } else { STEPS - steps };
+                        steps += drive.steps(next.unwrap_or(Time::MAX), most)? - 1;
+                    }
                     Some(watch) => {
                         watch.before(drive, event);
                         drive.step()?;
