@@ -157,6 +157,13 @@ impl Space {
     /// True if a page of a plane can be bound for a stream now.
     #[inline]
     pub fn has_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
+        let is_open = self.plain && self.open[plane as usize * STREAMS + stream as usize] != NONE;
+        (is_open && self.pace_below == 0) || self.finds_room(blocks, plane, stream)
+    }
+
+    /// The same where it takes more than a look at the open block.
+    #[inline(never)]
+    fn finds_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
         self.lets_write(blocks, plane, stream, 1)
             && if self.plain {
                 self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)

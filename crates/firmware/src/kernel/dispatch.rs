@@ -125,9 +125,12 @@ impl Kernel {
     /// True if the oldest write of a queue may go now, or waits for company to fill its page.
     #[inline]
     pub(super) fn may_go(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
-        if fifo.len >= self.plan.units_per_program {
-            return true;
-        }
+        fifo.len >= self.plan.units_per_program || self.may_go_alone(fifo, class, domain)
+    }
+
+    /// The same for a queue that cannot fill a page.
+    #[inline(never)]
+    fn may_go_alone(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
         if class.is_map_write() {
             // Nothing waits for them but memory.
             return self.closing;
@@ -173,6 +176,37 @@ impl Kernel {
     /// The class that the arbiter chooses for a die, and where its oldest operation waits; none if nothing can go.
     #[inline]
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
+        if self.takes_oldest && self.shared_count == 0 && self.stage.is_none() && !self.is_held(die) {
+            return self.oldest(die);
+        }
+        self.chosen_by_arbiter(die)
+    }
+
+    /// The oldest operation that can go on a die whose operations all have a plane: as in [`Self::survey`], but without a list.
+    #[inline]
+    fn oldest(&mut self, die: u32) -> Option<(Class, Waits)> {
+        let first = die * self.flash.geometry().planes_per_die;
+        let (mut chosen, mut least) = ((Class::HOST_READ, 0), u64::MAX);
+        let (mut last, mut last_sequence) = (Class::HOST_READ, u64::MAX);
+        self.waiting[die as usize].each(|class, plane| {
+            let plane = first + plane;
+            let fifo = self.queues[plane as usize * CLASSES + class.index()];
+            let sequence = self.slab.get(fifo.head).sequence;
+            // Operations of a class come one after the other.
+            let younger = class == last && sequence >= last_sequence;
+            if younger || (class.is_write() && !self.finds_page(&fifo, class, plane)) {
+                return;
+            }
+            (last, last_sequence) = (class, sequence);
+            if sequence < least {
+                (chosen, least) = ((class, plane), sequence);
+            }
+        });
+        (least < u64::MAX).then_some((chosen.0, Waits::Plane(chosen.1)))
+    }
+
+    #[inline(never)]
+    fn chosen_by_arbiter(&mut self, die: u32) -> Option<(Class, Waits)> {
         self.survey(die);
         let Candidates { list, count, .. } = &self.candidates;
         let at = match *count {

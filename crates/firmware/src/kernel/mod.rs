@@ -192,6 +192,9 @@ pub struct Kernel {
     #[serde(skip)]
     nominal: [Time; 3],
     arbiter: ArbiterPolicy,
+    /// True if it always chooses the oldest operation.
+    #[serde(skip)]
+    takes_oldest: bool,
     suspend: SuspendPolicy,
     trim: TrimPolicy,
     upkeep: UpkeepPolicies,
@@ -444,6 +447,7 @@ impl Kernel {
             listed: Listed::default(),
             nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,
+            takes_oldest: false,
             suspend,
             trim: config.trim.build(&build)?,
             upkeep,
@@ -513,6 +517,7 @@ impl Kernel {
         kernel.mapping.has_map_units(plan.map_units);
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.arbiter.learn(kernel.nominal);
+        kernel.takes_oldest = kernel.arbiter.takes_oldest();
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;

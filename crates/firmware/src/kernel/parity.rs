@@ -98,7 +98,9 @@ impl Kernel {
             return false;
         }
         let has_room = self.space.has_room(&self.blocks, plane, super::stream_of(class));
-        self.stalled |= !has_room;
+        if !has_room {
+            self.stalled = true;
+        }
         has_room
     }
 }

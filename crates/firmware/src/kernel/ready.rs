@@ -51,6 +51,18 @@ impl Ready {
         self.0[class.index() / WIDTH] & all != 0
     }
 
+    /// All classes and planes with operations, class by class.
+    #[inline(always)]
+    pub fn each(self, mut tell: impl FnMut(Class, u32)) {
+        for (word, mut bits) in self.0.into_iter().enumerate() {
+            while bits != 0 {
+                let bit = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                tell(Class::numbered((word * WIDTH + bit / PLANES) as u8), (bit % PLANES) as u32);
+            }
+        }
+    }
+
     /// Takes the next class and plane with operations, class by class; a copy is emptied in this way.
     #[inline]
     pub fn next(&mut self) -> Option<(Class, u32)> {
