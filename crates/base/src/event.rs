@@ -130,7 +130,7 @@ impl EventQueue {
     }
 
     /// Takes the earliest event if it is not after `until`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
         if self.open {
             self.close();
@@ -190,8 +190,14 @@ impl EventQueue {
         if self.open {
             self.open = false;
             self.sift_down(key);
-            return;
+        } else {
+            self.append(key);
         }
+    }
+
+    /// Puts an event at the end of the heap.
+    #[inline(never)]
+    fn append(&mut self, key: u128) {
         if self.count == self.heap.len() {
             self.heap.resize(self.count + if self.count == 0 { 1 } else { ARITY }, NEVER);
         }
@@ -200,7 +206,7 @@ impl EventQueue {
     }
 
     /// Fills the open place, since no event has come for it.
-    #[inline]
+    #[inline(never)]
     fn close(&mut self) {
         self.open = false;
         self.count -= 1;
@@ -225,7 +231,7 @@ impl EventQueue {
     }
 
     /// Places `key` from the root downward.
-    #[inline]
+    #[inline(never)]
     fn sift_down(&mut self, key: u128) {
         let mut at = 0;
         while let Some((child, child_key)) = self.children(at).map(least).filter(|&(_, least)| least < key) {

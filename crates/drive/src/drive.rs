@@ -336,7 +336,7 @@ impl Drive {
     /// When the firmware broke a rule: a defect of the model.
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
-        self.step_until(Time::MAX)
+        Ok(self.steps(Time::MAX, 1)? > 0)
     }
 
     /// Handles events before `until`, and the first at that time, but not more than `most`, and none after one that completes
@@ -358,9 +358,7 @@ impl Drive {
     /// Handles the next event if it is not after `until`.
     #[inline(always)]
     fn step_until(&mut self, until: Time) -> Result<bool, Fault> {
-        let alarm = self.kernel.alarm();
-        if alarm < END_OF_TIME && alarm <= until && self.queue.next_time().is_some_and(|next| alarm < next) {
-            self.wake(alarm)?;
+        if self.kernel.controls() && self.wake_before(until)? {
             return Ok(true);
         }
         let Some(event) = self.queue.pop_until(until) else { return Ok(false) };
@@ -384,15 +382,20 @@ impl Drive {
         Ok(true)
     }
 
-    /// The firmware asked to be woken.
+    /// Wakes the firmware if it asked for a time that comes before the next event and is not after `until`.
     #[cold]
-    fn wake(&mut self, time: Time) -> Result<(), Fault> {
+    fn wake_before(&mut self, until: Time) -> Result<bool, Fault> {
+        let time = self.kernel.alarm();
+        if time > until || self.queue.next_time().is_none_or(|next| next <= time) {
+            return Ok(false);
+        }
         if time >= self.look_due {
             self.look(time);
         }
         self.now = time;
         self.kernel.on_alarm(time, &mut self.queue)?;
-        self.settle()
+        self.settle()?;
+        Ok(true)
     }
 
     /// Handles all events up to and including `time`, and sets the drive's time to it.
@@ -400,7 +403,7 @@ impl Drive {
     /// # Errors
     /// As [`Drive::step`].
     pub fn advance_to(&mut self, time: Time) -> Result<(), Fault> {
-        while self.step_until(time)? {}
+        while self.steps(time, u32::MAX)? > 0 {}
         self.now = self.now.max(time);
         Ok(())
     }
@@ -429,8 +432,20 @@ impl Drive {
         if let Some(split) = &mut self.split {
             split.queued(slot, self.now);
         }
+        if self.queued.is_empty() && self.kernel.admits(self.in_service) {
+            return self.take_up(slot);
+        }
         self.queued.push_back(slot);
         self.dispatch()
+    }
+
+    /// Takes up a request that need not wait.
+    #[inline(never)]
+    fn take_up(&mut self, slot: u32) -> Result<(), Fault> {
+        self.in_service += 1;
+        self.serve(slot);
+        self.kernel.pump(&mut self.queue)?;
+        self.settle()
     }
 
     /// Takes queued requests up, as the dispatch policy admits them.
