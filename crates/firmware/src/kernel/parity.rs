@@ -89,7 +89,7 @@ impl Kernel {
     }
 
     /// True if a write of a class that waits for a plane has its page: one of parity, or one for its data.
-    #[inline]
+    #[inline(never)]
     pub(super) fn finds_page(&mut self, fifo: &Fifo, class: Class, plane: u32) -> bool {
         if class.is_map_write() && self.leads_parity(fifo) {
             return true;

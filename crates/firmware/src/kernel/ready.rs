@@ -51,16 +51,18 @@ impl Ready {
         self.0[class.index() / WIDTH] & all != 0
     }
 
-    /// All classes and planes with operations, class by class.
-    #[inline(always)]
-    pub fn each(self, mut tell: impl FnMut(Class, u32)) {
-        for (word, mut bits) in self.0.into_iter().enumerate() {
-            while bits != 0 {
-                let bit = bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                tell(Class::numbered((word * WIDTH + bit / PLANES) as u8), (bit % PLANES) as u32);
-            }
-        }
+    /// The bits of host and GC, if nothing else waits.
+    #[inline]
+    pub fn of_host_and_gc(self) -> Option<u64> {
+        let [first, rest @ ..] = self.0;
+        (rest.iter().all(|&bits| bits == 0)).then_some(first)
+    }
+
+    /// The class and plane of the lowest of some bits of host and GC.
+    #[inline]
+    pub fn first(bits: u64) -> (Class, u32) {
+        let bit = bits.trailing_zeros();
+        (Class::numbered((bit / PLANES as u32) as u8), bit % PLANES as u32)
     }
 
     /// Takes the next class and plane with operations, class by class; a copy is emptied in this way.
