@@ -636,6 +636,23 @@ impl Kernel {
     /// When a rule is broken.
     #[inline]
     pub fn pump(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.is_quiet() {
+            return Ok(());
+        }
+        self.run(queue)
+    }
+
+    /// True if there is nothing to start or to end: mostly so when an operation has come for a busy die.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        let special = self.detours | self.outside | self.stalled | self.shared_dirty;
+        let waits = !self.dirty.is_empty() || !self.ended.is_empty() || !self.pressed.is_empty();
+        !waits && !special && self.fault.is_none()
+    }
+
+    /// Runs it until there is not.
+    #[inline]
+    fn run(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         loop {
             while let Some(die) = self.dirty.pop_front() {
                 self.dies[die as usize].queued = false;
