@@ -164,6 +164,7 @@ impl Blocks {
             (self.records, self.free) = (saved.records, saved.free);
             (self.domains, self.valid) = (saved.domains, saved.valid);
             self.recount_together();
+            self.recount_free();
         }
     }
 }

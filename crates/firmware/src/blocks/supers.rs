@@ -163,7 +163,7 @@ impl Blocks {
         let first = self.take_free(leader, worn)?;
         let size = self.supers_mut().size();
         let domain = self.domain_of_plane(plane);
-        self.domains[domain as usize].free -= size;
+        self.count_free(domain, -(size as i32));
         let all: Vec<u32> = self.together(first).collect();
         for block in all {
             let record = &mut self.records[block as usize];
@@ -245,7 +245,7 @@ impl Blocks {
         all.iter().for_each(|&block| self.records[block as usize].status = Status::Free);
         self.list_free(leader, free_block);
         let domain = self.domain_of(block);
-        self.domains[domain as usize].free += size;
+        self.count_free(domain, size as i32);
     }
 
     /// Blocks that are erased, but not free before the rest of their superblock is erased, too.
