@@ -54,7 +54,7 @@ impl Default for Row {
 }
 
 /// A queue of timed events. It allocates only while it grows to its working size.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventQueue {
     /// Behind the events [`NEVER`], so that an entry has all its children or none.
     heap: Vec<u128>,
@@ -63,14 +63,24 @@ pub struct EventQueue {
     /// True if the first entry of the heap has been taken: the next event to come replaces it.
     open: bool,
     rows: [Row; ROWS],
+    /// The first of all events in rows, and its row.
+    first: u128,
+    first_row: usize,
     sequence: u64,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self::with_capacity(0)
+    }
 }
 
 impl EventQueue {
     /// An empty queue with room for `capacity` pending events.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { heap: Vec::with_capacity(capacity), ..Self::default() }
+        let heap = Vec::with_capacity(capacity);
+        Self { heap, count: 0, open: false, rows: Default::default(), first: NEVER, first_row: 0, sequence: 0 }
     }
 
     /// Number of pending events.
@@ -90,7 +100,7 @@ impl EventQueue {
     #[inline]
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {
-        let first = self.rows.iter().fold(self.top(), |first, row| first.min(row.head));
+        let first = self.top().min(self.first);
         (first != NEVER).then_some((first >> 64) as Time)
     }
 
@@ -111,13 +121,17 @@ impl EventQueue {
     #[inline]
     pub fn push_in_row(&mut self, time: Time, kind: u8, index: u32) {
         let key = self.key(time, kind, index);
-        let row = &mut self.rows[usize::from(kind) % ROWS];
+        let at = usize::from(kind) % ROWS;
+        let row = &mut self.rows[at];
         if time < row.latest {
             return self.insert(key);
         }
         row.latest = time;
         if row.head == NEVER {
             row.head = key;
+            if key < self.first {
+                (self.first, self.first_row) = (key, at);
+            }
         } else {
             row.rest.push_back(key);
         }
@@ -135,18 +149,15 @@ impl EventQueue {
         if self.open {
             self.close();
         }
-        let (mut key, mut from) = (self.heap.first().copied().unwrap_or(NEVER), ROWS);
-        for (at, row) in self.rows.iter().enumerate() {
-            if row.head < key {
-                (key, from) = (row.head, at);
-            }
-        }
+        let top = self.heap.first().copied().unwrap_or(NEVER);
+        let key = top.min(self.first);
         if (key >> 64) as Time > until || key == NEVER {
             return None;
         }
-        match self.rows.get_mut(from) {
-            Some(row) => row.head = row.rest.pop_front().unwrap_or(NEVER),
-            None => self.open = true,
+        if key == top {
+            self.open = true;
+        } else {
+            self.take_from_row();
         }
         let payload = key as u64;
         Some(Event {
@@ -159,7 +170,7 @@ impl EventQueue {
     /// Forgets all pending events.
     pub fn clear(&mut self) {
         self.heap.clear();
-        (self.count, self.open) = (0, false);
+        (self.count, self.open, self.first) = (0, false, NEVER);
         self.rows.iter_mut().for_each(|row| {
             row.rest.clear();
             (row.head, row.latest) = (NEVER, 0);
@@ -173,6 +184,20 @@ impl EventQueue {
         let payload = self.sequence << PAYLOAD_BITS | u64::from(kind) << INDEX_BITS | u64::from(index);
         self.sequence += 1;
         u128::from(time) << 64 | u128::from(payload)
+    }
+
+    /// Takes the first of all events in rows.
+    #[inline]
+    fn take_from_row(&mut self) {
+        let row = &mut self.rows[self.first_row];
+        row.head = row.rest.pop_front().unwrap_or(NEVER);
+        let heads = self.rows.each_ref().map(|row| row.head);
+        (self.first, self.first_row) = (heads[0], 0);
+        for (at, &head) in heads.iter().enumerate().skip(1) {
+            if head < self.first {
+                (self.first, self.first_row) = (head, at);
+            }
+        }
     }
 
     /// The first event of the heap; [`NEVER`] if it has none.
