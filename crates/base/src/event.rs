@@ -1,16 +1,24 @@
-//! The event queue: a four-ary heap ordered by (time, sequence).
+//! The event queue, ordered by (time, sequence): a four-ary heap, and beside it rows of events whose times only grow.
 //!
 //! Events of one instant come out in the order in which they were put in, so a run never depends on how the heap breaks
 //! ties. An entry is one 128-bit key, `time << 64 | sequence << 24 | kind << 20 | index`, which keeps a comparison at two
 //! instructions and four entries on one cache line.
+//!
+//! What a link carries arrives in order, so such an event needs no heap: it goes behind the last one of its kind. And an event
+//! from the heap mostly brings the next one of the same die, so its place stays open until the next event comes.
 
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 const INDEX_BITS: u32 = 20;
 const KIND_BITS: u32 = 4;
 const PAYLOAD_BITS: u32 = INDEX_BITS + KIND_BITS;
 const ARITY: usize = 4;
+/// Rows; the kinds of a row are those with the same remainder.
+const ROWS: usize = 3;
+/// After all events.
+const NEVER: u128 = u128::MAX;
 
 /// Largest index an event can carry (about a million dies or queue slots).
 pub const MAX_INDEX: u32 = (1 << INDEX_BITS) - 1;
@@ -28,37 +36,72 @@ pub struct Event {
     pub index: u32,
 }
 
+/// Events whose times only grow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Row {
+    /// The first; [`NEVER`] if there is none.
+    head: u128,
+    /// Those after it.
+    rest: VecDeque<u128>,
+    /// The latest time of all so far.
+    latest: Time,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { head: NEVER, rest: VecDeque::new(), latest: 0 }
+    }
+}
+
 /// A queue of timed events. It allocates only while it grows to its working size.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventQueue {
+    /// Behind the events [`NEVER`], so that an entry has all its children or none.
     heap: Vec<u128>,
+    /// Entries of the heap in use.
+    count: usize,
+    /// True if the first entry of the heap has been taken: the next event to come replaces it.
+    open: bool,
+    rows: [Row; ROWS],
+    /// The first of all events in rows, and its row.
+    first: u128,
+    first_row: usize,
     sequence: u64,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self::with_capacity(0)
+    }
 }
 
 impl EventQueue {
     /// An empty queue with room for `capacity` pending events.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { heap: Vec::with_capacity(capacity), sequence: 0 }
+        let heap = Vec::with_capacity(capacity);
+        Self { heap, count: 0, open: false, rows: Default::default(), first: NEVER, first_row: 0, sequence: 0 }
     }
 
     /// Number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len()
+        let in_rows: usize = self.rows.iter().map(|row| row.rest.len() + usize::from(row.head != NEVER)).sum();
+        self.count - usize::from(self.open) + in_rows
     }
 
     /// True if no event is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
     }
 
     /// Time of the earliest pending event.
     #[inline]
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {
-        self.heap.first().map(|key| (key >> 64) as Time)
+        let first = self.top().min(self.first);
+        (first != NEVER).then_some((first >> 64) as Time)
     }
 
     /// Adds an event at `time`.
@@ -67,20 +110,54 @@ impl EventQueue {
     /// When `index` or `kind` exceed [`MAX_INDEX`], [`MAX_KIND`], or after 2^40 events.
     #[inline]
     pub fn push(&mut self, time: Time, kind: u8, index: u32) {
-        assert!(index <= MAX_INDEX && kind <= MAX_KIND && self.sequence < 1 << (64 - PAYLOAD_BITS));
-        let payload = self.sequence << PAYLOAD_BITS | u64::from(kind) << INDEX_BITS | u64::from(index);
-        self.sequence += 1;
-        self.heap.push(u128::from(time) << 64 | u128::from(payload));
-        self.sift_up(self.heap.len() - 1);
+        let key = self.key(time, kind, index);
+        self.insert(key);
+    }
+
+    /// Adds an event that is mostly the last of its kind. It may come at any time, but costs more if it is not.
+    ///
+    /// # Panics
+    /// As [`EventQueue::push`].
+    #[inline]
+    pub fn push_in_row(&mut self, time: Time, kind: u8, index: u32) {
+        let key = self.key(time, kind, index);
+        let at = usize::from(kind) % ROWS;
+        let row = &mut self.rows[at];
+        if time < row.latest {
+            return self.insert(key);
+        }
+        row.latest = time;
+        if row.head == NEVER {
+            row.head = key;
+            if key < self.first {
+                (self.first, self.first_row) = (key, at);
+            }
+        } else {
+            row.rest.push_back(key);
+        }
     }
 
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        let key = *self.heap.first()?;
-        let last = self.heap.pop().expect("the heap has a first entry");
-        if !self.heap.is_empty() {
-            self.sift_down(last);
+        self.pop_until(Time::MAX)
+    }
+
+    /// Takes the earliest event if it is not after `until`.
+    #[inline(always)]
+    pub fn pop_until(&mut self, until: Time) -> Option<Event> {
+        if self.open {
+            self.close();
+        }
+        let top = self.heap.first().copied().unwrap_or(NEVER);
+        let key = top.min(self.first);
+        if (key >> 64) as Time > until || key == NEVER {
+            return None;
+        }
+        if key == top {
+            self.open = true;
+        } else {
+            self.take_from_row();
         }
         let payload = key as u64;
         Some(Event {
@@ -93,11 +170,80 @@ impl EventQueue {
     /// Forgets all pending events.
     pub fn clear(&mut self) {
         self.heap.clear();
+        (self.count, self.open, self.first) = (0, false, NEVER);
+        self.rows.iter_mut().for_each(|row| {
+            row.rest.clear();
+            (row.head, row.latest) = (NEVER, 0);
+        });
     }
 
+    /// The key of an event at `time`, after all others of that time.
     #[inline]
-    fn sift_up(&mut self, mut at: usize) {
-        let key = self.heap[at];
+    fn key(&mut self, time: Time, kind: u8, index: u32) -> u128 {
+        assert!(index <= MAX_INDEX && kind <= MAX_KIND && self.sequence < 1 << (64 - PAYLOAD_BITS));
+        let payload = self.sequence << PAYLOAD_BITS | u64::from(kind) << INDEX_BITS | u64::from(index);
+        self.sequence += 1;
+        u128::from(time) << 64 | u128::from(payload)
+    }
+
+    /// Takes the first of all events in rows.
+    #[inline]
+    fn take_from_row(&mut self) {
+        let row = &mut self.rows[self.first_row];
+        row.head = row.rest.pop_front().unwrap_or(NEVER);
+        let heads = self.rows.each_ref().map(|row| row.head);
+        (self.first, self.first_row) = (heads[0], 0);
+        for (at, &head) in heads.iter().enumerate().skip(1) {
+            if head < self.first {
+                (self.first, self.first_row) = (head, at);
+            }
+        }
+    }
+
+    /// The first event of the heap; [`NEVER`] if it has none.
+    #[inline]
+    fn top(&self) -> u128 {
+        if self.open {
+            return self.children(0).map_or(NEVER, |children| least(children).1);
+        }
+        self.heap.first().copied().unwrap_or(NEVER)
+    }
+
+    /// Puts an event into the heap, in the open place if there is one.
+    #[inline]
+    fn insert(&mut self, key: u128) {
+        if self.open {
+            self.open = false;
+            self.sift_down(key);
+        } else {
+            self.append(key);
+        }
+    }
+
+    /// Puts an event at the end of the heap.
+    #[inline(never)]
+    fn append(&mut self, key: u128) {
+        if self.count == self.heap.len() {
+            self.heap.resize(self.count + if self.count == 0 { 1 } else { ARITY }, NEVER);
+        }
+        self.sift_up(self.count, key);
+        self.count += 1;
+    }
+
+    /// Fills the open place, since no event has come for it.
+    #[inline(never)]
+    fn close(&mut self) {
+        self.open = false;
+        self.count -= 1;
+        let last = std::mem::replace(&mut self.heap[self.count], NEVER);
+        if self.count > 0 {
+            self.sift_down(last);
+        }
+    }
+
+    /// Places `key` from an unused entry upward.
+    #[inline]
+    fn sift_up(&mut self, mut at: usize, key: u128) {
         while at > 0 {
             let parent = (at - 1) / ARITY;
             if self.heap[parent] <= key {
@@ -110,31 +256,33 @@ impl EventQueue {
     }
 
     /// Places `key` from the root downward.
-    #[inline]
+    #[inline(never)]
     fn sift_down(&mut self, key: u128) {
-        let heap = &mut self.heap[..];
         let mut at = 0;
-        loop {
-            let first = at * ARITY + 1;
-            if first >= heap.len() {
-                break;
-            }
-            let end = (first + ARITY).min(heap.len());
-            let mut least = first;
-            let mut least_key = heap[first];
-            for (child, &child_key) in heap.iter().enumerate().take(end).skip(first + 1) {
-                if child_key < least_key {
-                    least = child;
-                    least_key = child_key;
-                }
-            }
-            if least_key >= key {
-                break;
-            }
-            heap[at] = least_key;
-            at = least;
+        while let Some((child, child_key)) = self.children(at).map(least).filter(|&(_, least)| least < key) {
+            self.heap[at] = child_key;
+            at = at * ARITY + 1 + child;
         }
-        heap[at] = key;
+        self.heap[at] = key;
+    }
+
+    /// The children of an entry, if it has any.
+    #[inline]
+    fn children(&self, at: usize) -> Option<&[u128; ARITY]> {
+        self.heap.get(at * ARITY + 1..)?.first_chunk()
+    }
+}
+
+/// The least of four keys, and which it is.
+#[inline]
+fn least(keys: &[u128; ARITY]) -> (usize, u128) {
+    let &[a, b, c, d] = keys;
+    let left = if b < a { (1, b) } else { (0, a) };
+    let right = if d < c { (3, d) } else { (2, c) };
+    if right.1 < left.1 {
+        right
+    } else {
+        left
     }
 }
 
@@ -166,8 +314,12 @@ mod tests {
             let mut order = 0;
             for step in 0..2_000_u32 {
                 if random.below(3) > 0 {
-                    let time = random.below(500);
-                    queue.push(time, 0, step);
+                    // The heap has all times; in the rows they grow, or mostly grow.
+                    let time = random.below(500) + [0, u64::from(step), u64::from(step) * 500][step as usize % 3];
+                    match step % 3 {
+                        0 => queue.push(time, 0, step),
+                        row => queue.push_in_row(time, row as u8, step),
+                    }
                     list.push((time, order, step));
                     order += 1;
                 } else {
@@ -177,6 +329,7 @@ mod tests {
                     assert_eq!(got.map(|e| (e.time, e.index)), expected.map(|e| (e.0, e.2)), "seed {seed}");
                 }
                 assert_eq!(queue.len(), list.len());
+                assert_eq!(queue.next_time(), list.iter().map(|event| event.0).min());
             }
         }
     }

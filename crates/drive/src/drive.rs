@@ -130,6 +130,8 @@ pub struct Drive {
     queue: EventQueue,
     /// True if some background task waits for the host to rest.
     waits_for_rest: bool,
+    /// True if the firmware may ask to be woken.
+    has_alarms: bool,
     /// True if more requests are to come, and some task waits for the host to rest.
     expects_more: bool,
     now: Time,
@@ -209,6 +211,7 @@ impl Drive {
             link,
             wires: [Wire::default(); 2],
             waits_for_rest: kernel.waits_for_rest(),
+            has_alarms: kernel.controls() || kernel.waits_for_rest(),
             expects_more: false,
             kernel,
             queue: EventQueue::with_capacity((geometry.dies() + slots.min(1 << 16)) as usize),
@@ -340,7 +343,7 @@ impl Drive {
         }
         self.kernel.expect((offset / u64::from(self.plan.unit_bytes)) as u32);
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
-        self.queue.push(time, ARRIVE, slot);
+        self.queue.push_in_row(time, ARRIVE, slot);
         Ok(slot)
     }
 
@@ -350,15 +353,32 @@ impl Drive {
     /// When the firmware broke a rule: a defect of the model.
     #[inline]
     pub fn step(&mut self) -> Result<bool, Fault> {
-        if self.expects_more && self.end_rest()? {
+        Ok(self.steps(Time::MAX, 1)? > 0)
+    }
+
+    /// Handles events before `until`, and the first at that time, but not more than `most`, and none after one that completes
+    /// requests; returns how many.
+    ///
+    /// # Errors
+    /// As [`Drive::step`].
+    pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
+        let mut taken = 0;
+        while taken < most && self.step_until(until)? {
+            taken += 1;
+            if !self.completions.is_empty() || self.now >= until {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Handles the next event if it is not after `until`.
+    #[inline(always)]
+    fn step_until(&mut self, until: Time) -> Result<bool, Fault> {
+        if self.has_alarms && self.wake_before(until)? {
             return Ok(true);
         }
-        let alarm = self.kernel.alarm();
-        if alarm < END_OF_TIME && self.queue.next_time().is_some_and(|next| alarm < next) {
-            self.wake(alarm)?;
-            return Ok(true);
-        }
-        let Some(event) = self.queue.pop() else { return Ok(false) };
+        let Some(event) = self.queue.pop_until(until) else { return Ok(false) };
         if event.time >= self.look_due {
             self.look(event.time);
         }
@@ -379,15 +399,23 @@ impl Drive {
         Ok(true)
     }
 
-    /// The firmware asked to be woken.
+    /// Wakes the firmware if it asked for a time that comes before the next event and is not after `until`.
     #[cold]
-    fn wake(&mut self, time: Time) -> Result<(), Fault> {
+    fn wake_before(&mut self, until: Time) -> Result<bool, Fault> {
+        if self.expects_more && self.end_rest(until)? {
+            return Ok(true);
+        }
+        let time = self.kernel.alarm();
+        if time > until || self.queue.next_time().is_none_or(|next| next <= time) {
+            return Ok(false);
+        }
         if time >= self.look_due {
             self.look(time);
         }
         self.now = time;
         self.kernel.on_alarm(time, &mut self.queue)?;
-        self.settle()
+        self.settle()?;
+        Ok(true)
     }
 
     /// Handles all events up to and including `time`, and sets the drive's time to it.
@@ -396,9 +424,7 @@ impl Drive {
     /// As [`Drive::step`].
     pub fn advance_to(&mut self, time: Time) -> Result<(), Fault> {
         let before = std::mem::replace(&mut self.expects_more, self.waits_for_rest);
-        while self.next_event().is_some_and(|next| next <= time) {
-            self.step()?;
-        }
+        while self.steps(time, u32::MAX)? > 0 {}
         self.expects_more = before;
         self.now = self.now.max(time);
         Ok(())
@@ -416,7 +442,7 @@ impl Drive {
         let request = &self.slots[slot as usize].request;
         if request.op == Op::Write {
             let time = self.wires[0].carry(self.now, self.link.data_in.time(request.bytes));
-            self.queue.push(time, DATA, slot);
+            self.queue.push_in_row(time, DATA, slot);
             return Ok(());
         }
         self.enqueue(slot)
@@ -428,8 +454,20 @@ impl Drive {
         if let Some(split) = &mut self.split {
             split.queued(slot, self.now);
         }
+        if self.queued.is_empty() && self.kernel.admits(self.in_service) {
+            return self.take_up(slot);
+        }
         self.queued.push_back(slot);
         self.dispatch()
+    }
+
+    /// Takes up a request that need not wait.
+    #[inline(never)]
+    fn take_up(&mut self, slot: u32) -> Result<(), Fault> {
+        self.in_service += 1;
+        self.serve(slot);
+        self.kernel.pump(&mut self.queue)?;
+        self.settle()
     }
 
     /// Takes queued requests up, as the dispatch policy admits them.
@@ -529,15 +567,19 @@ impl Drive {
     }
 
     /// Gathers what the firmware has done, until it has nothing more to say.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) -> Result<(), Fault> {
-        loop {
-            let count = self.kernel.done().len();
-            if count == 0 {
-                return Ok(());
-            }
-            for at in 0..count {
-                let done = self.kernel.done()[at];
+        if self.kernel.done().is_empty() {
+            return Ok(());
+        }
+        self.gather()
+    }
+
+    fn gather(&mut self) -> Result<(), Fault> {
+        while !self.kernel.done().is_empty() {
+            let mut at = 0;
+            while let Some(&done) = self.kernel.done().get(at) {
+                at += 1;
                 if done.request == NO_REQUEST {
                     continue;
                 }
@@ -551,11 +593,12 @@ impl Drive {
                     self.complete(done.request);
                 }
             }
-            self.kernel.done().drain(..count);
+            self.kernel.done().clear();
             if self.kernel.buffer().is_used() {
                 self.refill()?;
             }
         }
+        Ok(())
     }
 
     /// The write buffer has room again: blocked writes go on, and flushes may be done.
@@ -610,7 +653,7 @@ impl Drive {
         let wire = usize::from(!self.link.half_duplex);
         // Data went before it on the same wire, so it cannot overtake them.
         let end = self.wires[wire].carry(ready, self.link.completion);
-        self.queue.push(end, FINISH, slot);
+        self.queue.push_in_row(end, FINISH, slot);
     }
 
     /// The host has the completion: the slot is free.

@@ -286,37 +286,42 @@ fn feed_all(
         if rests {
             drive.expect_more(next.is_some());
         }
-        // Events of the drive up to the next arrival come first; at the same time, too: completions free slots.
-        let event = drive.next_event();
-        if walls.wait {
-            walls.measure(drive, watch.as_mut(), event.into_iter().chain(next).min(), streams)?;
-        }
-        match (event, next) {
-            (None, None) if walls.next < feeds.len() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
-            (None, None) => break,
-            (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
-                match &mut watch {
-                    None => drop(drive.step()?),
-                    Some(watch) => {
-                        watch.before(drive, event);
-                        drive.step()?;
-                        watch.after(drive);
+        // Events of the drive up to the next arrival come first; at the same time, too: completions free slots. If nobody looks
+        // between them, the drive takes them by itself.
+        let alone = watch.is_none() && !walls.wait;
+        let taken = if alone { drive.steps(next.unwrap_or(Time::MAX), STEPS - steps)? } else { 0 };
+        if taken > 0 {
+            steps += taken;
+            due = gather(drive, feeds, streams);
+        } else {
+            let event = drive.next_event();
+            if walls.wait {
+                walls.measure(drive, watch.as_mut(), event.into_iter().chain(next).min(), streams)?;
+            }
+            match (event, next) {
+                (None, None) if walls.next < feeds.len() && feeds[..walls.next].iter().all(Feed::has_ended) => {}
+                (None, None) => break,
+                (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
+                    match &mut watch {
+                        None => drop(drive.step()?),
+                        Some(watch) => {
+                            watch.before(drive, event);
+                            drive.step()?;
+                            watch.after(drive);
+                        }
                     }
+                    due = gather(drive, feeds, streams);
                 }
-                due = !drive.completions().is_empty();
-                if due {
-                    settle(drive, feeds, streams);
+                (_, Some(arrival)) => {
+                    if let Some(watch) = &mut watch {
+                        watch.before(drive, arrival);
+                    }
+                    drive.advance_to(arrival)?;
                 }
+                (Some(_), None) => unreachable!("handled above"),
             }
-            (_, Some(arrival)) => {
-                if let Some(watch) = &mut watch {
-                    watch.before(drive, arrival);
-                }
-                drive.advance_to(arrival)?;
-            }
-            (Some(_), None) => unreachable!("handled above"),
+            steps += 1;
         }
-        steps += 1;
         if steps == STEPS {
             steps = 0;
             if !report(begun.progress(drive, fraction(feeds), drive.metrics.requests())) {
@@ -415,6 +420,16 @@ impl Walls {
         }
         Ok(())
     }
+}
+
+/// Notes what the drive has completed; false if nothing.
+#[inline]
+fn gather(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) -> bool {
+    let any = !drive.completions().is_empty();
+    if any {
+        settle(drive, feeds, streams);
+    }
+    any
 }
 
 /// Notes what the drive has completed.

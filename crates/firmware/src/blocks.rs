@@ -100,6 +100,8 @@ pub struct Blocks {
     records: Vec<Block>,
     free: Vec<FreeList>,
     domains: Vec<Domain>,
+    /// Free blocks of all domains.
+    free_blocks: u32,
     /// Valid units of each plane.
     valid: Vec<u32>,
     blocks_per_plane: Divisor,
@@ -177,6 +179,7 @@ impl Blocks {
             free,
             valid: vec![0; sizes.planes as usize],
             domains: vec![domain; (sizes.planes / sizes.planes_per_domain) as usize],
+            free_blocks: sizes.blocks_per_plane * sizes.planes,
             blocks_per_plane: Divisor::new(sizes.blocks_per_plane),
             units_per_block,
             units_per_page: sizes.units_per_page,
@@ -254,9 +257,22 @@ impl Blocks {
     }
 
     /// Free blocks of the drive.
+    #[inline]
     #[must_use]
     pub fn free_blocks(&self) -> u32 {
-        self.domains.iter().map(|domain| domain.free).sum()
+        self.free_blocks
+    }
+
+    /// A domain has so many free blocks more, or less.
+    fn count_free(&mut self, domain: u32, change: i32) {
+        let free = &mut self.domains[domain as usize].free;
+        *free = free.checked_add_signed(change).expect("a domain has the free blocks that it counts");
+        self.free_blocks = self.free_blocks.wrapping_add_signed(change);
+    }
+
+    /// Counts the free blocks of all domains anew.
+    fn recount_free(&mut self) {
+        self.free_blocks = self.domains.iter().map(|domain| domain.free).sum();
     }
 
     /// Number of domains.
@@ -269,7 +285,7 @@ impl Blocks {
     pub(crate) fn open(&mut self, plane: u32, worn: bool, slc: bool) -> Option<u32> {
         let block = self.take_free(plane, worn)?;
         let domain = self.domain_of_plane(plane);
-        self.domains[domain as usize].free -= 1;
+        self.count_free(domain, -1);
         self.domains[domain as usize].slc += u32::from(slc);
         let record = &mut self.records[block as usize];
         assert_eq!(record.status, Status::Free);
@@ -405,7 +421,7 @@ impl Blocks {
         }
         self.records[block as usize].status = Status::Free;
         self.list_free(block, free_block);
-        self.domains[domain as usize].free += 1;
+        self.count_free(domain, 1);
     }
 
     /// A block that was freed joins the free blocks of its plane.
@@ -429,7 +445,7 @@ impl Blocks {
         assert_eq!(record.status, Status::Free);
         record.status = Status::Bad;
         self.free[plane as usize].heap.retain(|Reverse((_, other))| *other != block);
-        self.domains[domain as usize].free -= 1;
+        self.count_free(domain, -1);
         self.domains[domain as usize].bad += 1;
     }
 
@@ -446,7 +462,7 @@ impl Blocks {
                 list.heap.retain(|Reverse((_, other))| *other != block);
                 list.spare.push(block);
                 let domain = self.domain_of_plane(plane);
-                self.domains[domain as usize].free -= 1;
+                self.count_free(domain, -1);
             }
         }
     }
@@ -466,7 +482,7 @@ impl Blocks {
         list.heap.push(Reverse((free_block.rank(record.erases, list.freed), block)));
         list.freed = list.freed.wrapping_add(1);
         let domain = self.domain_of_plane(plane);
-        self.domains[domain as usize].free += 1;
+        self.count_free(domain, 1);
         true
     }
 
@@ -549,6 +565,7 @@ impl Blocks {
             domain.clock = 0;
             domain.slc = 0;
         }
+        blocks.free_blocks = 0;
         // The clocks of the other drive's domains go on in the largest of them: ages keep their order.
         let clock = other.domains.iter().map(|domain| domain.clock).max().unwrap_or(0);
         blocks.domains.iter_mut().for_each(|domain| domain.clock = clock);
@@ -568,7 +585,7 @@ impl Blocks {
                     if leads {
                         blocks.list_free(block, free_block);
                     }
-                    blocks.domains[domain as usize].free += 1;
+                    blocks.count_free(domain, 1);
                 }
                 Status::Closed if leads => {
                     let touched = record.touched;

@@ -227,23 +227,12 @@ impl Fifo {
 
     /// The first of the oldest `window` operations that `fits`.
     pub fn find(&self, slab: &Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
-        let mut op = self.head;
-        for _ in 0..window {
-            if op == NONE {
-                return None;
-            }
-            let candidate = slab.get(op);
-            if fits(candidate) {
-                return Some(op);
-            }
-            op = candidate.next;
-        }
-        None
+        self.position(slab, window, fits).map(|(_, op)| op)
     }
 
-    /// Takes the first of the oldest `window` operations that `fits`.
+    /// The same, with the operation before it.
     #[inline]
-    pub fn take_if(&mut self, slab: &mut Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
+    pub fn position(&self, slab: &Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<(u32, u32)> {
         let (mut before, mut op) = (NONE, self.head);
         for _ in 0..window {
             if op == NONE {
@@ -251,21 +240,34 @@ impl Fifo {
             }
             let candidate = slab.get(op);
             if fits(candidate) {
-                let next = candidate.next;
-                if before == NONE {
-                    self.head = next;
-                } else {
-                    slab.get_mut(before).next = next;
-                }
-                if self.tail == op {
-                    self.tail = before;
-                }
-                self.len -= 1;
-                return Some(op);
+                return Some((before, op));
             }
             (before, op) = (op, candidate.next);
         }
         None
+    }
+
+    /// Takes an operation that comes after another, or first.
+    #[inline]
+    pub fn take(&mut self, slab: &mut Slab, before: u32, op: u32) {
+        let next = slab.get(op).next;
+        if before == NONE {
+            self.head = next;
+        } else {
+            slab.get_mut(before).next = next;
+        }
+        if self.tail == op {
+            self.tail = before;
+        }
+        self.len -= 1;
+    }
+
+    /// Takes the first of the oldest `window` operations that `fits`.
+    #[inline]
+    pub fn take_if(&mut self, slab: &mut Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
+        let (before, op) = self.position(slab, window, fits)?;
+        self.take(slab, before, op);
+        Some(op)
     }
 }
 

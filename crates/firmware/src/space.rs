@@ -179,6 +179,18 @@ impl Space {
     /// True if a page of a plane can be bound for a stream now.
     #[inline]
     pub fn has_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
+        self.is_open(plane, stream) || self.finds_room(blocks, plane, stream)
+    }
+
+    /// True if a plane has an open block for a stream and nothing else decides whether a page of it can be bound.
+    #[inline]
+    pub fn is_open(&self, plane: u32, stream: Stream) -> bool {
+        self.plain && self.pace_below == 0 && self.open[plane as usize * STREAMS + stream as usize] != NONE
+    }
+
+    /// The same where it takes more than a look at the open block.
+    #[inline(never)]
+    fn finds_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
         self.lets_write(blocks, plane, stream, 1)
             && if self.plain {
                 self.open[plane as usize * STREAMS + stream as usize] != NONE || self.may_open(blocks, plane, stream)

@@ -124,6 +124,16 @@ pub struct ChannelTimes {
     pub busy: Time,
 }
 
+/// Where a lane is.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    channel: u32,
+    package: u32,
+    /// Its die in the package.
+    die: u32,
+    which: Lane,
+}
+
 /// All packages and channels of a drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flash {
@@ -143,6 +153,9 @@ pub struct Flash {
     recorder: Option<Box<Recorder>>,
     event_kind: u8,
     dies: u32,
+    /// By lane.
+    #[serde(skip)]
+    seats: Vec<Seat>,
     dies_per_package: Divisor,
     packages_per_channel: Divisor,
     dies_per_channel: Divisor,
@@ -150,16 +163,16 @@ pub struct Flash {
 
 /// Runs `$call` with the surroundings of a lane, silent or recorded.
 macro_rules! around {
-    ($self:ident, $now:expr, $lane:expr, |$package:ident, $die:ident, $around:ident| $call:expr) => {{
+    ($self:ident, $now:expr, $lane:expr, |$package:ident, $die:ident, $which:ident, $around:ident| $call:expr) => {{
         let lane = $lane;
-        let die = if lane >= $self.dies { lane - $self.dies } else { lane };
-        let (at, $die) = ($self.dies_per_package.quotient(die), $self.dies_per_package.remainder(die));
-        let bus = &mut $self.channels[$self.packages_per_channel.quotient(at) as usize];
+        let Seat { channel, package, die: $die, which: $which } = $self.seats[lane as usize];
+        let bus = &mut $self.channels[channel as usize];
         let mut port = Port { bus, due: &mut $self.due, passed: &mut $self.passed, lane };
-        let $package = &mut $self.packages[at as usize];
+        let $package = &mut $self.packages[package as usize];
         match &mut $self.recorder {
             Some(recorder) if recorder.hears(lane) => {
                 let commands = recorder.current[lane as usize];
+                let die = if lane >= $self.dies { lane - $self.dies } else { lane };
                 let mut log = LaneLog { recorder, commands, die };
                 let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut log };
                 $call
@@ -178,6 +191,12 @@ impl Flash {
     pub fn new(geometry: Geometry, timing: Timing, event_kind: u8) -> Self {
         let packages = (geometry.channels * geometry.packages) as usize;
         let lanes = 2 * geometry.dies() as usize;
+        let seat = |lane| {
+            let die = lane % geometry.dies();
+            let package = die / geometry.dies_per_package;
+            let which = if lane < geometry.dies() { Lane::Main } else { Lane::Aside };
+            Seat { channel: package / geometry.packages, package, die: die % geometry.dies_per_package, which }
+        };
         let mut package = Package::new(geometry.package());
         package.cells_mut().set_pages_per_program(geometry.pages_per_program);
         package.cells_mut().set_slc_pages(geometry.slc_pages_per_block);
@@ -192,6 +211,7 @@ impl Flash {
             recorder: None,
             event_kind,
             dies: geometry.dies(),
+            seats: (0..2 * geometry.dies()).map(seat).collect(),
             dies_per_package: Divisor::new(geometry.dies_per_package),
             packages_per_channel: Divisor::new(geometry.packages),
             dies_per_channel: Divisor::new(geometry.dies_per_channel()),
@@ -447,8 +467,7 @@ impl Flash {
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
         self.number(now, lane, false);
-        let which = if lane >= self.dies { Lane::Aside } else { Lane::Main };
-        let begun = around!(self, now, lane, |package, die, around| package.begin(die, which, command, around));
+        let begun = around!(self, now, lane, |package, die, which, around| package.begin(die, which, command, around));
         match begun {
             Ok(time) => {
                 self.set_due(lane, time, agenda);
@@ -471,7 +490,7 @@ impl Flash {
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
         self.number(now, die, true);
-        match around!(self, now, die, |package, at, around| package.follow(at, command, around)) {
+        match around!(self, now, die, |package, at, _which, around| package.follow(at, command, around)) {
             Ok(time) => {
                 self.set_due(die, time, agenda);
                 Ok(())
@@ -486,7 +505,7 @@ impl Flash {
     /// When the die did not ask.
     #[inline]
     pub fn finish(&mut self, now: Time, die: u32, agenda: &mut impl Agenda) -> Result<(), FlashError> {
-        match around!(self, now, die, |package, at, around| package.finish(at, around)) {
+        match around!(self, now, die, |package, at, _which, around| package.finish(at, around)) {
             Ok(time) => {
                 self.set_due(die, time, agenda);
                 Ok(())
@@ -514,7 +533,7 @@ impl Flash {
         if let Some(recorder) = &mut self.recorder {
             recorder.current[lane as usize] = recorder.current[die as usize];
         }
-        match around!(self, now, lane, |package, at, around| package.suspend(at, due, around)) {
+        match around!(self, now, lane, |package, at, _which, around| package.suspend(at, due, around)) {
             Ok(Some(time)) => {
                 self.due[die as usize] = END_OF_TIME;
                 self.set_due(lane, time, agenda);
@@ -534,7 +553,7 @@ impl Flash {
         if let Some(recorder) = &mut self.recorder {
             recorder.current[lane as usize] = recorder.current[die as usize];
         }
-        match around!(self, now, lane, |package, at, around| package.resume(at, around)) {
+        match around!(self, now, lane, |package, at, _which, around| package.resume(at, around)) {
             Ok(time) => {
                 self.due[die as usize] = time;
                 // The event of its first end may still be pending: it finds the new one.
@@ -582,8 +601,7 @@ impl Flash {
             }
             return Progress::Busy;
         }
-        let which = if lane >= self.dies { Lane::Aside } else { Lane::Main };
-        match around!(self, now, lane, |package, die, around| package.step(die, which, around)) {
+        match around!(self, now, lane, |package, die, which, around| package.step(die, which, around)) {
             Step::At(time) => {
                 self.set_due(lane, time, agenda);
                 Progress::Busy

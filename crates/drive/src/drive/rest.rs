@@ -40,11 +40,11 @@ impl Drive {
         Some(event.map_or(due, |event| event.min(due)))
     }
 
-    /// Asks the tasks that wait for the host to rest, if it has rested before the next event; true if it has.
+    /// Asks the tasks that wait for the host to rest, if it has before the next event and not after `until`; true if it has.
     #[cold]
-    pub(super) fn end_rest(&mut self) -> Result<bool, Fault> {
+    pub(super) fn end_rest(&mut self, until: Time) -> Result<bool, Fault> {
         let (due, next) = (self.kernel.rest_alarm(), self.queue.next_time());
-        if due == END_OF_TIME || next.is_some_and(|next| next.min(self.kernel.alarm()) <= due) {
+        if due == END_OF_TIME || due > until || next.is_some_and(|next| next.min(self.kernel.alarm()) <= due) {
             return Ok(false);
         }
         if due >= self.look_due {

@@ -35,6 +35,9 @@ impl Blocks {
         if !alike {
             return Err("its blocks form other superblocks than those of this drive".into());
         }
+        if u64::from(self.free_blocks) != self.domains.iter().map(|domain| u64::from(domain.free)).sum::<u64>() {
+            return Err(format!("{} blocks of the drive are said to be free", self.free_blocks));
+        }
         self.check_together()?;
         self.check_planes()?;
         (0..self.domains()).try_for_each(|domain| self.check_domain(domain))
@@ -168,6 +171,7 @@ impl Blocks {
             (self.records, self.free) = (saved.records, saved.free);
             (self.domains, self.valid) = (saved.domains, saved.valid);
             self.recount_together();
+            self.recount_free();
         }
     }
 }

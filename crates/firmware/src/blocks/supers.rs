@@ -173,7 +173,7 @@ impl Blocks {
         let first = self.take_free(leader, worn)?;
         let size = self.supers_mut().size();
         let domain = self.domain_of_plane(plane);
-        self.domains[domain as usize].free -= size;
+        self.count_free(domain, -(size as i32));
         self.domains[domain as usize].slc += if slc { size } else { 0 };
         let all: Vec<u32> = self.together(first).collect();
         for block in all {
@@ -258,7 +258,7 @@ impl Blocks {
         all.iter().for_each(|&block| self.records[block as usize].status = Status::Free);
         self.list_free(leader, free_block);
         let domain = self.domain_of(block);
-        self.domains[domain as usize].free += size;
+        self.count_free(domain, size as i32);
     }
 
     /// Blocks that are erased, but not free before the rest of their superblock is erased, too.

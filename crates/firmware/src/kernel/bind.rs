@@ -83,19 +83,20 @@ impl Kernel {
         self.command.clear(Kind::Read);
         let Waits::Plane(plane) = place else { unreachable!("reads have a plane") };
         let slot = self.pop(plane, class).expect("the survey saw it");
-        let op = *self.slab.get(slot);
-        if !self.is_current(&op) {
+        let op = self.slab.get(slot);
+        if !self.is_current(op) {
             self.reroute(slot);
             return Ok(());
         }
-        if op.role == Role::Copy && self.issue_copy(die, plane, slot)? {
+        let FlashOp { role, source, .. } = *op;
+        if role == Role::Copy && self.issue_copy(die, plane, slot)? {
             return Ok(());
         }
         self.add_read(die, slot)?;
         let window = self.pack.window();
         let planes = self.flash.geometry().planes_per_die;
         if window > 0 && planes > 1 {
-            let page = self.page_of(op.source);
+            let page = self.page_of(source);
             for partner in die * planes..(die + 1) * planes {
                 if partner == plane {
                     continue;
@@ -130,21 +131,14 @@ impl Kernel {
         fits: impl Fn(&Self, &FlashOp) -> bool,
     ) -> Option<u32> {
         let index = plane as usize * CLASSES + class.index();
-        if self.queues[index].head == NONE {
-            return None;
-        }
-        let mut fifo = self.queues[index];
-        let mut slab = std::mem::take(&mut self.slab);
-        let taken = fifo.take_if(&mut slab, window, |op| fits(self, op));
-        self.slab = slab;
-        self.queues[index] = fifo;
+        let (before, slot) = self.queues[index].position(&self.slab, window, |op| fits(self, op))?;
+        let fifo = &mut self.queues[index];
+        fifo.take(&mut self.slab, before, slot);
         if fifo.head == NONE {
             self.clear_waiting(plane, class);
         }
-        if taken.is_some() {
-            self.leaves_queue(plane, class);
-        }
-        taken
+        self.leaves_queue(plane, class);
+        Some(slot)
     }
 
     /// Makes a read the next page of a die's command.

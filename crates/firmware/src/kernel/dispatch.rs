@@ -1,5 +1,6 @@
 //! Dispatch: surveys the operations that wait for an idle die, lets the arbiter choose, and starts the bound command.
 
+use super::ready::Ready;
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
 use crate::policy::arbiter::Waiting;
@@ -125,9 +126,12 @@ impl Kernel {
     /// True if the oldest write of a queue may go now, or waits for company to fill its page.
     #[inline]
     pub(super) fn may_go(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
-        if fifo.len >= self.plan.units_per_program {
-            return true;
-        }
+        fifo.len >= self.plan.units_per_program || self.may_go_alone(fifo, class, domain)
+    }
+
+    /// The same for a queue that cannot fill a page.
+    #[inline(never)]
+    fn may_go_alone(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
         if class.is_map_write() {
             // Nothing waits for them but memory.
             return self.closing;
@@ -173,6 +177,53 @@ impl Kernel {
     /// The class that the arbiter chooses for a die, and where its oldest operation waits; none if nothing can go.
     #[inline]
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
+        if self.takes_oldest && self.shared_count == 0 && self.stage.is_none() && !self.is_held(die) {
+            if let Some(waiting) = self.waiting[die as usize].of_host_and_gc() {
+                return self.oldest(die, waiting);
+            }
+        }
+        self.chosen_by_arbiter(die)
+    }
+
+    /// The oldest operation that can go on a die where operations of host and GC wait, each for a plane: as in [`Self::survey`],
+    /// but without a list.
+    #[inline]
+    fn oldest(&mut self, die: u32, all: u64) -> Option<(Class, Waits)> {
+        let first = die * self.flash.geometry().planes_per_die;
+        let (mut waiting, mut oldest) = (all, u64::MAX);
+        let (mut last, mut last_sequence) = (Class::HOST_READ, u64::MAX);
+        while waiting != 0 {
+            let (class, plane) = Ready::first(waiting);
+            let plane = first + plane;
+            let fifo = &self.queues[plane as usize * CLASSES + class.index()];
+            let sequence = self.slab.get(fifo.head).sequence;
+            // One number to compare: of the operation, and of its bit.
+            let rank = sequence << u64::BITS.ilog2() | u64::from(waiting.trailing_zeros());
+            waiting &= waiting - 1;
+            if class.is_write() {
+                // Operations of a class come one after the other.
+                if class == last && sequence >= last_sequence {
+                    continue;
+                }
+                let fills = fifo.len >= self.plan.units_per_program && !class.is_map_write();
+                if !(fills && self.space.is_open(plane, stream_of(class))) {
+                    let fifo = *fifo;
+                    if !self.finds_page(&fifo, class, plane) {
+                        continue;
+                    }
+                }
+                (last, last_sequence) = (class, sequence);
+            }
+            oldest = oldest.min(rank);
+        }
+        (oldest < u64::MAX).then(|| {
+            let (class, plane) = Ready::first(1 << (oldest % u64::from(u64::BITS)));
+            (class, Waits::Plane(first + plane))
+        })
+    }
+
+    #[inline(never)]
+    fn chosen_by_arbiter(&mut self, die: u32) -> Option<(Class, Waits)> {
         self.survey(die);
         let Candidates { list, count, .. } = &self.candidates;
         let at = match *count {

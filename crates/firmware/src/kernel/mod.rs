@@ -195,6 +195,9 @@ pub struct Kernel {
     #[serde(skip)]
     nominal: [Time; 3],
     arbiter: ArbiterPolicy,
+    /// True if it always chooses the oldest operation.
+    #[serde(skip)]
+    takes_oldest: bool,
     suspend: SuspendPolicy,
     trim: TrimPolicy,
     upkeep: UpkeepPolicies,
@@ -456,6 +459,7 @@ impl Kernel {
             listed: Listed::default(),
             nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,
+            takes_oldest: false,
             suspend,
             trim: config.trim.build(&build)?,
             upkeep,
@@ -531,6 +535,7 @@ impl Kernel {
         kernel.mapping.has_map_units(plan.map_units);
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.arbiter.learn(kernel.nominal);
+        kernel.takes_oldest = kernel.arbiter.takes_oldest();
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;
@@ -654,6 +659,23 @@ impl Kernel {
     /// When a rule is broken.
     #[inline]
     pub fn pump(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.is_quiet() {
+            return Ok(());
+        }
+        self.run(queue)
+    }
+
+    /// True if there is nothing to start or to end: mostly so when an operation has come for a busy die.
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        let special = self.detours | self.outside | self.stalled | self.shared_dirty;
+        let waits = !self.dirty.is_empty() || !self.ended.is_empty() || !self.pressed.is_empty();
+        !waits && !special && self.fault.is_none()
+    }
+
+    /// Runs it until there is not.
+    #[inline]
+    fn run(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         loop {
             while let Some(die) = self.dirty.pop_front() {
                 self.dies[die as usize].queued = false;

@@ -89,7 +89,7 @@ impl Kernel {
     }
 
     /// True if a write of a class that waits for a plane has its page: one of parity, or one for its data.
-    #[inline]
+    #[inline(never)]
     pub(super) fn finds_page(&mut self, fifo: &Fifo, class: Class, plane: u32) -> bool {
         if class.is_map_write() && self.leads_parity(fifo) {
             return true;
@@ -98,7 +98,9 @@ impl Kernel {
             return false;
         }
         let has_room = self.space.has_room(&self.blocks, plane, super::stream_of(class));
-        self.stalled |= !has_room;
+        if !has_room {
+            self.stalled = true;
+        }
         has_room
     }
 }

@@ -51,6 +51,20 @@ impl Ready {
         self.0[class.index() / WIDTH] & all != 0
     }
 
+    /// The bits of host and GC, if nothing else waits.
+    #[inline]
+    pub fn of_host_and_gc(self) -> Option<u64> {
+        let [first, rest @ ..] = self.0;
+        (rest.iter().all(|&bits| bits == 0)).then_some(first)
+    }
+
+    /// The class and plane of the lowest of some bits of host and GC.
+    #[inline]
+    pub fn first(bits: u64) -> (Class, u32) {
+        let bit = bits.trailing_zeros();
+        (Class::numbered((bit / PLANES as u32) as u8), bit % PLANES as u32)
+    }
+
     /// Takes the next class and plane with operations, class by class; a copy is emptied in this way.
     #[inline]
     pub fn next(&mut self) -> Option<(Class, u32)> {

@@ -40,6 +40,13 @@ impl Kernel {
         })
     }
 
+    /// True if shares are controlled, and [`Kernel::alarm`] may tell a time.
+    #[inline]
+    #[must_use]
+    pub fn controls(&self) -> bool {
+        self.control_due != END_OF_TIME
+    }
+
     /// When shares are controlled next, while operations are under way; the end of time if they are not controlled.
     #[inline]
     #[must_use]

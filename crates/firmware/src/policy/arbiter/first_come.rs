@@ -42,4 +42,8 @@ impl Arbiter for FirstCome {
         }
         best
     }
+
+    fn takes_oldest(&self) -> bool {
+        true
+    }
 }

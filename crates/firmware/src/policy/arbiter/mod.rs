@@ -18,6 +18,11 @@ pub struct Waiting {
 pub trait Arbiter {
     /// The index of the operation to serve, of at least one and at most one of a class.
     fn choose(&mut self, waiting: &[Waiting]) -> usize;
+    /// True if it always chooses the oldest: then it is not asked where that is found without it.
+    #[inline]
+    fn takes_oldest(&self) -> bool {
+        false
+    }
     /// True if it looks at how long operations have waited: then [`Self::choose_in_time`] is asked instead.
     #[inline]
     fn sees_times(&self) -> bool {
@@ -57,6 +62,7 @@ policies! {
     guest guest::Guest;
     methods {
         fn choose(self: &mut Self, waiting: &[Waiting]) -> usize;
+        fn takes_oldest(self: &Self) -> bool;
         fn sees_times(self: &Self) -> bool;
         fn learn(self: &mut Self, times: [Time; 3]) -> ();
         fn choose_in_time(self: &mut Self, waiting: &[Waiting], waited: &[Time]) -> usize;
