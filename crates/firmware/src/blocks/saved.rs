@@ -50,13 +50,14 @@ impl Blocks {
         let fits = match record.status {
             Status::Free | Status::Spare | Status::Bad => empty,
             // Others of its superblock may not be full.
-            Status::Open => (written < all || self.has_superblocks()) && !record.doomed,
+            Status::Open => (written < all || (self.has_superblocks() && written == all)) && !record.doomed,
             Status::Closed => written == all || ((record.doomed || fixes_pages) && written < all),
             Status::Kept => fixes_pages && written == all && !record.doomed,
             // At rest nothing is being collected.
             Status::Victim => false,
         };
-        fits && record.valid <= written * self.units_in(record) && record.erases < MOST_ERASES
+        fits && u64::from(record.valid) <= u64::from(written) * u64::from(self.units_in(record))
+            && record.erases < MOST_ERASES
     }
 
     /// The free blocks, those held back, and the valid units of each plane.
