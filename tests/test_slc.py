@@ -135,6 +135,16 @@ def test_what_cannot_be_is_refused(wordline: Run, keys: dict[str, Any], told: li
     assert all(text in " ".join(error.split()) for text in told), error
 
 
+def test_check_tells_the_size(wordline: Run) -> None:
+    told = done(wordline("check", "demo", *options(CACHE)))
+    assert "SLC cache         48 MiB on an empty drive, 48 MiB on a full one" in told
+    # All blocks, each of 704 pages, but for those that GC stops at and a superblock.
+    told = done(wordline("check", "tlc-nvme"))
+    blocks = 15_904 - 160 - 32
+    assert f"SLC cache         {units.size(blocks * 704 * 16_384)} on an empty drive" in told
+    assert "SLC" not in done(wordline("check", "demo")).partition("name =")[0]
+
+
 def test_a_snapshot_has_the_cache(tmp_path: Path) -> None:
     load = wordline.Workload.job(rw="randwrite", bs="64k", number_ios=800)
     drive = wordline.Drive("demo", CACHE)

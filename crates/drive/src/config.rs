@@ -270,6 +270,10 @@ pub struct Derived {
     pub queue_slots: u32,
     /// Size of the write buffer in bytes.
     pub buffer_bytes: u64,
+    /// Data that the SLC cache of an empty drive holds, in bytes; 0 without a cache.
+    pub slc_bytes: u64,
+    /// The same when all of the capacity holds data.
+    pub slc_bytes_when_full: u64,
     /// Peak rates in MiB per second.
     pub peak_mib_s: Peaks,
     /// Memory of the drive's state in bytes.
@@ -326,6 +330,8 @@ impl Parts {
             stop_blocks: plan.stop_blocks,
             queue_slots: self.queues * self.depth,
             buffer_bytes: u64::from(self.buffer_units) * u64::from(plan.unit_bytes),
+            slc_bytes: self.slc_bytes(plan.blocks_per_domain),
+            slc_bytes_when_full: self.slc_bytes(plan.spare_blocks + plan.slc_set_aside()),
             peak_mib_s: Peaks {
                 link_in: link.data_in.bandwidth() / MIB,
                 link_out: link.data_out.bandwidth() / MIB,
@@ -338,6 +344,13 @@ impl Parts {
             state_bytes: state,
             state_bytes_per_unit: state as f64 / f64::from(plan.logical_units),
         }
+    }
+
+    /// Data that the SLC cache can hold if so many blocks of each domain are free.
+    fn slc_bytes(&self, free: u32) -> u64 {
+        let Some(slc) = self.plan.slc else { return 0 };
+        let blocks = slc.most.min(free.saturating_sub(slc.spare)) * self.plan.domains;
+        u64::from(blocks) * u64::from(slc.programs) * u64::from(self.geometry.page_bytes)
     }
 
     /// Bytes that the host sees.

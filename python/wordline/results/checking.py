@@ -151,6 +151,9 @@ def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"(raw/logical {d['raw_over_logical']:.4g})",
     )
     yield "GC", collection(d)
+    if d.get("slc_bytes"):
+        full = d["slc_bytes_when_full"]
+        yield "SLC cache", f"{units.size(d['slc_bytes'])} on an empty drive, {units.size(full)} on a full one"
     yield "Host", f"{units.some(d['queue_slots'], 'queue slot')}, {buffer(d['buffer_bytes'])}"
     peak = d.get("peak_mib_s") or {}
     for name, into, out in (

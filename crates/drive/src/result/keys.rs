@@ -326,7 +326,9 @@ fn drive() -> Vec<ResultKey> {
         key("drive.title", "", "Its title.").text(),
     ];
     keys.extend(fields::<Derived>("drive", "").map(|key| {
-        let joined_later = key.key.starts_with("drive.peak_mib_s.") || key.key.starts_with("drive.state_bytes");
+        let joined_later = key.key.starts_with("drive.peak_mib_s.")
+            || key.key.starts_with("drive.state_bytes")
+            || key.key.starts_with("drive.slc_bytes");
         ResultKey { needed: !joined_later, ..key }
     }));
     keys

@@ -10,7 +10,8 @@ use wordline_flash::Geometry;
 
 impl Plan {
     /// Spare blocks of a domain that an SLC cache of fixed size takes: what its blocks lack when they are full of valid data.
-    pub(super) fn slc_set_aside(&self) -> u32 {
+    #[must_use]
+    pub fn slc_set_aside(&self) -> u32 {
         let Some(slc) = self.slc.filter(|slc| slc.fixed) else { return 0 };
         let units = u64::from(slc.most) * u64::from(self.slc_units_lacking());
         units.div_ceil(u64::from(self.units_per_block)) as u32
