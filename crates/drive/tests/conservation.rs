@@ -292,6 +292,8 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     assert!(full.contains(&counters.programs()), "{} pages programmed, the NAND says {full:?}", counters.programs());
     assert!(records.iter().all(|block| block.status != Status::Victim), "no collection is left half done");
     assert!(kernel.blocks().free_blocks() >= plan.reserve_blocks * plan.domains, "the reserve is whole at rest");
+    let by_domain: u32 = (0..plan.domains).map(|domain| kernel.blocks().free_in_domain(domain)).sum();
+    assert_eq!(kernel.blocks().free_blocks(), by_domain, "free blocks are counted twice");
     for domain in 0..plan.domains {
         assert!(kernel.blocks().free_in_domain(domain) >= plan.reserve_blocks, "the reserve of domain {domain}");
     }

@@ -164,7 +164,8 @@ impl Kernel {
         let (free, open) = (count(Status::Free), count(Status::Open));
         let in_lots = self.lots.as_ref().map_or(0, |lots| lots.open_blocks(&self.blocks).count());
         let listed_open = self.space.open_blocks(&self.blocks).count() + in_lots;
-        if free as u32 != self.blocks.free_blocks() || open != listed_open {
+        let listed_free: u32 = (0..self.blocks.domains()).map(|domain| self.blocks.free_in_domain(domain)).sum();
+        if free as u32 != listed_free || open != listed_open {
             return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));
         }
         if let Some(stage) = self.stage.as_ref().filter(|stage| self.slab.live() == 0 && !stage.is_empty()) {
