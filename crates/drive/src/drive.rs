@@ -6,9 +6,9 @@
 //! into mapping units for the firmware; `settle` collects completed work of the firmware and transfers a read's data to
 //! the host; `finish` completes the request.
 
+mod alarms;
 mod measuring;
 mod reading;
-mod rest;
 mod saved;
 
 pub use reading::Reading;
@@ -396,25 +396,6 @@ impl Drive {
             }
             _ => self.finish(event.index)?,
         }
-        Ok(true)
-    }
-
-    /// Wakes the firmware if it asked for a time that comes before the next event and is not after `until`.
-    #[cold]
-    fn wake_before(&mut self, until: Time) -> Result<bool, Fault> {
-        if self.expects_more && self.end_rest(until)? {
-            return Ok(true);
-        }
-        let time = self.kernel.alarm();
-        if time > until || self.queue.next_time().is_none_or(|next| next <= time) {
-            return Ok(false);
-        }
-        if time >= self.look_due {
-            self.look(time);
-        }
-        self.now = time;
-        self.kernel.on_alarm(time, &mut self.queue)?;
-        self.settle()?;
         Ok(true)
     }
 

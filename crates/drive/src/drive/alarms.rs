@@ -1,5 +1,5 @@
-//! Rests of the host: background tasks may work in them. Only while more requests are to come: a drive comes to rest after the last
-//! one without them.
+//! Times outside the event queue at which the firmware is woken: for its control of shares while operations are under way, and when the
+//! host has rested for a while. The latter only if more requests are to come: a drive comes to rest after the last one without it.
 
 use super::Drive;
 use wordline_base::time::END_OF_TIME;
@@ -40,9 +40,28 @@ impl Drive {
         Some(event.map_or(due, |event| event.min(due)))
     }
 
+    /// Wakes the firmware if it asked for a time that comes before the next event and is not after `until`.
+    #[cold]
+    pub(super) fn wake_before(&mut self, until: Time) -> Result<bool, Fault> {
+        if self.expects_more && self.end_rest(until)? {
+            return Ok(true);
+        }
+        let time = self.kernel.alarm();
+        if time > until || self.queue.next_time().is_none_or(|next| next <= time) {
+            return Ok(false);
+        }
+        if time >= self.look_due {
+            self.look(time);
+        }
+        self.now = time;
+        self.kernel.on_alarm(time, &mut self.queue)?;
+        self.settle()?;
+        Ok(true)
+    }
+
     /// Asks the tasks that wait for the host to rest, if it has before the next event and not after `until`; true if it has.
     #[cold]
-    pub(super) fn end_rest(&mut self, until: Time) -> Result<bool, Fault> {
+    fn end_rest(&mut self, until: Time) -> Result<bool, Fault> {
         let (due, next) = (self.kernel.rest_alarm(), self.queue.next_time());
         if due == END_OF_TIME || due > until || next.is_some_and(|next| next.min(self.kernel.alarm()) <= due) {
             return Ok(false);
