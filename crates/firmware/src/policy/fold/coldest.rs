@@ -1,8 +1,8 @@
 //! Folding of the coldest block: the block of the SLC cache whose data were overwritten longest ago moves first, while the host rests
 //! or the cache is nearly full.
 //!
-//! Source: the practice of client drives, which empty their SLC cache in idle time (Micron's brief "SSD dynamic write acceleration"),
-//! and fold while the host writes when it runs full.
+//! Source: the practice of client drives, which empty their SLC cache in idle time (Samsung's white paper on TurboWrite, as reviews
+//! describe it), and fold while the host writes when it runs full.
 //! Faithful: both occasions. Assumed: the choice, and the thresholds; products do not publish theirs. A block that was begun is moved
 //! to its end, even if the host comes back. Simplified: data move through the controller; some flash folds inside the die.
 
@@ -16,7 +16,7 @@ use wordline_base::ps_from_us;
 pub(crate) const ABOUT: About = About {
     summary: "moves the block of the SLC cache whose data were overwritten longest ago, after `idle_us` without a request of the \
         host, and while fewer than `start_blocks` can still be opened in SLC mode",
-    source: "practice of client drives",
+    source: "practice of client drives (Samsung's TurboWrite)",
     note: "choice and thresholds are assumed; data move through the controller",
 };
 

@@ -1,6 +1,6 @@
 //! No folding: the data of the SLC cache stay until GC takes their blocks.
 //!
-//! Source: none; the baseline.
+//! Source: Agrawal et al. (USENIX ATC 2008), whose baseline moves data for GC alone.
 //! Faithful: nothing is moved for the cache alone.
 
 use super::{Occasion, Upkeep, UpkeepView};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
     summary: "only GC takes blocks of the SLC cache",
-    source: "baseline",
+    source: "Agrawal et al., USENIX ATC 2008 (baseline)",
     note: "a cache of fixed size fills up once, and is then written past until its data are overwritten",
 };
 

@@ -1,6 +1,6 @@
 //! No SLC cache: all blocks keep all bits of their cells.
 //!
-//! Source: the drives of most papers on flash translation.
+//! Source: Agrawal et al. (USENIX ATC 2008), whose drives know no such mode.
 //! Faithful: nothing is written in SLC mode.
 
 use super::{SlcCache, SlcSize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
     summary: "no block is written in SLC mode",
-    source: "most papers on flash translation",
+    source: "Agrawal et al., USENIX ATC 2008 (baseline)",
     note: "the host writes to blocks with all bits of their cells",
 };
 
