@@ -2,45 +2,65 @@
 
 use super::{Fault, Kernel};
 use crate::policy::upkeep::{Occasion, UpkeepPolicies};
-use crate::task::{Task, Tasks};
+use crate::task::{ByTask, Task, Tasks, TASKS};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
 
 /// Whether the host rests, and who waits for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rests {
-    /// Time without a request after which tasks are asked; the end of time if none is.
-    after: Time,
-    /// When that will be; the end of time while requests are in the drive.
+    /// By task: time without a request after which it is asked; the end of time if it is not.
+    after: ByTask<Time>,
+    /// Since when the host rests; the end of time while it has requests in the drive.
+    since: Time,
+    /// When a task is asked next, if the host goes on resting; the end of time if none is.
     due: Time,
-    /// True since then.
-    rests: bool,
+    /// Tasks that have been asked since.
+    asked: Tasks,
 }
 
 impl Default for Rests {
     fn default() -> Self {
-        Self { after: END_OF_TIME, due: END_OF_TIME, rests: false }
+        Self { after: [END_OF_TIME; TASKS], since: END_OF_TIME, due: END_OF_TIME, asked: Tasks::default() }
     }
 }
 
 impl Rests {
     pub(super) fn new(upkeep: &UpkeepPolicies) -> Self {
-        let idle = |task| match upkeep.occasion(task) {
-            Occasion::Cache { idle } => Some(idle),
-            _ => None,
-        };
-        Self { after: Task::all().filter_map(idle).min().unwrap_or(END_OF_TIME), ..Self::default() }
+        let mut rests = Self::default();
+        for task in Task::all() {
+            if let Occasion::Cache { idle } = upkeep.occasion(task) {
+                rests.after[task.index()] = idle;
+            }
+        }
+        rests
     }
 
-    /// True while the host rests.
-    pub(super) fn now(self) -> bool {
-        self.rests
+    /// When a task is asked if the host rests since `since`.
+    fn due_of(&self, task: Task, since: Time) -> Time {
+        since.saturating_add(self.after[task.index()])
     }
 
-    /// When tasks are asked next.
-    #[inline]
-    pub(super) fn due(self) -> Time {
-        self.due
+    /// True while the host rests, once it has rested as long as a task waits for.
+    pub(super) fn is_long_enough(&self, task: Task) -> bool {
+        self.asked.has(task)
+    }
+
+    /// The host rests since a time, or works if it is the end of time.
+    fn begin(&mut self, since: Time) {
+        let due = Task::all().map(|task| self.due_of(task, since)).min().unwrap_or(END_OF_TIME);
+        (self.since, self.due, self.asked) = (since, due, Tasks::default());
+    }
+
+    /// The host has rested until now: those who have waited as long are asked, and the others later.
+    fn go_on(&mut self, now: Time) {
+        self.due = END_OF_TIME;
+        for task in Task::all() {
+            match self.due_of(task, self.since) {
+                due if due <= now => self.asked = self.asked.with(task),
+                due => self.due = self.due.min(due),
+            }
+        }
     }
 }
 
@@ -48,36 +68,36 @@ impl Kernel {
     /// True if some task waits for the host to rest.
     #[must_use]
     pub fn waits_for_rest(&self) -> bool {
-        self.rests.after < END_OF_TIME
+        self.rests.after.iter().any(|&after| after < END_OF_TIME)
     }
 
     /// The host has no request in the drive since now.
     #[cold]
     pub fn host_leaves(&mut self, now: Time) {
-        self.rests.due = now.saturating_add(self.rests.after);
+        self.rests.begin(now);
     }
 
     /// The host has a request in the drive.
     #[cold]
     pub fn host_comes(&mut self) {
-        (self.rests.due, self.rests.rests) = (END_OF_TIME, false);
+        self.rests.begin(END_OF_TIME);
     }
 
-    /// When tasks are asked that wait for the host to rest, if it goes on resting; the end of time if none is.
+    /// When a task is asked that waits for the host to rest, if it goes on resting; the end of time if none is.
     #[inline]
     #[must_use]
     pub fn rest_alarm(&self) -> Time {
-        self.rests.due()
+        self.rests.due
     }
 
-    /// The host has rested long enough.
+    /// The host has rested as long as some task waits for.
     ///
     /// # Errors
     /// When a rule is broken.
     #[cold]
     pub fn on_rest(&mut self, now: Time, queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
-        (self.rests.due, self.rests.rests) = (END_OF_TIME, true);
+        self.rests.go_on(now);
         self.ask_about_cache();
         self.pump(queue)
     }

@@ -70,7 +70,7 @@ impl Kernel {
         let most = self.upkeep.most(task);
         while !self.refused.has(task) && self.jobs.of_task(task) < most {
             let blocks = (&self.blocks, &self.space);
-            let view = UpkeepView::new(blocks, &self.flash, self.counters.by_host(), self.rests.now());
+            let view = UpkeepView::new(blocks, &self.flash, self.counters.by_host(), self.rests.is_long_enough(task));
             let Some(block) = self.upkeep.next(task, &view) else {
                 let has_failed = self.upkeep.troubles().any(|(_, trouble)| failed(trouble));
                 self.heed(has_failed);
