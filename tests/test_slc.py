@@ -152,6 +152,9 @@ def test_a_snapshot_has_the_cache(tmp_path: Path) -> None:
     drive.save(tmp_path / "drive.snap")
     again = wordline.Drive("demo", CACHE, snapshot=tmp_path / "drive.snap")
     assert again.run(load)["outcome"] == drive.run(load)["outcome"]
+    smaller = {**CACHE, "slc.blocks": 8}
+    with pytest.raises(wordline.InputError, match=r"slc\.blocks = 8: the saved state has 48 blocks in SLC mode"):
+        wordline.Drive("demo", smaller, snapshot=tmp_path / "drive.snap")
     aside = {key: value for key, value in CACHE.items() if not key.startswith("slc.")}
     with pytest.raises(wordline.InputError, match="blocks in SLC mode; give the drive an SLC cache"):
         wordline.Drive("demo", aside, snapshot=tmp_path / "drive.snap")

@@ -154,7 +154,8 @@ class VictimView(NamedTuple):
     blocks: NDArray[numpy.int64]
     """Their numbers."""
     valid: NDArray[numpy.int64]
-    """Their valid logical pages."""
+    """Their valid logical pages. Blocks of an SLC cache of fixed size count those that they lack for a full block, too:
+    erasing them makes room in the cache alone."""
     erases: NDArray[numpy.int64]
     """P/E cycles of each."""
     age: NDArray[numpy.int64]

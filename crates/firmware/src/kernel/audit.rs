@@ -17,7 +17,7 @@ impl Kernel {
             let shape = |kernel: &Self| {
                 let g = kernel.flash.geometry();
                 format!(
-                    "{} x {} x {} x {} planes of {} blocks of {} pages of {} KiB, {} a program",
+                    "{} x {} x {} x {} planes of {} blocks of {} pages of {} KiB, {} a program, {} in SLC mode",
                     g.channels,
                     g.packages,
                     g.dies_per_package,
@@ -25,7 +25,8 @@ impl Kernel {
                     g.blocks_per_plane,
                     g.pages_per_block,
                     g.page_bytes / 1024,
-                    g.pages_per_program
+                    g.pages_per_program,
+                    g.slc_pages_per_block
                 )
             };
             let problem = format!("the saved state has {}; give the drive the same", shape(other));
@@ -62,10 +63,8 @@ impl Kernel {
             let problem = format!("the saved state has {}; give the drive the same", stripe(&other.plan));
             return Err(ConfigError::new("redundancy.policy", stripe(&self.plan), problem));
         }
-        if self.plan.slc.is_none() && other.blocks.slc_blocks() > 0 {
-            let blocks = other.blocks.slc_blocks();
-            let problem = format!("the saved state has {blocks} blocks in SLC mode; give the drive an SLC cache, too");
-            return Err(ConfigError::new("slc.policy", "none", problem));
+        if let Some(error) = self.beyond_slc(other) {
+            return Err(error);
         }
         if self.plan.domains != other.plan.domains {
             let scope = |domains: u32| if domains == 1 { "drive" } else { "plane" };

@@ -17,6 +17,22 @@ impl Kernel {
         Err(ConfigError::new("slc.policy", config.slc.name(), problem))
     }
 
+    /// Why blocks of another drive in SLC mode cannot be taken over, if they cannot: there is no cache here, or one of a fixed size
+    /// that they exceed, for whose blocks alone space is set aside.
+    pub(super) fn beyond_slc(&self, other: &Self) -> Option<ConfigError> {
+        let blocks = other.blocks.slc_blocks();
+        let Some(slc) = self.plan.slc else {
+            let problem = format!("the saved state has {blocks} blocks in SLC mode; give the drive an SLC cache, too");
+            return (blocks > 0).then(|| ConfigError::new("slc.policy", "none", problem));
+        };
+        let fits = blocks <= slc.most * self.plan.domains
+            && (self.plan.domains != other.plan.domains
+                || (0..self.plan.domains).all(|domain| other.blocks.slc_in_domain(domain) <= slc.most));
+        let problem =
+            format!("the saved state has {blocks} blocks in SLC mode; use as many, or slc.policy = \"dynamic\"");
+        (slc.fixed && !fits).then(|| ConfigError::new("slc.blocks", slc.most * self.plan.domains, problem))
+    }
+
     /// True if a block is in SLC mode.
     #[inline]
     pub(super) fn is_slc(&self, block: u32) -> bool {
