@@ -349,7 +349,9 @@ impl Parts {
     /// Data that the SLC cache can hold if so many blocks of each domain are free.
     fn slc_bytes(&self, free: u32) -> u64 {
         let Some(slc) = self.plan.slc else { return 0 };
-        let blocks = slc.most.min(free.saturating_sub(slc.spare)) * self.plan.domains;
+        let together = self.plan.stripe.map_or(1, |stripe| stripe.blocks());
+        let blocks = slc.most.min(free.saturating_sub(slc.spare));
+        let blocks = (blocks - blocks % together) * self.plan.domains;
         u64::from(blocks) * u64::from(slc.programs) * u64::from(self.geometry.page_bytes)
     }
 

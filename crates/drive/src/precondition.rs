@@ -89,6 +89,8 @@ fn write_all(
     let units = u64::from(drive.kernel().plan().logical_units);
     let overwrites = (config.overwrites * units as f64).round() as u64;
     writer.expected = overwrites + if config.fill { units } else { 0 };
+    // What is written here is as if the drive had rested since.
+    drive.kernel_mut().0.use_slc(false);
     if !config.timed {
         drive.drain()?;
         drive.kernel_mut().0.set_timed(false);
@@ -117,6 +119,7 @@ fn write_all(
     if !config.timed {
         drive.kernel_mut().0.set_timed(true);
     }
+    drive.kernel_mut().0.use_slc(true);
     Ok(())
 }
 

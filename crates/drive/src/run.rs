@@ -243,7 +243,9 @@ pub fn run_measured(
     streams.begin(&load, start);
     let mut walls = Walls::new(&load, start);
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
-    let interrupted = match feed_all(drive, &mut feeds, &mut walls, report, watch, streams) {
+    let fed = feed_all(drive, &mut feeds, &mut walls, report, watch, streams);
+    drive.expect_more(false);
+    let interrupted = match fed {
         Err(RunError::Fault(fault)) if fault.is_interrupt() => true,
         Err(RunError::Load(error)) if error.is_interrupt() => true,
         ended => ended?,
@@ -325,12 +327,10 @@ fn feed_all(
         if steps == STEPS {
             steps = 0;
             if !report(begun.progress(drive, fraction(feeds), drive.metrics.requests())) {
-                drive.expect_more(false);
                 return Ok(true);
             }
         }
     }
-    drive.expect_more(false);
     if let Some(feed) = feeds.iter().find(|feed| feed.head.is_some()) {
         // Requests wait, yet nothing will ever happen: the drive has stalled.
         drive.check_idle()?;

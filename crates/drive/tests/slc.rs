@@ -164,8 +164,14 @@ fn a_nearly_full_cache_is_folded_while_the_host_writes() {
 
 #[test]
 fn filling_a_drive_leaves_its_cache_empty() {
+    for timed in [false, true] {
+        filled(timed);
+    }
+}
+
+fn filled(timed: bool) {
     let config = common::config(&format!(
-        "{}\nprecondition = {{ fill = true, overwrites = 1.0 }}",
+        "{}\nprecondition = {{ fill = true, overwrites = 1.0, timed = {timed} }}",
         text(2, &with("slc = { policy = \"dynamic\" }"))
     ));
     let mut drive = Drive::new(&config, 1).expect("it is accepted");
@@ -221,6 +227,12 @@ fn what_does_not_go_together_is_refused() {
         (format!("{slc}\n{DRIVE}\ndispatch = {{ policy = \"one-queue\" }}"), "dispatch.policy", "use \"fifo\""),
         (format!("{DRIVE}\nslc = {{ policy = \"static\" }}"), "slc.policy", "slc.blocks = 1"),
         (format!("{DRIVE}\nslc = {{ policy = \"static\", blocks = 0 }}"), "slc.blocks", "must be 1 to 24"),
+        (format!("{DRIVE}\nslc = {{ policy = \"static\", blocks = 4294967295 }}"), "slc.blocks", "must be 1 to 24"),
+        (
+            format!("{DRIVE}\nslc = {{ policy = \"dynamic\", free_blocks = 24 }}"),
+            "slc.free_blocks",
+            "must be at most 23",
+        ),
         (format!("{DRIVE}\n{FOLD}"), "fold.policy", "use slc.policy = \"dynamic\""),
         (
             format!("{slc}\n{DRIVE}\nfold = {{ policy = \"coldest\", window_pages = 2 }}"),

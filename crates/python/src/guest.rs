@@ -161,6 +161,9 @@ impl Maker for PythonMaker {
             let rest = seated.object.bind(py).getattr("after_rest").map_err(|error| self.raised.keep(py, error))?;
             if !rest.is_none() {
                 let us = rest.extract::<f64>().ok().filter(|us| (0.0..=1e12).contains(us));
+                if !answer.is_none() {
+                    return Err("it has both 'after_reads' and 'after_rest'; let one of them return None".into());
+                }
                 let us = us.ok_or_else(|| format!("its method 'after_rest' is of no use: {}", odd(&rest, REST)))?;
                 return Ok(Occasion::Cache { idle: ps_from_us(us) });
             }

@@ -17,6 +17,10 @@ impl Drive {
     /// Tells whether more requests are to come.
     #[inline]
     pub fn expect_more(&mut self, more: bool) {
+        if more && self.waits_for_rest && !self.expects_more {
+            // A rest before the first request begins here.
+            self.note_rest();
+        }
         self.expects_more = more && self.waits_for_rest;
     }
 

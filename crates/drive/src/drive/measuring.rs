@@ -16,9 +16,6 @@ impl Drive {
     pub fn start_measuring(&mut self) {
         self.metrics = Metrics::new(self.now);
         self.ended = None;
-        if self.waits_for_rest {
-            self.note_rest();
-        }
         self.kernel.reset_counters();
         self.rounds = Rounds::new(&self.plan, self.kernel.blocks());
         // What is booked and still to come is part of what is measured.

@@ -33,10 +33,17 @@ impl FirmwareConfig {
     ) -> Result<Option<SlcPlan>, ConfigError> {
         let Some(size) = self.slc.build(build)?.size() else { return Ok(None) };
         let all = geometry.blocks() / build.domains;
+        let spare = size.spare.unwrap_or(collect.stop() + build.blocks_together);
+        if spare.saturating_add(build.blocks_together) > all {
+            let problem =
+                format!("leaves no block for the cache: must be at most {}", all - build.blocks_together.min(all));
+            return Err(ConfigError::new("slc.free_blocks", spare, problem)
+                .derived(size.spare.is_some(), "what GC stops at, and the blocks that are opened together"));
+        }
         Ok(Some(SlcPlan {
             programs: geometry.slc_pages_per_block,
             most: size.most.map_or(all, |most| most / build.domains),
-            spare: size.spare.unwrap_or(collect.stop() + build.blocks_together),
+            spare,
             fixed: size.fixed,
         }))
     }

@@ -634,8 +634,6 @@ impl Kernel {
             std::mem::swap(&mut self.stage, &mut self.stage_aside);
         }
         self.timed = timed;
-        // What is written without time is as if the drive had rested since.
-        self.space.set_slc(timed);
         let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
         let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
         self.detours = aside || self.lots.is_some() || places_outside;

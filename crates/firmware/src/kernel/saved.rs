@@ -123,7 +123,6 @@ impl Kernel {
         self.processor.restore(saved.processor);
         self.flash.restore(saved.flash, now)?;
         self.blocks.restore(saved.blocks);
-
         self.space.restore(saved.space);
         self.adopt_lots(saved.lots);
         (self.map, self.now, self.counters) = (saved.map, saved.now, saved.counters);

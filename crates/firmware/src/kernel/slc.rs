@@ -33,6 +33,11 @@ impl Kernel {
         (slc.fixed && !fits).then(|| ConfigError::new("slc.blocks", slc.most * self.plan.domains, problem))
     }
 
+    /// Lets the host's data go to the SLC cache, or past it.
+    pub fn use_slc(&mut self, on: bool) {
+        self.space.set_slc(on);
+    }
+
     /// True if a block is in SLC mode.
     #[inline]
     pub(super) fn is_slc(&self, block: u32) -> bool {

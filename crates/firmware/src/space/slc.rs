@@ -40,7 +40,8 @@ impl Space {
     pub fn slc_room(&self, blocks: &Blocks, domain: u32) -> u32 {
         let Some(room) = self.slc.filter(|room| room.on) else { return 0 };
         let left = room.most.saturating_sub(blocks.slc_in_domain(domain));
-        left.min(blocks.free_in_domain(domain).saturating_sub(room.spare))
+        let left = left.min(blocks.free_in_domain(domain).saturating_sub(room.spare));
+        left - left % self.blocks_together
     }
 
     /// True if a block that a stream opens now is in SLC mode.

@@ -3,8 +3,8 @@
 //! Source: the practice of client drives; Micron's brief "SSD dynamic write acceleration" describes a cache that uses what the
 //! host has not filled.
 //! Faithful: the host's data go to blocks in SLC mode while enough blocks are free, and past them otherwise. So the cache is large on
-//! an empty drive, and small on a full one. When free blocks run short GC takes blocks of the cache like others: they have the
-//! fewest valid units. Simplified: a block may change its mode with every erase.
+//! an empty drive, and small on a full one. When free blocks run short GC takes blocks of the cache like others: most
+//! victim policies prefer them, since they have few valid units. Simplified: a block may change its mode with every erase.
 
 use super::{check_blocks, SlcCache, SlcSize};
 use crate::policy::{About, Build};

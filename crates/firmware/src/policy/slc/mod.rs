@@ -46,7 +46,7 @@ fn check_blocks(key: &str, blocks: u32, build: &Build<'_>) -> Result<(), ConfigE
             format!("must be 1 to {all}, the blocks of the drive")
         } else {
             let what = if build.domains > 1 { "planes, which each have their part" } else { "blocks of a superblock" };
-            let near = blocks.next_multiple_of(step).clamp(step, all / step * step);
+            let near = blocks.min(all).next_multiple_of(step).clamp(step, all / step * step);
             format!("must be a multiple of {step}, the {what}, such as {near}")
         };
         return Err(ConfigError::new(key, blocks, problem));
