@@ -129,10 +129,13 @@ pub struct Drive {
     #[serde(skip)]
     queue: EventQueue,
     /// True if some background task waits for the host to rest.
+    #[serde(skip)]
     waits_for_rest: bool,
     /// True if the firmware may ask to be woken.
+    #[serde(skip)]
     has_alarms: bool,
     /// True if more requests are to come, and some task waits for the host to rest.
+    #[serde(skip)]
     expects_more: bool,
     now: Time,
     // Skipped fields here and below belong to requests or measurements; an idle drive has none.

@@ -202,6 +202,32 @@ pub trait Upkeep {
     }
 }
 
+/// Generates the family of a background task from the list of its members: see [`crate::policies!`].
+macro_rules! upkeep_policies {
+    (
+        family $family:literal decides $decides:literal;
+        config $Config:ident, policy $Policy:ident;
+        members { $($members:tt)* }
+    ) => {
+        $crate::policies! {
+            family $family decides $decides;
+            trait Upkeep, config $Config, policy $Policy;
+            members { $($members)* }
+            guest guest::Guest;
+            methods {
+                fn occasion(self: &Self) -> Occasion;
+                fn error(self: &Self, view: &UpkeepView<'_>) -> f64;
+                fn next(self: &mut Self, view: &UpkeepView<'_>) -> Option<u32>;
+                fn window(self: &Self) -> u32;
+                fn most(self: &Self) -> u32;
+                fn opens_worn(self: &Self) -> bool;
+                fn trouble(self: &Self) -> Option<&Trouble>;
+            }
+        }
+    };
+}
+pub(crate) use upkeep_policies;
+
 macro_rules! families {
     ($( $(#[$doc:meta])* $TASK:ident $name:literal $title:literal $module:ident $Config:ident $Policy:ident; )*) => {
         $( use crate::policy::$module::{$Config, $Policy}; )*
