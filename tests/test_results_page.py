@@ -155,6 +155,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "looked up": wordline.run(small, BUSY, looked_up),
         "computing": wordline.run(small, BUSY, {"processor.policy": "uniform"}),
         "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),
+        "parity of pages": wordline.run(small, BUSY, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "folded": wordline.run(small, BUSY, folded),
         "partial": stopped.value.result,
     }  # fmt: skip

@@ -254,6 +254,8 @@ pub struct Derived {
     pub logical_bytes: u64,
     /// Raw minus logical capacity.
     pub spare_bytes: u64,
+    /// Of that, taken by parity of logical pages; 0 without such parity.
+    pub parity_bytes: u64,
     /// Raw / logical capacity, after rounding to whole mapping units.
     pub raw_over_logical: f64,
     /// GC domains: 1 for the drive, else one per plane.
@@ -322,6 +324,7 @@ impl Parts {
             raw_bytes: geometry.raw_bytes(),
             logical_bytes: plan.logical_bytes(),
             spare_bytes: geometry.raw_bytes() - plan.logical_bytes(),
+            parity_bytes: u64::from(plan.parity_units) * u64::from(plan.unit_bytes),
             raw_over_logical: geometry.raw_bytes() as f64 / plan.logical_bytes() as f64,
             collection_domains: plan.domains,
             spare_blocks_per_domain: plan.spare_blocks,

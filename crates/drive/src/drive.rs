@@ -528,6 +528,7 @@ impl Drive {
         let (start, end) = (state.request.offset, state.request.offset + u64::from(state.request.bytes));
         let units_end = end.div_ceil(unit_bytes) as u32;
         let (mut unit, mut done) = (state.next_unit, 0);
+        self.kernel.cover(start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32);
         while unit < units_end && self.kernel.buffer().has_room() {
             let from = u64::from(unit) * unit_bytes;
             // The last unit of a drive whose capacity is no multiple of a unit does not exist: capacities are whole units.
@@ -535,6 +536,7 @@ impl Drive {
             done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
             unit += 1;
         }
+        self.kernel.cover(0..0);
         let state = &mut self.slots[slot as usize];
         state.next_unit = unit;
         state.units -= done;

@@ -154,6 +154,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     if let Some(stripe) = plan.stripe {
         document["superblocks"] = superblocks(stripe, counters);
     }
+    if let Some(raid) = plan.raid {
+        document["parity"] = parity(raid.dies, plan, counters);
+    }
     if plan.slc.is_some() {
         document["slc"] = json!({"pages": counters.slc_pages, "blocks": reading.slc_blocks});
     }
@@ -244,6 +247,17 @@ fn superblocks(stripe: Stripe, counters: &Counters) -> Value {
     json!({
         "blocks": stripe.blocks(),
         "parity_pages": counters.parity_pages,
+        "rebuilt_reads": counters.rebuilt_reads,
+        "rebuilding_reads": counters.part_reads,
+    })
+}
+
+/// Parity of logical pages, and reads that were rebuilt from it.
+fn parity(pages: u32, plan: &Plan, counters: &Counters) -> Value {
+    json!({
+        "stripe_pages": pages,
+        "programmed_pages": counters.parity_units as f64 / f64::from(plan.units_per_page),
+        "reads": counters.parity_reads,
         "rebuilt_reads": counters.rebuilt_reads,
         "rebuilding_reads": counters.part_reads,
     })

@@ -267,7 +267,8 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
             + moved
             + of_map
             + counters.padded_units
-            + counters.parity_pages * upp,
+            + counters.parity_pages * upp
+            + counters.parity_units,
         "every unit of every programmed page is one of the host, a moved one, one of the mapping table, parity, or empty"
     );
     assert_eq!(counters.erases(), counters.jobs.iter().sum::<u64>(), "every block that is emptied is erased");
@@ -343,6 +344,7 @@ fn holds_what_was_written(watched: &mut Watched) {
             let counters = drive.kernel().counters();
             counters.ops[Class::HOST_READ.index()] + counters.rebuilt_reads
                 - counters.part_reads
+                - counters.parity_reads
                 - counters.map_reads[Task::HOST.index()]
         };
         let before = host_reads(&watched.drive);
@@ -364,8 +366,12 @@ fn holds_what_was_written(watched: &mut Watched) {
         }
     }
     let valid: u64 = watched.drive.kernel().blocks().records().iter().map(|block| u64::from(block.valid)).sum();
-    let of_map = u64::from(watched.drive.kernel().plan().map_units);
-    assert!((mapped..=mapped + of_map).contains(&valid), "valid units are those that can be read, and map units");
+    let plan = watched.drive.kernel().plan();
+    let behind = u64::from(plan.map_units + plan.parity_units);
+    assert!(
+        (mapped..=mapped + behind).contains(&valid),
+        "valid units are those that can be read, of the map, and of parity"
+    );
 }
 
 fn watch(config: &DriveConfig, seed: u64) -> Watched {
@@ -396,7 +402,7 @@ fn random_drives() {
     let (mut accepted, mut refused, mut collected, mut copied, mut suspended) = (0, 0, 0, 0, 0);
     let (mut scrubbed, mut leveled) = (0, 0);
     let (mut read_on, mut programmed_on) = (0, 0);
-    let (mut parity, mut rebuilt) = (0, 0);
+    let (mut parity, mut rebuilt, mut of_pages, mut around_them) = (0, 0, 0, 0);
     let count = if long() { 10_000 } else { 1_500 };
     for_seeds("conservation", "random_drives", count, |seed| {
         let random = &mut Stream::new(seed, "test", 0);
@@ -436,6 +442,10 @@ fn random_drives() {
         suspended += counters.suspensions;
         parity += counters.parity_pages;
         rebuilt += counters.rebuilt_reads;
+        if watched.drive.kernel().plan().raid.is_some() {
+            of_pages += counters.parity_units;
+            around_them += counters.rebuilt_reads;
+        }
         let flash = watched.drive.kernel().flash();
         for die in 0..flash.geometry().dies() {
             let uses = flash.die_times(die).bus.map(|used| used.count);
@@ -452,7 +462,8 @@ fn random_drives() {
          wear, {copied} copybacks, {suspended} suspensions"
     );
     println!(
-        "in cache mode: {read_on} reads, {programmed_on} programs; {parity} pages of parity, {rebuilt} rebuilt reads"
+        "in cache mode: {read_on} reads, {programmed_on} programs; {parity} pages of parity, {rebuilt} rebuilt reads; of \
+        logical pages: {of_pages} units of parity, {around_them} rebuilt reads"
     );
     if std::env::var_os("WORDLINE_SEED").is_none() {
         assert!(accepted * 2 > count, "most configurations are accepted, but only {accepted} were");
@@ -462,6 +473,10 @@ fn random_drives() {
             "{read_on} reads and {programmed_on} programs in cache mode"
         );
         assert!(parity > 10 * accepted && rebuilt > accepted, "{parity} pages of parity, {rebuilt} rebuilt reads");
+        assert!(
+            of_pages > 10 * accepted && around_them > accepted / 2,
+            "{of_pages} units of parity, {around_them} rebuilt reads"
+        );
         assert!(scrubbed > accepted && leveled > accepted, "{scrubbed} scrubbed blocks, {leveled} moved for wear");
         assert!(copied > accepted && suspended > accepted, "{copied} copybacks, {suspended} suspensions");
     }

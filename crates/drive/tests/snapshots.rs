@@ -21,7 +21,7 @@ const NAND: &str =
     slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 20] = [
+const KINDS: [(&str, &str); 21] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -180,6 +180,14 @@ const KINDS: [(&str, &str); 20] = [
         slc = { policy = "dynamic" }
         fold = { policy = "coldest", idle_us = 100.0, start_blocks = 8 }
         redundancy = { policy = "superblock", dies = 2 }"#,
+    ),
+    (
+        "parity of pages",
+        r#"capacity = { raw_over_logical = 3.0 }
+        placement = { policy = "static" }
+        redundancy = { policy = "ttflash", open_stripes = 9 }
+        refresh = { policy = "scrub", start_reads = 20, stop_reads = 10 }
+        verify = { shadow = true }"#,
     ),
     (
         "failing",

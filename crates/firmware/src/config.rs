@@ -3,6 +3,7 @@
 mod fixed_pages;
 mod need;
 mod programs;
+mod raid;
 mod slc;
 mod superblocks;
 
@@ -14,7 +15,7 @@ use crate::policy::mapping::MappingConfig;
 use crate::policy::pack::{PackConfig, PackPolicy};
 use crate::policy::placement::PlacementConfig;
 use crate::policy::processor::ProcessorConfig;
-use crate::policy::redundancy::{RedundancyConfig, Stripe};
+use crate::policy::redundancy::{Raid, RedundancyConfig, Stripe};
 use crate::policy::shares::SharesConfig;
 use crate::policy::slc::SlcConfig;
 use crate::policy::suspend::SuspendConfig;
@@ -22,6 +23,7 @@ use crate::policy::trim::TrimConfig;
 use crate::policy::upkeep::{Occasion, UpkeepConfig, UpkeepPolicies};
 use crate::policy::victim::VictimConfig;
 use crate::policy::{Build, Guests};
+use crate::raid::Parity;
 use crate::task::{Action, Class, Task, Tasks};
 use need::{least, Need};
 use schemars::JsonSchema;
@@ -127,6 +129,8 @@ pub struct Plan {
     pub logical_units: u32,
     /// Units of the mapping table in flash, behind those of the host; 0 if the table is in memory.
     pub map_units: u32,
+    /// Units of parity of logical pages, behind those; 0 if there is none.
+    pub parity_units: u32,
     /// Units that all pages hold.
     pub raw_units: u32,
     /// GC domains: 1, or one per plane.
@@ -151,6 +155,8 @@ pub struct Plan {
     pub fixes_pages: bool,
     /// Superblocks, if blocks form any.
     pub stripe: Option<Stripe>,
+    /// Parity of logical pages, if there is any.
+    pub raid: Option<Raid>,
     /// Tasks of the drive.
     pub tasks: Tasks,
     /// Tasks whose moved data open the most worn free block of a plane.
@@ -183,10 +189,10 @@ impl Plan {
         self.map_units > 0
     }
 
-    /// Units that may have a place: those of the host and of the mapping table.
+    /// Units that may have a place: those of the host, of the mapping table and of parity.
     #[must_use]
     pub fn units(&self) -> u32 {
-        self.logical_units + self.map_units
+        self.logical_units + self.map_units + self.parity_units
     }
 
     /// Programs that fill a block.
@@ -270,7 +276,8 @@ impl FirmwareConfig {
         let units_per_program = units_per_page * geometry.pages_per_program;
         let build = self.build(geometry, units_per_program, 0);
         let fixed = self.placement.build(&build)?.fixed();
-        let stripe = self.redundancy.build(&build)?.stripe();
+        let redundancy = self.redundancy.build(&build)?;
+        let (stripe, raid) = (redundancy.stripe(), redundancy.raid());
         let collect = self.collect.build(&build)?;
         self.victim.build(&build)?;
         if let (Some(most), VictimConfig::Guest(_)) = (collect.most_of_die(), &self.victim) {
@@ -305,8 +312,11 @@ impl FirmwareConfig {
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
         }
+        if let Some(raid) = raid {
+            self.check_raid(geometry, raid, &build)?;
+        }
         if self.slc.build(&build)?.size().is_some() {
-            let parity = stripe.is_some_and(|stripe| stripe.parity);
+            let parity = raid.is_some() || stripe.is_some_and(|stripe| stripe.parity);
             self.check_slc(geometry, (mapping.fixes_pages(), parity), &collect, &pack, dispatch.depth().is_some())?;
         }
         self.check_folding(&upkeep)?;
@@ -330,7 +340,12 @@ impl FirmwareConfig {
         // The most valid units that a domain can come to hold: its share where a page has its plane, an even share elsewhere. An
         // external placement may give each page its plane.
         let map_units = mapping.entries().map_or(0, |entries| logical_units.div_ceil(entries));
-        let units = logical_units + map_units;
+        let parity_units = raid.map_or(0, |raid| Parity::units_for(raid, logical_units, units_per_page));
+        // The pages of stripes are spread evenly.
+        let units = match raid {
+            Some(raid) => parity_units.saturating_mul(raid.dies),
+            None => logical_units + map_units,
+        };
         let outside = matches!(self.placement, PlacementConfig::Guest(_));
         let share = if fixed || outside {
             (units.div_ceil(units_per_page)).div_ceil(build.domains) * units_per_page
@@ -355,6 +370,7 @@ impl FirmwareConfig {
             units_per_block,
             logical_units,
             map_units,
+            parity_units,
             raw_units: raw_units as u32,
             domains: build.domains,
             blocks_per_domain,
@@ -367,6 +383,7 @@ impl FirmwareConfig {
             destination: collect.destination(),
             fixes_pages: mapping.fixes_pages(),
             stripe,
+            raid,
             slc: self.slc_plan(geometry, &collect, &build)?,
             tasks,
             open_worn: Self::open_worn(&upkeep, collect.destination())?,

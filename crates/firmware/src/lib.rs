@@ -14,6 +14,7 @@ mod map;
 mod mover;
 mod ops;
 pub mod policy;
+mod raid;
 mod shadow;
 mod space;
 pub mod task;

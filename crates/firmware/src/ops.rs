@@ -18,12 +18,16 @@ pub enum Role {
     Plain,
     /// A read whose data are merged into a partial write, or the write that follows it.
     Merge,
+    /// A read of data that a whole unit overwrites, for the parity of its stripe, or the write that follows it.
+    Change,
     /// A read of GC that is to move its page inside its plane.
     Copy,
     /// A read of a part of the mapping table.
     Map,
     /// A read of another page, to rebuild the data of one whose die is busy.
     Part,
+    /// A read of old data or of old parity, for a new one of their stripe.
+    Old,
     /// A program of the parity of a row. Its source is the block.
     Parity,
     /// A program of a page without data, since NAND wants the pages of a block in order.
@@ -49,7 +53,7 @@ pub struct FlashOp {
     pub next: u32,
     /// Bytes on the bus.
     pub bytes: u32,
-    /// Position in the order of buffered writes. Of a part: the read that it helps to rebuild.
+    /// Position in the order of buffered writes. Of a part: the read that it helps to rebuild. Of old data: their stripe.
     pub ordinal: u64,
     /// Version of the data, kept when a run is verified.
     pub stamp: u32,
@@ -64,6 +68,14 @@ pub struct FlashOp {
     /// A read before it (of old data, of the mapping table) waited for a die that GC held.
     #[serde(skip)]
     pub delayed: bool,
+}
+
+impl FlashOp {
+    /// True of a read of data that a write overwrites, and of that write.
+    #[inline]
+    pub fn is_of_overwriting(&self) -> bool {
+        matches!(self.role, Role::Merge | Role::Change)
+    }
 }
 
 impl Default for FlashOp {

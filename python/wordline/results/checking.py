@@ -150,6 +150,8 @@ def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"{capacity(d['spare_bytes'])}: over-provisioning {units.percent(d['spare_bytes'] / d['logical_bytes'])} "
         f"(raw/logical {d['raw_over_logical']:.4g})",
     )
+    if d.get("parity_bytes"):
+        yield "Parity", f"{capacity(d['parity_bytes'])} of it"
     yield "GC", collection(d)
     if d.get("slc_bytes"):
         full = d["slc_bytes_when_full"]

@@ -122,6 +122,26 @@ fn superblocks() -> Vec<ResultKey> {
     ]
 }
 
+/// Parity of logical pages, of a drive that has some.
+fn parity() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("parity.{what}"), unit, meaning);
+    vec![
+        of(
+            "stripe_pages",
+            "pages",
+            "Logical pages that share a page of parity, and that page. This part is there if `redundancy.policy` is `ttflash`.",
+        ),
+        of(
+            "programmed_pages",
+            "pages",
+            "Pages of parity programmed; they also count as pages of the host. A fraction if a page holds several mapping units.",
+        ),
+        of("reads", "pages", "Pages read for it: data that were overwritten, old parity, and data that memory lacked."),
+        of("rebuilt_reads", "reads", "Flash reads of the host that were rebuilt from other dies, since background tasks used theirs."),
+        of("rebuilding_reads", "pages", "Pages read to rebuild them; they also count as pages read for the host."),
+    ]
+}
+
 /// The SLC cache, of a drive that has one.
 fn slc_cache() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("slc.{what}"), unit, meaning);
@@ -328,7 +348,8 @@ fn drive() -> Vec<ResultKey> {
     keys.extend(fields::<Derived>("drive", "").map(|key| {
         let joined_later = key.key.starts_with("drive.peak_mib_s.")
             || key.key.starts_with("drive.state_bytes")
-            || key.key.starts_with("drive.slc_bytes");
+            || key.key.starts_with("drive.slc_bytes")
+            || key.key == "drive.parity_bytes";
         ResultKey { needed: !joined_later, ..key }
     }));
     keys
@@ -481,6 +502,7 @@ fn flash() -> Vec<ResultKey> {
     keys.extend(tasks());
     keys.extend(mapping_table());
     keys.extend(superblocks());
+    keys.extend(parity());
     keys.extend(slc_cache());
     keys.extend(fields::<Energy>("energy", "J"));
     keys.extend([

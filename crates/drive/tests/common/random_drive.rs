@@ -43,7 +43,13 @@ fn random_text(random: &mut Stream) -> String {
     };
     let (pages, together) = (together, redundancy.is_some());
     let fixed = !together && chance(random, 50);
+    let raid = fixed && !in_flash && !by_block && channels > 1 && chance(random, 40);
+    let redundancy = redundancy.or_else(|| raid.then(|| ttflash(random, channels)));
     let placement = match fixed {
+        true if raid => {
+            let order: String = shuffled(random, &['W', 'D', 'P']).into_iter().collect();
+            format!("policy = \"static\", order = \"C{order}\"")
+        }
         true => format!("policy = \"static\", order = \"{}\"", order(random)),
         false => "policy = \"least-busy\"".into(),
     };
@@ -165,7 +171,7 @@ fn random_text(random: &mut Stream) -> String {
         && has_own_blocks
         && (together || pages > 1 || copyback == "off")
         && !has_cache
-        && !redundancy.as_ref().is_some_and(|redundancy| redundancy.contains("rain"))
+        && redundancy.as_ref().is_none_or(|redundancy| redundancy.contains("superblock"))
         && !(staged && pages > 1);
     let (slc, fold) = if may_slc && chance(random, 40) { slc(random, scope) } else { Default::default() };
     let (interface, rate) =
@@ -255,6 +261,17 @@ fn redundancy(random: &mut Stream, dies: u64) -> Option<String> {
         ),
         false => format!("policy = \"superblock\", dies = {dies}"),
     })
+}
+
+/// Parity of logical pages over the channels.
+fn ttflash(random: &mut Stream, channels: u64) -> String {
+    let dies = if channels == 4 && chance(random, 30) { 2 } else { channels };
+    format!(
+        "policy = \"ttflash\", dies = {dies}, rebuild_reads = {}, collect_in_turn = {}, open_stripes = {}",
+        chance(random, 80),
+        chance(random, 70),
+        pick(random, &[1, 2, 5, 40, 1_000])
+    )
 }
 
 /// Dispatch, and shares where it takes them.

@@ -1,11 +1,13 @@
-//! Reads around busy dies: the data of a page are rebuilt from the other pages of its row.
+//! Reads around busy dies: the data of a page are rebuilt from the other pages of its row, or of its stripe of logical pages.
 //!
 //! Each of the other pages is read by an operation of its own, a *part*. The read itself waits beside the queues until all
 //! parts have ended. If its data move before all parts have been issued, the rest of them are dropped, and the read
-//! follows its data. Of a row that is not whole yet the controller's memory holds the parity of the pages that are there.
+//! follows its data. Of a row that is not whole yet the controller's memory holds the parity of the pages that are there. The data of a
+//! logical page may move meanwhile, but none of its stripe may change.
 
 use super::account::Accounts;
 use super::Kernel;
+use crate::map::Place;
 use crate::ops::{FlashOp, Role};
 use crate::policy::redundancy::AroundView;
 use crate::task::Class;
@@ -20,10 +22,19 @@ struct Around {
     read: FlashOp,
     /// Its parts that have not ended.
     left: u32,
-    /// True if its data have moved.
+    /// True if its data have moved, or its stripe has changed.
     moved: bool,
     /// True if a part waited for a die that GC held.
     gc_affected: bool,
+}
+
+/// Units in a page that help to rebuild a read.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    unit: u32,
+    units: u16,
+    source: Place,
+    bytes: u32,
 }
 
 /// The reads that are being rebuilt.
@@ -31,8 +42,8 @@ struct Around {
 pub(super) struct Arounds {
     list: Vec<Around>,
     free: Vec<u32>,
-    /// Planes with the other pages of a row.
-    row: Vec<u32>,
+    /// Those of the read that is looked at.
+    parts: Vec<Part>,
 }
 
 impl Arounds {
@@ -80,18 +91,22 @@ impl Kernel {
             return false;
         };
         let Some(mut arounds) = self.arounds.take() else { return false };
-        self.list_row(&op, &mut arounds.row);
-        let parts = arounds.row.len() as u32;
-        let others = arounds.row.iter().filter_map(|&plane| self.works_for(plane));
-        let view = AroundView { wait, wait_of_others: others.max().unwrap_or(0) };
-        let goes = parts > 0 && self.redundancy.goes_around(&view);
+        let has_all = if self.parity.is_some() {
+            self.list_stripe(&op, &mut arounds.parts)
+        } else {
+            self.list_row(&op, &mut arounds.parts);
+            true
+        };
+        let count = arounds.parts.len() as u32;
+        let others = arounds.parts.iter().filter_map(|part| self.works_for(self.plane_of(part.source)));
+        let held = self.is_held(self.planes_per_die.quotient(self.plane_of(op.source)));
+        let view = AroundView { wait, wait_of_others: others.max().unwrap_or(0), held };
+        let goes = has_all && count > 0 && self.redundancy.goes_around(&view);
         if goes {
-            let around = arounds.start(slot, op, parts);
-            let number = self.blocks.number_of(self.units_per_block.quotient(op.source));
-            let offset = self.units_per_block.remainder(op.source);
-            for &plane in &arounds.row {
-                let source = self.blocks.block_at(plane, number) * self.plan.units_per_block + offset;
-                let part = FlashOp { source, role: Role::Part, ordinal: around.into(), buffered: false, ..op };
+            let around = arounds.start(slot, op, count);
+            for &Part { unit, units, source, bytes } in &arounds.parts {
+                let (role, ordinal) = (Role::Part, around.into());
+                let part = FlashOp { unit, units, source, bytes, role, ordinal, buffered: false, ..op };
                 let part = self.slab.insert(part);
                 if let Some(accounts) = self.accounts() {
                     accounts.continue_from(slot, part);
@@ -103,25 +118,76 @@ impl Kernel {
         goes
     }
 
-    /// Lists the planes with the other pages of a read's row that have been written.
-    fn list_row(&self, op: &FlashOp, row: &mut Vec<u32>) {
-        row.clear();
+    /// Lists the other pages of a read's row that have been written.
+    fn list_row(&self, op: &FlashOp, parts: &mut Vec<Part>) {
+        parts.clear();
         let own = self.plane_of(op.source);
         let (number, page) = (self.blocks.number_of(self.units_per_block.quotient(op.source)), self.page_of(op.source));
+        let offset = self.units_per_block.remainder(op.source);
         let planes = self.blocks.planes_beside(own);
         let at = planes.iter().position(|&plane| plane == own).expect("a plane is in its group");
         let dies = self.plan.stripe.map_or(1, |stripe| stripe.dies) as usize;
-        let written = |plane: &u32| {
-            self.blocks.get(self.blocks.block_at(*plane, number)).write_point * self.pages_per_program > page
-        };
-        row.extend(planes[at / dies * dies..][..dies].iter().copied().filter(|&plane| plane != own && written(&plane)));
+        let others = planes[at / dies * dies..][..dies].iter().filter(|&&plane| plane != own);
+        let blocks = others.map(|&plane| self.blocks.block_at(plane, number));
+        let written = blocks.filter(|&block| self.blocks.get(block).write_point * self.pages_per_program > page);
+        parts.extend(written.map(|block| Part {
+            unit: op.unit,
+            units: op.units,
+            source: block * self.plan.units_per_block + offset,
+            bytes: op.bytes,
+        }));
+    }
+
+    /// Lists the other units of the stripes of a read; false if its data cannot be computed from them.
+    fn list_stripe(&self, op: &FlashOp, parts: &mut Vec<Part>) -> bool {
+        parts.clear();
+        let Some(parity) = &self.parity else { return false };
+        for read in op.unit..op.unit + u32::from(op.units) {
+            let Some(reads_parity) = self.computes_from(read) else { return false };
+            let (stripe, own) = parity.stripe_of(read);
+            let positions = (0..parity.positions() + u32::from(reads_parity)).filter(|&position| position != own);
+            for unit in positions.filter_map(|position| parity.unit(stripe, position)) {
+                let Some(source) = self.map.place(unit) else { continue };
+                self.add_part(unit, source, parts);
+            }
+        }
+        true
+    }
+
+    /// A unit is read with the one before it, if they lie in one page.
+    fn add_part(&self, unit: u32, source: Place, parts: &mut Vec<Part>) {
+        let page = |place| self.units_per_page.quotient(place);
+        let goes_along =
+            |part: &&mut Part| part.unit + u32::from(part.units) == unit && page(part.source) == page(source);
+        let bytes = self.plan.unit_bytes;
+        match parts.iter_mut().find(goes_along) {
+            Some(part) => {
+                part.units += 1;
+                part.bytes += bytes;
+            }
+            None => parts.push(Part { unit, units: 1, source, bytes }),
+        }
+    }
+
+    /// A unit of a stripe gets other data: reads that are being rebuilt from it go to their dies instead.
+    pub(super) fn spoil(&mut self, stripe: u32) {
+        let (Some(arounds), Some(parity)) = (&mut self.arounds, &self.parity) else { return };
+        for around in arounds.list.iter_mut().filter(|around| around.left > 0) {
+            let units = around.read.unit..around.read.unit + u32::from(around.read.units);
+            around.moved |= units.into_iter().any(|unit| parity.stripe_of(unit).0 == stripe);
+        }
     }
 
     /// True if the data that a part helps to rebuild still lie where they are expected.
     #[cold]
     pub(super) fn part_is_current(&self, op: &FlashOp) -> bool {
         let around = self.arounds.as_ref().and_then(|arounds| arounds.list.get(op.ordinal as usize));
-        around.is_some_and(|around| !around.moved && self.is_current(&around.read))
+        let Some(around) = around.filter(|around| !around.moved) else { return false };
+        if self.parity.is_some() {
+            self.lies_together(op)
+        } else {
+            self.is_current(&around.read)
+        }
     }
 
     fn accounts(&mut self) -> Option<&mut Accounts> {
@@ -159,8 +225,13 @@ impl Kernel {
         }
         let Around { slot, moved, gc_affected, .. } = *around;
         arounds.free.push(op.ordinal as u32);
+        let place = self.map.place(self.slab.get(slot).unit).filter(|_| self.parity.is_some());
         let read = self.slab.get_mut(slot);
         read.delayed |= gc_affected;
+        if let Some(place) = place {
+            // They may have moved, but have not changed.
+            read.source = place;
+        }
         let read = *read;
         if moved {
             self.reroute(slot);
@@ -168,7 +239,7 @@ impl Kernel {
         }
         self.counters.rebuilt_reads += 1;
         self.host_read_done(slot, &read, gc_affected);
-        if let Some(accounts) = self.accounts().filter(|_| read.role == Role::Merge) {
+        if let Some(accounts) = self.accounts().filter(|_| read.is_of_overwriting()) {
             accounts.rebuilt_by(part, slot);
         }
     }
@@ -178,7 +249,7 @@ impl Kernel {
     pub(super) fn host_read_done(&mut self, slot: u32, op: &FlashOp, gc_affected: bool) {
         match op.role {
             Role::Map => self.map_read(slot, op, gc_affected),
-            Role::Merge => self.merged(slot, gc_affected),
+            Role::Merge | Role::Change => self.merged(slot, gc_affected),
             _ => self.host_done(slot, op, op.delayed || gc_affected),
         }
     }
@@ -186,6 +257,6 @@ impl Kernel {
     /// True if an operation that is queued may go around busy dies.
     #[inline]
     pub(super) fn may_go_around(&self, op: &FlashOp) -> bool {
-        self.arounds.is_some() && op.class == Class::HOST_READ && op.role != Role::Part
+        self.arounds.is_some() && op.class == Class::HOST_READ && !matches!(op.role, Role::Part | Role::Old)
     }
 }

@@ -63,6 +63,15 @@ impl Kernel {
             let problem = format!("the saved state has {}; give the drive the same", stripe(&other.plan));
             return Err(ConfigError::new("redundancy.policy", stripe(&self.plan), problem));
         }
+        let dies = |plan: &Plan| plan.raid.map(|raid| raid.dies);
+        if dies(&self.plan) != dies(&other.plan) {
+            let raid = |plan: &Plan| match dies(plan) {
+                None => "no parity of logical pages".to_owned(),
+                Some(dies) => format!("parity of {} logical pages each", dies - 1),
+            };
+            let problem = format!("the saved state has {}; give the drive the same", raid(&other.plan));
+            return Err(ConfigError::new("redundancy.policy", raid(&self.plan), problem));
+        }
         if let Some(error) = self.beyond_slc(other) {
             return Err(error);
         }
@@ -101,6 +110,9 @@ impl Kernel {
         self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
         self.space = self.space.with_open_blocks_of(&other.space, &self.blocks);
         self.adopt_lots(other.lots.clone());
+        if let (Some(parity), Some(other)) = (&mut self.parity, &other.parity) {
+            parity.adopt(other);
+        }
         for domain in 0..self.blocks.domains() {
             let view = self.blocks.view(domain);
             (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));
@@ -172,6 +184,12 @@ impl Kernel {
         }
         if self.slab.live() == 0 && self.table.as_ref().is_some_and(|table| !table.is_at_rest()) {
             return wrong("nothing is under way, but a map unit is being read or written".into());
+        }
+        if let Some(parity) = &self.parity {
+            if self.slab.live() == 0 && !parity.is_at_rest() {
+                return wrong("nothing is under way, but a stripe is on its way to flash".into());
+            }
+            parity.check(&self.map).map_err(Fault::Books)?;
         }
         if let Some(shadow) = &self.shadow {
             for unit in 0..self.map.logical_units() {

@@ -69,6 +69,12 @@ impl Kernel {
         if op.role == Role::Part {
             return self.part_is_current(op);
         }
+        self.lies_together(op)
+    }
+
+    /// True if the units of an operation lie in the page that it reads.
+    #[inline]
+    pub(super) fn lies_together(&self, op: &FlashOp) -> bool {
         if op.units <= 1 {
             return self.map.lies_at(op.unit, op.source);
         }
@@ -185,7 +191,11 @@ impl Kernel {
             self.drop_part(slot, &op);
             return;
         }
-        if op.role == Role::Merge {
+        if op.role == Role::Old {
+            self.follow_old(slot, &op);
+            return;
+        }
+        if op.is_of_overwriting() {
             // The slot stays the same: the write buffer knows the write by it.
             let moved = self.slab.get_mut(slot);
             match self.map.place(op.unit) {
@@ -399,12 +409,13 @@ impl Kernel {
     #[inline]
     pub(super) fn place_unit(&mut self, slot: u32, place: Place, block: u32, plane: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
-        if let Some(old) = self.map.bind(op.unit, place) {
+        let old = self.map.bind(op.unit, place);
+        if let Some(old) = old {
             self.invalidate(old);
         }
         self.blocks.gain(block, plane);
-        if self.table.is_some() {
-            self.entry_changed(op.unit, op.class);
+        if self.extra_units {
+            self.unit_changed(&op, old.is_some());
         }
         if op.buffered {
             self.buffer.bound(op.unit, slot);
@@ -417,6 +428,17 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// A unit got a place, in a drive with units that follow from others: those of the mapping table, or of parity.
+    #[cold]
+    fn unit_changed(&mut self, op: &FlashOp, had_place: bool) {
+        if self.table.is_some() {
+            self.entry_changed(op.unit, op.class);
+        }
+        if self.parity.is_some() {
+            self.parity_changes(op.unit, op.class, !had_place || op.is_of_overwriting());
+        }
     }
 
     /// The data at a place are no longer wanted.

@@ -31,6 +31,9 @@ impl Kernel {
                 self.heed(failed(self.collect.trouble()));
                 return;
             }
+            if self.turns.is_some() && !self.has_turn(domain) {
+                return;
+            }
             self.blocks.settle(domain);
             if self.victim.wants_reads() {
                 self.list_reads_beside(domain);
@@ -435,8 +438,7 @@ impl Kernel {
         } else {
             self.ask(task);
         }
-        // Another task may have nothing to move for long, and a die that GC holds serves nobody until then.
-        if self.closing || task != Task::GC || self.hold_below > 0 {
+        if self.victims_end_alone(task) {
             self.go_alone(task, domain);
         }
     }
@@ -528,6 +530,9 @@ impl Kernel {
         }
         if self.redundancy.erases_in_turn() {
             self.erase_next(op.source);
+        }
+        if task == Task::GC {
+            self.turn_ends(self.blocks.plane_of(op.source));
         }
         if self.plan.domains > 1 && !self.busy_dies.is_empty() {
             // Its die may have a victim of another plane instead.

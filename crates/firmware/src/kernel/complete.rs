@@ -88,10 +88,12 @@ impl Kernel {
                     self.map_read(slot, &op, class.is_host() && op.ready < collector_end);
                 } else if class.is_host() {
                     let gc_affected = op.ready < collector_end;
-                    if op.role == Role::Merge && class == Class::HOST_READ {
+                    if op.is_of_overwriting() && class == Class::HOST_READ {
                         self.merged(slot, gc_affected);
                     } else if op.role == Role::Part {
                         self.part_read(slot, &op, gc_affected);
+                    } else if op.role == Role::Old {
+                        self.old_read(slot, &op, gc_affected);
                     } else {
                         self.host_done(slot, &op, op.delayed || gc_affected);
                     }
@@ -135,9 +137,13 @@ impl Kernel {
         self.arrived(job, units);
     }
 
-    /// Old data of a partial write are there: the whole unit can be written.
+    /// Old data that a write needs are there: the whole unit can be written.
     pub(super) fn merged(&mut self, slot: u32, gc_affected: bool) {
-        self.counters.merge_reads += 1;
+        if self.slab.get(slot).role == Role::Change {
+            self.counters.parity_reads += 1;
+        } else {
+            self.counters.merge_reads += 1;
+        }
         if self.notes.is_some() {
             let op = *self.slab.get(slot);
             self.witness_end(slot, &op, true, false);

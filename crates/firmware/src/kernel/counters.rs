@@ -42,6 +42,10 @@ pub struct Counters {
     pub copybacks: u64,
     /// Pages of parity programmed; each also counts as a page of its task.
     pub parity_pages: u64,
+    /// Units of parity of logical pages that were programmed.
+    pub parity_units: u64,
+    /// Pages read for such parity: data that were overwritten, old parity, and data that memory lacked.
+    pub parity_reads: u64,
     /// Reads of the host that were rebuilt from other dies.
     pub rebuilt_reads: u64,
     /// Pages read for them; each also counts as a page read for the host.

@@ -31,6 +31,7 @@ mod merge;
 mod mix;
 mod parity;
 mod processor;
+mod raid;
 mod ready;
 mod rests;
 mod retire;
@@ -45,6 +46,7 @@ mod standing;
 mod steer;
 mod table;
 mod together;
+mod turns;
 mod upkeep;
 mod witness;
 
@@ -69,6 +71,7 @@ use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimPolicy;
+use crate::raid::{groups, Parity};
 use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
 use crate::task::{Class, Tasks, CLASSES, ROWS};
@@ -86,6 +89,7 @@ use serde::{Deserialize, Serialize};
 use stage::Stage;
 use std::collections::VecDeque;
 use table::Table;
+use turns::Turns;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
@@ -173,6 +177,16 @@ pub struct Kernel {
     /// The mapping table in flash; none if all of it is in memory.
     #[serde(skip)]
     table: Option<Box<Table>>,
+    /// Parity of logical pages, if there is any.
+    parity: Option<Box<Parity>>,
+    /// True if there are units behind those of the host.
+    extra_units: bool,
+    /// Units that the parity of a stripe needs.
+    #[serde(skip)]
+    needed: Vec<u32>,
+    /// The dies that are collected in turn; none if all may be at once.
+    #[serde(skip)]
+    turns: Option<Box<Turns>>,
     placement: PlacementPolicy,
     victim: VictimPolicy,
     collect: CollectPolicy,
@@ -409,6 +423,13 @@ impl Kernel {
         let upkeep = config.upkeep.build(&build)?;
         let rests = Rests::new(&upkeep);
         let redundancy = config.redundancy.build(&build)?;
+        let placement = config.placement.build(&build)?;
+        let parity = plan.raid.map(|raid| {
+            let shape = (plan.units_per_page, geometry.planes());
+            Box::new(Parity::new(raid, plan.logical_units, plan.parity_units, shape))
+        });
+        let in_turn = plan.raid.filter(|_| redundancy.collects_in_turn());
+        let turns = in_turn.and_then(|raid| groups(raid, &placement, &geometry));
         let processor = config.processor.build(&build)?;
         let cores = processor.takes_time().then(Box::default);
         let arounds = redundancy.has_ways_around().then(Box::default);
@@ -447,7 +468,11 @@ impl Kernel {
             shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
             mapping: config.mapping.build(&build)?,
             table: None,
-            placement: config.placement.build(&build)?,
+            parity,
+            extra_units: plan.units() > plan.logical_units,
+            needed: Vec::new(),
+            turns: turns.map(|groups| Box::new(Turns::new(groups, geometry.dies()))),
+            placement,
             victim,
             free_block,
             pack,

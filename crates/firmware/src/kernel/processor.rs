@@ -54,7 +54,8 @@ impl Kernel {
         let task = op.class.task();
         // A partial write was looked up with the read of its old data.
         let mut looks_up = op.class.is_host()
-            && !(matches!(op.role, Role::Map | Role::Part) || (op.role == Role::Merge && op.class.is_write()));
+            && !(matches!(op.role, Role::Map | Role::Part | Role::Old)
+                || (op.is_of_overwriting() && op.class.is_write()));
         let mut generates = true;
         if op.class.is_write() {
             let (now, units) = (self.now, self.plan.units_per_program);

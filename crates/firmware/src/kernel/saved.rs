@@ -20,10 +20,10 @@ impl Kernel {
             let units = (plan.unit_bytes, plan.units_per_page, (plan.units_per_program, plan.units_per_block));
             (
                 units,
-                (plan.logical_units, plan.map_units),
+                (plan.logical_units, plan.map_units, plan.parity_units),
                 plan.raw_units,
                 plan.domains,
-                (plan.blocks_per_domain, plan.stripe, plan.fixes_pages),
+                (plan.blocks_per_domain, plan.stripe, plan.fixes_pages, plan.raid),
             )
         };
         if shape(self) != shape(like) {
@@ -73,7 +73,7 @@ impl Kernel {
         for unit in 0..self.plan.units() {
             let Some(place) = saved.map.place(unit) else { continue };
             let plane = self.blocks.plane_of(self.units_per_block.quotient(place));
-            if self.placement.at(self.units_together.quotient(unit)) != Constraint::Plane(plane) {
+            if self.placement.at(self.turn_of(unit)) != Constraint::Plane(plane) {
                 return Err(format!("unit {unit} lies in plane {plane}, where its placement does not put it"));
             }
         }
@@ -125,6 +125,11 @@ impl Kernel {
         self.blocks.restore(saved.blocks);
         self.space.restore(saved.space);
         self.adopt_lots(saved.lots);
+        match (&mut self.parity, saved.parity) {
+            (Some(parity), Some(open)) => parity.restore(&open, &saved.map)?,
+            (None, None) => {}
+            _ => return Err("its parity is that of another drive".into()),
+        }
         (self.map, self.now, self.counters) = (saved.map, saved.now, saved.counters);
         (self.channel_turn, self.die_turn, self.stage_turn) = (saved.channel_turn, saved.die_turn, saved.stage_turn);
         (self.condemned, self.stalled, self.starved) = (saved.condemned, saved.stalled, saved.starved);
@@ -142,8 +147,8 @@ impl Counters {
         let Self {
             joined, jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, ..
         } = self;
-        let Self { parity_pages, rebuilt_reads, part_reads, slc_pages, .. } = self;
-        let of_rows = [parity_pages, rebuilt_reads, part_reads, slc_pages];
+        let Self { parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, .. } = self;
+        let of_rows = [parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages];
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
         let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
         let mut all = ops

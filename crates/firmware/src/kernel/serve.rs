@@ -111,6 +111,8 @@ impl Kernel {
         }
         if !whole {
             op.role = Role::Merge;
+        } else if self.parity.is_some() && self.needs_old(unit) {
+            op.role = Role::Change;
         }
         let known = self.table.is_none() || self.finds_entries(unit, 1);
         if known {
@@ -128,10 +130,10 @@ impl Kernel {
         buffered && !through
     }
 
-    /// A partial write reads its old data first, if there are any.
+    /// A write that needs its old data reads them first, if there are any.
     #[inline]
     pub(super) fn aim_write(&self, op: &mut FlashOp) {
-        if op.role != Role::Merge {
+        if !op.is_of_overwriting() {
             return;
         }
         match self.map.place(op.unit).filter(|_| op.units > 0) {
@@ -184,6 +186,9 @@ impl Kernel {
                 self.invalidate(place);
                 if self.table.is_some() {
                     self.entry_given_back(unit, first..first + count);
+                }
+                if self.parity.is_some() {
+                    self.parity_of_trimmed(unit, &(first..first + count));
                 }
             }
             if let Some(shadow) = &mut self.shadow {

@@ -31,20 +31,41 @@ impl Stripe {
     }
 }
 
+/// Parity of logical pages: so many pages, each in another die, one of them parity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raid {
+    /// Pages of a stripe, parity included.
+    pub dies: u32,
+    /// Stripes whose changes memory can hold.
+    pub open: u32,
+}
+
 /// A read of the host whose die works for a background task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AroundView {
     /// Until its die has ended its command, and what a commit stage has sent to it: by the nominal times of the cells.
     pub wait: Time,
-    /// The same of the dies with the other pages of its row, whatever they work for: the longest wait. What waits at an arbiter is
+    /// The same of the dies with the other pages of its row or stripe, whatever they work for: the longest wait. What waits at an arbiter is
     /// not counted.
     pub wait_of_others: Time,
+    /// True if its die serves GC alone until the victim is erased.
+    pub held: bool,
 }
 
 /// Decides which blocks belong together, and which reads are rebuilt from others.
 pub trait Redundancy {
     /// How blocks form superblocks; none if each stands alone.
-    fn stripe(&self) -> Option<Stripe>;
+    fn stripe(&self) -> Option<Stripe> {
+        None
+    }
+    /// How parity is formed of logical pages, if it is.
+    fn raid(&self) -> Option<Raid> {
+        None
+    }
+    /// True if at most one die of those that share parity is collected at a time.
+    fn collects_in_turn(&self) -> bool {
+        false
+    }
     /// True if the dies of a superblock erase their blocks one after the other; else all at once.
     fn erases_in_turn(&self) -> bool {
         false
@@ -65,9 +86,13 @@ policies! {
         "superblock" => superblock::Superblock,
         /// Superblocks with parity; reads are rebuilt around dies that background tasks keep busy.
         "rain" => rain::Rain,
+        /// Parity of consecutive logical pages; the dies of a group are collected in turn, and reads rebuilt around them.
+        "ttflash" => ttflash::TtFlash,
     }
     methods {
         fn stripe(self: &Self) -> Option<Stripe>;
+        fn raid(self: &Self) -> Option<Raid>;
+        fn collects_in_turn(self: &Self) -> bool;
         fn erases_in_turn(self: &Self) -> bool;
         fn has_ways_around(self: &Self) -> bool;
         fn goes_around(self: &Self, view: &AroundView) -> bool;
