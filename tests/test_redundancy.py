@@ -69,6 +69,30 @@ def test_a_report_tells_of_parity(run: Any, tmp_path: Path) -> None:  # noqa: AN
         assert f"{result['superblocks'][key]:,}" in page
 
 
+def test_parity_of_logical_pages_is_told(run: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    by_plane = {"placement.policy": "static", "collect.scope": "plane"}
+    keys = {"redundancy.policy": "ttflash", "redundancy.dies": 4, **by_plane}
+    for seed in ("1", "2", "3"):
+        (_, behind), (summary, around) = (
+            run({**keys, "redundancy.rebuild_reads": rebuild}, "--seed", seed, "--report", "r.html")
+            for rebuild in ("false", "true")
+        )
+        told = around["parity"]
+        assert (told["stripe_pages"], behind["parity"]["rebuilt_reads"]) == (4, 0)
+        assert told["rebuilding_reads"] == pytest.approx(3 * told["rebuilt_reads"], rel=0.02)
+        assert around["latency_us"]["read"]["p99"] < behind["latency_us"]["read"]["p99"]
+        # A random write of a quarter of a page programs as much parity, for which it reads old data and old parity.
+        writes = around["latency_us"]["write"]["count"]
+        assert told["programmed_pages"] == pytest.approx(writes / 4, rel=0.05)
+        assert told["reads"] == pytest.approx(2 * writes, rel=0.05)
+        summary = " ".join(summary.split())
+        assert f"hold parity, for which {told['reads']:,} pages were read" in summary
+        assert f"{told['rebuilt_reads']:,} reads rebuilt by reading {told['rebuilding_reads']:,} pages" in summary
+    page = (tmp_path / "r.html").read_text()
+    assert "Pages of parity" in page
+    assert f"{told['reads']:,}" in page
+
+
 def test_superblocks_without_parity_tell_nothing_of_it(run: Any) -> None:  # noqa: ANN401
     summary, result = run({"redundancy.policy": "superblock"})
     assert result["superblocks"] == {"blocks": 16, "parity_pages": 0, "rebuilt_reads": 0, "rebuilding_reads": 0}
