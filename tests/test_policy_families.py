@@ -55,6 +55,8 @@ MEMBERS = [
     ("mapping", "cached", "mapcache.py", "mapping.unit_kib=4 mapping.cache_kib=64"),
     ("refresh", "scrub", "upkeep.py", "refresh.start_reads=40 refresh.stop_reads=30"),
     ("wear", "static", "upkeep.py", "wear.start_cycles=3 wear.stop_cycles=2"),
+    ("shares", "feedback", "times.py", "dispatch.policy=debit"),
+    ("suspend", "reads", "times.py", "suspend.least_left_us=50"),
 ]
 """Built-in policies, the examples that are written as they are, and the settings that they need."""
 
@@ -89,7 +91,7 @@ def test_a_built_in_policy_in_python_does_the_very_same(
     load = skewed if family in ("refresh", "wear") else partial
 
     def result(policy: str) -> dict[str, Any]:
-        staged = "dispatch.policy=priority" if family != "dispatch" else ""
+        staged = "dispatch.policy=priority" if family not in ("dispatch", "shares") else ""
         more = (BUFFERED, staged) if buffered else ()
         sets = settings(needs, *more, f"{family}.policy={policy}")
         options = ("--policy", EXAMPLES / file, "--quiet", "--json", "-")

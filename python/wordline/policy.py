@@ -372,32 +372,74 @@ class Dispatch(Policy):
         raise NotImplementedError
 
 
-class _PlacementSeat:
-    """The engine's interface to a placement policy."""
+class Shares(Policy):
+    """Controls the shares of background tasks, for the dispatch policies that take shares; the host has the rest."""
+
+    family = "shares"
+    interval_ms: Annotated[float, "Time between two calls in milliseconds, 0.001 to 1,000,000."] = 1.0
+
+    def control(self, errors: dict[str, float]) -> dict[str, float]:
+        """The shares from now on, in percent by background task: each above 0, together below 100.
+
+        A task that is left out keeps its share, at first 10. Called when the drive is built, with errors of 0, and then
+        at every interval while operations are under way. After a rest, calls follow for the time of the rest until an
+        answer changes nothing. Any other answer ends the run.
+
+        :param errors: by background task, such as ``"gc"``: how far the state that it keeps is from its target, as a
+            part of the target. Of GC the free blocks missing to those at which it starts, of read scrubbing the most
+            reads of a block beyond those at which it starts (kim18, equations 2 and 3). 0 or more.
+        """
+        raise NotImplementedError
+
+
+class Running(NamedTuple):
+    """A running program or erase, for which a read of the host waits."""
+
+    erase: bool
+    """True for an erase."""
+    left_us: float
+    """Its remaining time, in microseconds."""
+    suspensions: int
+    """How often it was suspended before."""
+
+
+class Suspend(Policy):
+    """Says which programs and erases are suspended for reads of the host."""
+
+    family = "suspend"
+
+    def suspends(self, running: Running) -> bool:
+        """True to suspend the command. Called when a read comes to its die, and after each read that it waited for."""
+        raise NotImplementedError
+
+
+class Processor(Policy):
+    """Says how long the firmware computes before an operation goes to its die. Each task has a processor of its own."""
+
+    family = "processor"
+
+    def time_us(self, work: Literal["look-up", "generate"], task: str) -> float:
+        """The time of a piece of work, in microseconds from 0 to 1e9.
+
+        :param work: ``"look-up"`` of a logical page of the host, or ``"generate"``, of a flash operation.
+        :param task: whose work it is, such as ``"host"`` or ``"gc"``.
+        """
+        raise NotImplementedError
+
+
+class _Seat:
+    """The engine's interface to a policy whose method takes what the engine tells."""
 
     closed = None
 
-    def __init__(self, policy: Placement) -> None:
-        self.policy = policy
-        self.decide = policy.place
+    def __init__(self, policy: Policy, method: str) -> None:
+        self.policy, self.method = policy, method
+        self.decide = getattr(policy, method)
+        self.interval_ms = getattr(policy, "interval_ms", None)
 
-    def fork(self) -> _PlacementSeat:
+    def fork(self) -> _Seat:
         """A copy with its own policy, in the same state."""
-        return _PlacementSeat(copy.deepcopy(self.policy))
-
-
-class _ArbiterSeat:
-    """The engine's interface to an arbiter."""
-
-    closed = None
-
-    def __init__(self, policy: Arbiter) -> None:
-        self.policy = policy
-        self.decide = policy.choose
-
-    def fork(self) -> _ArbiterSeat:
-        """A copy with its own policy, in the same state."""
-        return _ArbiterSeat(copy.deepcopy(self.policy))
+        return _Seat(copy.deepcopy(self.policy), self.method)
 
 
 class _VictimSeat:
@@ -436,18 +478,19 @@ class _CollectSeat:
         return _CollectSeat(copy.deepcopy(self.policy))
 
 
-class _FreeBlockSeat:
-    """The engine's interface to a free-block policy."""
+class _SuspendSeat:
+    """The engine's interface to a choice of the commands that reads suspend."""
 
     closed = None
 
-    def __init__(self, policy: FreeBlock) -> None:
+    def __init__(self, policy: Suspend) -> None:
         self.policy = policy
-        self.decide = policy.rank
+        suspends = policy.suspends
+        self.decide = lambda *told: suspends(Running(*told))
 
-    def fork(self) -> _FreeBlockSeat:
+    def fork(self) -> _SuspendSeat:
         """A copy with its own policy, in the same state."""
-        return _FreeBlockSeat(copy.deepcopy(self.policy))
+        return _SuspendSeat(copy.deepcopy(self.policy))
 
 
 class _MappingSeat:
@@ -514,17 +557,24 @@ class _Family(NamedTuple):
     """The built-in policy whose options its policies take besides their own."""
 
 
+def _simple(base: type[Policy], method: str) -> _Family:
+    return _Family(base, method, lambda policy: _Seat(policy, method), None)
+
+
 FAMILIES = {
-    "placement": _Family(Placement, "place", _PlacementSeat, None),
+    "placement": _simple(Placement, "place"),
     "victim": _Family(Victim, "choose", _VictimSeat, None),
     "collect": _Family(Collect, "wants", _CollectSeat, "on-demand"),
-    "free_block": _Family(FreeBlock, "rank", _FreeBlockSeat, None),
-    "arbiter": _Family(Arbiter, "choose", _ArbiterSeat, None),
+    "free_block": _simple(FreeBlock, "rank"),
+    "arbiter": _simple(Arbiter, "choose"),
     "dispatch": _Family(Dispatch, "next", _DispatchSeat, None),
     "mapping": _Family(Mapping, "evict", _MappingSeat, "cached"),
     "refresh": _Family(Refresh, "next", _UpkeepSeat, None),
     "wear": _Family(Wear, "next", _UpkeepSeat, None),
     "fold": _Family(Fold, "next", _UpkeepSeat, None),
+    "shares": _simple(Shares, "control"),
+    "suspend": _Family(Suspend, "suspends", _SuspendSeat, None),
+    "processor": _simple(Processor, "time_us"),
 }
 """The families that take policies in Python. A new one needs a line here and its classes above."""
 

@@ -225,6 +225,9 @@ impl FirmwareConfig {
             ("free_block", self.free_block.guest_mut()),
             ("arbiter", self.arbiter.guest_mut()),
             ("dispatch", self.dispatch.guest_mut()),
+            ("shares", self.shares.guest_mut()),
+            ("suspend", self.suspend.guest_mut()),
+            ("processor", self.processor.guest_mut()),
         ];
         let named = named.into_iter().filter_map(|(family, section)| Some((family, section?)));
         named.chain(self.upkeep.guests_mut()).for_each(|(family, section)| section.seat(family, guests));
@@ -240,6 +243,9 @@ impl FirmwareConfig {
             || matches!(self.free_block, FreeBlockConfig::Guest(_))
             || matches!(self.arbiter, ArbiterConfig::Guest(_))
             || matches!(self.dispatch, DispatchConfig::Guest(_))
+            || matches!(self.shares, SharesConfig::Guest(_))
+            || matches!(self.suspend, SuspendConfig::Guest(_))
+            || matches!(self.processor, ProcessorConfig::Guest(_))
             || self.upkeep.has_guests()
     }
 

@@ -1,6 +1,8 @@
 //! Policies written in Python: the firmware calls their objects and holds the interpreter's lock during the call. Their
 //! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
+mod times;
+
 use crate::failure::{noted, Failure};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -10,11 +12,12 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyTuple};
 use serde_json::{json, Map, Value};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use times::Controller;
 use wordline_base::ps_from_us;
 use wordline_drive::guests::{
     Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
-    GuestMapping, GuestPlacement, GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, Task,
-    UpkeepView, VictimView, Waiting,
+    GuestMapping, GuestPlacement, GuestProcessor, GuestShares, GuestSuspend, GuestUpkeep, GuestVictim, Maker, Occasion,
+    Refusal, SpaceView, StageView, Task, UpkeepView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -174,6 +177,20 @@ impl Maker for PythonMaker {
             }
         })?;
         Ok(Box::new(Keeper { seated, occasion }))
+    }
+
+    fn processor(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestProcessor>, String> {
+        Ok(Box::new(self.seated(options, build)?))
+    }
+
+    fn shares(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestShares>, String> {
+        let seated = self.seated(options, build)?;
+        let made = Python::attach(|py| Controller::new(py, seated).map_err(|error| self.raised.keep(py, error)))??;
+        Ok(Box::new(made))
+    }
+
+    fn suspend(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestSuspend>, String> {
+        Ok(Box::new(self.seated(options, build)?))
     }
 
     fn placement(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {

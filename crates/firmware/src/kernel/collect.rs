@@ -180,8 +180,15 @@ impl Kernel {
     /// cost runs without them more. Until then something harmless stands in for their answers.
     #[cold]
     pub(super) fn heed_all(&mut self) {
-        let of_operations =
-            [self.mapping.trouble(), self.placement.trouble(), self.dispatch.trouble(), self.arbiter.trouble()];
+        let of_operations = [
+            self.mapping.trouble(),
+            self.placement.trouble(),
+            self.dispatch.trouble(),
+            self.arbiter.trouble(),
+            self.shares.trouble(),
+            self.suspend.trouble(),
+            self.processor.trouble(),
+        ];
         let has_failed = of_operations.into_iter().any(failed);
         self.heed(has_failed);
     }
@@ -193,6 +200,9 @@ impl Kernel {
         // Of equally grave ones, the last is told: what hinders more surely comes later.
         let all = [
             ("arbiter", self.arbiter.trouble()),
+            ("shares", self.shares.trouble()),
+            ("suspend", self.suspend.trouble()),
+            ("processor", self.processor.trouble()),
             ("mapping", self.mapping.trouble()),
             ("placement", self.placement.trouble()),
             ("dispatch", self.dispatch.trouble()),

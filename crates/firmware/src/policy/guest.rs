@@ -10,6 +10,9 @@ use super::dispatch::guest::GuestDispatch;
 use super::free_block::guest::GuestFreeBlock;
 use super::mapping::guest::GuestMapping;
 use super::placement::guest::GuestPlacement;
+use super::processor::guest::GuestProcessor;
+use super::shares::guest::GuestShares;
+use super::suspend::guest::GuestSuspend;
 use super::upkeep::guest::GuestUpkeep;
 use super::victim::guest::GuestVictim;
 use super::Build;
@@ -68,6 +71,30 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// # Errors
     /// Says why it cannot be made.
     fn placement(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
+
+    /// Makes a model of computing time from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn processor(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestProcessor>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
+
+    /// Makes a control of shares from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn shares(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestShares>, String> {
+        Err(format!("it belongs to the family {}", self.family()))
+    }
+
+    /// Makes a choice of the commands that reads suspend from its options, all of them given.
+    ///
+    /// # Errors
+    /// Says why it cannot be made.
+    fn suspend(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestSuspend>, String> {
         Err(format!("it belongs to the family {}", self.family()))
     }
 

@@ -1,6 +1,7 @@
 //! Family `processor`: computing time of the firmware.
 
 use crate::policies;
+use crate::policy::Trouble;
 use crate::task::Task;
 use wordline_base::Time;
 
@@ -19,6 +20,10 @@ pub trait Processor {
     fn takes_time(&self) -> bool;
     /// Time for a piece of work, in picoseconds.
     fn time(&mut self, work: Work) -> Time;
+    /// Trouble with its answers, if it is an external policy.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -30,9 +35,11 @@ policies! {
         /// Times drawn evenly between two limits.
         "uniform" => uniform::Uniform,
     }
+    guest guest::Guest;
     methods {
         fn takes_time(self: &Self) -> bool;
         fn time(self: &mut Self, work: Work) -> Time;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 

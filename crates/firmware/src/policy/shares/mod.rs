@@ -3,7 +3,7 @@
 //! Shares are in percent of the drive. Those of background tasks are given or controlled; the host has the rest.
 
 use crate::policies;
-use crate::policy::Build;
+use crate::policy::{Build, Trouble};
 use crate::task::{ByTask, Task, TASKS};
 use crate::ConfigError;
 use std::collections::BTreeMap;
@@ -24,6 +24,10 @@ pub trait Shares {
     }
     /// True if the drive file gives or controls shares, which only some dispatch policies take.
     fn is_given(&self) -> bool;
+    /// Trouble with its answers, if it is an external policy.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -35,11 +39,13 @@ policies! {
         /// Shares controlled by free blocks and read counts.
         "feedback" => feedback::Feedback,
     }
+    guest guest::Guest;
     methods {
         fn shares(self: &Self) -> ByTask<f64>;
         fn interval(self: &Self) -> Option<Time>;
         fn control(self: &mut Self, errors: &ByTask<f64>) -> bool;
         fn is_given(self: &Self) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Family `suspend`: read suspension of programs and erases.
 
 use crate::policies;
+use crate::policy::Trouble;
 use wordline_base::Time;
 
 /// A running program or erase of a die for which a host read waits.
@@ -19,7 +20,11 @@ pub trait Suspend {
     /// True if any command may be suspended.
     fn interrupts(&self) -> bool;
     /// True if the command is suspended for the waiting reads.
-    fn suspends(&self, running: &Running) -> bool;
+    fn suspends(&mut self, running: &Running) -> bool;
+    /// Trouble with its answers, if it is an external policy.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -31,8 +36,10 @@ policies! {
         /// Host reads interrupt programs and erases.
         "reads" => reads::Reads,
     }
+    guest guest::Guest;
     methods {
         fn interrupts(self: &Self) -> bool;
-        fn suspends(self: &Self, running: &Running) -> bool;
+        fn suspends(self: &mut Self, running: &Running) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

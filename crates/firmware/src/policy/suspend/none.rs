@@ -36,7 +36,7 @@ impl Suspend for None {
         false
     }
 
-    fn suspends(&self, _: &Running) -> bool {
+    fn suspends(&mut self, _: &Running) -> bool {
         false
     }
 }

@@ -78,7 +78,7 @@ impl Suspend for Reads {
         true
     }
 
-    fn suspends(&self, running: &Running) -> bool {
+    fn suspends(&mut self, running: &Running) -> bool {
         let allowed = if running.erase { self.erases } else { self.programs };
         allowed && running.suspensions < self.most && running.left >= self.least_left
     }

@@ -1,0 +1,59 @@
+//! Guest: an external model of the firmware's computing time.
+//!
+//! Source: whoever wrote it.
+//! Faithful: each piece of work takes the time that it says. What has a processor of its own is that of `uniform`.
+
+use super::{Processor, Work};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+use wordline_base::Time;
+
+/// The section of a guest.
+pub type Options = GuestOptions;
+
+/// An external model of computing time.
+pub trait GuestProcessor: std::fmt::Debug + Send {
+    /// As [`Processor::time`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn time(&mut self, work: Work) -> Result<Time, Refusal>;
+
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
+    fn fork(&self) -> Box<dyn GuestProcessor>;
+}
+
+impl Clone for Box<dyn GuestProcessor> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// An external model of computing time, and its trouble.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Guest(Seat<Box<dyn GuestProcessor>>);
+
+impl Guest {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let object = options.maker("processor")?.processor(&options.options, build);
+        let object = object.map_err(|problem| options.error("processor", problem))?;
+        Ok(Self(Seat::new(&options.policy, object)))
+    }
+}
+
+impl Processor for Guest {
+    fn takes_time(&self) -> bool {
+        true
+    }
+
+    fn time(&mut self, work: Work) -> Time {
+        // Without an answer the run ends.
+        self.0.ask(|guest| guest.time(work)).unwrap_or(0)
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.0.trouble()
+    }
+}

@@ -1,0 +1,58 @@
+//! Guest: an external choice of the commands that reads suspend.
+//!
+//! Source: whoever wrote it.
+//! Faithful: a running program or erase is suspended when it says so.
+
+use super::{Running, Suspend};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+
+/// The section of a guest.
+pub type Options = GuestOptions;
+
+/// An external choice of the commands that reads suspend.
+pub trait GuestSuspend: std::fmt::Debug + Send {
+    /// As [`Suspend::suspends`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn suspends(&mut self, running: &Running) -> Result<bool, Refusal>;
+
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
+    fn fork(&self) -> Box<dyn GuestSuspend>;
+}
+
+impl Clone for Box<dyn GuestSuspend> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// An external choice of the commands that reads suspend, and its trouble.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Guest(Seat<Box<dyn GuestSuspend>>);
+
+impl Guest {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let object = options.maker("suspend")?.suspend(&options.options, build);
+        let object = object.map_err(|problem| options.error("suspend", problem))?;
+        Ok(Self(Seat::new(&options.policy, object)))
+    }
+}
+
+impl Suspend for Guest {
+    fn interrupts(&self) -> bool {
+        true
+    }
+
+    fn suspends(&mut self, running: &Running) -> bool {
+        // Without an answer the run ends.
+        self.0.ask(|guest| guest.suspends(running)).unwrap_or(false)
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.0.trouble()
+    }
+}
