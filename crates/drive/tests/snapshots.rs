@@ -21,7 +21,7 @@ const NAND: &str =
     slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 20] = [
+const KINDS: [(&str, &str); 21] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
@@ -32,6 +32,12 @@ const KINDS: [(&str, &str); 20] = [
         suspend = { policy = "reads" }
         buffer = { policy = "fifo", capacity_kib = 512 }
         verify = { shadow = true }"#,
+    ),
+    (
+        "on hold",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "preemptive", stop_blocks = 4, hard_blocks = 1 }"#,
     ),
     (
         "fixed",

@@ -4,6 +4,7 @@ mod fixed_pages;
 mod need;
 mod programs;
 mod slc;
+mod steps;
 mod superblocks;
 
 use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
@@ -298,6 +299,7 @@ impl FirmwareConfig {
         }
         self.suspend.build(&build)?;
         self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
+        self.check_steps(mapping.fixes_pages(), &collect)?;
         self.check_programs(geometry, mapping.fixes_pages(), &collect, &upkeep)?;
         if mapping.fixes_pages() {
             self.check_fixed_pages(fixed, stripe.is_some(), &collect, &pack)?;

@@ -84,6 +84,10 @@ fn random_text(random: &mut Stream) -> String {
     }
     let copyback = *pick(random, &["off", "off", "internal", "checked"]);
     collect += &format!(", copyback = \"{}\"", if together || by_block || pages > 1 { "off" } else { copyback });
+    let steps = !by_block && !collect.contains("instant") && !collect.contains("hold_below");
+    if steps && chance(random, 30) {
+        collect = collect.replace("on-demand", "preemptive");
+    }
     let victim = match random.below(6) {
         5 if scope == "plane" => format!("policy = \"read-aligned\", candidates = {}", between(random, 1, 12)),
         0 => "policy = \"greedy\"".into(),
