@@ -141,6 +141,9 @@ def test_check_shows_what_absent_settings_come_to(wordline: Run, drive: Path) ->
         assert re.search(r"  window_pages = 8 pages +derived\n", text)
         assert "  typical_read_us  absent: the mean over the pages of a block\n" in text
         assert "(absent)" not in text
+    text = done(wordline("check", drive, "--set", "collect.policy=preemptive"))
+    assert re.search(r"  window_pages = 1 pages +derived\n", text)
+    assert re.search(r"  hard_blocks = 1 blocks +derived\n", text)
     text = done(wordline("check", drive, *extra))
     assert re.search(r"  depth = 16 commands +--set queue.depth=16\n", text)
     assert re.search(r"  window = 64 requests +derived\n", text)

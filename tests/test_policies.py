@@ -11,10 +11,11 @@ import numpy
 import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed, refused
-from wordline.policy import Collect, FreeBlock, SpaceView, Victim, VictimView, described
+from wordline.policy import Collect, FreeBlock, SpaceView, StepView, Victim, VictimView, described
 
 VICTIMS = ROOT / "docs" / "examples" / "victims.py"
 EAGER = ROOT / "docs" / "examples" / "eager.py"
+POLITE = ROOT / "docs" / "examples" / "polite.py"
 WEAR = ROOT / "docs" / "examples" / "wear.py"
 
 
@@ -161,6 +162,44 @@ def test_a_collect_policy_decides_when(wordline: Run, drive: Path, writes: Path)
     assert usual["write_amplification"] < less["write_amplification"] < ahead["write_amplification"]
     assert (less["config"]["collect"]["ahead"], less["config"]["collect"]["window_pages"]) == (5, 4)
     refused(wordline("run", drive, writes, *eager, "--set", "collect.stop_blocks=1"), "the thresholds are crossed")
+
+
+def test_a_collect_policy_in_python_holds_as_the_built_in_one_does(wordline: Run, drive: Path, load: Path) -> None:
+    def result(policy: str, *sets: str) -> dict[str, Any]:
+        steps = ("scope=plane", "reserve_blocks=1", "start_blocks=3", "stop_blocks=3", "window_pages=1", *sets)
+        options = [part for step in (f"policy={policy}", *steps) for part in ("--set", f"collect.{step}")]
+        return parsed(done(wordline("run", drive, load, "--policy", POLITE, "--quiet", "--json", "-", *options)))
+
+    built_in, in_python = result("preemptive", "hard_blocks=2"), result("polite", "hard=2")
+    assert built_in["gc"]["holds"] > 100
+    assert in_python["outcome"] == built_in["outcome"] != result("on-demand")["outcome"]
+    assert in_python["gc"] == built_in["gc"]
+    assert result("on-demand")["gc"]["holds"] == 0
+
+
+def test_what_a_policy_sees_of_a_step(drive: Path, writes: Path) -> None:
+    seen: list[StepView] = []
+
+    class Slow(Collect):
+        """Holds erases until it is forced."""
+
+        name = "slow"
+
+        def wants(self, view: SpaceView) -> bool:
+            return view.free + view.running < 3
+
+        def step(self, view: StepView) -> bool:
+            seen.append(view)
+            assert view.die == view.domain // self.drive.planes_per_die
+            assert view.running >= 1
+            assert isinstance(view.host_has_room, bool)
+            assert not view.erases or view.unread == view.on_the_way == 0
+            return numpy.bool_(not view.erases)  # type: ignore[return-value]
+
+    result = run(drive, writes, Slow, scope="plane")
+    assert result["gc"]["collections"] >= result["gc"]["holds"] > 100
+    assert {view.erases for view in seen} == {True, False}
+    assert not all(view.host_rests for view in seen)
 
 
 def test_options_are_checked_like_others(drive: Path) -> None:
@@ -319,6 +358,23 @@ def test_a_drive_that_never_collects_says_why_it_stopped(drive: Path, writes: Pa
     with pytest.raises(package.RunError, match=r"the policy 'lazy' \(collect\), at 0\.") as caught:
         run(drive, writes, Lazy)
     assert words in str(caught.value)
+
+
+def test_a_step_without_an_answer_ends_the_run(drive: Path, writes: Path) -> None:
+    class Forgetful(Collect):
+        name = "forgetful"
+
+        def wants(self, view: SpaceView) -> bool:
+            return view.free + view.running < 3
+
+        def step(self, view: StepView) -> None:  # type: ignore[override]
+            assert view.running == 1
+
+    with pytest.raises(package.RunError, match=r"the policy 'forgetful' \(collect\), at 0\.") as caught:
+        run(drive, writes, Forgetful, scope="plane")
+    assert "it answered None (NoneType); expected True or False" in str(caught.value)
+    with pytest.raises(package.InputError, match=r"does not go with mapping\.policy"):
+        package.check(drive, {"collect.policy": "forgetful", "mapping.policy": "block"}, policies=[Forgetful])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from wordline.policy import (
     Policy,
     SpaceView,
     StageView,
+    StepView,
     UpkeepView,
     VictimView,
     Wear,
@@ -64,6 +65,10 @@ class Restless(Collect):
     def wants(self, view: SpaceView) -> bool:
         self.memory.asked += 1
         return view.free + view.running < 3 + self.memory.asked % 3
+
+    def step(self, view: StepView) -> bool:
+        self.memory.asked += 1
+        return self.random.random() < 0.7
 
 
 class Fickle(FreeBlock):

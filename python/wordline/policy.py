@@ -186,6 +186,38 @@ class SpaceView(NamedTuple):
     """Its blocks being collected; each becomes free."""
 
 
+class StepView(NamedTuple):
+    """A victim block and its die before the next step of the collection: a page read, or the erase."""
+
+    domain: int
+    """The domain, from 0 on."""
+    die: int
+    """The die of the block."""
+    free: int
+    """Free blocks of the domain."""
+    running: int
+    """Blocks being collected in the domain, this one and those on hold included."""
+    unread: int
+    """Valid logical pages (mapping units) of the block that are still to be read."""
+    on_the_way: int
+    """Logical pages of the block that are being read, wait to be written, or are being written."""
+    host_reads: int
+    """Page reads of the host that wait for the die; if the dispatch policy gives dies a depth, those sent to it."""
+    host_writes: int
+    """Writes of the host, in logical pages, that wait for the die, or for any die, and that it could serve now; if the
+    dispatch policy gives dies a depth, those sent to it."""
+    host_has_room: bool
+    """False if no write of the host finds a page in the domain until garbage collection makes room."""
+    host_rests: bool
+    """True if the host has no request in the drive."""
+    erases: bool
+    """True if the next step is the erase; otherwise it is a page read."""
+    die_works: bool
+    """True while the die runs a command."""
+    die_serves_host: bool
+    """True while that command is of the host."""
+
+
 class Collect(Policy):
     """Decides when to collect blocks. Besides its own options it has those of ``on-demand``, for pacing."""
 
@@ -194,6 +226,17 @@ class Collect(Policy):
     def wants(self, view: SpaceView) -> bool:
         """True to collect another block now. Called with each page that is begun, and each erase."""
         raise NotImplementedError
+
+    def step(self, view: StepView) -> bool:
+        """True if a victim block takes its next step, False to put it on hold. No cost unless overridden.
+
+        Called before each page read of a victim block and before its erase. One on hold is asked about again when a
+        command at its die has ended, when a block of the drive was opened, when another victim block has been erased,
+        and when the host leaves; also once in the moment in which it was put on hold. If writes find no room and
+        nothing moves, all go on to their ends without being asked; so they do when the drive becomes idle. A policy
+        with this method does not go with block mapping.
+        """
+        return True
 
 
 class FreeBlock(Policy):
@@ -468,10 +511,14 @@ class _CollectSeat:
     """The engine's interface to a collect policy."""
 
     closed = None
+    step: Callable[..., bool] | None = None
 
     def __init__(self, policy: Collect) -> None:
         self.policy = policy
         self.decide = lambda domain, free, running: policy.wants(SpaceView(domain, free, running))
+        if type(policy).step is not Collect.step:
+            ask = policy.step
+            self.step = lambda numbers, host, *rest: ask(StepView(*numbers, *host, *rest))
 
     def fork(self) -> _CollectSeat:
         """A copy with its own policy, in the same state."""

@@ -123,6 +123,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
             "collections": counters.collections(),
             "moved_pages": counters.moved_units() as f64 / f64::from(plan.units_per_page),
             "moved_units": counters.moved_units(),
+            "holds": counters.holds,
             "joined_reads": joined(Action::Read),
             "joined_writes": joined(Action::Program),
             "plane_utilisation": reading.plane_use.share(about.parts.geometry.planes_per_die),

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::holder::{hold, Rule};
 use common::random_drive::random_config;
 use common::{between, chance, config, for_seeds, long, one, pick, request, NS, US};
 use std::collections::HashMap;
@@ -400,17 +401,23 @@ impl Drop for Story<'_> {
 #[test]
 fn random_drives() {
     let (mut accepted, mut refused, mut collected, mut copied, mut suspended) = (0, 0, 0, 0, 0);
-    let (mut scrubbed, mut leveled) = (0, 0);
+    let (mut scrubbed, mut leveled, mut held) = (0, 0, 0);
     let (mut read_on, mut programmed_on) = (0, 0);
     let (mut parity, mut rebuilt, mut of_pages, mut around_them) = (0, 0, 0, 0);
     let count = if long() { 10_000 } else { 1_500 };
     for_seeds("conservation", "random_drives", count, |seed| {
         let random = &mut Stream::new(seed, "test", 0);
-        let Some(config) = random_config(random) else {
+        let Some(mut config) = random_config(random) else {
             refused += 1;
             return;
         };
         accepted += 1;
+        let may_hold = !config.parts().expect("it is accepted").plan().fixes_pages
+            && !format!("{:?}", config.firmware.collect).contains("instant: true");
+        if may_hold && chance(random, 15) {
+            let rules: [Rule; 3] = [|_, _| false, |_, random| chance(random, 50), |view, _| view.host_rests];
+            hold(&mut config, Some(*pick(random, &rules)));
+        }
         let _story = Story(&config);
         let mut watched = watch(&config, seed);
         let mut sent = 0;
@@ -440,6 +447,7 @@ fn random_drives() {
         leveled += counters.jobs[Task::WEAR.index()];
         copied += counters.copybacks;
         suspended += counters.suspensions;
+        held += counters.holds;
         parity += counters.parity_pages;
         rebuilt += counters.rebuilt_reads;
         if watched.drive.kernel().plan().raid.is_some() {
@@ -459,7 +467,7 @@ fn random_drives() {
     });
     println!(
         "{accepted} drives, {refused} refused, {collected} collections, {scrubbed} scrubbed blocks, {leveled} moved for \
-         wear, {copied} copybacks, {suspended} suspensions"
+         wear, {copied} copybacks, {suspended} suspensions, {held} steps of GC on hold"
     );
     println!(
         "in cache mode: {read_on} reads, {programmed_on} programs; {parity} pages of parity, {rebuilt} rebuilt reads; of \
@@ -479,6 +487,7 @@ fn random_drives() {
         );
         assert!(scrubbed > accepted && leveled > accepted, "{scrubbed} scrubbed blocks, {leveled} moved for wear");
         assert!(copied > accepted && suspended > accepted, "{copied} copybacks, {suspended} suspensions");
+        assert!(held > 10 * accepted, "{held} steps of GC on hold");
     }
 }
 

@@ -34,6 +34,12 @@ const KINDS: [(&str, &str); 21] = [
         verify = { shadow = true }"#,
     ),
     (
+        "on hold",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "preemptive", stop_blocks = 4, hard_blocks = 1 }"#,
+    ),
+    (
         "fixed",
         r#"capacity = { raw_over_logical = 1.8 }
         placement = { policy = "static" }

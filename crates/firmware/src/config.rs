@@ -5,6 +5,7 @@ mod need;
 mod programs;
 mod raid;
 mod slc;
+mod steps;
 mod superblocks;
 
 use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
@@ -311,6 +312,7 @@ impl FirmwareConfig {
         }
         self.suspend.build(&build)?;
         self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
+        self.check_steps(mapping.fixes_pages(), &collect)?;
         self.check_programs(geometry, mapping.fixes_pages(), &collect, &upkeep)?;
         if mapping.fixes_pages() {
             self.check_fixed_pages(fixed, stripe.is_some(), &collect, &pack)?;

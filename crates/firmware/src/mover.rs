@@ -39,6 +39,10 @@ pub struct Job {
     pub empty: bool,
     /// True if its erase is in progress.
     pub erasing: bool,
+    /// True if it is on hold before its next step.
+    pub held: bool,
+    /// True if its policy is not asked about its steps any more.
+    pub forced: bool,
     /// The logical block whose replaced block it is, if it copies within one.
     pub lot: u32,
     runs: bool,
@@ -108,6 +112,8 @@ impl Jobs {
             queued: false,
             empty: false,
             erasing: false,
+            held: false,
+            forced: false,
             lot: NONE,
             runs: true,
             next_free: NONE,

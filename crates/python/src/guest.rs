@@ -17,7 +17,7 @@ use wordline_base::ps_from_us;
 use wordline_drive::guests::{
     Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
     GuestMapping, GuestPlacement, GuestProcessor, GuestShares, GuestSuspend, GuestUpkeep, GuestVictim, Maker, Occasion,
-    Refusal, SpaceView, StageView, Task, UpkeepView, VictimView, Waiting,
+    Refusal, SpaceView, StageView, StepView, Task, UpkeepView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -202,7 +202,11 @@ impl Maker for PythonMaker {
     }
 
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
-        Ok(Box::new(self.seated(options, build)?))
+        let seated = self.seated(options, build)?;
+        let step = Python::attach(|py| {
+            Collector::step_of(seated.object.bind(py)).map_err(|error| self.raised.keep(py, error))
+        })?;
+        Ok(Box::new(Collector { seated, step }))
     }
 
     fn free_block(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
@@ -325,21 +329,65 @@ impl GuestVictim for Seated {
     }
 }
 
-impl GuestCollect for Seated {
+/// A collect policy.
+struct Collector {
+    seated: Seated,
+    /// Asked before each step of a victim block, if the policy has it.
+    step: Option<Py<PyAny>>,
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").field("seated", &self.seated).finish_non_exhaustive()
+    }
+}
+
+impl Collector {
+    fn step_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
+        let step = object.getattr("step")?;
+        Ok((!step.is_none()).then(|| step.unbind()))
+    }
+}
+
+/// A truth value of Python, such as a numpy comparison, but not a forgotten return.
+fn truth(answer: &Bound<'_, PyAny>) -> PyResult<Result<bool, String>> {
+    if answer.is_none() {
+        return Ok(Err(odd(answer, "True or False")));
+    }
+    answer.is_truthy().map(Ok)
+}
+
+impl GuestCollect for Collector {
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {
-        let answer = self.ask(|py| {
-            let answer = self.decide.bind(py).call1((view.domain, view.free, view.running))?;
-            // Any truth value of Python, such as a numpy comparison, but not a forgotten return.
-            if answer.is_none() {
-                return Ok(Err(odd(&answer, "True or False")));
-            }
-            answer.is_truthy().map(Ok)
+        let decide = &self.seated.decide;
+        let answer = self.seated.ask(|py| truth(&decide.bind(py).call1((view.domain, view.free, view.running))?))?;
+        Ok(answer?)
+    }
+
+    fn steps(&self) -> bool {
+        self.step.is_some()
+    }
+
+    fn step(&mut self, view: &StepView) -> Result<bool, Refusal> {
+        let Some(step) = &self.step else { return Ok(true) };
+        let answer = self.seated.ask(|py| {
+            // Tuples of at most twelve come from Rust.
+            let numbers = (view.domain, view.die, view.free, view.running, view.unread, view.on_the_way);
+            let host = (view.host_reads, view.host_writes, view.host_has_room, view.host_rests);
+            truth(&step.bind(py).call1((numbers, host, view.erases, view.die_works, view.die_serves_host))?)
         })?;
         Ok(answer?)
     }
 
     fn fork(&self) -> Box<dyn GuestCollect> {
-        Box::new(self.copy())
+        let mut seated = self.seated.copy();
+        let step = Python::attach(|py| {
+            Self::step_of(seated.object.bind(py)).unwrap_or_else(|error| {
+                seated.broken.get_or_insert_with(|| refusal(py, error));
+                None
+            })
+        });
+        Box::new(Self { seated, step })
     }
 }
 

@@ -38,6 +38,10 @@ DERIVED: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
     "collect.start_blocks": lambda derived, _: derived["start_blocks"],
     "collect.stop_blocks": lambda derived, _: derived["stop_blocks"],
     "collect.reserve_blocks": lambda derived, _: derived["reserve_blocks"],
+    "collect.hard_blocks": lambda derived, _: derived["start_blocks"] - 1,
+    "collect.window_pages": lambda _, config: (
+        config["geometry"]["pages_per_program"] if config["collect"]["policy"] == "preemptive" else 8
+    ),
     "queue.depth": lambda derived, config: derived["queue_slots"] // config["queue"]["queues"],
     "dispatch.window": lambda derived, _: derived["queue_slots"],
 }

@@ -35,6 +35,8 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     gc = result["gc"]
     yield "Blocks collected by GC", units.count(gc["collections"])
     yield "Pages moved by GC", units.count(gc["moved_pages"])
+    if gc.get("holds"):
+        yield "Page reads and erases of GC put on hold", units.count(gc["holds"])
     for key, name in (
         ("joined_reads", "Host reads in commands of GC"),
         ("joined_writes", "Host writes in commands of GC"),

@@ -471,6 +471,7 @@ fn flash() -> Vec<ResultKey> {
             "Valid data that garbage collection moved; a fraction if a page holds several mapping units.",
         ),
         key("gc.moved_units", "mapping units", "The same in mapping units."),
+        key("gc.holds", "operations", "Page reads and erases of garbage collection that `collect.policy` put on hold."),
         key("gc.joined_reads", "pages", "Pages read for the host in a command that a read of GC led (`pack.join_gc`)."),
         key("gc.joined_writes", "pages", "Pages programmed for the host in a command that a program of GC led."),
         key(

@@ -1,6 +1,7 @@
 //! Shared parts of the tests of the assembled drive: drives from text, repeatable seeds, and loops that feed a drive.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
+pub mod holder;
 pub mod random_drive;
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};

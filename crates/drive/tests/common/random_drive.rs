@@ -90,8 +90,14 @@ fn random_text(random: &mut Stream) -> String {
     }
     let copyback = *pick(random, &["off", "off", "internal", "checked"]);
     collect += &format!(", copyback = \"{}\"", if together || by_block || pages > 1 { "off" } else { copyback });
+    let steps = !by_block && !collect.contains("instant") && !collect.contains("hold_below");
+    if steps && chance(random, 30) {
+        collect = collect.replace("on-demand", "preemptive");
+    }
     let victim = match random.below(6) {
-        5 if scope == "plane" => format!("policy = \"read-aligned\", candidates = {}", between(random, 1, 12)),
+        5 if scope == "plane" && !in_flash => {
+            format!("policy = \"read-aligned\", candidates = {}", between(random, 1, 12))
+        }
         0 => "policy = \"greedy\"".into(),
         1 => "policy = \"cost-benefit\"".into(),
         // In a plane, FIFO gains little, perhaps less than moving data costs in writes of the mapping table.

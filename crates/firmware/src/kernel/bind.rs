@@ -368,6 +368,7 @@ impl Kernel {
             self.settle_row(bound, class);
         }
         if bound.opened || (bound.closed && (self.starved[domain as usize] || self.space.pairs())) {
+            self.holding.all_changed();
             self.collect(domain);
         }
     }

@@ -4,7 +4,7 @@
 //! Units that do not fill a page wait for units of the next victim. Their block is not erased meanwhile, so it does not
 //! count as soon free, and GC takes the next victim as if it had not been chosen. They get a page of their own only if
 //! no more units will come: the policy wants another victim, but there is none; or writes have no space and nothing
-//! moves; or the drive becomes idle.
+//! moves; or the drive becomes idle. A victim on hold (`hold_jobs`) with pages to read counts as one whose units will come.
 
 use super::ready::Ready;
 use super::{Fault, Kernel, Waits};
@@ -135,6 +135,9 @@ impl Kernel {
     /// wait for nothing of the host but such units, so it needs no escape of its own.
     #[cold]
     pub(super) fn unstick(&mut self) -> bool {
+        if self.force_held() {
+            return true;
+        }
         let before = self.dirty.len();
         self.stalled = false;
         // A drive that took over another state may lack free blocks from the start.
@@ -152,6 +155,7 @@ impl Kernel {
     /// No more units come: from now on until [`Kernel::reopen`], pages that are not full are written.
     pub fn close(&mut self) {
         self.closing = true;
+        self.force_held();
         self.all_go_alone();
         self.push_table_out();
     }
@@ -300,6 +304,9 @@ impl Kernel {
                 self.jobs.get_mut(slot).cursor = job.end;
                 break;
             };
+            if self.holding.asks && self.is_put_on_hold(slot, false) {
+                return;
+            }
             let page = place - self.units_per_page.remainder(place);
             let units = if units_per_page == 1 { 1 } else { self.map.count_valid(page, page + units_per_page) };
             let state = self.jobs.get_mut(slot);
@@ -336,6 +343,9 @@ impl Kernel {
         if job.cursor >= job.end && job.on_the_way == 0 && !job.empty {
             if job.lot != NONE {
                 self.end_merge(slot);
+                return;
+            }
+            if self.holding.asks && self.is_put_on_hold(slot, true) {
                 return;
             }
             self.jobs.get_mut(slot).empty = true;
@@ -551,6 +561,7 @@ impl Kernel {
             (die * planes..(die + 1) * planes).filter(|&other| other != plane).for_each(|other| self.collect(other));
         }
         self.collect(domain);
+        self.holding.all_changed();
         self.ask_after_erase(task);
         if let Some(lots) = &mut self.lots {
             lots.offer_block();

@@ -45,6 +45,9 @@ impl Kernel {
             self.hand_back(die, class, &pages[..count], collector_end)?;
         }
         self.mark(die);
+        if self.holding.asks {
+            self.holding.changed(die);
+        }
         // A shared write may have waited for any die.
         self.shared_dirty |= self.shared_count > 0 && !self.dies[die as usize].queued;
         Ok(())

@@ -32,6 +32,8 @@ pub struct Counters {
     pub map_lookups: u64,
     /// See above.
     pub map_hits: u64,
+    /// Steps of GC, page reads and erases, that were put on hold.
+    pub holds: u64,
     /// Map units read from flash, by task.
     pub map_reads: [u64; TASKS],
     /// Map units written to flash, by task.

@@ -26,6 +26,7 @@ mod enqueue;
 mod fault;
 mod history;
 mod hold;
+mod hold_jobs;
 mod interrupt;
 mod merge;
 mod mix;
@@ -78,6 +79,7 @@ use crate::task::{Class, Tasks, CLASSES, ROWS};
 use crate::{ConfigError, FirmwareConfig, Plan};
 use around::Arounds;
 use dispatch::Candidates;
+use hold_jobs::Holding;
 use interrupt::Interruption;
 use processor::Cores;
 use ready::Ready;
@@ -171,6 +173,9 @@ pub struct Kernel {
     // Skipped fields here and below belong to operations; an idle drive has none.
     #[serde(skip)]
     jobs: Jobs,
+    /// Jobs of GC that are on hold.
+    #[serde(skip)]
+    holding: Holding,
     shadow: Option<Shadow>,
 
     mapping: MappingPolicy,
@@ -465,6 +470,7 @@ impl Kernel {
             space: Space::new(geometry.planes(), &plan),
             lots: lots.map(Box::new),
             jobs: Jobs::new(build.domains),
+            holding: Holding::new(collect.steps(), geometry.dies()),
             shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
             mapping: config.mapping.build(&build)?,
             table: None,
@@ -632,10 +638,10 @@ impl Kernel {
         self.plane_use = PlaneUse::default();
     }
 
-    /// Operations that are queued or run.
+    /// Operations that are queued or run, and jobs on hold.
     #[must_use]
     pub fn operations(&self) -> u32 {
-        self.slab.live()
+        self.slab.live() + self.holding.count()
     }
 
     /// Planes that a program command of a die may cover.
@@ -646,22 +652,6 @@ impl Kernel {
         } else {
             1
         }
-    }
-
-    /// True if commands take time. Switch only while no command runs.
-    ///
-    /// # Panics
-    /// While operations are queued or run.
-    pub fn set_timed(&mut self, timed: bool) {
-        assert_eq!(self.slab.live(), 0, "timing is switched while operations run");
-        if self.timed != timed {
-            // Operations that take no time need not wait for room at a die.
-            std::mem::swap(&mut self.stage, &mut self.stage_aside);
-        }
-        self.timed = timed;
-        let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
-        let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
-        self.detours = aside || self.lots.is_some() || places_outside;
     }
 
     /// Host units done since the last call; the caller drains them.
@@ -691,7 +681,7 @@ impl Kernel {
     /// True if there is nothing to start or to end: mostly so when an operation has come for a busy die.
     #[inline]
     fn is_quiet(&self) -> bool {
-        let special = self.detours | self.outside | self.stalled | self.shared_dirty;
+        let special = self.detours | self.outside | self.stalled | self.shared_dirty | self.holding.due;
         let waits = !self.dirty.is_empty() || !self.ended.is_empty() || !self.pressed.is_empty();
         !waits && !special && self.fault.is_none()
     }
@@ -716,6 +706,10 @@ impl Kernel {
             } else if let Some(die) = self.pressed.pop_front() {
                 self.look(die, queue)?;
             } else if self.dirty.is_empty() && !self.shared_dirty {
+                if self.holding.due {
+                    self.ask_held();
+                    continue;
+                }
                 if self.stalled && self.busy == 0 && !self.is_computing() && self.unstick() {
                     continue;
                 }

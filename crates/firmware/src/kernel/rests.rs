@@ -41,6 +41,16 @@ impl Rests {
         since.saturating_add(self.after[task.index()])
     }
 
+    /// True while the host has no request in the drive, as far as the drive tells.
+    pub(super) fn rests(&self) -> bool {
+        self.since < END_OF_TIME
+    }
+
+    /// The firmware is woken now, if the host goes on resting.
+    pub(super) fn wake(&mut self, now: Time) {
+        self.due = now;
+    }
+
     /// True while the host rests, once it has rested as long as a task waits for.
     pub(super) fn is_long_enough(&self, task: Task) -> bool {
         self.asked.has(task)
@@ -65,16 +75,19 @@ impl Rests {
 }
 
 impl Kernel {
-    /// True if some task waits for the host to rest.
+    /// True if some task waits for the host to rest, or the policy of GC looks at it.
     #[must_use]
     pub fn waits_for_rest(&self) -> bool {
-        self.rests.after.iter().any(|&after| after < END_OF_TIME)
+        self.holding.asks || self.rests.after.iter().any(|&after| after < END_OF_TIME)
     }
 
     /// The host has no request in the drive since now.
     #[cold]
     pub fn host_leaves(&mut self, now: Time) {
         self.rests.begin(now);
+        if self.holding.all_changed() {
+            self.rests.wake(now);
+        }
     }
 
     /// The host has a request in the drive.
@@ -98,7 +111,9 @@ impl Kernel {
     pub fn on_rest(&mut self, now: Time, queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
         self.rests.go_on(now);
-        self.ask_about_cache();
+        if self.rests.asked != Tasks::default() {
+            self.ask_about_cache();
+        }
         self.pump(queue)
     }
 

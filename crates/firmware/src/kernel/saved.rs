@@ -147,8 +147,8 @@ impl Counters {
         let Self {
             joined, jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, ..
         } = self;
-        let Self { parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, .. } = self;
-        let of_rows = [parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages];
+        let Self { parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds, .. } = self;
+        let of_rows = [parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds];
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
         let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
         let mut all = ops

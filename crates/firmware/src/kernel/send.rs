@@ -7,7 +7,7 @@ use super::stage::{Queue, Stage};
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::dispatch::{Sight, StageView, Staged};
-use crate::policy::placement::Constraint;
+use crate::policy::placement::{Constraint, PlacementPolicy};
 use crate::task::{Class, Task, Tasks, CLASSES, ROWS, TASKS};
 
 /// What the dispatch policy is shown: queues of the stage, and the oldest operation of each.
@@ -25,6 +25,22 @@ impl Listed {
 }
 
 impl Kernel {
+    /// True if commands take time. Switch only while no command runs.
+    ///
+    /// # Panics
+    /// While operations are queued or run.
+    pub fn set_timed(&mut self, timed: bool) {
+        assert_eq!(self.operations(), 0, "timing is switched while operations run");
+        if self.timed != timed {
+            // Operations that take no time need not wait for room at a die.
+            std::mem::swap(&mut self.stage, &mut self.stage_aside);
+        }
+        self.timed = timed;
+        let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
+        let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
+        self.detours = aside || self.lots.is_some() || places_outside;
+    }
+
     /// An operation waits in the stage, behind the others of its class and place, or before them.
     pub(super) fn put_on_stage(&mut self, slot: u32, class: Class, place: Constraint, first: bool) {
         let Some(stage) = &mut self.stage else { return };

@@ -1,11 +1,11 @@
 //! Guest: an external collect policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: it decides when GC starts another victim block. The steps follow the options of garbage collection on
-//! demand, which it takes besides its own.
+//! Faithful: it decides when GC starts another victim block and, if it wants to be asked, before each step of one whether it goes on.
+//! The rest follows the options of garbage collection on demand, which it takes besides its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
-use super::{Collect, Copyback, Destination, Scope, SpaceView};
+use super::{Collect, Copyback, Destination, Scope, SpaceView, Step, StepView};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,19 @@ pub trait GuestCollect: std::fmt::Debug + Send {
     /// # Errors
     /// Says what went wrong; the run ends.
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal>;
+
+    /// As [`Collect::steps`], asked once.
+    fn steps(&self) -> bool {
+        false
+    }
+
+    /// As [`Collect::step`]: true to go on, false to hold.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn step(&mut self, _: &StepView) -> Result<bool, Refusal> {
+        Ok(true)
+    }
 
     /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestCollect>;
@@ -36,6 +49,7 @@ impl Clone for Box<dyn GuestCollect> {
 pub struct Guest {
     seat: Seat<Box<dyn GuestCollect>>,
     steps: OnDemand,
+    is_asked: bool,
 }
 
 /// The options of the section that belong to garbage collection on demand.
@@ -57,7 +71,8 @@ impl Guest {
         let steps = OnDemand::new(&steps(options)?, build)?;
         let object = options.maker("collect")?.collect(&options.options, build);
         let object = object.map_err(|problem| options.error("collect", problem))?;
-        Ok(Self { seat: Seat::new(&options.policy, object), steps })
+        let is_asked = object.steps();
+        Ok(Self { seat: Seat::new(&options.policy, object), steps, is_asked })
     }
 }
 
@@ -73,6 +88,18 @@ impl Collect for Guest {
             self.seat.hinder(story);
         }
         wanted
+    }
+
+    fn steps(&self) -> bool {
+        self.is_asked
+    }
+
+    fn step(&mut self, view: &StepView) -> Step {
+        match self.seat.ask(|guest| guest.step(view)) {
+            Some(false) => Step::Hold,
+            // Without an answer the run ends.
+            Some(true) | None => Step::Go,
+        }
     }
 
     fn reserve(&self) -> u32 {

@@ -79,10 +79,61 @@ pub struct SpaceView {
     pub running: u32,
 }
 
+/// State of a victim block and its die that the policy sees before a step of the collection: a page read, or the erase.
+///
+/// Mapping units are logical pages. Operations of the host are reads, each of a page, and writes, each of a mapping unit or of a page
+/// of the mapping table or parity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepView {
+    /// The GC domain: the drive or a plane.
+    pub domain: u32,
+    /// The die of the victim block.
+    pub die: u32,
+    /// Free blocks of the domain, as in [`SpaceView`].
+    pub free: u32,
+    /// Victim blocks in progress in the domain, this one and those on hold included.
+    pub running: u32,
+    /// True if the next step is the erase; otherwise it is a page read.
+    pub erases: bool,
+    /// Valid mapping units of the victim block that are still to be read.
+    pub unread: u32,
+    /// Mapping units of the victim block that are being read, wait to be written, or are being written.
+    pub on_the_way: u32,
+    /// Reads of the host that wait for the die: behind a commit stage, those that were sent to it.
+    pub host_reads: u32,
+    /// Writes of the host that wait for the die, or for any die, and that it could serve now; behind a commit stage, as above.
+    pub host_writes: u32,
+    /// True while the die runs a command.
+    pub die_works: bool,
+    /// True while that command is of the host.
+    pub die_serves_host: bool,
+    /// False if no write of the host finds a page in the domain until GC makes room.
+    pub host_has_room: bool,
+    /// True if the host has no request in the drive.
+    pub host_rests: bool,
+}
+
+/// What a collection does at its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It takes the step.
+    Go,
+    /// It is put on hold. It is asked again when the view may have changed.
+    Hold,
+}
+
 /// Decides when garbage collection runs.
 pub trait Collect {
     /// True if GC should start another victim block now.
     fn wants(&mut self, view: &SpaceView) -> bool;
+    /// True if it is asked about the steps of each victim block. Not while commands take no time.
+    fn steps(&self) -> bool {
+        false
+    }
+    /// Whether a victim block takes its next step now.
+    fn step(&mut self, _: &StepView) -> Step {
+        Step::Go
+    }
     /// Free blocks reserved for GC, in each domain.
     fn reserve(&self) -> u32;
     /// Free blocks below which GC starts, in each domain.
@@ -127,10 +178,14 @@ policies! {
     members {
         /// When free blocks run low.
         "on-demand" => on_demand::OnDemand,
+        /// The same, on hold while the host needs the die.
+        "preemptive" => preemptive::Preemptive,
     }
     guest guest::Guest;
     methods {
         fn wants(self: &mut Self, view: &SpaceView) -> bool;
+        fn steps(self: &Self) -> bool;
+        fn step(self: &mut Self, view: &StepView) -> Step;
         fn reserve(self: &Self) -> u32;
         fn start(self: &Self) -> u32;
         fn stop(self: &Self) -> u32;
@@ -151,6 +206,7 @@ impl CollectConfig {
     pub(crate) fn says_stop(&self) -> bool {
         match self {
             Self::OnDemand(options) => options.stop_blocks.is_some(),
+            Self::Preemptive(options) => options.on_demand.stop_blocks.is_some(),
             Self::Guest(_) => true,
         }
     }
@@ -160,6 +216,7 @@ impl CollectConfig {
     pub fn scope(&self) -> Scope {
         match self {
             Self::OnDemand(options) => options.scope,
+            Self::Preemptive(options) => options.on_demand.scope,
             Self::Guest(options) => guest::scope(options),
         }
     }
@@ -173,6 +230,7 @@ impl CollectPolicy {
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), String> {
         match (self, saved) {
             (Self::OnDemand(own), Self::OnDemand(saved)) => own.restore(saved),
+            (Self::Preemptive(own), Self::Preemptive(saved)) => own.restore(saved),
             _ => Ok(()),
         }
     }

@@ -37,7 +37,7 @@ pub struct Options {
     /// Free blocks of a domain reserved for GC. Absent: 1 in a plane; 2 or one for every four planes in a drive; a superblock
     /// where blocks form any.
     pub reserve_blocks: Option<u32>,
-    /// Outstanding page moves per victim block, 1 to 65,535. Absent: 8.
+    /// Outstanding page moves per victim block, 1 to 65,535. Absent: 8; with the policy "preemptive", as many as a program writes.
     pub window_pages: Option<u32>,
     /// Victim blocks in progress at a time in a domain. Absent: 1 in a plane, one for each die in a drive; one superblock where
     /// blocks form any. No superblock starts while as many blocks as this are in progress.

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_ends_soon_or_was_stopped_often_is_left_alone() {
-        let reads = Reads { programs: false, erases: true, most: 2, least_left: 100 };
+        let mut reads = Reads { programs: false, erases: true, most: 2, least_left: 100 };
         let erase = Running { erase: true, left: 100, suspensions: 1 };
         assert!(reads.suspends(&erase));
         assert!(!reads.suspends(&Running { left: 99, ..erase }));
