@@ -21,7 +21,7 @@ const NAND: &str =
     slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 21] = [
+const KINDS: [(&str, &str); 22] = [
     (
         "dynamic",
         r#"capacity = { raw_over_logical = 1.6 }
