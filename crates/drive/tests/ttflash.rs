@@ -193,13 +193,15 @@ fn what_does_not_go_with_it_is_refused() {
             Err(error) => return error.to_string(),
             Ok(config) => config,
         };
-        config.parts().map(|_| ()).expect_err("it does not fit").to_string()
+        Drive::new(&config, 1).map(|_| ()).expect_err("it does not fit").to_string()
     };
     let text = small("", "");
     let told = refused(&text.replace("CWDP", "PCWD").replace("planes_per_die = 1", "planes_per_die = 2"));
     assert!(told.contains("redundancy.dies = 4") && told.contains("different dies"), "{told}");
     let told = refused(&small(", dies = 3", ""));
     assert!(told.contains("redundancy.dies = 3") && told.contains("use 2, 4"), "{told}");
+    let failing = "[nand.reliability]\nmodel = \"power-law\"\nendurance = 200\nprogram_fail = 0.02";
+    assert!(refused(&small("", failing)).contains("set program_fail and erase_fail to 0"));
     let told = refused(&small(", open_stripes = 0", ""));
     assert!(told.contains("redundancy.open_stripes = 0"), "{told}");
     let told = refused(&small("", "mapping = { policy = \"cached\" }"));

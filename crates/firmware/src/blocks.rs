@@ -80,6 +80,8 @@ struct Domain {
     free: u32,
     /// Bad blocks, and doomed ones.
     bad: u32,
+    /// Blocks whose replacement may be needed for their data: a program of theirs has failed, and they have not been emptied.
+    doomed: u32,
     /// Pages programmed, modulo 2^32.
     clock: u32,
     /// Blocks in SLC mode.
@@ -163,6 +165,7 @@ impl Blocks {
             least: units_per_block + 1,
             free: sizes.blocks_per_plane * sizes.planes_per_domain,
             bad: 0,
+            doomed: 0,
             clock: 0,
             slc: 0,
         };
@@ -438,6 +441,12 @@ impl Blocks {
         self.domains[domain as usize].bad
     }
 
+    /// Blocks of a domain with a failed program whose data are still to be moved.
+    #[inline]
+    pub(crate) fn doomed(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].doomed
+    }
+
     /// A free block came bad.
     pub(crate) fn spoil(&mut self, block: u32) {
         let (plane, domain) = (self.plane_of(block), self.domain_of(block));
@@ -491,6 +500,7 @@ impl Blocks {
         let domain = self.domain_of(block);
         self.records[block as usize].doomed = true;
         self.domains[domain as usize].bad += 1;
+        self.domains[domain as usize].doomed += 1;
     }
 
     /// A victim block was erased, or its erase failed, and it is not used again.
@@ -502,7 +512,9 @@ impl Blocks {
         record.write_point = 0;
         record.erases += 1;
         self.domains[domain as usize].slc -= u32::from(std::mem::take(&mut record.slc));
-        if !std::mem::take(&mut record.doomed) {
+        if std::mem::take(&mut record.doomed) {
+            self.domains[domain as usize].doomed -= 1;
+        } else {
             self.domains[domain as usize].bad += 1;
         }
     }
@@ -563,7 +575,7 @@ impl Blocks {
             domain.free = 0;
             domain.bad = 0;
             domain.clock = 0;
-            domain.slc = 0;
+            (domain.slc, domain.doomed) = (0, 0);
         }
         blocks.free_blocks = 0;
         // The clocks of the other drive's domains go on in the largest of them: ages keep their order.
@@ -579,6 +591,7 @@ impl Blocks {
             if record.doomed || record.status == Status::Bad {
                 blocks.domains[domain as usize].bad += 1;
             }
+            blocks.domains[domain as usize].doomed += u32::from(record.doomed);
             blocks.domains[domain as usize].slc += u32::from(record.slc);
             match record.status {
                 Status::Free => {

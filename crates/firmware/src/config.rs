@@ -578,6 +578,10 @@ impl FirmwareConfig {
             0 => String::new(),
             blocks => format!(" beside {blocks} for the SLC cache"),
         };
+        let cache = match plan.raid {
+            Some(raid) => format!("{cache} beside data and their parity, a page of {}", raid.dies),
+            None => cache,
+        };
         let Need { open, free, scattered, in_use } = need;
         let problem = format!(
             "too little spare: {where_} has {} blocks and {} spare{cache}, but {} are needed ({open} open, {free} free when \

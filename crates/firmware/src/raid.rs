@@ -2,8 +2,8 @@
 //!
 //! A *stripe* is the units of one position in so many consecutive logical pages, and a unit of parity behind all units of
 //! the host. The stripes of the same pages lie side by side in the flash. A stripe is *open* while memory holds changes
-//! that its parity in flash lacks: it knows either by what the parity has changed, or computes it anew from all units,
-//! of which it knows those that were written meanwhile.
+//! that its parity in flash lacks: memory has the data that were written meanwhile, and either the change of the parity in
+//! flash, or what is computed anew from all units of the stripe.
 
 use crate::map::Map;
 use crate::ops::NONE;
@@ -49,7 +49,7 @@ pub struct Parity {
     /// Pages of a stripe that hold data.
     data: Divisor,
     units_per_page: Divisor,
-    /// Stripes of pages that have one page in each plane together.
+    /// Stripes of pages that have a page in each plane together.
     sweep: Divisor,
     dies: Divisor,
     first: u32,
@@ -137,8 +137,9 @@ impl Parity {
         units.filter(|&(_, unit)| map.place(unit).is_some())
     }
 
-    /// The number by which the placement finds the plane of a unit. Stripes take the planes in turn, and parity goes round its dies.
-    pub fn turn_of(&self, unit: u32) -> u32 {
+    /// The number of a unit's page among those of data and parity, by which the placement finds its plane. Stripes take one plane
+    /// after the other, and parity goes round its dies.
+    pub fn page_number(&self, unit: u32) -> u32 {
         let (stripe, position) = self.stripe_of(unit);
         let pages = self.units_per_page.quotient(stripe);
         pages * self.raid.dies + self.dies.remainder(position + self.sweep.quotient(pages))
@@ -275,9 +276,6 @@ impl Parity {
                 return Err(format!("stripe {} has too many units", open.stripe));
             }
         }
-        if saved.saved.len() > self.raid.open as usize {
-            return Err("more stripes are open than memory can hold".into());
-        }
         self.take(&saved.saved);
         self.check(map)
     }
@@ -350,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn units_have_their_stripes_and_turns() {
+    fn units_have_their_stripes_and_numbers() {
         let parity = parity();
         // Unit 9 is the second of page 4, the second page of the second stripe of pages.
         assert_eq!(parity.stripe_of(9), (3, 1));
@@ -359,10 +357,10 @@ mod tests {
         assert_eq!(parity.stripe_of(17), (3, 3));
         assert_eq!(parity.unit(5, 1), None, "the last stripe of pages has one page");
         // Each stripe of pages takes all four planes, and begins a plane later than the one before.
-        let turns = |units: [u32; 4]| units.map(|unit| parity.turn_of(unit));
-        assert_eq!(turns([0, 2, 4, 14]), [0, 1, 2, 3]);
-        assert_eq!(turns([6, 8, 10, 16]), [5, 6, 7, 4]);
-        assert_eq!(parity.turn_of(1), parity.turn_of(0), "units of a page go to one plane");
+        let numbers = |units: [u32; 4]| units.map(|unit| parity.page_number(unit));
+        assert_eq!(numbers([0, 2, 4, 14]), [0, 1, 2, 3]);
+        assert_eq!(numbers([6, 8, 10, 16]), [5, 6, 7, 4]);
+        assert_eq!(parity.page_number(1), parity.page_number(0), "units of a page go to one plane");
     }
 
     #[test]

@@ -233,7 +233,9 @@ impl Space {
             let tally = &self.domains[domain as usize];
             let promised =
                 self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_together);
-            blocks.free_in_domain(domain) >= self.blocks_together + self.reserve.max(promised * self.blocks_together)
+            // What a block with a failed program still holds takes a block and frees none.
+            let kept = self.blocks_together + blocks.doomed(domain);
+            blocks.free_in_domain(domain) >= kept + self.reserve.max(promised * self.blocks_together)
         }
     }
 

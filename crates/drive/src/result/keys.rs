@@ -136,7 +136,7 @@ fn parity() -> Vec<ResultKey> {
             "pages",
             "Pages of parity programmed; they also count as pages of the host. A fraction if a page holds several mapping units.",
         ),
-        of("reads", "pages", "Pages read for it: data that were overwritten, old parity, and data that memory lacked."),
+        of("reads", "pages", "Pages read for it: data that were overwritten, old parity, and data that memory lacked; they also count as pages read for the host."),
         of("rebuilt_reads", "reads", "Flash reads of the host that were rebuilt from other dies, since background tasks used theirs."),
         of("rebuilding_reads", "pages", "Pages read to rebuild them; they also count as pages read for the host."),
     ]

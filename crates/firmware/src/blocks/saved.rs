@@ -103,6 +103,9 @@ impl Blocks {
         let free = size * self.free[first..first + planes].iter().map(|list| list.heap.len()).sum::<usize>();
         let bad = count(&|record| record.doomed || record.status == Status::Bad);
         let closed = count(&|record| record.status == Status::Closed);
+        if list.doomed as usize != count(&|record| record.doomed) {
+            return Err(format!("domain {domain} counts {} blocks with failed programs, which is wrong", list.doomed));
+        }
         if list.slc as usize != count(&|record| record.slc) {
             return Err(format!("domain {domain} counts {} blocks in SLC mode, which is wrong", list.slc));
         }

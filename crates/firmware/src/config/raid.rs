@@ -25,10 +25,14 @@ impl FirmwareConfig {
         }
         if groups(raid, &placement, geometry).is_none() {
             let Raid { dies, .. } = raid;
+            let (first, count) = match (geometry.channels, geometry.packages) {
+                (1, 1) => ("D, then P", geometry.dies_per_package),
+                (1, packages) => ("W", packages),
+                (channels, _) => ("C", channels),
+            };
             let problem = format!(
-                "{dies} consecutive pages of placement.order must lie in {dies} different dies, always in the same groups; use \
-                 the channels of the drive ({}), with C first in the order",
-                geometry.channels
+                "{dies} consecutive pages of placement.order must lie in {dies} different dies, always in the same groups; \
+                 use {count}, with {first} first in placement.order"
             );
             return Err(ConfigError::new("redundancy.dies", dies, problem));
         }

@@ -9,8 +9,9 @@ use super::account::Accounts;
 use super::Kernel;
 use crate::map::Place;
 use crate::ops::{FlashOp, Role};
+use crate::policy::placement::Constraint;
 use crate::policy::redundancy::AroundView;
-use crate::task::Class;
+use crate::task::{Class, CLASSES};
 use wordline_base::Time;
 
 /// A read that is rebuilt.
@@ -87,8 +88,14 @@ impl Kernel {
     #[cold]
     pub(super) fn goes_around(&mut self, slot: u32) -> bool {
         let op = *self.slab.get(slot);
-        let Some(wait) = self.works_in_background(self.plane_of(op.source)).filter(|_| self.timed) else {
-            return false;
+        let plane = self.plane_of(op.source);
+        let held = self.parity.is_some() && self.is_held(self.planes_per_die.quotient(plane));
+        let wait = match self.works_in_background(plane) {
+            _ if !self.timed => return false,
+            Some(wait) => wait,
+            // It may end a command of the host, or be idle for a moment.
+            None if held => self.works_for(plane).unwrap_or(0),
+            None => return false,
         };
         let Some(mut arounds) = self.arounds.take() else { return false };
         let has_all = if self.parity.is_some() {
@@ -99,7 +106,6 @@ impl Kernel {
         };
         let count = arounds.parts.len() as u32;
         let others = arounds.parts.iter().filter_map(|part| self.works_for(self.plane_of(part.source)));
-        let held = self.is_held(self.planes_per_die.quotient(self.plane_of(op.source)));
         let view = AroundView { wait, wait_of_others: others.max().unwrap_or(0), held };
         let goes = has_all && count > 0 && self.redundancy.goes_around(&view);
         if goes {
@@ -166,6 +172,32 @@ impl Kernel {
                 part.bytes += bytes;
             }
             None => parts.push(Part { unit, units: 1, source, bytes }),
+        }
+    }
+
+    /// GC begins to hold a die, perhaps: reads that wait there may go around it.
+    #[cold]
+    pub(super) fn look_around(&mut self, domain: u32) {
+        let planes = self.planes_per_die.get();
+        let die = self.planes_per_die.quotient(domain);
+        if self.arounds.is_none() || !self.timed || !self.is_held(die) {
+            return;
+        }
+        for plane in die * planes..(die + 1) * planes {
+            let index = plane as usize * CLASSES + Class::HOST_READ.index();
+            // Those that cannot go around come back behind the others.
+            for _ in 0..self.queues[index].len {
+                let Some(slot) = self.pop(plane, Class::HOST_READ) else { break };
+                if !self.may_go_around(self.slab.get(slot))
+                    || !self.is_current(self.slab.get(slot))
+                    || !self.goes_around(slot)
+                {
+                    self.commit(slot, Class::HOST_READ, Constraint::Plane(plane));
+                    if let Some(stage) = &mut self.stage {
+                        stage.count_waiting(die, Class::HOST_READ, 1);
+                    }
+                }
+            }
         }
     }
 

@@ -70,7 +70,7 @@ impl Kernel {
                 Some(dies) => format!("parity of {} logical pages each", dies - 1),
             };
             let problem = format!("the saved state has {}; give the drive the same", raid(&other.plan));
-            return Err(ConfigError::new("redundancy.policy", raid(&self.plan), problem));
+            return Err(ConfigError::new("redundancy.dies", raid(&self.plan), problem));
         }
         if let Some(error) = self.beyond_slc(other) {
             return Err(error);

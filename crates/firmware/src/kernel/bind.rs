@@ -416,7 +416,7 @@ impl Kernel {
         }
         self.blocks.gain(block, plane);
         if self.extra_units {
-            self.unit_changed(&op, old.is_some());
+            self.unit_changed(&op, old);
         }
         if op.buffered {
             self.buffer.bound(op.unit, slot);
@@ -433,12 +433,14 @@ impl Kernel {
 
     /// A unit got a place, in a drive with units that follow from others: those of the mapping table, or of parity.
     #[cold]
-    fn unit_changed(&mut self, op: &FlashOp, had_place: bool) {
+    fn unit_changed(&mut self, op: &FlashOp, old: Option<Place>) {
         if self.table.is_some() {
             self.entry_changed(op.unit, op.class);
         }
         if self.parity.is_some() {
-            self.parity_changes(op.unit, op.class, !had_place || op.is_of_overwriting());
+            // What was read is what is overwritten only if no other write of the unit came between.
+            let known = old.is_none() || (op.is_of_overwriting() && old == Some(op.source));
+            self.parity_changes(op.unit, op.class, known);
         }
     }
 

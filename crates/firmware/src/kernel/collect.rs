@@ -51,6 +51,9 @@ impl Kernel {
                 self.go_alone(Task::GC, domain);
                 return;
             }
+            if self.hold_below > 0 && self.parity.is_some() {
+                self.look_around(domain);
+            }
         }
     }
 

@@ -38,17 +38,17 @@ impl Kernel {
     fn place_of(&self, class: Class, unit: u32, source: u32) -> Constraint {
         match class.action() {
             Action::Erase => Constraint::Plane(self.blocks.plane_of(source)),
-            Action::Program if !class.moves() || self.plan.domains == 1 => self.placement.at(self.turn_of(unit)),
+            Action::Program if !class.moves() || self.plan.domains == 1 => self.placement.at(self.page_number(unit)),
             Action::Read | Action::Program => Constraint::Plane(self.plane_of(source)),
         }
     }
 
-    /// The number by which the placement finds the place of a unit.
+    /// The number of a unit's page, by which the placement finds its place.
     #[inline]
-    pub(super) fn turn_of(&self, unit: u32) -> u32 {
+    pub(super) fn page_number(&self, unit: u32) -> u32 {
         match &self.parity {
             None => self.units_together.quotient(unit),
-            Some(parity) => parity.turn_of(unit),
+            Some(parity) => parity.page_number(unit),
         }
     }
 
@@ -83,7 +83,7 @@ impl Kernel {
     pub(super) fn place_for(&self, slot: u32) -> Constraint {
         let FlashOp { class, unit, source, .. } = *self.slab.get(slot);
         if class == Class::HOST_WRITE {
-            return self.placement.placed(self.turn_of(unit), slot);
+            return self.placement.placed(self.page_number(unit), slot);
         }
         self.place_of(class, unit, source)
     }
@@ -166,7 +166,7 @@ impl Kernel {
                 stage.dirty |= waits;
             }
             if waits {
-                match self.placement.placed(self.turn_of(op.unit), slot) {
+                match self.placement.placed(self.page_number(op.unit), slot) {
                     Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
                     _ => self.shared_dirty = true,
                 }

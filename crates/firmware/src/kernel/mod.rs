@@ -579,6 +579,12 @@ impl Kernel {
                 substitute: set program_fail and erase_fail to 0";
             return Err(ConfigError::new("mapping.policy", config.mapping.name(), problem));
         }
+        if plan.raid.is_some() && kernel.fails {
+            let problem =
+                "does not go with nand.reliability that lets programs or erases fail, since what a failed block holds would \
+                have to wait for the turn of its die: set program_fail and erase_fail to 0";
+            return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
+        }
         if plan.stripe.is_some() && (kernel.fails || (0..plan.domains).any(|domain| kernel.blocks.bad(domain) > 0)) {
             let problem =
                 "does not go with nand.reliability that has bad blocks, or programs or erases that fail: a block of a \

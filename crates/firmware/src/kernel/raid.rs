@@ -146,7 +146,6 @@ impl Kernel {
             let (bytes, ordinal) = (self.plan.unit_bytes, stripe.into());
             let op = FlashOp { class, unit, source, bytes, ordinal, role: Role::Old, ..FlashOp::default() };
             let slot = self.slab.insert(op);
-            self.counters.parity_reads += 1;
             self.parity().open_mut(stripe).expect("it leaves now").reads += 1;
             self.enqueue(slot);
         }
@@ -175,6 +174,7 @@ impl Kernel {
     /// Old data or old parity were read for the parity of a stripe, or hold nothing any more.
     #[cold]
     pub(super) fn old_read(&mut self, slot: u32, op: &FlashOp, gc_affected: bool) {
+        self.counters.parity_reads += 1;
         if self.notes.is_some() {
             self.witness_end(slot, op, false, gc_affected);
         }
@@ -209,8 +209,9 @@ impl Kernel {
             return None;
         }
         match parity.open(stripe) {
+            Some(open) if open.missed => None,
             Some(open) if !open.anew => Some(true),
-            Some(open) => (open.leaving && open.reads == 0 && !open.missed).then_some(false),
+            Some(open) => (open.leaving && open.reads == 0).then_some(false),
             None => self.place_of_parity(stripe).map(|_| true),
         }
     }

@@ -1,7 +1,7 @@
 //! Bad blocks: factory bad blocks are never used; blocks that go bad are replaced and retired.
 //!
 //! Each plane reserves blocks; one of them replaces a block as soon as it goes bad, so that GC always has its promised
-//! space. A failed erase retires its block at once. A failed program closes its block as it is; its data are moved like
+//! space; that of a block with a failed program is kept for its data until they have moved. A failed erase retires its block at once. A failed program closes its block as it is; its data are moved like
 //! those of any victim, and after its erase it is not used again. Simplified: the data of the failed page itself are
 //! read from there too, in place of the controller's buffer that still has them. The drive ends when a plane has no
 //! replacement left.

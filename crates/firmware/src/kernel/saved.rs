@@ -73,7 +73,7 @@ impl Kernel {
         for unit in 0..self.plan.units() {
             let Some(place) = saved.map.place(unit) else { continue };
             let plane = self.blocks.plane_of(self.units_per_block.quotient(place));
-            if self.placement.at(self.turn_of(unit)) != Constraint::Plane(plane) {
+            if self.placement.at(self.page_number(unit)) != Constraint::Plane(plane) {
                 return Err(format!("unit {unit} lies in plane {plane}, where its placement does not put it"));
             }
         }

@@ -13,6 +13,8 @@ pub(super) struct Turns {
     /// By die.
     group: Vec<u32>,
     waits: Vec<bool>,
+    /// True while a die gets its turn: all its planes may start.
+    granting: bool,
 }
 
 impl Turns {
@@ -21,7 +23,7 @@ impl Turns {
         for (number, members) in (0..).zip(&groups) {
             members.iter().for_each(|&die| group[die as usize] = number);
         }
-        Self { groups, group, waits: vec![false; dies as usize] }
+        Self { groups, group, waits: vec![false; dies as usize], granting: false }
     }
 
     fn members(&self, die: u32) -> &[u32] {
@@ -37,7 +39,8 @@ impl Kernel {
         let die = self.planes_per_die.quotient(domain);
         let is_collected = self.dies[die as usize].collections > 0;
         let mut others = turns.members(die).iter().map(|&other| other as usize).filter(|&other| other != die as usize);
-        let must_wait = others.any(|other| self.dies[other].collections > 0 || (is_collected && turns.waits[other]));
+        let must_wait = others
+            .any(|other| self.dies[other].collections > 0 || (is_collected && turns.waits[other] && !turns.granting));
         turns.waits[die as usize] = must_wait;
         !must_wait
     }
@@ -59,8 +62,12 @@ impl Kernel {
             if !std::mem::take(&mut turns.waits[other as usize]) {
                 continue;
             }
+            turns.granting = true;
             let planes = self.planes_per_die.get();
             (other * planes..(other + 1) * planes).for_each(|plane| self.collect(plane));
+            if let Some(turns) = &mut self.turns {
+                turns.granting = false;
+            }
             if self.dies[other as usize].collections > 0 {
                 return;
             }

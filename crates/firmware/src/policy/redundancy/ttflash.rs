@@ -4,11 +4,11 @@
 //! of a die that is collected are served from the redundant data of others, and the number of active collections is limited to
 //! one per parity group.
 //! Faithful: parity is of logical pages whose planes are fixed, moved data stay in their plane, dies of a group take turns, and a
-//! read goes around a die that is collected.
+//! read goes around a die that works for GC, or that GC holds.
 //! Ours, since neither chapter says it: how parity is kept up to date. A write reads the data that it overwrites, and the
 //! controller's memory gathers what has changed in a stripe until the stripe leaves it; then the old parity is read and the
 //! new one written. Where a request writes a whole stripe, or the stripe is new, nothing is read. Which data belong together follows
-//! from `placement.order`. Simplified: the memory survives a loss of power, parity takes no time to compute, and no
+//! from `placement.order`. Simplified: the memory survives a loss of power and serves no reads, parity takes no time to compute, and no
 //! error is corrected with it. The original collects by copyback and keeps writes in capacitor-backed memory:
 //! here these are `collect.copyback` and `buffer`.
 
@@ -36,7 +36,9 @@ pub struct Options {
     pub rebuild_reads: bool,
     /// At most one die of a group is collected at a time.
     pub collect_in_turn: bool,
-    /// Stripes whose changes the controller's memory can hold (a mapping unit each); at least 1.
+    /// Stripes whose changes the controller's memory can hold, at least 1: what a stripe has of new data, and the change of its
+    /// parity. Those that are on their way to flash come on top. With fewer than a page has mapping units, requests that
+    /// write whole stripes read old data, too.
     pub open_stripes: u32,
 }
 
@@ -65,7 +67,7 @@ impl TtFlash {
             let problem = if fit.is_empty() {
                 "parity needs a drive of at least two dies; use redundancy.policy = \"none\"".to_owned()
             } else {
-                format!("must divide the {planes} planes of the drive, and be at least 2: use {}", fit.join(", "))
+                format!("must be 2 to {most}, and divide the {planes} planes of the drive: use {}", fit.join(", "))
             };
             let from = "the channels of the drive";
             return Err(ConfigError::new("redundancy.dies", dies, problem).derived(options.dies.is_some(), from));
