@@ -200,8 +200,9 @@ fn what_does_not_go_with_it_is_refused() {
     assert!(told.contains("redundancy.dies = 4") && told.contains("different dies"), "{told}");
     let told = refused(&small(", dies = 3", ""));
     assert!(told.contains("redundancy.dies = 3") && told.contains("use 2, 4"), "{told}");
-    let failing = "[nand.reliability]\nmodel = \"power-law\"\nendurance = 200\nprogram_fail = 0.02";
-    assert!(refused(&small("", failing)).contains("set program_fail and erase_fail to 0"));
+    let failing = "erase_us = 3000.0, reliability = { endurance = 200, program_fail = 0.02 } }";
+    let told = refused(&text.replace("erase_us = 3000.0 }", failing));
+    assert!(told.contains("set program_fail and erase_fail to 0"), "{told}");
     let told = refused(&small(", open_stripes = 0", ""));
     assert!(told.contains("redundancy.open_stripes = 0"), "{told}");
     let told = refused(&small("", "mapping = { policy = \"cached\" }"));

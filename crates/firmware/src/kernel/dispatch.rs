@@ -57,7 +57,9 @@ impl Kernel {
                         break;
                     }
                 }
-                if self.shared_waiting[row] == 0 {
+                // Mostly all wait in the first queue.
+                let all_here = at == 0 && self.shared[index].len == self.shared_waiting[row];
+                if all_here || self.shared_waiting[row] == 0 {
                     break;
                 }
             }
@@ -73,7 +75,7 @@ impl Kernel {
         let only_channel = (at > 0 && at <= channels as usize).then(|| at as u32 - 1);
         if at > channels as usize {
             let die = (at - 1) as u32 - channels;
-            return (self.may_take(die, stream) && self.best_plane(die, stream).is_some()).then_some(die);
+            return (self.may_take(die, stream) && self.takes(die, stream)).then_some(die);
         }
         let mut best: Option<(Time, u32, u32)> = None;
         for step in 0..channels {
@@ -88,7 +90,7 @@ impl Kernel {
             let turn = self.die_turn[channel as usize];
             let found = (0..dies)
                 .map(|step| channel * dies + (turn + step) % dies)
-                .find(|&die| self.may_take(die, stream) && self.best_plane(die, stream).is_some());
+                .find(|&die| self.may_take(die, stream) && self.takes(die, stream));
             if let Some(die) = found {
                 best = Some((free_at, channel, die));
                 if free_at == self.now {
@@ -106,6 +108,13 @@ impl Kernel {
     #[inline]
     fn may_take(&self, die: u32, stream: Stream) -> bool {
         !self.dies[die as usize].busy && (stream == Stream::Collector || !self.is_held(die))
+    }
+
+    /// True if a plane of a die has a page for a write of a stream.
+    #[inline]
+    pub(super) fn takes(&self, die: u32, stream: Stream) -> bool {
+        let planes = self.planes_per_die.get();
+        (die * planes..(die + 1) * planes).any(|plane| self.space.has_room(&self.blocks, plane, stream))
     }
 
     /// The plane of a die that a write without a plane should take: the one with the lowest write point, so that planes stay

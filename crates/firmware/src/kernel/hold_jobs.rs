@@ -154,7 +154,7 @@ impl Kernel {
                     .filter(|index| goes(index))
                     .map(|&index| self.shared[index].len)
                     .sum();
-                if waiting > 0 && self.best_plane(die, stream_of(class)).is_some() {
+                if waiting > 0 && self.takes(die, stream_of(class)) {
                     writes += waiting;
                 }
             }

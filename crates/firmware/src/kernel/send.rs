@@ -237,7 +237,7 @@ impl Kernel {
             if best.is_some_and(|(least, _)| load >= least) || !stage.has_room(die, class) {
                 continue;
             }
-            if self.best_plane(die, stream_of(class)).is_some() {
+            if self.takes(die, stream_of(class)) {
                 best = Some((load, die));
                 if load == 0 {
                     break;
@@ -247,7 +247,7 @@ impl Kernel {
         if let Some((_, die)) = best {
             return Some(Some(die));
         }
-        let waits_for_room = in_turn.into_iter().any(|die| self.best_plane(die, stream_of(class)).is_some());
+        let waits_for_room = in_turn.into_iter().any(|die| self.takes(die, stream_of(class)));
         self.stalled |= !waits_for_room;
         waits_for_room.then_some(None)
     }
@@ -313,7 +313,7 @@ impl Kernel {
         for class in (0..ROWS).map(Class::of_row) {
             let [.., index] = self.shared_of(die, class);
             let fifo = self.shared[index];
-            let goes = || self.may_go(&fifo, class, 0) && self.best_plane(die, stream_of(class)).is_some();
+            let goes = || self.may_go(&fifo, class, 0) && self.takes(die, stream_of(class));
             if fifo.head == NONE || goes() {
                 continue;
             }
