@@ -186,6 +186,46 @@ fn one_die_of_a_group_is_collected_at_a_time() {
     });
 }
 
+/// The slowest of 2,000 random writes, a few at a time, beside more reads than dies, with a collect policy that moves page by page.
+fn slowest_write(collect: &str, seed: u64) -> Time {
+    let text = small("", "")
+        .replace("capacity = { raw_over_logical = 4.0 }", "capacity = { raw_over_logical = 1.9 }")
+        .replace("policy = \"on-demand\"", collect);
+    let mut drive = drive(&text, seed);
+    let pages = drive.logical_bytes() / u64::from(PAGE);
+    write(&mut drive, 0..pages, 1);
+    let mut random = wordline_base::Stream::new(seed, "ttflash-hold", 0);
+    let (mut under_way, mut written, mut slowest) = ([0, 0], 0, 0);
+    while written < 2_000 {
+        for (at, (op, most)) in [(Op::Read, 24), (Op::Write, 4)].into_iter().enumerate() {
+            while under_way[at] < most {
+                let page = random.below(pages) * u64::from(PAGE);
+                drive.submit(drive.now(), request(op, page, PAGE)).expect("it fits the drive");
+                under_way[at] += 1;
+            }
+        }
+        assert!(drive.step().expect("no rule is broken"), "the drive stalled");
+        for done in drive.completions().drain(..) {
+            let is_write = done.request.op == Op::Write;
+            under_way[usize::from(is_write)] -= 1;
+            if is_write {
+                written += 1;
+                slowest = slowest.max(done.time - done.request.arrival);
+            }
+        }
+    }
+    slowest
+}
+
+#[test]
+fn a_victim_on_hold_does_not_keep_the_turn_from_a_die_without_room() {
+    for_seeds("ttflash", "a_victim_on_hold_does_not_keep_the_turn_from_a_die_without_room", 3, |seed| {
+        let held = slowest_write("policy = \"preemptive\", start_blocks = 4, hard_blocks = 2", seed);
+        let never = slowest_write("policy = \"on-demand\", start_blocks = 4, window_pages = 1", seed);
+        assert!(held < never * 6 / 5, "{held} ps with holds, {never} ps without");
+    });
+}
+
 #[test]
 fn what_does_not_go_with_it_is_refused() {
     let refused = |text: &str| {

@@ -114,7 +114,7 @@ impl Kernel {
             host_writes,
             die_works: state.busy,
             die_serves_host: state.busy && state.class.is_host(),
-            host_has_room: self.blocks.planes_of_domain(job.domain).any(has_room),
+            host_has_room: self.blocks.planes_of_domain(job.domain).any(has_room) && !self.is_waited_for(die),
             host_rests: self.rests.rests(),
         }
     }

@@ -4,6 +4,7 @@
 //! the order of the group. So each of them gets its turn.
 
 use super::Kernel;
+use crate::space::Stream;
 use crate::task::Task;
 
 /// The groups of dies that share parity, and who waits.
@@ -72,6 +73,16 @@ impl Kernel {
                 return;
             }
         }
+    }
+
+    /// True if another die waits for the turn of a die while one of its planes has no room for data of the host.
+    pub(super) fn is_waited_for(&self, die: u32) -> bool {
+        let Some(turns) = &self.turns else { return false };
+        let planes = self.planes_per_die.get();
+        let lacks_room = |plane| !self.space.has_room(&self.blocks, plane, Stream::Host);
+        turns.members(die).iter().any(|&other| {
+            other != die && turns.waits[other as usize] && (other * planes..(other + 1) * planes).any(lacks_room)
+        })
     }
 
     /// Victims of GC in progress in the planes of a die.

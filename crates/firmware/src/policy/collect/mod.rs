@@ -107,7 +107,7 @@ pub struct StepView {
     pub die_works: bool,
     /// True while that command is of the host.
     pub die_serves_host: bool,
-    /// False if no write of the host finds a page in the domain until GC makes room.
+    /// False if no write of the host finds a page in the domain until GC makes room, or in a plane whose die waits for the turn of this one.
     pub host_has_room: bool,
     /// True if the host has no request in the drive.
     pub host_rests: bool,
