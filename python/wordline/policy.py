@@ -207,8 +207,8 @@ class StepView(NamedTuple):
     """Writes of the host, in logical pages, that wait for the die, or for any die, and that it could serve now; if the
     dispatch policy gives dies a depth, those sent to it."""
     host_has_room: bool
-    """False if no write of the host finds a page in the domain until garbage collection makes room, or in a plane whose die
-    waits for the turn of this one (``redundancy.policy = "ttflash"``)."""
+    """False if no write of the host finds a page in the domain until garbage collection makes room, or in a plane whose
+    die waits for the turn of this one (``redundancy.policy = "ttflash"``)."""
     host_rests: bool
     """True if the host has no request in the drive."""
     erases: bool
