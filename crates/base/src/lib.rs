@@ -4,7 +4,7 @@
 mod divisor;
 pub mod event;
 pub mod histogram;
-mod prefetch;
+mod memory;
 pub mod random;
 pub mod request;
 pub mod time;
@@ -12,7 +12,7 @@ pub mod time;
 pub use divisor::Divisor;
 pub use event::EventQueue;
 pub use histogram::Histogram;
-pub use prefetch::prefetch;
+pub use memory::{copy_in_large_pages, prefetch, use_large_pages};
 pub use random::Stream;
 pub use request::{Op, Request};
 pub use time::{ps_from_ns, ps_from_us, Time};

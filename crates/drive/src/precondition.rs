@@ -19,7 +19,9 @@ const ROUND: f64 = 0.25;
 /// Requests in flight while preconditioning takes time.
 const TIMED_DEPTH: u32 = 64;
 /// Units drawn ahead of their writing.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
+/// Units ahead of their writing when their map entries are at hand.
+const KNOWN: usize = 8;
 /// Units between two reports of progress.
 const REPORT: u64 = 1 << 18;
 
@@ -96,6 +98,7 @@ fn write_all(
         drive.kernel_mut().0.set_timed(false);
     }
     if config.fill {
+        drive.kernel_mut().0.expect_filling();
         writer.write(drive, units, false, &mut done.filled_units)?;
     }
     if overwrites > 0 {
@@ -178,6 +181,9 @@ impl Writer<'_> {
                 let unit = self.unit(units, nth, at_random) as u32;
                 kernel.expect(unit);
                 ahead[slot] = unit;
+            }
+            if at_random && nth >= from + KNOWN as u64 {
+                kernel.expect_overwrite(ahead[(nth + AHEAD as u64 - KNOWN as u64) as usize % AHEAD]);
             }
             let Some(nth) = nth.checked_sub(AHEAD as u64).filter(|&nth| nth >= from) else { continue };
             if !kernel.buffer().has_room() {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use supers::Supers;
-use wordline_base::Divisor;
+use wordline_base::{prefetch, Divisor};
 
 pub use view::VictimView;
 
@@ -333,6 +333,12 @@ impl Blocks {
     pub(crate) fn gain(&mut self, block: u32, plane: u32) {
         self.valid[plane as usize] += 1;
         self.records[block as usize].valid += 1;
+    }
+
+    /// Asks for what is needed when a unit of a block becomes invalid.
+    #[inline]
+    pub(crate) fn expect(&self, block: u32) {
+        prefetch(&self.records, block as usize);
     }
 
     /// A unit of a block became invalid; gives the domain of the block.

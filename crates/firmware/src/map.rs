@@ -4,17 +4,30 @@
 //! memory: a drive of a terabyte opens at once.
 
 use serde::{Deserialize, Serialize};
-use wordline_base::prefetch;
+use wordline_base::{copy_in_large_pages, prefetch, use_large_pages};
 
 /// A place for a unit: block x units per block + page x units per page + position in the page.
 pub type Place = u32;
 
 /// Forward map, reverse map and validity.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
     forward: Vec<u32>,
     reverse: Vec<u32>,
     valid: Vec<u64>,
+    /// True if it lies in large pages, since nearly all of it is used.
+    #[serde(skip)]
+    large: bool,
+}
+
+impl Clone for Map {
+    fn clone(&self) -> Self {
+        if self.large {
+            return self.in_large_pages();
+        }
+        let Self { forward, reverse, valid, large } = self;
+        Self { forward: forward.clone(), reverse: reverse.clone(), valid: valid.clone(), large: *large }
+    }
 }
 
 impl Map {
@@ -24,6 +37,25 @@ impl Map {
             forward: vec![0; logical_units as usize],
             reverse: vec![0; raw_units as usize],
             valid: vec![0; (raw_units as usize).div_ceil(64)],
+            large: false,
+        }
+    }
+
+    /// The drive will be filled: large pages hold what has not been touched yet.
+    pub fn expect_filling(&mut self) {
+        use_large_pages(&self.forward);
+        use_large_pages(&self.reverse);
+        use_large_pages(&self.valid);
+        self.large = true;
+    }
+
+    /// A copy in large pages.
+    pub fn in_large_pages(&self) -> Self {
+        Self {
+            forward: copy_in_large_pages(&self.forward),
+            reverse: copy_in_large_pages(&self.reverse),
+            valid: copy_in_large_pages(&self.valid),
+            large: true,
         }
     }
 
@@ -31,6 +63,12 @@ impl Map {
     #[inline]
     pub fn expect(&self, unit: u32) {
         prefetch(&self.forward, unit as usize);
+    }
+
+    /// Asks for what is needed when the unit in a place is overwritten.
+    #[inline]
+    pub fn expect_overwrite(&self, place: Place) {
+        prefetch(&self.valid, place as usize / 64);
     }
 
     /// The place of a logical unit.

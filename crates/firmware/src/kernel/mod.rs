@@ -672,6 +672,20 @@ impl Kernel {
         self.map.expect(unit);
     }
 
+    /// Tells that a unit will soon be overwritten, when its map entry is at hand.
+    #[inline]
+    pub fn expect_overwrite(&self, unit: u32) {
+        if let Some(place) = self.map.place(unit) {
+            self.map.expect_overwrite(place);
+            self.blocks.expect(self.units_per_block.quotient(place));
+        }
+    }
+
+    /// Tells that all units will be written.
+    pub fn expect_filling(&mut self) {
+        self.map.expect_filling();
+    }
+
     /// Starts commands on idle dies and ends untimed commands, until nothing changes.
     ///
     /// # Errors
