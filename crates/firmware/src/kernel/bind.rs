@@ -250,13 +250,15 @@ impl Kernel {
                 let own = self.queues[partner as usize * CLASSES + class.index()];
                 let domain = self.blocks.domain_of_plane(partner);
                 let goes = |fifo: &Fifo| self.may_go(fifo, class, domain) || self.fills_slc(partner, fifo, class);
+                let shared_goes =
+                    |index, fifo: &Fifo| self.shared_may_go(index, class) || self.fills_slc(partner, fifo, class);
                 // Parity has its page, and is bound alone.
                 let has_data = own.head != NONE && !(class.is_map_write() && self.leads_parity(&own));
                 if has_data && goes(&own) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
-                    if fifo.head != NONE && goes(&fifo) {
+                    if fifo.head != NONE && shared_goes(index, &fifo) {
                         self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }
