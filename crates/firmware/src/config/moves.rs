@@ -1,4 +1,5 @@
-//! What does not go together with a collect policy that says where moved data go.
+//! What does not go together with a collect policy that says where moved data go. A placement that fixes planes goes with none
+//! whose scope is the drive.
 
 use super::{ConfigError, FirmwareConfig};
 use crate::policy::collect::{CollectConfig, CollectPolicy, Copyback, MovesTo, Scope};
@@ -7,7 +8,8 @@ impl FirmwareConfig {
     /// Checks that moved data may go to a channel or a die.
     pub(super) fn check_places(
         &self,
-        (fixed, fixes_pages, superblocks): (bool, bool, bool),
+        fixes_pages: bool,
+        superblocks: bool,
         collect: &CollectPolicy,
     ) -> Result<(), ConfigError> {
         if !collect.places() {
@@ -31,12 +33,6 @@ impl FirmwareConfig {
             return wrong(
                 "needs collect.scope = \"drive\": with \"plane\" moved data stay in their plane; set the scope".into(),
             );
-        }
-        if fixed {
-            let placement = self.placement.name();
-            return wrong(format!(
-                "does not go with placement.policy = \"{placement}\", which fixes the plane of each page; use \"least-busy\""
-            ));
         }
         if superblocks {
             let redundancy = self.redundancy.name();
