@@ -369,6 +369,9 @@ impl Kernel {
         if self.space.has_superblocks() {
             self.settle_row(bound, class);
         }
+        if bound.opened || bound.closed {
+            self.look_at_wishes();
+        }
         if bound.opened || (bound.closed && (self.starved[domain as usize] || self.space.pairs())) {
             self.holding.all_changed();
             self.collect(domain);

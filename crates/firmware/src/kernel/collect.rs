@@ -451,6 +451,7 @@ impl Kernel {
     /// Asks the policy for another victim where units wait and the running jobs of their task cannot fill their page.
     #[inline]
     pub(super) fn gather(&mut self, task: Task, domain: u32) {
+        self.look_at_wishes();
         if self.units_per_program.get() == 1 || self.jobs.expects(self.jobs.group(task, domain)) {
             return;
         }

@@ -4,7 +4,7 @@
 //! with the queue for any die. So no page is padded for a wish, a unit is in no other page than it might be without, and the promise
 //! of space, which counts pages for full programs and one more for each job, holds as it does without wishes.
 //!
-//! A wish costs no progress. At the end of each step of the kernel, units give their wish up and go to the queue for any die:
+//! A wish costs no progress. At the end of each step of the kernel that may have changed something, units give their wish up and go to the queue for any die:
 //! - all units of a wish whose dies have no page for moved data;
 //! - units that wait for company while no victim block that one of them came from is still being read;
 //! - units that wait for company with those of a victim block that has read as much as its window lets it, if all that it
@@ -38,6 +38,8 @@ pub struct Wished {
 /// The queues of units with a wish.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
+    /// True if some wish may have become one that cannot be kept.
+    due: bool,
     /// Places of which some units may wait.
     places: Vec<Constraint>,
     /// By job, its units that wait for company.
@@ -93,6 +95,7 @@ impl Kernel {
         };
         if let Some(wishes) = &mut self.wishes {
             wishes.count.units += 1;
+            wishes.due = true;
             if !wishes.places.contains(&place) {
                 wishes.places.push(place);
             }
@@ -150,13 +153,29 @@ impl Kernel {
         }
     }
 
+    /// Something has changed that wishes depend on: blocks were opened or closed, units have come, or found their places.
+    #[inline]
+    pub(super) fn look_at_wishes(&mut self) {
+        if let Some(wishes) = &mut self.wishes {
+            wishes.due = true;
+        }
+    }
+
     /// Units whose wish cannot be kept give it up; true if any have. Called when dies have found their work.
-    #[cold]
+    #[inline]
     pub(super) fn settle_wishes(&mut self) -> bool {
+        self.wishes.as_ref().is_some_and(|wishes| wishes.due) && self.look_for_hopeless()
+    }
+
+    fn look_for_hopeless(&mut self) -> bool {
         let Some(mut wishes) = self.wishes.take() else { return false };
+        wishes.due = false;
         wishes.places.retain(|&place| self.wishing(place).head != NONE);
-        let changed =
-            !wishes.places.is_empty() && (self.give_up_hopeless(&mut wishes) | self.give_up_stopped(&mut wishes));
+        let mut changed = !wishes.places.is_empty() && self.give_up_hopeless(&mut wishes);
+        if self.units_per_program.get().max(self.row_units) > 1 {
+            // Elsewhere nothing waits for company.
+            changed |= !wishes.places.is_empty() && self.give_up_stopped(&mut wishes);
+        }
         self.wishes = Some(wishes);
         if changed {
             match &mut self.stage {
