@@ -142,7 +142,8 @@ fn wishes_are_kept_beside_units_that_fill_no_page() {
 /// A policy that sends all data to one die, or each unit to another: what finds no room or no company there goes anywhere.
 #[test]
 fn a_wish_that_cannot_be_kept_stops_nothing() {
-    let wishes: [(Wish, fn(&Wished) -> bool); 3] = [
+    type Seen = fn(&Wished) -> bool;
+    let wishes: [(Wish, Seen); 3] = [
         (|_, _, _| Target::Die(3), |wished| wished.without_room > 1_000),
         (|view, (_, dies), _| Target::Die(view.unit % dies), |wished| wished.without_company > 1_000),
         (

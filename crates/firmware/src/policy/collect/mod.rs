@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// All blocks of the drive; moved data go to any idle die.
+    /// All blocks of the drive; moved data go to any idle die, unless moves_to says otherwise.
     Drive,
     /// Each plane on its own; moved data stay in their plane.
     #[default]
