@@ -339,6 +339,9 @@ impl Kernel {
         let Some(bound) = page else { return Ok(()) };
         if moves {
             self.settle_units(self.blocks.domain_of_plane(plane), filled);
+            if filled < most && matches!(place, Waits::Shared(index, _) if self.is_wish(index, class)) {
+                return Err(Fault::Books(format!("a wish pads a page of plane {plane}, which nothing promised")));
+            }
         }
         self.counters.padded_units += u64::from(most - filled);
         let (mut pages, mut bytes) = (self.pages_per_program, self.program_bytes);
