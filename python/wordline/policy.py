@@ -558,7 +558,7 @@ class _CollectSeat:
             self.step = lambda numbers, host, *rest: ask(StepView(*numbers, *host, *rest))
         if type(policy).place is not Collect.place:
             where = policy.place
-            self.place = lambda numbers, of_table: where(MoveView(*numbers, of_table))
+            self.place = lambda numbers, *rest: where(MoveView(*numbers, *rest))
 
     def fork(self) -> _CollectSeat:
         """A copy with its own policy, in the same state."""
