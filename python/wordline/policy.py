@@ -219,6 +219,29 @@ class StepView(NamedTuple):
     """True while that command is of the host."""
 
 
+class MoveView(NamedTuple):
+    """A logical page (mapping unit) that was read from a victim block, before it waits to be written."""
+
+    domain: int
+    """The domain: 0, the drive."""
+    unit: int
+    """The logical page (mapping unit), from 0 on. Those behind the host's are of the mapping table."""
+    block: int
+    """The victim block."""
+    die: int
+    """Its die, from 0 on."""
+    channel: int
+    """The channel of the die, from 0 on."""
+    valid: int
+    """Valid logical pages that the block still has, this one and those on their way included."""
+    erases: int
+    """P/E cycles of the block."""
+    free: int
+    """Free blocks of the drive."""
+    of_table: bool
+    """True for a part of the mapping table."""
+
+
 class Collect(Policy):
     """Decides when to collect blocks. Besides its own options it has those of ``on-demand``, for pacing."""
 
@@ -238,6 +261,18 @@ class Collect(Policy):
         with this method does not go with block mapping.
         """
         return True
+
+    def place(self, view: MoveView) -> int | tuple[Literal["channel", "die"], int] | None:
+        """Where a moved logical page is to be written: a die, ``("channel", n)``, or None for any die. No cost unless
+        overridden.
+
+        Called for each logical page that was read from a victim block and is still valid, also while the drive is
+        filled. The pages of a place wait for each other to fill a program, while blocks that they came from are still
+        being read; those that are left over go to any die, and so do all whose place has no room. A number that the
+        drive does not have ends the run. A policy with this method needs ``collect.scope = "drive"``; copyback, static
+        placement, superblocks and block mapping do not go with it.
+        """
+        return None
 
 
 class FreeBlock(Policy):
@@ -513,6 +548,7 @@ class _CollectSeat:
 
     closed = None
     step: Callable[..., bool] | None = None
+    place: Callable[..., object] | None = None
 
     def __init__(self, policy: Collect) -> None:
         self.policy = policy
@@ -520,6 +556,9 @@ class _CollectSeat:
         if type(policy).step is not Collect.step:
             ask = policy.step
             self.step = lambda numbers, host, *rest: ask(StepView(*numbers, *host, *rest))
+        if type(policy).place is not Collect.place:
+            where = policy.place
+            self.place = lambda numbers, *rest: where(MoveView(*numbers, *rest))
 
     def fork(self) -> _CollectSeat:
         """A copy with its own policy, in the same state."""

@@ -4,7 +4,7 @@ pub use wordline_firmware::blocks::VictimView;
 pub use wordline_firmware::policy::arbiter::guest::GuestArbiter;
 pub use wordline_firmware::policy::arbiter::Waiting;
 pub use wordline_firmware::policy::collect::guest::GuestCollect;
-pub use wordline_firmware::policy::collect::{SpaceView, StepView};
+pub use wordline_firmware::policy::collect::{MoveView, SpaceView, StepView, Target};
 pub use wordline_firmware::policy::dispatch::guest::GuestDispatch;
 pub use wordline_firmware::policy::dispatch::{StageView, Staged};
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;

@@ -3,11 +3,12 @@
 
 mod common;
 
-use common::holder::{hold, Rule};
+use common::holder::{hold_and_place, Rule, Wish};
 use common::random_drive::random_config;
 use common::{between, chance, config, for_seeds, long, one, pick, request, NS, US};
 use std::collections::HashMap;
 use wordline_base::{Op, Request, Stream, Time};
+use wordline_drive::guests::Target;
 use wordline_drive::load::from_text;
 use wordline_drive::{Completion, Drive, DriveConfig, Task};
 use wordline_firmware::blocks::Status;
@@ -312,7 +313,9 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     let programs = (counters.programs() - counters.slc_pages) / together + counters.slc_pages;
     // The array time of each kind of command is known if planes do not share it and all pages are alike.
     let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
-    let instant = format!("{:?}", config.firmware.collect).contains("instant: true");
+    // As a guest has it, or another policy.
+    let collect = format!("{:?}", config.firmware.collect);
+    let instant = collect.contains("instant: true") || collect.contains("\"instant\": Bool(true)");
     // Of map units in SLC mode GC may have written some without time.
     let is_known = !(instant && plan.has_map() && plan.slc.is_some());
     if text.contains("None") && text.contains("One(") && counters.suspensions == 0 && is_known {
@@ -398,10 +401,23 @@ impl Drop for Story<'_> {
     }
 }
 
+/// By chance, by logical page, all to one die, and now and then to a channel.
+const WISHES: [Wish; 4] = [
+    |_, (_, dies), random| Target::Die(random.below(dies.into()) as u32),
+    |view, (_, dies), _| Target::Die(view.unit % dies),
+    |_, _, _| Target::Die(0),
+    |view, (channels, _), random| match random.below(3) {
+        0 => Target::Any,
+        1 => Target::Channel((view.block + 1) % channels),
+        _ => Target::Die(view.die),
+    },
+];
+
 #[test]
 fn random_drives() {
     let (mut accepted, mut refused, mut collected, mut copied, mut suspended) = (0, 0, 0, 0, 0);
     let (mut scrubbed, mut leveled, mut held) = (0, 0, 0);
+    let (mut wished, mut without_room, mut without_company) = (0, 0, 0);
     let (mut read_on, mut programmed_on) = (0, 0);
     let (mut parity, mut rebuilt, mut of_pages, mut around_them) = (0, 0, 0, 0);
     let count = if long() { 10_000 } else { 1_500 };
@@ -414,9 +430,13 @@ fn random_drives() {
         accepted += 1;
         let may_hold = !config.parts().expect("it is accepted").plan().fixes_pages
             && !format!("{:?}", config.firmware.collect).contains("instant: true");
-        if may_hold && chance(random, 15) {
-            let rules: [Rule; 3] = [|_, _| false, |_, random| chance(random, 50), |view, _| view.host_rests];
-            hold(&mut config, Some(*pick(random, &rules)));
+        let rules: [Rule; 3] = [|_, _| false, |_, random| chance(random, 50), |view, _| view.host_rests];
+        let rule = (may_hold && chance(random, 15)).then(|| *pick(random, &rules));
+        let has_wishes =
+            ["SameChannel", "SameDie"].iter().any(|to| format!("{:?}", config.firmware.collect).contains(to));
+        let wish = (has_wishes && chance(random, 50)).then(|| *pick(random, &WISHES));
+        if rule.is_some() || wish.is_some() {
+            hold_and_place(&mut config, rule, wish);
         }
         let _story = Story(&config);
         let mut watched = watch(&config, seed);
@@ -448,6 +468,10 @@ fn random_drives() {
         copied += counters.copybacks;
         suspended += counters.suspensions;
         held += counters.holds;
+        let wishes = watched.drive.kernel().wished();
+        wished += wishes.units;
+        without_room += wishes.without_room;
+        without_company += wishes.without_company;
         parity += counters.parity_pages;
         rebuilt += counters.rebuilt_reads;
         if watched.drive.kernel().plan().raid.is_some() {
@@ -469,6 +493,7 @@ fn random_drives() {
         "{accepted} drives, {refused} refused, {collected} collections, {scrubbed} scrubbed blocks, {leveled} moved for \
          wear, {copied} copybacks, {suspended} suspensions, {held} steps of GC on hold"
     );
+    println!("{wished} moved units with a wish; {without_room} found no room there, {without_company} no company");
     println!(
         "in cache mode: {read_on} reads, {programmed_on} programs; {parity} pages of parity, {rebuilt} rebuilt reads; of \
         logical pages: {of_pages} units of parity, {around_them} rebuilt reads"
@@ -488,6 +513,7 @@ fn random_drives() {
         assert!(scrubbed > accepted && leveled > accepted, "{scrubbed} scrubbed blocks, {leveled} moved for wear");
         assert!(copied > accepted && suspended > accepted, "{copied} copybacks, {suspended} suspensions");
         assert!(held > 10 * accepted, "{held} steps of GC on hold");
+        assert!(wished > 100 * accepted && without_room > accepted && without_company > accepted);
     }
 }
 

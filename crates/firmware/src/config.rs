@@ -1,6 +1,7 @@
 //! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
 mod fixed_pages;
+mod moves;
 mod need;
 mod programs;
 mod raid;
@@ -313,6 +314,7 @@ impl FirmwareConfig {
         self.suspend.build(&build)?;
         self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
         self.check_steps(mapping.fixes_pages(), &collect)?;
+        self.check_places(mapping.fixes_pages(), stripe.is_some(), &collect)?;
         self.check_programs(geometry, mapping.fixes_pages(), &collect, &upkeep)?;
         if mapping.fixes_pages() {
             self.check_fixed_pages(fixed, stripe.is_some(), &collect, &pack)?;

@@ -22,7 +22,7 @@ pub mod task;
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
 pub use kernel::{
     divide, Account, Counters, Fault, HostDone, Kernel, Noted, Noting, Passage, PlaneUse, Service, Standing, Way,
-    DRAINS, FACTORY_BAD, HOLDERS, PROCESSOR_EVENT,
+    Wished, DRAINS, FACTORY_BAD, HOLDERS, PROCESSOR_EVENT,
 };
 
 /// Most mapping units that one page can hold.

@@ -33,6 +33,8 @@ pub struct Job {
     pub window: u32,
     /// Units in progress: being read, waiting to be written, or being written.
     pub on_the_way: u32,
+    /// Pages that are queued for reading, or being read.
+    pub reads: u32,
     /// True if all its pages are queued for reading.
     pub queued: bool,
     /// True if nothing is left to move.
@@ -109,6 +111,7 @@ impl Jobs {
             unread: valid,
             window,
             on_the_way: 0,
+            reads: 0,
             queued: false,
             empty: false,
             erasing: false,
@@ -204,15 +207,19 @@ impl Jobs {
         self.released[group as usize] = true;
     }
 
-    /// A page read was queued.
+    /// A page read of a job was queued.
     #[inline]
-    pub fn read_queued(&mut self, group: u32) {
-        self.reading[group as usize] += 1;
+    pub fn read_queued(&mut self, slot: u32) {
+        let job = &mut self.jobs[slot as usize];
+        job.reads += 1;
+        self.reading[job.group as usize] += 1;
     }
 
-    /// A page read ended.
+    /// A page read of a job ended.
     #[inline]
-    pub fn read_ended(&mut self, group: u32) {
-        self.reading[group as usize] -= 1;
+    pub fn read_ended(&mut self, slot: u32) {
+        let job = &mut self.jobs[slot as usize];
+        job.reads -= 1;
+        self.reading[job.group as usize] -= 1;
     }
 }

@@ -16,8 +16,8 @@ use times::Controller;
 use wordline_base::ps_from_us;
 use wordline_drive::guests::{
     Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
-    GuestMapping, GuestPlacement, GuestProcessor, GuestShares, GuestSuspend, GuestUpkeep, GuestVictim, Maker, Occasion,
-    Refusal, SpaceView, StageView, StepView, Task, UpkeepView, VictimView, Waiting,
+    GuestMapping, GuestPlacement, GuestProcessor, GuestShares, GuestSuspend, GuestUpkeep, GuestVictim, Maker, MoveView,
+    Occasion, Refusal, SpaceView, StageView, StepView, Target, Task, UpkeepView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -203,10 +203,8 @@ impl Maker for PythonMaker {
 
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
         let seated = self.seated(options, build)?;
-        let step = Python::attach(|py| {
-            Collector::step_of(seated.object.bind(py)).map_err(|error| self.raised.keep(py, error))
-        })?;
-        Ok(Box::new(Collector { seated, step }))
+        let made = Python::attach(|py| Collector::new(py, seated).map_err(|error| self.raised.keep(py, error)))?;
+        Ok(Box::new(made))
     }
 
     fn free_block(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
@@ -334,6 +332,8 @@ struct Collector {
     seated: Seated,
     /// Asked before each step of a victim block, if the policy has it.
     step: Option<Py<PyAny>>,
+    /// Asked where each moved logical page is to be written, if the policy has it.
+    place: Option<Py<PyAny>>,
 }
 
 impl fmt::Debug for Collector {
@@ -343,9 +343,13 @@ impl fmt::Debug for Collector {
 }
 
 impl Collector {
-    fn step_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
-        let step = object.getattr("step")?;
-        Ok((!step.is_none()).then(|| step.unbind()))
+    fn new(py: Python<'_>, seated: Seated) -> PyResult<Self> {
+        let method = |name: &str| {
+            let method = seated.object.bind(py).getattr(name)?;
+            Ok::<_, PyErr>((!method.is_none()).then(|| method.unbind()))
+        };
+        let (step, place) = (method("step")?, method("place")?);
+        Ok(Self { seated, step, place })
     }
 }
 
@@ -379,16 +383,56 @@ impl GuestCollect for Collector {
         Ok(answer?)
     }
 
-    fn fork(&self) -> Box<dyn GuestCollect> {
-        let mut seated = self.seated.copy();
-        let step = Python::attach(|py| {
-            Self::step_of(seated.object.bind(py)).unwrap_or_else(|error| {
-                seated.broken.get_or_insert_with(|| refusal(py, error));
-                None
-            })
-        });
-        Box::new(Self { seated, step })
+    fn places(&self) -> bool {
+        self.place.is_some()
     }
+
+    fn place(&mut self, view: &MoveView) -> Result<Target, Refusal> {
+        const WANTED: &str = "the number of a die, a pair such as (\"channel\", 0) or (\"die\", 3), or None";
+        let Some(place) = &self.place else { return Ok(Target::Any) };
+        let answer = self.seated.ask(|py| {
+            let numbers =
+                (view.domain, view.unit, view.block, view.die, view.channel, view.valid, view.erases, view.free);
+            let answer = place.bind(py).call1((numbers, view.of_table))?;
+            Ok(target_of(&answer).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestCollect> {
+        let seated = self.seated.copy();
+        Python::attach(|py| {
+            // An object that has just been copied has the methods of the first.
+            let again = |method: &Option<Py<PyAny>>, name| match method {
+                Some(_) => seated.object.getattr(py, name).map(Some),
+                None => Ok(None),
+            };
+            let methods = again(&self.step, "step").and_then(|step| Ok((step, again(&self.place, "place")?)));
+            let (step, place, broken) = match methods {
+                Ok((step, place)) => (step, place, None),
+                Err(error) => (None, None, Some(refusal(py, error))),
+            };
+            let broken = seated.broken.or(broken);
+            Box::new(Self { seated: Seated { broken, ..seated }, step, place })
+        })
+    }
+}
+
+/// The channel or die that an answer names.
+fn target_of(answer: &Bound<'_, PyAny>) -> Option<Target> {
+    if answer.is_none() {
+        return Some(Target::Any);
+    }
+    if let Ok(pair) = answer.cast::<PyTuple>() {
+        let (kind, number) = pair.extract::<(PyBackedStr, Bound<'_, PyAny>)>().ok()?;
+        let of_kind = match &*kind {
+            "channel" => Target::Channel,
+            "die" => Target::Die,
+            _ => return None,
+        };
+        return whole(&number).map(of_kind);
+    }
+    whole(answer).map(Target::Die)
 }
 
 impl GuestFreeBlock for Seated {

@@ -89,7 +89,12 @@ fn random_text(random: &mut Stream) -> String {
         collect += ", instant = true";
     }
     let copyback = *pick(random, &["off", "off", "internal", "checked"]);
-    collect += &format!(", copyback = \"{}\"", if together || by_block || pages > 1 { "off" } else { copyback });
+    let wishes = scope == "drive" && !together && !by_block && chance(random, 50);
+    if wishes {
+        collect += &format!(", moves_to = \"{}\"", pick(random, &["same-channel", "same-die"]));
+    }
+    let in_place = !wishes && !together && !by_block && pages == 1;
+    collect += &format!(", copyback = \"{}\"", if in_place { copyback } else { "off" });
     let steps = !by_block && !collect.contains("instant") && !collect.contains("hold_below");
     if steps && chance(random, 30) {
         collect = collect.replace("on-demand", "preemptive");

@@ -250,13 +250,15 @@ impl Kernel {
                 let own = self.queues[partner as usize * CLASSES + class.index()];
                 let domain = self.blocks.domain_of_plane(partner);
                 let goes = |fifo: &Fifo| self.may_go(fifo, class, domain) || self.fills_slc(partner, fifo, class);
+                let shared_goes =
+                    |index, fifo: &Fifo| self.shared_may_go(index, class) || self.fills_slc(partner, fifo, class);
                 // Parity has its page, and is bound alone.
                 let has_data = own.head != NONE && !(class.is_map_write() && self.leads_parity(&own));
                 if has_data && goes(&own) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
-                    if fifo.head != NONE && goes(&fifo) {
+                    if fifo.head != NONE && shared_goes(index, &fifo) {
                         self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }
@@ -337,6 +339,9 @@ impl Kernel {
         let Some(bound) = page else { return Ok(()) };
         if moves {
             self.settle_units(self.blocks.domain_of_plane(plane), filled);
+            if filled < most && matches!(place, Waits::Shared(index, _) if self.is_wish(index, class)) {
+                return Err(Fault::Books(format!("a wish pads a page of plane {plane}, which nothing promised")));
+            }
         }
         self.counters.padded_units += u64::from(most - filled);
         let (mut pages, mut bytes) = (self.pages_per_program, self.program_bytes);
@@ -366,6 +371,9 @@ impl Kernel {
         }
         if self.space.has_superblocks() {
             self.settle_row(bound, class);
+        }
+        if bound.opened || bound.closed {
+            self.look_at_wishes();
         }
         if bound.opened || (bound.closed && (self.starved[domain as usize] || self.space.pairs())) {
             self.holding.all_changed();

@@ -120,6 +120,10 @@ impl Kernel {
         if self.jobs.expects(group) || self.jobs.is_released(group) {
             return;
         }
+        if self.wishes.is_some() && task == Task::GC && self.wait_with_wishes() {
+            // First these join the others, so that one page at most is not full; then this is called again.
+            return;
+        }
         self.jobs.release(group);
         if let Some(stage) = &mut self.stage {
             stage.dirty = true;
@@ -316,7 +320,7 @@ impl Kernel {
             state.cursor = page + units_per_page;
             state.on_the_way += units;
             state.unread -= units;
-            self.jobs.read_queued(job.group);
+            self.jobs.read_queued(slot);
             // The units move in a moment.
             let mut next = Some(place);
             while let Some(place) = next {
@@ -419,7 +423,7 @@ impl Kernel {
         self.counters.moved[op.class.task().index()] += u64::from(op.units);
         let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
         // Their places were settled when they were bound.
-        self.jobs.read_ended(group);
+        self.jobs.read_ended(op.owner);
         self.wake_rows(group);
         self.arrived(op.owner, u32::from(op.units));
         self.gather(task, domain);
@@ -429,7 +433,7 @@ impl Kernel {
     #[inline]
     fn read_ended(&mut self, op: &FlashOp, units: u32) {
         let Job { task, domain, group, .. } = *self.jobs.get(op.owner);
-        self.jobs.read_ended(group);
+        self.jobs.read_ended(op.owner);
         self.wake_rows(group);
         self.settle_units(domain, units);
         self.arrived(op.owner, units);
@@ -447,6 +451,7 @@ impl Kernel {
     /// Asks the policy for another victim where units wait and the running jobs of their task cannot fill their page.
     #[inline]
     pub(super) fn gather(&mut self, task: Task, domain: u32) {
+        self.look_at_wishes();
         if self.units_per_program.get() == 1 || self.jobs.expects(self.jobs.group(task, domain)) {
             return;
         }
@@ -478,6 +483,7 @@ impl Kernel {
     /// filled, or need not be.
     pub(super) fn fills_page(&mut self, plane: u32, class: Class, place: Waits) -> bool {
         let (most, mut dropped) = (self.plan.units_per_program, false);
+        let whole = matches!(place, Waits::Shared(index, _) if self.is_wish(index, class));
         loop {
             let mut fifo = match place {
                 Waits::Plane(plane) => self.queues[plane as usize * CLASSES + class.index()],
@@ -486,7 +492,7 @@ impl Kernel {
             let overwritten = fifo.take_if(&mut self.slab, most, |op| !self.map.is_valid(op.source));
             let Some(slot) = overwritten else {
                 let domain = self.blocks.domain_of_plane(plane);
-                let goes = fifo.len >= most || self.jobs.is_released(self.jobs.group(class.task(), domain));
+                let goes = fifo.len >= most || !whole && self.jobs.is_released(self.jobs.group(class.task(), domain));
                 if dropped {
                     // The units that are left of the page, or behind it, wait to fill a page from now on.
                     self.gather(class.task(), domain);

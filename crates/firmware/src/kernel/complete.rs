@@ -128,6 +128,7 @@ impl Kernel {
                 (job, units, slot) = (owner, units + 1, next);
             }
         }
+        self.look_at_wishes();
         // In cache mode a command may end whose pages were handed back before.
         if units > 0 {
             self.written(task, job, units);

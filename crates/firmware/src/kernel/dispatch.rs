@@ -48,9 +48,9 @@ impl Kernel {
             let class = Class::of_row(row);
             for at in 0..row_length {
                 let index = self.shared_row(class) + at;
-                while self.shared[index].head != NONE && self.row_may_go(&self.shared[index], class) {
+                while self.shared[index].head != NONE && self.row_may_go(index, class) {
                     let Some(die) = self.idle_die(at, stream_of(class)) else {
-                        self.stalled = true;
+                        self.stalled |= !self.is_wish(index, class);
                         break;
                     };
                     if !self.dispatch(die, queue)? {
@@ -155,11 +155,19 @@ impl Kernel {
 
     /// The same for a queue of writes that may go to several dies: moved pages may wait to fill a program of all planes.
     #[inline]
-    pub(super) fn row_may_go(&self, fifo: &Fifo, class: Class) -> bool {
+    pub(super) fn row_may_go(&self, index: usize, class: Class) -> bool {
+        let fifo = &self.shared[index];
         if fifo.len < self.row_units && class.moves() && self.jobs.expects(self.jobs.group(class.task(), 0)) {
             return false;
         }
-        self.may_go(fifo, class, 0)
+        self.shared_may_go(index, class)
+    }
+
+    /// As [`Self::may_go`], for a queue of writes that may go to several dies. Units with a wish fill whole programs.
+    #[inline]
+    pub(super) fn shared_may_go(&self, index: usize, class: Class) -> bool {
+        let fifo = &self.shared[index];
+        fifo.len >= self.plan.units_per_program || (!self.is_wish(index, class) && self.may_go_alone(fifo, class, 0))
     }
 
     /// Gives an idle die a command, if something waits for it that can go.
@@ -311,7 +319,7 @@ impl Kernel {
             }
             for index in self.shared_of(die, class) {
                 let fifo = self.shared[index];
-                if fifo.head == NONE || !self.row_may_go(&fifo, class) {
+                if fifo.head == NONE || !self.row_may_go(index, class) {
                     continue;
                 }
                 let sequence = self.slab.get(fifo.head).sequence;
@@ -324,7 +332,7 @@ impl Kernel {
                         let at = known.unwrap_or(self.candidates.count);
                         self.candidates.set(at, Waiting { class, sequence }, Waits::Shared(index, plane));
                     }
-                    None => self.stalled = true,
+                    None => self.stalled |= !self.is_wish(index, class),
                 }
             }
         }

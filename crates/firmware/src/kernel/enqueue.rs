@@ -1,5 +1,6 @@
 //! Queueing: an operation goes into the queue of its class that its constraint selects.
 
+use super::wishes::WISHED;
 use super::Kernel;
 use crate::map::Place;
 use crate::ops::FlashOp;
@@ -67,6 +68,8 @@ impl Kernel {
                 self.witness_wait(slot, constraint);
             }
             constraint
+        } else if self.wishes.is_some() && op.class == WISHED {
+            self.wish_of(&op)
         } else {
             constraint
         };
@@ -79,7 +82,7 @@ impl Kernel {
         }
     }
 
-    /// The constraint of the operation in a slot, which has been queued before.
+    /// The constraint of the operation in a slot, which has been queued before. A wish is given up then.
     pub(super) fn place_for(&self, slot: u32) -> Constraint {
         let FlashOp { class, unit, source, .. } = *self.slab.get(slot);
         if class == Class::HOST_WRITE {

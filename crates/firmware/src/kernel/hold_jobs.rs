@@ -144,10 +144,7 @@ impl Kernel {
         if self.shared_count > 0 {
             let rows = (0..ROWS).filter(|&row| self.shared_waiting[row] > 0).map(Class::of_row);
             for class in rows.filter(|class| class.is_host()) {
-                let goes = |index: &usize| {
-                    let fifo = &self.shared[*index];
-                    fifo.head != NONE && self.row_may_go(fifo, class)
-                };
+                let goes = |&index: &usize| self.shared[index].head != NONE && self.row_may_go(index, class);
                 let waiting: u32 = self
                     .shared_of(die, class)
                     .iter()

@@ -67,10 +67,7 @@ impl Kernel {
             return Some(Waits::Plane(plane));
         }
         let shared = self.shared_of(die, class).into_iter();
-        let mut ready = shared.filter(|&index| {
-            let fifo = &self.shared[index];
-            fifo.head != NONE && self.row_may_go(fifo, class)
-        });
+        let mut ready = shared.filter(|&index| self.shared[index].head != NONE && self.row_may_go(index, class));
         ready.next().map(|index| Waits::Shared(index, plane))
     }
 

@@ -49,6 +49,7 @@ mod table;
 mod together;
 mod turns;
 mod upkeep;
+mod wishes;
 mod witness;
 
 use crate::blocks::{Blocks, Sizes};
@@ -92,6 +93,7 @@ use stage::Stage;
 use std::collections::VecDeque;
 use table::Table;
 use turns::Turns;
+use wishes::Wishes;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
@@ -104,6 +106,7 @@ pub use history::HOLDERS;
 pub use processor::PROCESSOR_EVENT;
 pub use retire::FACTORY_BAD;
 pub use standing::Standing;
+pub use wishes::Wished;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
 
@@ -228,6 +231,9 @@ pub struct Kernel {
     /// Operations that wait for it; none if it takes no time.
     #[serde(skip)]
     cores: Option<Box<Cores>>,
+    /// Moved units that wait with a wish of the collect policy; none if it has none.
+    #[serde(skip)]
+    wishes: Option<Box<Wishes>>,
     /// True if some operations take another way than to the queue of their die.
     #[serde(skip)]
     detours: bool,
@@ -445,7 +451,9 @@ impl Kernel {
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
         let places_outside = matches!(config.placement, PlacementConfig::Guest(_));
-        let detours = arounds.is_some() || stage.is_some() || cores.is_some() || lots.is_some() || places_outside;
+        let wishes = collect.places().then(Box::default);
+        let aside = arounds.is_some() || stage.is_some() || cores.is_some();
+        let detours = aside || lots.is_some() || wishes.is_some() || places_outside;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_program } else { 0 };
@@ -494,6 +502,7 @@ impl Kernel {
             suspend,
             trim: config.trim.build(&build)?,
             upkeep,
+            wishes,
             detours,
             redundancy,
             arounds,
@@ -728,6 +737,9 @@ impl Kernel {
             } else if self.dirty.is_empty() && !self.shared_dirty {
                 if self.holding.due {
                     self.ask_held();
+                    continue;
+                }
+                if self.detours && self.settle_wishes() {
                     continue;
                 }
                 if self.stalled && self.busy == 0 && !self.is_computing() && self.unstick() {

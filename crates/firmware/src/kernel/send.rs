@@ -38,7 +38,7 @@ impl Kernel {
         self.timed = timed;
         let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
         let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
-        self.detours = aside || self.lots.is_some() || places_outside;
+        self.detours = aside || self.lots.is_some() || self.wishes.is_some() || places_outside;
     }
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.
@@ -211,6 +211,8 @@ impl Kernel {
                 }
                 room(self.planes_per_die.quotient(plane))
             }
+            // Units with a wish fill whole programs.
+            place if self.is_staged_wish(class, place) && fifo.len < self.plan.units_per_program => return None,
             _ if !self.may_go(&fifo, class, 0) => return None,
             place => self.least_loaded(stage, class, place)?,
         };
@@ -231,10 +233,12 @@ impl Kernel {
         // In order of their turns, so that the first of equals is the next.
         let turn = self.stage_turn.clamp(dies.start, dies.end);
         let in_turn = (turn..dies.end).chain(dies.start..turn);
+        let wished = self.is_staged_wish(class, place);
+        let has_room = |die| if wished { stage.has_room_for_program(die) } else { stage.has_room(die, class) };
         let mut best: Option<(u32, u32)> = None;
         for die in in_turn.clone() {
             let load = stage.load(die);
-            if best.is_some_and(|(least, _)| load >= least) || !stage.has_room(die, class) {
+            if best.is_some_and(|(least, _)| load >= least) || !has_room(die) {
                 continue;
             }
             if self.takes(die, stream_of(class)) {
@@ -248,13 +252,14 @@ impl Kernel {
             return Some(Some(die));
         }
         let waits_for_room = in_turn.into_iter().any(|die| self.takes(die, stream_of(class)));
-        self.stalled |= !waits_for_room;
+        self.stalled |= !waits_for_room && !wished;
         waits_for_room.then_some(None)
     }
 
     /// Sends the oldest operation of a queue, or units for a page, to a die.
     fn send(&mut self, stage: &mut Stage, at: usize, die: u32) {
         let Queue { class, place, .. } = *stage.queue(at);
+        let wished = self.is_staged_wish(class, place);
         let place = match place {
             Constraint::Any | Constraint::Channel(_) => {
                 self.stage_turn = (die + 1) % self.flash.geometry().dies();
@@ -264,6 +269,7 @@ impl Kernel {
         };
         let most = match stage.lacking(die, class) {
             _ if !class.is_write() => 1,
+            _ if wished => self.plan.units_per_program,
             0 => self.plan.units_per_program,
             lacking => lacking,
         };

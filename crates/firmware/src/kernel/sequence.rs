@@ -215,12 +215,12 @@ impl Kernel {
         }
         let enough = |index: &usize| {
             let fifo = &self.shared[*index];
-            let holds = if count == 1 {
+            let holds = if count == 1 && !self.is_wish(*index, class) {
                 self.holds_write(fifo, class, first)
             } else {
                 self.holds_pages(fifo, class, count * self.plan.units_per_program)
             };
-            fifo.head != NONE && self.may_go(fifo, class, 0) && holds
+            fifo.head != NONE && self.shared_may_go(*index, class) && holds
         };
         self.shared_of(die, class).into_iter().find(enough).map(Source::Shared)
     }

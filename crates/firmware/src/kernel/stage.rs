@@ -202,6 +202,12 @@ impl Stage {
         load.all < self.depth || (class.is_write() && self.lacking(die, class) > 0)
     }
 
+    /// True if a die has room for another program, whatever waits there for company.
+    #[inline]
+    pub fn has_room_for_program(&self, die: u32) -> bool {
+        self.loads[die as usize].all < self.depth
+    }
+
     /// Units that the page of a class lacks that waits at a die.
     #[inline]
     pub fn lacking(&self, die: u32, class: Class) -> u32 {

@@ -1,11 +1,11 @@
 //! Guest: an external collect policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: it decides when GC starts another victim block and, if it wants to be asked, before each step of one whether it goes on.
-//! The rest follows the options of garbage collection on demand, which it takes besides its own.
+//! Faithful: it decides when GC starts another victim block and, if it wants to be asked, before each step of one whether it goes on,
+//! and where each moved mapping unit is to be written. The rest follows the options of garbage collection on demand, which it takes besides its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
-use super::{Collect, Copyback, Destination, Scope, SpaceView, Step, StepView};
+use super::{Collect, Copyback, Destination, MoveView, MovesTo, Scope, SpaceView, Step, StepView, Target};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,19 @@ pub trait GuestCollect: std::fmt::Debug + Send {
         Ok(true)
     }
 
+    /// As [`Collect::places`], asked once.
+    fn places(&self) -> bool {
+        false
+    }
+
+    /// As [`Collect::place`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn place(&mut self, _: &MoveView) -> Result<Target, Refusal> {
+        Ok(Target::Any)
+    }
+
     /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestCollect>;
 }
@@ -50,6 +63,9 @@ pub struct Guest {
     seat: Seat<Box<dyn GuestCollect>>,
     steps: OnDemand,
     is_asked: bool,
+    says_where: bool,
+    channels: u32,
+    dies: u32,
 }
 
 /// The options of the section that belong to garbage collection on demand.
@@ -66,13 +82,39 @@ pub(super) fn scope(options: &Options) -> Scope {
     steps(options).map(|steps| steps.scope).unwrap_or_default()
 }
 
+/// The dies for moved data set in the section.
+pub(super) fn moves_to(options: &Options) -> MovesTo {
+    steps(options).map(|steps| steps.moves_to).unwrap_or_default()
+}
+
 impl Guest {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let steps = OnDemand::new(&steps(options)?, build)?;
         let object = options.maker("collect")?.collect(&options.options, build);
         let object = object.map_err(|problem| options.error("collect", problem))?;
-        let is_asked = object.steps();
-        Ok(Self { seat: Seat::new(&options.policy, object), steps, is_asked })
+        let (is_asked, says_where) = (object.steps(), object.places());
+        if says_where && steps.places() {
+            let problem = format!(
+                "has no effect: the method 'place' of \"{}\" says where moved data go; leave it out",
+                options.policy
+            );
+            return Err(ConfigError::new("collect.moves_to", moves_to(options).name(), problem));
+        }
+        let (channels, dies) = (build.geometry.channels, build.geometry.dies());
+        Ok(Self { seat: Seat::new(&options.policy, object), steps, is_asked, says_where, channels, dies })
+    }
+
+    /// What is wrong with an answer, if anything.
+    fn objection(&self, unit: u32, answer: Target) -> Option<String> {
+        let (what, number, count) = match answer {
+            Target::Any => return None,
+            Target::Channel(channel) => ("channel", channel, self.channels),
+            Target::Die(die) => ("die", die, self.dies),
+        };
+        (number >= count).then(|| {
+            let last = count - 1;
+            format!("it moved logical page {unit} to {what} {number}, which does not exist: the drive has {what}s 0 to {last}")
+        })
     }
 }
 
@@ -99,6 +141,25 @@ impl Collect for Guest {
             Some(false) => Step::Hold,
             // Without an answer the run ends.
             Some(true) | None => Step::Go,
+        }
+    }
+
+    fn places(&self) -> bool {
+        self.says_where || self.steps.places()
+    }
+
+    fn place(&mut self, view: &MoveView) -> Target {
+        if !self.says_where {
+            return self.steps.place(view);
+        }
+        // Without an answer the run ends.
+        let answer = self.seat.ask(|guest| guest.place(view)).unwrap_or(Target::Any);
+        match self.objection(view.unit, answer) {
+            None => answer,
+            Some(objection) => {
+                self.seat.refuse(objection);
+                Target::Any
+            }
         }
     }
 

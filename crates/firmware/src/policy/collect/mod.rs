@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// All blocks of the drive; moved data go to any idle die.
+    /// All blocks of the drive; moved data go to any idle die, unless moves_to says otherwise.
     Drive,
     /// Each plane on its own; moved data stay in their plane.
     #[default]
@@ -68,6 +68,31 @@ impl Destination {
     }
 }
 
+/// Dies that moved data are written to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MovesTo {
+    /// Any idle die of the domain.
+    #[default]
+    AnyDie,
+    /// Dies of the victim's channel, while one has room: GC does not load other channels with them.
+    SameChannel,
+    /// The victim's die, while it has room.
+    SameDie,
+}
+
+impl MovesTo {
+    /// Its name in a drive file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AnyDie => "any-die",
+            Self::SameChannel => "same-channel",
+            Self::SameDie => "same-die",
+        }
+    }
+}
+
 /// State of a GC domain (the drive or a plane) that the policy sees.
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceView {
@@ -122,6 +147,40 @@ pub enum Step {
     Hold,
 }
 
+/// A logical page (mapping unit) that was read from a victim block, as the policy sees it before it waits to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoveView {
+    /// The GC domain: the drive.
+    pub domain: u32,
+    /// The logical page. Those behind the host's are of the mapping table.
+    pub unit: u32,
+    /// The victim block.
+    pub block: u32,
+    /// Its die.
+    pub die: u32,
+    /// The channel of the die.
+    pub channel: u32,
+    /// Valid mapping units that the block still has, this one included.
+    pub valid: u32,
+    /// Its P/E cycles.
+    pub erases: u32,
+    /// Free blocks of the domain, as in [`SpaceView`].
+    pub free: u32,
+    /// True if the unit is one of the mapping table.
+    pub of_table: bool,
+}
+
+/// Where a moved unit is to be written. Without room there it goes to any die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Any die of the domain, as without a policy that says it.
+    Any,
+    /// A die of a channel.
+    Channel(u32),
+    /// A die.
+    Die(u32),
+}
+
 /// Decides when garbage collection runs.
 pub trait Collect {
     /// True if GC should start another victim block now.
@@ -133,6 +192,14 @@ pub trait Collect {
     /// Whether a victim block takes its next step now.
     fn step(&mut self, _: &StepView) -> Step {
         Step::Go
+    }
+    /// True if it is asked where moved units are to be written.
+    fn places(&self) -> bool {
+        false
+    }
+    /// Where a moved unit is to be written.
+    fn place(&mut self, _: &MoveView) -> Target {
+        Target::Any
     }
     /// Free blocks reserved for GC, in each domain.
     fn reserve(&self) -> u32;
@@ -173,7 +240,7 @@ pub trait Collect {
 }
 
 policies! {
-    family "collect" decides "when garbage collection (GC) starts and stops, and its steps";
+    family "collect" decides "when garbage collection (GC) starts and stops, its steps, and where moved data go";
     trait Collect, config CollectConfig, policy CollectPolicy;
     members {
         /// When free blocks run low.
@@ -186,6 +253,8 @@ policies! {
         fn wants(self: &mut Self, view: &SpaceView) -> bool;
         fn steps(self: &Self) -> bool;
         fn step(self: &mut Self, view: &StepView) -> Step;
+        fn places(self: &Self) -> bool;
+        fn place(self: &mut Self, view: &MoveView) -> Target;
         fn reserve(self: &Self) -> u32;
         fn start(self: &Self) -> u32;
         fn stop(self: &Self) -> u32;
@@ -218,6 +287,15 @@ impl CollectConfig {
             Self::OnDemand(options) => options.scope,
             Self::Preemptive(options) => options.on_demand.scope,
             Self::Guest(options) => guest::scope(options),
+        }
+    }
+
+    /// The chosen dies for moved data.
+    pub(crate) fn moves_to(&self) -> MovesTo {
+        match self {
+            Self::OnDemand(options) => options.moves_to,
+            Self::Preemptive(options) => options.on_demand.moves_to,
+            Self::Guest(options) => guest::moves_to(options),
         }
     }
 }

@@ -7,10 +7,11 @@
 //! of Lee et al. (ISPASS 2011). Open blocks for host and GC: choi18 (2.2, one a plane; 4.2, a second one). GC without
 //! time: choi18 (3.1, Ideal-No-GC).
 //! Copyback: the internal data move of jung13 (2.3) and ONFI 4.2 (COPYBACK READ, COPYBACK PROGRAM).
+//! Moved data that stay in the victim's channel or die: ours, wider than the data move of jung13, which stays in a plane.
 //! Faithful: both thresholds, whole blocks, a reserve that the host cannot take. Simplified: the choice of
 //! victims takes no time.
 
-use super::{Collect, Copyback, Destination, Scope, SpaceView};
+use super::{Collect, Copyback, Destination, MoveView, MovesTo, Scope, SpaceView, Target};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -56,6 +57,10 @@ pub struct Options {
     /// Open blocks that GC writes to: its own ("own-block"), the one of the plane that host data go to ("shared-block"), or a
     /// second one that each plane of the die opens at the start of a victim, for host and GC side by side ("paired-blocks").
     pub into: Destination,
+    /// Dies that moved data are written to: any idle one ("any-die"), those of the victim's channel ("same-channel"), so that GC
+    /// does not load other channels with them, or the victim's own ("same-die"). Pages without room there, and what is left of a
+    /// victim and fills no page, go to any die. The latter two need scope = "drive".
+    pub moves_to: MovesTo,
     /// While a domain has fewer free blocks, a die with a victim of it serves GC alone until the victim is erased.
     /// stop_blocks or more: always. Absent: never; the arbiter decides.
     pub hold_below_blocks: Option<u32>,
@@ -75,6 +80,7 @@ pub struct OnDemand {
     paces: bool,
     copyback: Copyback,
     destination: Destination,
+    moves_to: MovesTo,
     hold_below: u32,
     instant: bool,
     active: Vec<bool>,
@@ -134,7 +140,8 @@ impl OnDemand {
             return Err(ConfigError::new("collect.blocks_per_die", 0, "must be at least 1"));
         }
         let active = vec![false; build.domains as usize];
-        let Options { blocks_per_die: most_of_die, pacing: paces, copyback, into: destination, instant, .. } = *options;
+        let Options { blocks_per_die: most_of_die, pacing: paces, copyback, into: destination, moves_to, instant, .. } =
+            *options;
         if options.hold_below_blocks == Some(0) {
             let problem = "must be at least 1; leave it out if GC holds no die";
             return Err(ConfigError::new("collect.hold_below_blocks", 0, problem));
@@ -150,6 +157,7 @@ impl OnDemand {
             paces,
             copyback,
             destination,
+            moves_to,
             hold_below,
             instant,
             active,
@@ -176,6 +184,18 @@ impl Collect for OnDemand {
             *active = false;
         }
         *active && view.free + view.running < self.stop
+    }
+
+    fn places(&self) -> bool {
+        self.moves_to != MovesTo::AnyDie
+    }
+
+    fn place(&mut self, view: &MoveView) -> Target {
+        match self.moves_to {
+            MovesTo::AnyDie => Target::Any,
+            MovesTo::SameChannel => Target::Channel(view.channel),
+            MovesTo::SameDie => Target::Die(view.die),
+        }
     }
 
     fn reserve(&self) -> u32 {

@@ -8,7 +8,7 @@
 //! interrupted (`suspend` does that); the steps of GC are not reordered, and no host data are merged into them, as the original does.
 
 use super::on_demand::{OnDemand, Options as OnDemandOptions};
-use super::{Collect, Copyback, Destination, SpaceView, Step, StepView};
+use super::{Collect, Copyback, Destination, MoveView, SpaceView, Step, StepView, Target};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -94,6 +94,14 @@ impl Collect for Preemptive {
         } else {
             Step::Go
         }
+    }
+
+    fn places(&self) -> bool {
+        self.on_demand.places()
+    }
+
+    fn place(&mut self, view: &MoveView) -> Target {
+        self.on_demand.place(view)
     }
 
     fn reserve(&self) -> u32 {
