@@ -105,6 +105,25 @@ def test_a_built_in_policy_in_python_does_the_very_same(
         assert own["gc"]["joined_reads"] + own["gc"]["joined_writes"] > 100
 
 
+def test_the_options_of_the_examples_have_an_effect(wordline: Run, drive: Path, partial: Path, trims: Path) -> None:
+    def result(load: Path, sets: str) -> dict[str, Any]:
+        aged = "capacity.raw_over_logical=1.6 precondition.overwrites=1"
+        options = ("--policy", COMPANY, "--quiet", "--json", "-")
+        return parsed(done(wordline("run", drive, load, *settings(aged, sets), *options)))
+
+    moved = [result(trims, f"{PLANE} trim.policy=python-large trim.least_pages={least}") for least in (1, 8)]
+    assert moved[0]["gc"]["moved_pages"] < moved[1]["gc"]["moved_pages"]
+    joined = result(partial, f"{DRIVE} pack.policy=python-planes pack.reads_only=true")["gc"]
+    assert joined["joined_reads"] > 0
+    assert joined["joined_writes"] == 0
+    gains = (0, 300, 1e6)
+    rain = f"{DRIVE} redundancy.policy=python-rain redundancy.dies=4"
+    rebuilt = [
+        result(partial, f"{rain} redundancy.least_gain_us={gain}")["superblocks"]["rebuilt_reads"] for gain in gains
+    ]
+    assert rebuilt[0] > rebuilt[1] > rebuilt[2] == 0
+
+
 def packing(joins: Callable[[str, str], object] | None = None, **options: object) -> type[Pack]:
     """A packer with this rule and these options."""
     rule = {} if joins is None else {"joins": lambda _, lead, other: joins(lead, other)}

@@ -51,6 +51,8 @@ def test_the_examples_do_as_built_in_policies(wordline: Run, drive: Path, partia
     # 4 rows of 16 pages of 16 KiB.
     own, other = result(BUFFERED), result("mapping.unit_kib=4 buffer.policy=python-rows buffer.rows=4")
     assert other["outcome"] == own["outcome"]
+    few, many = (result(f"mapping.unit_kib=4 buffer.policy=python-rows buffer.rows={rows}") for rows in (1, 64))
+    assert few["latency_us"]["write"]["mean"] > many["latency_us"]["write"]["mean"]
     slow, fast = (result(f"link.policy=python-sas link.rate_gb_s={rate}") for rate in (3.0, 12.0))
     assert slow["latency_us"]["read"]["p50"] > fast["latency_us"]["read"]["p50"] + 3
     checked = parsed(done(wordline("check", drive, "--policy", SIZES, *settings("link.policy=python-sas"), "--json")))

@@ -47,7 +47,7 @@ pub struct DriveConfig {
 pub struct QueueConfig {
     /// Number of queues; jobs and trace streams are assigned to queues round-robin. SATA has one.
     pub queues: u32,
-    /// Depth of each queue, in commands. Absent: 32 for SATA, 1024 for NVMe.
+    /// Depth of each queue, in commands. Absent: 32 for SATA, 1024 for NVMe; a policy in Python says its own.
     pub depth: Option<u32>,
 }
 

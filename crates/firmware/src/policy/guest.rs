@@ -100,7 +100,7 @@ pub trait Maker: fmt::Debug + Send + Sync {
         "the size of an SLC cache, if there is one,": fn slc -> Option<SlcSize>;
         "a choice of the commands that reads suspend": fn suspend -> Box<dyn GuestSuspend>;
         "a policy of deallocations": fn trim -> Box<dyn GuestTrim>;
-        "a policy of a background task, such as `refresh` or `wear`,": fn upkeep -> Box<dyn GuestUpkeep>;
+        "a policy that chooses blocks to move for a background task": fn upkeep -> Box<dyn GuestUpkeep>;
         "a victim policy": fn victim -> Box<dyn GuestVictim>;
         "the figures of a family outside the firmware, of the type that its guest expects,": fn figures -> Box<dyn Any>;
     }
