@@ -112,7 +112,8 @@ impl PythonMaker {
             "planes": geometry.planes(),
             "blocks_per_plane": geometry.blocks_per_plane,
             "pages_per_block": geometry.pages_per_block,
-            "units_per_page": build.units_per_program,
+            "pages_per_program": geometry.pages_per_program,
+            "units_per_page": (build.units_per_program / geometry.pages_per_program).max(1),
             "page_bytes": geometry.page_bytes,
         });
         Python::attach(|py| {

@@ -29,6 +29,8 @@ class Shape:
     """Blocks in a plane; block ``b`` is in plane ``b // blocks_per_plane``."""
     pages_per_block: int
     """Pages in a block."""
+    pages_per_program: int
+    """Pages of a block that are programmed together."""
     units_per_page: int
     """Logical pages (mapping units) in a page."""
     page_bytes: int

@@ -48,7 +48,8 @@ class VictimView(NamedTuple):
     units_per_block: int
     """Logical pages (mapping units) in a block."""
     units_per_page: int
-    """Logical pages in a page: a block with fewer invalid ones frees no page and must not be chosen."""
+    """Logical pages in a page, or in all pages that are programmed together (``geometry.pages_per_program``): a block
+    with fewer invalid ones frees none and must not be chosen."""
     blocks: NDArray[numpy.int64]
     """Their numbers."""
     valid: NDArray[numpy.int64]

@@ -46,10 +46,11 @@ class VictimSeat:
         self.closed = policy.closed if type(policy).closed is not Victim.closed else None
         shape, choose, frombuffer, int64 = policy.drive, policy.choose, numpy.frombuffer, numpy.int64
         units = shape.pages_per_block * shape.units_per_page
+        together = shape.pages_per_program * shape.units_per_page
 
         def decide(memory: bytes, count: int, domain: int) -> int | None:
             columns = frombuffer(memory, int64).reshape(4, count)
-            return choose(VictimView(domain, units, shape.units_per_page, *columns))
+            return choose(VictimView(domain, units, together, *columns))
 
         self.decide = decide
 
