@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from wordline.policy.base import Policy
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 class Arbiter(Policy):
