@@ -133,9 +133,9 @@ def test_the_rooms_are_those_that_are_described(house: ModuleType) -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text().partition("### The rooms of the Python package")[2]
     rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", text.partition("\n## ")[0], re.MULTILINE)
     described = {room: set(re.findall(r"`(\w+)`", below)) for room, below in rows}
-    doors = {"__init__", "__main__", "policy", "package"}
+    doors = {"__init__", "__main__", "package"}
     assert described.pop("cli") == {"package"}
-    assert house.ROOMS["cli"] == house.ROOMS.keys() - doors - {"cli"} | {"policy"}
+    assert house.ROOMS["cli"] == house.ROOMS.keys() - doors - {"cli"}
     assert described == {room: below for room, below in house.ROOMS.items() if room not in doors | {"cli"}}
     package = ROOT / "python" / "wordline"
     assert house.ROOMS.keys() == {path.parent.name for path in package.glob("*/__init__.py")} | {

@@ -72,6 +72,24 @@ def test_a_built_in_policy_in_python_does_the_very_same(
     assert in_python["digest"] == result("--set", f"victim.policy={own}", "--policy", VICTIMS)["digest"]
 
 
+def test_a_view_counts_pages_that_are_programmed_together(drive: Path, writes: Path) -> None:
+    class Fullest(Victim):
+        name = "fullest"
+
+        def choose(self, view: VictimView) -> int | None:
+            shape = self.drive
+            assert (shape.pages_per_program, shape.units_per_page) == (2, 4)
+            assert (view.units_per_block, view.units_per_page) == (64 * 4, 2 * 4)
+            assert view.valid.max() <= view.units_per_block
+            fit = view.valid + view.units_per_page <= view.units_per_block
+            return view.blocks[fit][-1] if fit.any() else None
+
+    keys = {"victim.policy": "fullest", "geometry.pages_per_program": 2, "mapping.unit_kib": 4}
+    more = {"buffer.policy": "fifo", "capacity.raw_over_logical": 1.6}
+    result = package.run(drive, writes, {**keys, **more}, policies=[Fullest])
+    assert result["gc"]["collections"] > 100
+
+
 @pytest.mark.parametrize("name", ["least-erased", "fifo"])
 def test_a_built_in_choice_of_free_blocks_in_python_does_the_very_same(
     wordline: Run, drive: Path, writes: Path, name: str

@@ -15,6 +15,7 @@ from wordline.policy import (
     Collect,
     Dispatch,
     FreeBlock,
+    Pack,
     Place,
     Placement,
     Policy,
@@ -137,7 +138,20 @@ class Sender(Dispatch):
         return self.random.choice(goes[: 1 + self.memory.asked % 4]) if goes else None
 
 
-EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover, Sender]
+class Sociable(Pack):
+    """Lets operations of other tasks in at random, and by what it remembers."""
+
+    name = "sociable"
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+
+    def joins(self, lead: str, other: str) -> bool:
+        self.memory.asked += 1
+        return self.memory.asked % 5 > 0 and self.random.random() < 0.5
+
+
+EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover, Sender, Sociable]
 
 
 def made(drive: Path, policy: type[Policy]) -> Drive:

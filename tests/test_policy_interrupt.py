@@ -16,6 +16,7 @@ from wordline.policy import (
     Collect,
     Dispatch,
     FreeBlock,
+    Pack,
     Place,
     Placement,
     Policy,
@@ -134,7 +135,17 @@ class Sending(Counting, Dispatch):
         return next((at for at, (_, _, die) in enumerate(view.staged) if die is not None), None)
 
 
-EVERY = [Choosing, Closed, Wanting, Ranking, Placing, Serving, Moving, Sending]
+class Packing(Counting, Pack):
+    name = "packing"
+    # It is asked while the drive is filled, too.
+    last = 20_000
+
+    def joins(self, lead: str, other: str) -> bool:
+        self.called()
+        return False
+
+
+EVERY = [Choosing, Closed, Wanting, Ranking, Placing, Serving, Moving, Sending, Packing]
 
 
 @pytest.fixture(autouse=True)

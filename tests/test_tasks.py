@@ -40,9 +40,12 @@ def test_a_task_is_named_in_two_places() -> None:
         "crates/firmware/src/policy/mod.rs: pub mod refresh;",
         'crates/firmware/src/task.rs: REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;',
         # What lets it take policies in Python.
-        "python/wordline/policy.py: class Refresh(Upkeep):",
-        'python/wordline/policy.py: family = "refresh"',
-        'python/wordline/policy.py: "refresh": _Family(Refresh, "next", _UpkeepSeat, None),',
+        "python/wordline/policy/__init__.py: Refresh,",
+        'python/wordline/policy/__init__.py: "Refresh",',
+        "python/wordline/policy/data.py: class Refresh(Upkeep):",
+        'python/wordline/policy/data.py: family = "refresh"',
+        "python/wordline/policy/families.py: Refresh,",
+        'python/wordline/policy/families.py: "refresh": _Family(Refresh, "next", UpkeepSeat, None),',
     ]
     # The word alone, like the name of the module, also means the wear of blocks.
     named = r"\bWEAR\b|\bWear(Config|Policy)\b|\bwear-(read|write|erase)\b|\btasks\.wear\b"

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::event::MAX_INDEX;
 use wordline_base::Time;
-use wordline_firmware::policy::Build;
+use wordline_firmware::policy::{Build, Guests};
 use wordline_firmware::{ConfigError, FirmwareConfig, Plan};
 use wordline_flash::{
     EnergyConfig, Geometry, GeometryConfig, NandConfig, Reliability, ReliabilityConfig, Segment, Timing,
@@ -47,7 +47,7 @@ pub struct DriveConfig {
 pub struct QueueConfig {
     /// Number of queues; jobs and trace streams are assigned to queues round-robin. SATA has one.
     pub queues: u32,
-    /// Depth of each queue, in commands. Absent: 32 for SATA, 1024 for NVMe.
+    /// Depth of each queue, in commands. Absent: 32 for SATA, 1024 for NVMe; a policy in Python says its own.
     pub depth: Option<u32>,
 }
 
@@ -109,6 +109,19 @@ impl Parts {
 }
 
 impl DriveConfig {
+    /// Looks up the external policies that the sections name.
+    pub(crate) fn seat(&mut self, guests: &Guests) {
+        self.firmware.seat(guests);
+        let own = [("link", self.link.guest_mut()), ("buffer", self.buffer.guest_mut())];
+        own.into_iter().for_each(|(family, section)| section.into_iter().for_each(|it| it.seat(family, guests)));
+    }
+
+    /// True if an external policy is named.
+    pub(crate) fn has_guests(&self) -> bool {
+        let own = matches!(self.link, LinkConfig::Guest(_)) || matches!(self.buffer, BufferConfig::Guest(_));
+        own || self.firmware.has_guests()
+    }
+
     /// Checks that the cells can take programs of several pages.
     fn check_programs(&self, geometry: &Geometry) -> Result<(), ConfigError> {
         let pages = geometry.pages_per_program;

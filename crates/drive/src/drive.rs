@@ -533,6 +533,7 @@ impl Drive {
             let from = u64::from(unit) * unit_bytes;
             // The last unit of a drive whose capacity is no multiple of a unit does not exist: capacities are whole units.
             let whole = start <= from && end >= from + unit_bytes;
+            self.kernel.expect_overwrite(unit);
             done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
             unit += 1;
         }

@@ -66,7 +66,7 @@ pub fn load_with(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loade
     if !loaded.origins.values().any(|origin| matches!(origin, Origin::File { .. })) {
         return Err(LoadError::Empty { name: drive.to_owned() });
     }
-    loaded.value.firmware.seat(guests);
+    loaded.value.seat(guests);
     match loaded.value.parts() {
         Ok(parts) => Ok((loaded, parts)),
         Err(error) => Err(at_origin(&loaded, drive, error)),
@@ -90,7 +90,7 @@ pub fn resolved(name: &str, config: serde_json::Value, guests: &Guests) -> Resul
     let wrong = |error: ConfigError| LoadError::Config { origin: name.to_owned(), error };
     let mut config: DriveConfig = serde_json::from_value(config)
         .map_err(|error| wrong(ConfigError::new("the configuration", "as saved", error.to_string())))?;
-    config.firmware.seat(guests);
+    config.seat(guests);
     let parts = config.parts().map_err(wrong)?;
     Ok((config, parts))
 }

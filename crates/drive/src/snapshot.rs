@@ -218,7 +218,7 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
         Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; create it again")),
     };
     let mut drive = Drive::new(config, seed).map_err(misfit)?;
-    if resolved != was || header.seed != seed || config.firmware.has_guests() {
+    if resolved != was || header.seed != seed || config.has_guests() {
         drive.adopt_saved(&saved).map_err(unusable)?;
         return Ok((header, drive));
     }

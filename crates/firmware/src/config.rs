@@ -1,6 +1,7 @@
 //! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
 mod fixed_pages;
+mod guests;
 mod moves;
 mod need;
 mod programs;
@@ -24,7 +25,7 @@ use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
 use crate::policy::upkeep::{Occasion, UpkeepConfig, UpkeepPolicies};
 use crate::policy::victim::VictimConfig;
-use crate::policy::{Build, Guests};
+use crate::policy::Build;
 use crate::raid::Parity;
 use crate::task::{Action, Class, Task, Tasks};
 use need::{least, Need};
@@ -217,40 +218,6 @@ impl Plan {
 }
 
 impl FirmwareConfig {
-    /// Looks up the external policies that the sections name.
-    pub fn seat(&mut self, guests: &Guests) {
-        let named = [
-            ("mapping", self.mapping.guest_mut()),
-            ("placement", self.placement.guest_mut()),
-            ("victim", self.victim.guest_mut()),
-            ("collect", self.collect.guest_mut()),
-            ("free_block", self.free_block.guest_mut()),
-            ("arbiter", self.arbiter.guest_mut()),
-            ("dispatch", self.dispatch.guest_mut()),
-            ("shares", self.shares.guest_mut()),
-            ("suspend", self.suspend.guest_mut()),
-            ("processor", self.processor.guest_mut()),
-        ];
-        let named = named.into_iter().filter_map(|(family, section)| Some((family, section?)));
-        named.chain(self.upkeep.guests_mut()).for_each(|(family, section)| section.seat(family, guests));
-    }
-
-    /// True if an external policy is named.
-    #[must_use]
-    pub fn has_guests(&self) -> bool {
-        matches!(self.mapping, MappingConfig::Guest(_))
-            || matches!(self.placement, PlacementConfig::Guest(_))
-            || matches!(self.victim, VictimConfig::Guest(_))
-            || matches!(self.collect, CollectConfig::Guest(_))
-            || matches!(self.free_block, FreeBlockConfig::Guest(_))
-            || matches!(self.arbiter, ArbiterConfig::Guest(_))
-            || matches!(self.dispatch, DispatchConfig::Guest(_))
-            || matches!(self.shares, SharesConfig::Guest(_))
-            || matches!(self.suspend, SuspendConfig::Guest(_))
-            || matches!(self.processor, ProcessorConfig::Guest(_))
-            || self.upkeep.has_guests()
-    }
-
     /// Data that policies get when they are built, with so many units in a program.
     pub(crate) fn build<'a>(&self, geometry: &'a Geometry, units_per_program: u32, seed: u64) -> Build<'a> {
         let plane_local = self.collect.scope() == Scope::Plane;
@@ -325,11 +292,12 @@ impl FirmwareConfig {
         if let Some(raid) = raid {
             self.check_raid(geometry, raid, &build)?;
         }
-        if self.slc.build(&build)?.size().is_some() {
+        let has_cache = self.slc.build(&build)?.size().is_some();
+        if has_cache {
             let parity = raid.is_some() || stripe.is_some_and(|stripe| stripe.parity);
             self.check_slc(geometry, (mapping.fixes_pages(), parity), &collect, &pack, dispatch.depth().is_some())?;
         }
-        self.check_folding(&upkeep)?;
+        self.check_folding(&upkeep, has_cache)?;
         self.trim.build(&build)?;
         let tasks = upkeep.tasks();
 
@@ -458,6 +426,11 @@ impl FirmwareConfig {
         let suspends = self.suspend.name() != "none";
         let wrong =
             |key: &str, value: &dyn ToString, problem: String| Err(ConfigError::new(key, value.to_string(), problem));
+        // An external packer mixes by a method of its own.
+        let (mixing, mixer): (&str, &dyn ToString) = match &self.pack {
+            PackConfig::Guest(guest) => ("pack.policy", &guest.policy),
+            _ => ("pack.join_gc", &true),
+        };
         if collect.destination() != Destination::OwnBlock && self.collect.scope() == Scope::Drive {
             let value = collect.destination().name();
             let problem = "needs collect.scope = \"plane\": moved data must stay in their plane";
@@ -496,15 +469,15 @@ impl FirmwareConfig {
         }
         if pack.mixes() && suspends {
             let problem = "does not go with suspend.policy = \"reads\": a command of two tasks is not interrupted";
-            return wrong("pack.join_gc", &true, problem.into());
+            return wrong(mixing, mixer, problem.into());
         }
         if collect.is_instant() && suspends {
             let problem = "does not go with suspend.policy = \"reads\": there is nothing to interrupt";
             return wrong("collect.instant", &true, problem.into());
         }
         if collect.is_instant() && pack.mixes() {
-            let problem = "does not go with pack.join_gc: host operations that join GC would take no time either";
-            return wrong("collect.instant", &true, problem.into());
+            let problem = format!("does not go with {mixing}: host operations that join GC would take no time either");
+            return wrong("collect.instant", &true, problem);
         }
         if collect.is_instant() && pack.cache().is_some() {
             let problem = "does not go with pack.cache: operations without time follow none";

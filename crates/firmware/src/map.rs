@@ -10,7 +10,7 @@ use wordline_base::{copy_in_large_pages, prefetch, use_large_pages};
 pub type Place = u32;
 
 /// Forward map, reverse map and validity.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Map {
     forward: Vec<u32>,
     reverse: Vec<u32>,

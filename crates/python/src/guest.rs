@@ -1,23 +1,28 @@
 //! Policies written in Python: the firmware calls their objects and holds the interpreter's lock during the call. Their
 //! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
+mod commands;
+mod figures;
 mod times;
 
 use crate::failure::{noted, Failure};
+use commands::{Packer, Protector};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyTuple};
 use serde_json::{json, Map, Value};
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use times::Controller;
 use wordline_base::ps_from_us;
 use wordline_drive::guests::{
     Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
-    GuestMapping, GuestPlacement, GuestProcessor, GuestShares, GuestSuspend, GuestUpkeep, GuestVictim, Maker, MoveView,
-    Occasion, Refusal, SpaceView, StageView, StepView, Target, Task, UpkeepView, VictimView, Waiting,
+    GuestMapping, GuestPack, GuestPlacement, GuestProcessor, GuestRedundancy, GuestShares, GuestSuspend, GuestTrim,
+    GuestUpkeep, GuestVictim, Maker, MoveView, Occasion, Refusal, SlcSize, SpaceView, StageView, StepView, Target,
+    Task, UpkeepView, VictimView, Waiting,
 };
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
@@ -107,7 +112,9 @@ impl PythonMaker {
             "planes": geometry.planes(),
             "blocks_per_plane": geometry.blocks_per_plane,
             "pages_per_block": geometry.pages_per_block,
-            "units_per_page": build.units_per_program,
+            "pages_per_program": geometry.pages_per_program,
+            "units_per_page": (build.units_per_program / geometry.pages_per_program).max(1),
+            "page_bytes": geometry.page_bytes,
         });
         Python::attach(|py| {
             let texts = (Value::Object(options.clone()).to_string(), told.to_string());
@@ -115,6 +122,26 @@ impl PythonMaker {
             Seated::new(py, object).map_err(|error| self.raised.keep(py, error))
         })
     }
+
+    /// Reads what a policy says once, when the drive is built.
+    fn read<A>(
+        &self,
+        seated: Seated,
+        reader: impl FnOnce(Python<'_>, Seated) -> PyResult<Result<A, String>>,
+    ) -> Result<A, String> {
+        Python::attach(|py| reader(py, seated).map_err(|error| self.raised.keep(py, error)))?
+    }
+}
+
+/// Generates the methods that make policies of which only the decision is called.
+macro_rules! seated {
+    ($( $family:ident: $Object:ident; )+) => {
+        $(
+            fn $family(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn $Object>, String> {
+                Ok(Box::new(self.seated(options, build)?))
+            }
+        )+
+    };
 }
 
 impl Maker for PythonMaker {
@@ -134,12 +161,15 @@ impl Maker for PythonMaker {
         &self.options
     }
 
-    fn arbiter(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
-        Ok(Box::new(self.seated(options, build)?))
-    }
-
-    fn mapping(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestMapping>, String> {
-        Ok(Box::new(self.seated(options, build)?))
+    seated! {
+        arbiter: GuestArbiter;
+        free_block: GuestFreeBlock;
+        mapping: GuestMapping;
+        placement: GuestPlacement;
+        processor: GuestProcessor;
+        suspend: GuestSuspend;
+        trim: GuestTrim;
+        victim: GuestVictim;
     }
 
     fn dispatch(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
@@ -179,26 +209,9 @@ impl Maker for PythonMaker {
         Ok(Box::new(Keeper { seated, occasion }))
     }
 
-    fn processor(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestProcessor>, String> {
-        Ok(Box::new(self.seated(options, build)?))
-    }
-
     fn shares(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestShares>, String> {
-        let seated = self.seated(options, build)?;
-        let made = Python::attach(|py| Controller::new(py, seated).map_err(|error| self.raised.keep(py, error)))??;
+        let made = self.read(self.seated(options, build)?, Controller::new)?;
         Ok(Box::new(made))
-    }
-
-    fn suspend(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestSuspend>, String> {
-        Ok(Box::new(self.seated(options, build)?))
-    }
-
-    fn placement(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
-        Ok(Box::new(self.seated(options, build)?))
-    }
-
-    fn victim(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
-        Ok(Box::new(self.seated(options, build)?))
     }
 
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
@@ -207,8 +220,24 @@ impl Maker for PythonMaker {
         Ok(Box::new(made))
     }
 
-    fn free_block(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
-        Ok(Box::new(self.seated(options, build)?))
+    fn pack(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPack>, String> {
+        Ok(Box::new(self.read(self.seated(options, build)?, Packer::new)?))
+    }
+
+    fn redundancy(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestRedundancy>, String> {
+        Ok(Box::new(self.read(self.seated(options, build)?, Protector::new)?))
+    }
+
+    fn slc(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Option<SlcSize>, String> {
+        self.read(self.seated(options, build)?, |py, seated| figures::cache_size(&seated.answer(py)?))
+    }
+
+    fn figures(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn Any>, String> {
+        let seated = self.seated(options, build)?;
+        match &*self.family {
+            "buffer" => Ok(Box::new(self.read(seated, |py, seated| figures::capacity(&seated.answer(py)?))?)),
+            _ => Ok(Box::new(self.read(seated, |py, seated| figures::link_costs(&seated.answer(py)?))?)),
+        }
     }
 }
 
@@ -235,6 +264,11 @@ impl Seated {
         let closed = object.getattr(py, "closed")?;
         let closed = (!closed.is_none(py)).then_some(closed);
         Ok(Self { object, decide, closed, broken: None })
+    }
+
+    /// The answer of a policy that is asked once.
+    fn answer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.decide.bind(py).call0()
     }
 
     /// Calls it with the interpreter's lock.

@@ -2,7 +2,7 @@
 
 use super::{ConfigError, FirmwareConfig};
 use crate::policy::mapping::MappingConfig;
-use crate::policy::redundancy::Raid;
+use crate::policy::redundancy::{Raid, RedundancyConfig};
 use crate::policy::Build;
 use crate::raid::groups;
 use wordline_flash::Geometry;
@@ -34,7 +34,12 @@ impl FirmwareConfig {
                 "{dies} consecutive pages of placement.order must lie in {dies} different dies, always in the same groups; \
                  use {count}, with {first} first in placement.order"
             );
-            return Err(ConfigError::new("redundancy.dies", dies, problem));
+            // An external policy has no such key.
+            let (key, value) = match &self.redundancy {
+                RedundancyConfig::Guest(_) => ("redundancy.policy", name.to_owned()),
+                _ => ("redundancy.dies", dies.to_string()),
+            };
+            return Err(ConfigError::new(key, value, problem));
         }
         Ok(())
     }

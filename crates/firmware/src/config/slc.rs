@@ -49,8 +49,8 @@ impl FirmwareConfig {
     }
 
     /// Checks that folding has a cache to fold.
-    pub(super) fn check_folding(&self, upkeep: &UpkeepPolicies) -> Result<(), ConfigError> {
-        if upkeep.occasion(Task::FOLD) == Occasion::Never || self.slc.name() != "none" {
+    pub(super) fn check_folding(&self, upkeep: &UpkeepPolicies, has_cache: bool) -> Result<(), ConfigError> {
+        if upkeep.occasion(Task::FOLD) == Occasion::Never || has_cache {
             return Ok(());
         }
         let problem = "has no effect without an SLC cache; use slc.policy = \"dynamic\" or \"static\", or leave it out";

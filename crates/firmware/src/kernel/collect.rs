@@ -199,6 +199,9 @@ impl Kernel {
             self.shares.trouble(),
             self.suspend.trouble(),
             self.processor.trouble(),
+            self.pack.trouble(),
+            self.redundancy.trouble(),
+            self.trim.trouble(),
         ];
         let has_failed = of_operations.into_iter().any(failed);
         self.heed(has_failed);
@@ -214,6 +217,9 @@ impl Kernel {
             ("shares", self.shares.trouble()),
             ("suspend", self.suspend.trouble()),
             ("processor", self.processor.trouble()),
+            ("pack", self.pack.trouble()),
+            ("redundancy", self.redundancy.trouble()),
+            ("trim", self.trim.trouble()),
             ("mapping", self.mapping.trouble()),
             ("placement", self.placement.trouble()),
             ("dispatch", self.dispatch.trouble()),

@@ -11,7 +11,7 @@ pub struct Counters {
     pub ops: [u64; CLASSES],
     /// Of these, the ones in a command for several planes.
     pub multi_plane: [u64; CLASSES],
-    /// Of these, the ones in a command that an operation of another task leads.
+    /// Of these, the ones in a command that an operation of another task, GC, leads.
     pub joined: [u64; CLASSES],
     /// Page reads for writes of less than a unit.
     pub merge_reads: u64,

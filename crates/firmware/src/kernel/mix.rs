@@ -5,17 +5,16 @@
 
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::NONE;
-use crate::task::{Class, CLASSES};
+use crate::task::{Class, Task, Tasks, CLASSES};
 use wordline_base::Time;
 
 impl Kernel {
     /// Classes of other tasks whose operations may share a command that a class leads.
-    pub(super) fn guests_of(&self, lead: Class) -> impl Iterator<Item = Class> {
-        let (tasks, pack) = (self.plan.tasks, self.pack.clone());
-        tasks
-            .iter()
-            .map(move |task| Class::new(task, lead.action()))
-            .filter(move |&other| other != lead && pack.joins(lead, other))
+    pub(super) fn guests_of(&mut self, lead: Class) -> impl Iterator<Item = Class> {
+        let class_of = move |task: Task| Class::new(task, lead.action());
+        let joins = |&task: &Task| class_of(task) != lead && self.pack.joins(lead, class_of(task));
+        let joining = self.plan.tasks.iter().filter(joins).fold(Tasks::default(), Tasks::with);
+        joining.iter().map(class_of)
     }
 
     /// The planes of a die of which the command that is put together has no page.
@@ -88,7 +87,7 @@ impl Kernel {
             let pages = self.pages_of(class);
             self.counters.ops[class.counted().index()] += pages;
             self.counters.multi_plane[class.counted().index()] += pages;
-            if class != lead {
+            if class != lead && lead.task() == Task::GC {
                 self.counters.joined[class.counted().index()] += pages;
             }
         }

@@ -172,7 +172,7 @@ impl Kernel {
     /// Takes the units `first..first + count` from the host.
     pub fn trim(&mut self, now: Time, first: u32, count: u32) {
         self.now = now;
-        if !self.trim.invalidates() {
+        if !self.trim.invalidates(first, count) {
             return;
         }
         for unit in first..first + count {

@@ -9,10 +9,14 @@ use super::collect::guest::GuestCollect;
 use super::dispatch::guest::GuestDispatch;
 use super::free_block::guest::GuestFreeBlock;
 use super::mapping::guest::GuestMapping;
+use super::pack::guest::GuestPack;
 use super::placement::guest::GuestPlacement;
 use super::processor::guest::GuestProcessor;
+use super::redundancy::guest::GuestRedundancy;
 use super::shares::guest::GuestShares;
+use super::slc::SlcSize;
 use super::suspend::guest::GuestSuspend;
+use super::trim::guest::GuestTrim;
 use super::upkeep::guest::GuestUpkeep;
 use super::victim::guest::GuestVictim;
 use super::Build;
@@ -21,7 +25,55 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+/// Generates the methods of a maker, one for each family that takes guests.
+macro_rules! makes {
+    ($( $what:literal: fn $method:ident -> $Made:ty; )+) => {
+        $(
+            #[doc = concat!("Makes ", $what, " from its options, all of them given.")]
+            ///
+            /// # Errors
+            /// Says why it cannot be made.
+            fn $method(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<$Made, String> {
+                Err(format!("it belongs to the family {}", self.family()))
+            }
+        )+
+    };
+}
+
+/// Generates the guest of a family from the trait of its object: section, copies and seat.
+macro_rules! seated {
+    ($family:ident, $Object:ident) => {
+        /// The section of a guest.
+        pub type Options = $crate::policy::GuestOptions;
+
+        impl Clone for Box<dyn $Object> {
+            fn clone(&self) -> Self {
+                (**self).fork()
+            }
+        }
+
+        /// The external policy, and its trouble.
+        #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+        #[serde(transparent)]
+        pub struct Guest($crate::policy::Seat<Box<dyn $Object>>);
+
+        impl Guest {
+            pub(super) fn new(
+                options: &Options,
+                build: &$crate::policy::Build<'_>,
+            ) -> Result<Self, $crate::ConfigError> {
+                let family = stringify!($family);
+                let object = options.maker(family)?.$family(&options.options, build);
+                let object = object.map_err(|problem| options.error(family, problem))?;
+                Ok(Self($crate::policy::Seat::new(&options.policy, object)))
+            }
+        }
+    };
+}
+pub(crate) use seated;
 
 /// Makes the policies of one name. A family that takes guests has a method here.
 pub trait Maker: fmt::Debug + Send + Sync {
@@ -34,92 +86,23 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// Its options by their keys, each as a JSON schema; an option without a default is required.
     fn options(&self) -> &Map<String, Value>;
 
-    /// Makes an arbiter from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn arbiter(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a choice of the map unit that leaves the map cache from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn mapping(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestMapping>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a dispatch policy from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn dispatch(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a policy of a background task, `refresh` or `wear`, from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn upkeep(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a placement policy from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn placement(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a model of computing time from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn processor(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestProcessor>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a control of shares from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn shares(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestShares>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a choice of the commands that reads suspend from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn suspend(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestSuspend>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a victim policy from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn victim(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a collect policy from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn collect(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
-    }
-
-    /// Makes a free-block policy from its options, all of them given.
-    ///
-    /// # Errors
-    /// Says why it cannot be made.
-    fn free_block(&self, _: &Map<String, Value>, _: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
-        Err(format!("it belongs to the family {}", self.family()))
+    makes! {
+        "an arbiter": fn arbiter -> Box<dyn GuestArbiter>;
+        "a collect policy": fn collect -> Box<dyn GuestCollect>;
+        "a dispatch policy": fn dispatch -> Box<dyn GuestDispatch>;
+        "a free-block policy": fn free_block -> Box<dyn GuestFreeBlock>;
+        "a choice of the map unit that leaves the map cache": fn mapping -> Box<dyn GuestMapping>;
+        "a packer": fn pack -> Box<dyn GuestPack>;
+        "a placement policy": fn placement -> Box<dyn GuestPlacement>;
+        "a model of computing time": fn processor -> Box<dyn GuestProcessor>;
+        "a redundancy": fn redundancy -> Box<dyn GuestRedundancy>;
+        "a control of shares": fn shares -> Box<dyn GuestShares>;
+        "the size of an SLC cache, if there is one,": fn slc -> Option<SlcSize>;
+        "a choice of the commands that reads suspend": fn suspend -> Box<dyn GuestSuspend>;
+        "a policy of deallocations": fn trim -> Box<dyn GuestTrim>;
+        "a policy that chooses blocks to move for a background task": fn upkeep -> Box<dyn GuestUpkeep>;
+        "a victim policy": fn victim -> Box<dyn GuestVictim>;
+        "the figures of a family outside the firmware, of the type that its guest expects,": fn figures -> Box<dyn Any>;
     }
 }
 
@@ -157,17 +140,37 @@ impl PartialEq for GuestOptions {
 
 impl GuestOptions {
     /// Finds the maker of the guest.
-    pub(crate) fn seat(&mut self, family: &str, guests: &Guests) {
+    pub fn seat(&mut self, family: &str, guests: &Guests) {
         self.maker = guests.iter().find(|maker| maker.family() == family && maker.name() == self.policy).cloned();
     }
 
     /// The maker of the guest.
-    pub(crate) fn maker(&self, family: &str) -> Result<&dyn Maker, ConfigError> {
+    ///
+    /// # Errors
+    /// It was not given with the drive.
+    pub fn maker(&self, family: &str) -> Result<&dyn Maker, ConfigError> {
         self.maker.as_deref().ok_or_else(|| self.error(family, "this external policy was not given with the drive"))
     }
 
+    /// A whole number among its options that the engine reads.
+    pub(crate) fn whole(&self, family: &str, key: &str, range: RangeInclusive<u32>) -> Result<u32, ConfigError> {
+        let given = self.options.get(key).unwrap_or(&Value::Null);
+        let whole = given.as_u64().and_then(|whole| u32::try_from(whole).ok()).filter(|whole| range.contains(whole));
+        whole.ok_or_else(|| {
+            let problem = format!("must lie between {} and {}", range.start(), range.end());
+            ConfigError::new(format!("{family}.{key}"), given, problem)
+        })
+    }
+
+    /// A truth value among its options that the engine reads.
+    pub(crate) fn truth(&self, family: &str, key: &str) -> Result<bool, ConfigError> {
+        let given = self.options.get(key).unwrap_or(&Value::Null);
+        given.as_bool().ok_or_else(|| ConfigError::new(format!("{family}.{key}"), given, "must be true or false"))
+    }
+
     /// An error about the guest.
-    pub(crate) fn error(&self, family: &str, problem: impl Into<String>) -> ConfigError {
+    #[must_use]
+    pub fn error(&self, family: &str, problem: impl Into<String>) -> ConfigError {
         ConfigError::new(format!("{family}.policy"), &self.policy, problem)
     }
 }

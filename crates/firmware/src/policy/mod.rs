@@ -24,6 +24,7 @@ pub mod upkeep;
 pub mod victim;
 pub mod wear;
 
+pub(crate) use guest::seated;
 pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Trouble};
 
 use crate::task::Tasks;

@@ -260,11 +260,6 @@ macro_rules! families {
                 all.into_iter().filter_map(|(family, section)| Some((family, section?)))
             }
 
-            /// True if an external policy is named.
-            pub(crate) fn has_guests(&self) -> bool {
-                $( matches!(self.$module, $Config::Guest(_)) )||*
-            }
-
             /// All members of these families.
             #[must_use]
             pub fn members() -> Vec<Member> {

@@ -1,6 +1,6 @@
 //! Policies in Python of the families that decide about time: shares, suspension, computing.
 
-use super::{odd, Seated};
+use super::{odd, truth, Seated};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use std::fmt;
@@ -11,7 +11,7 @@ use wordline_drive::guests::{ByTask, GuestProcessor, GuestShares, GuestSuspend, 
 const LONGEST_US: f64 = 1e9;
 
 /// A number of Python that is no truth value.
-fn number(answer: &Bound<'_, PyAny>) -> Option<f64> {
+pub(super) fn number(answer: &Bound<'_, PyAny>) -> Option<f64> {
     if answer.is_instance_of::<PyBool>() {
         return None;
     }
@@ -86,11 +86,7 @@ impl GuestSuspend for Seated {
         let answer = self.ask(|py| {
             let told = (running.erase, running.left as f64 / 1e6, running.suspensions);
             let answer = self.decide.bind(py).call1(told)?;
-            // Any truth value of Python, but not a forgotten return.
-            if answer.is_none() {
-                return Ok(Err(odd(&answer, "True or False")));
-            }
-            answer.is_truthy().map(Ok)
+            truth(&answer)
         })?;
         Ok(answer?)
     }

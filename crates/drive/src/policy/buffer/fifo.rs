@@ -7,7 +7,7 @@
 //! not full waits until its oldest unit is in the oldest quarter of the buffer; a unit written again before it leaves
 //! replaces the older version. Simplified: DRAM access takes no time.
 
-use super::Buffer;
+use super::{capacity_problem, units_of, Buffer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_firmware::policy::{About, Build};
@@ -42,10 +42,7 @@ pub struct Fifo {
 
 impl Fifo {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let page_kib = build.geometry.page_bytes / 1024;
-        let (least, most) = (4 * page_kib, 1 << 22);
-        if options.capacity_kib < least || options.capacity_kib > most {
-            let problem = format!("must lie between {least} (four pages) and {most}");
+        if let Some(problem) = capacity_problem(options.capacity_kib, build) {
             return Err(ConfigError::new("buffer.capacity_kib", options.capacity_kib, problem));
         }
         Ok(Self { capacity_kib: options.capacity_kib })
@@ -54,6 +51,6 @@ impl Fifo {
 
 impl Buffer for Fifo {
     fn units(&self, unit_bytes: u32) -> u32 {
-        (u64::from(self.capacity_kib) * 1024 / u64::from(unit_bytes)) as u32
+        units_of(self.capacity_kib, unit_bytes)
     }
 }

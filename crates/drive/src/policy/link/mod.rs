@@ -76,6 +76,7 @@ wordline_firmware::policies! {
         /// Serial ATA with native command queueing.
         "sata" => sata::Sata,
     }
+    guest guest::Guest;
     methods {
         fn costs(self: &Self) -> LinkCosts;
     }

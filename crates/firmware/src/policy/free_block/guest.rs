@@ -5,12 +5,7 @@
 //! number.
 
 use super::FreeBlock;
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
-use crate::ConfigError;
-use serde::{Deserialize, Serialize};
-
-/// The section of a guest.
-pub type Options = GuestOptions;
+use crate::policy::{seated, Refusal, Trouble};
 
 /// An external free-block policy.
 pub trait GuestFreeBlock: std::fmt::Debug + Send {
@@ -24,24 +19,7 @@ pub trait GuestFreeBlock: std::fmt::Debug + Send {
     fn fork(&self) -> Box<dyn GuestFreeBlock>;
 }
 
-impl Clone for Box<dyn GuestFreeBlock> {
-    fn clone(&self) -> Self {
-        (**self).fork()
-    }
-}
-
-/// An external free-block policy, and its trouble.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Guest(Seat<Box<dyn GuestFreeBlock>>);
-
-impl Guest {
-    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let object = options.maker("free_block")?.free_block(&options.options, build);
-        let object = object.map_err(|problem| options.error("free_block", problem))?;
-        Ok(Self(Seat::new(&options.policy, object)))
-    }
-}
+seated!(free_block, GuestFreeBlock);
 
 impl FreeBlock for Guest {
     fn rank(&mut self, erases: u32, order: u32) -> u64 {

@@ -1,6 +1,7 @@
 //! Family `pack`: multi-plane commands and cache mode.
 
 use crate::policies;
+use crate::policy::Trouble;
 use crate::task::Class;
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +25,15 @@ pub trait Pack {
         false
     }
     /// True if an operation of a class may share a command that one of another task leads.
-    fn joins(&self, _lead: Class, _other: Class) -> bool {
+    fn joins(&mut self, _lead: Class, _other: Class) -> bool {
         false
     }
     /// Cache mode for reads that follow reads and programs that follow programs, if used.
     fn cache(&self) -> Option<CacheMode>;
+    /// Trouble with its answers: only an external one can fail.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -42,12 +47,14 @@ policies! {
         /// Every operation is a command of its own.
         "none" => none::None,
     }
+    guest guest::Guest;
     methods {
         fn window(self: &Self) -> u32;
         fn gathers(self: &Self) -> bool;
         fn mixes(self: &Self) -> bool;
-        fn joins(self: &Self, lead: Class, other: Class) -> bool;
+        fn joins(self: &mut Self, lead: Class, other: Class) -> bool;
         fn cache(self: &Self) -> Option<CacheMode>;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 

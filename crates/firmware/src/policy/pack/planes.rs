@@ -83,7 +83,7 @@ impl Pack for Planes {
     }
 
     #[inline]
-    fn joins(&self, lead: Class, other: Class) -> bool {
+    fn joins(&mut self, lead: Class, other: Class) -> bool {
         self.join_gc && lead.task() == Task::GC && other.is_host() && lead.action() == other.action()
     }
 

@@ -4,13 +4,8 @@
 //! Faithful: each piece of work takes the time that it says. What has a processor of its own is that of `uniform`.
 
 use super::{Processor, Work};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
-use crate::ConfigError;
-use serde::{Deserialize, Serialize};
+use crate::policy::{seated, Refusal, Trouble};
 use wordline_base::Time;
-
-/// The section of a guest.
-pub type Options = GuestOptions;
 
 /// An external model of computing time.
 pub trait GuestProcessor: std::fmt::Debug + Send {
@@ -24,24 +19,7 @@ pub trait GuestProcessor: std::fmt::Debug + Send {
     fn fork(&self) -> Box<dyn GuestProcessor>;
 }
 
-impl Clone for Box<dyn GuestProcessor> {
-    fn clone(&self) -> Self {
-        (**self).fork()
-    }
-}
-
-/// An external model of computing time, and its trouble.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Guest(Seat<Box<dyn GuestProcessor>>);
-
-impl Guest {
-    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let object = options.maker("processor")?.processor(&options.options, build);
-        let object = object.map_err(|problem| options.error("processor", problem))?;
-        Ok(Self(Seat::new(&options.policy, object)))
-    }
-}
+seated!(processor, GuestProcessor);
 
 impl Processor for Guest {
     fn takes_time(&self) -> bool {

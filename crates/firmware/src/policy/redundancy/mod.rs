@@ -1,7 +1,7 @@
 //! Family `redundancy`: blocks of several dies that belong together, parity among them, and reads around busy dies.
 
 use crate::policies;
-use crate::policy::Build;
+use crate::policy::{Build, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
@@ -73,7 +73,11 @@ pub trait Redundancy {
     /// True if reads may go around busy dies.
     fn has_ways_around(&self) -> bool;
     /// True if this read is rebuilt from pages of other dies.
-    fn goes_around(&self, view: &AroundView) -> bool;
+    fn goes_around(&mut self, view: &AroundView) -> bool;
+    /// Trouble with its answers: only an external one can fail.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -89,30 +93,55 @@ policies! {
         /// Parity of consecutive logical pages; the dies of a group are collected in turn, and reads rebuilt around them.
         "ttflash" => ttflash::TtFlash,
     }
+    guest guest::Guest;
     methods {
         fn stripe(self: &Self) -> Option<Stripe>;
         fn raid(self: &Self) -> Option<Raid>;
         fn collects_in_turn(self: &Self) -> bool;
         fn erases_in_turn(self: &Self) -> bool;
         fn has_ways_around(self: &Self) -> bool;
-        fn goes_around(self: &Self, view: &AroundView) -> bool;
+        fn goes_around(self: &mut Self, view: &AroundView) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 
 /// The superblocks of so many dies (absent: of all), checked.
 fn checked_stripe(dies: Option<u32>, parity: bool, build: &Build<'_>) -> Result<Stripe, ConfigError> {
-    let all = build.geometry.dies();
     let given = dies.is_some();
-    let dies = dies.unwrap_or(all);
-    if dies < 2 || !all.is_multiple_of(dies) {
-        let fit: Vec<String> =
-            (2..=all).filter(|&count| all.is_multiple_of(count)).map(|count| count.to_string()).collect();
-        let problem = if fit.is_empty() {
-            "superblocks need a drive of at least two dies; use redundancy.policy = \"none\"".to_owned()
-        } else {
-            format!("must divide the {all} dies of the drive into groups of at least two: use {}", fit.join(", "))
-        };
+    let dies = dies.unwrap_or(build.geometry.dies());
+    if let Some(problem) = stripe_problem(dies, build) {
         return Err(ConfigError::new("redundancy.dies", dies, problem).derived(given, "all dies of the drive"));
     }
     Ok(Stripe { dies, planes_per_die: build.geometry.planes_per_die, parity })
+}
+
+/// What is wrong with superblocks of so many dies, if anything.
+fn stripe_problem(dies: u32, build: &Build<'_>) -> Option<String> {
+    let all = build.geometry.dies();
+    if dies >= 2 && all.is_multiple_of(dies) {
+        return None;
+    }
+    let fit: Vec<String> =
+        (2..=all).filter(|&count| all.is_multiple_of(count)).map(|count| count.to_string()).collect();
+    Some(if fit.is_empty() {
+        "superblocks need a drive of at least two dies; use redundancy.policy = \"none\"".to_owned()
+    } else {
+        format!("must divide the {all} dies of the drive into groups of at least two: use {}", fit.join(", "))
+    })
+}
+
+/// What is wrong with stripes of logical pages in so many dies, if anything.
+fn raid_problem(dies: u32, build: &Build<'_>) -> Option<String> {
+    let planes = build.geometry.planes();
+    let most = build.geometry.dies().min(64);
+    if (2..=most).contains(&dies) && planes.is_multiple_of(dies) {
+        return None;
+    }
+    let fit: Vec<String> =
+        (2..=most).filter(|&count| planes.is_multiple_of(count)).map(|count| count.to_string()).collect();
+    Some(if fit.is_empty() {
+        "parity needs a drive of at least two dies; use redundancy.policy = \"none\"".to_owned()
+    } else {
+        format!("must be 2 to {most}, and divide the {planes} planes of the drive: use {}", fit.join(", "))
+    })
 }

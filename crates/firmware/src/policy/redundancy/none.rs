@@ -39,7 +39,7 @@ impl Redundancy for None {
         false
     }
 
-    fn goes_around(&self, _: &AroundView) -> bool {
+    fn goes_around(&mut self, _: &AroundView) -> bool {
         false
     }
 }

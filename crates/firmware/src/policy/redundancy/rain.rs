@@ -70,7 +70,7 @@ impl Redundancy for Rain {
         self.rebuilds
     }
 
-    fn goes_around(&self, view: &AroundView) -> bool {
+    fn goes_around(&mut self, view: &AroundView) -> bool {
         view.wait_of_others < view.wait
     }
 }

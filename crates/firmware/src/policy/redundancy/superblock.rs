@@ -48,7 +48,7 @@ impl Redundancy for Superblock {
         false
     }
 
-    fn goes_around(&self, _: &AroundView) -> bool {
+    fn goes_around(&mut self, _: &AroundView) -> bool {
         false
     }
 }

@@ -12,7 +12,7 @@
 //! error is corrected with it. The original collects by copyback and keeps writes in capacitor-backed memory:
 //! here these are `collect.copyback` and `buffer`.
 
-use super::{AroundView, Raid, Redundancy};
+use super::{raid_problem, AroundView, Raid, Redundancy};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -58,17 +58,8 @@ pub struct TtFlash {
 
 impl TtFlash {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let planes = build.geometry.planes();
         let dies = options.dies.unwrap_or(build.geometry.channels);
-        let most = build.geometry.dies().min(64);
-        if !(2..=most).contains(&dies) || !planes.is_multiple_of(dies) {
-            let fit: Vec<String> =
-                (2..=most).filter(|&count| planes.is_multiple_of(count)).map(|count| count.to_string()).collect();
-            let problem = if fit.is_empty() {
-                "parity needs a drive of at least two dies; use redundancy.policy = \"none\"".to_owned()
-            } else {
-                format!("must be 2 to {most}, and divide the {planes} planes of the drive: use {}", fit.join(", "))
-            };
+        if let Some(problem) = raid_problem(dies, build) {
             let from = "the channels of the drive";
             return Err(ConfigError::new("redundancy.dies", dies, problem).derived(options.dies.is_some(), from));
         }
@@ -93,7 +84,7 @@ impl Redundancy for TtFlash {
         self.rebuilds
     }
 
-    fn goes_around(&self, view: &AroundView) -> bool {
+    fn goes_around(&mut self, view: &AroundView) -> bool {
         view.held || view.wait_of_others < view.wait
     }
 }

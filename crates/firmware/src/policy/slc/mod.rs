@@ -3,9 +3,10 @@
 use crate::policies;
 use crate::policy::Build;
 use crate::ConfigError;
+use serde::{Deserialize, Serialize};
 
 /// The size of an SLC cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlcSize {
     /// Blocks of the drive in SLC mode, at most; none for no limit of its own.
     pub most: Option<u32>,
@@ -33,6 +34,7 @@ policies! {
         /// The free blocks that GC does not need.
         "dynamic" => dynamic::Dynamic,
     }
+    guest guest::Guest;
     methods {
         fn size(self: &Self) -> Option<SlcSize>;
     }
@@ -40,16 +42,23 @@ policies! {
 
 /// Checks a number of blocks that are opened together in each domain.
 fn check_blocks(key: &str, blocks: u32, build: &Build<'_>) -> Result<(), ConfigError> {
-    let (step, all) = (build.blocks_together * build.domains, build.geometry.blocks());
-    if blocks == 0 || !blocks.is_multiple_of(step) || blocks > all {
-        let problem = if step == 1 {
-            format!("must be 1 to {all}, the blocks of the drive")
-        } else {
-            let what = if build.domains > 1 { "planes, which each have their part" } else { "blocks of a superblock" };
-            let near = blocks.min(all).next_multiple_of(step).clamp(step, all / step * step);
-            format!("must be a multiple of {step}, the {what}, such as {near}")
-        };
-        return Err(ConfigError::new(key, blocks, problem));
+    match blocks_problem(blocks, build) {
+        Some(problem) => Err(ConfigError::new(key, blocks, problem)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// What is wrong with a number of blocks that are opened together in each domain, if anything.
+fn blocks_problem(blocks: u32, build: &Build<'_>) -> Option<String> {
+    let (step, all) = (build.blocks_together * build.domains, build.geometry.blocks());
+    if blocks > 0 && blocks.is_multiple_of(step) && blocks <= all {
+        return None;
+    }
+    Some(if step == 1 {
+        format!("must be 1 to {all}, the blocks of the drive")
+    } else {
+        let what = if build.domains > 1 { "planes, which each have their part" } else { "blocks of a superblock" };
+        let near = blocks.min(all).next_multiple_of(step).clamp(step, all / step * step);
+        format!("must be a multiple of {step}, the {what}, such as {near}")
+    })
 }

@@ -4,12 +4,7 @@
 //! Faithful: a running program or erase is suspended when it says so.
 
 use super::{Running, Suspend};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
-use crate::ConfigError;
-use serde::{Deserialize, Serialize};
-
-/// The section of a guest.
-pub type Options = GuestOptions;
+use crate::policy::{seated, Refusal, Trouble};
 
 /// An external choice of the commands that reads suspend.
 pub trait GuestSuspend: std::fmt::Debug + Send {
@@ -23,24 +18,7 @@ pub trait GuestSuspend: std::fmt::Debug + Send {
     fn fork(&self) -> Box<dyn GuestSuspend>;
 }
 
-impl Clone for Box<dyn GuestSuspend> {
-    fn clone(&self) -> Self {
-        (**self).fork()
-    }
-}
-
-/// An external choice of the commands that reads suspend, and its trouble.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Guest(Seat<Box<dyn GuestSuspend>>);
-
-impl Guest {
-    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let object = options.maker("suspend")?.suspend(&options.options, build);
-        let object = object.map_err(|problem| options.error("suspend", problem))?;
-        Ok(Self(Seat::new(&options.policy, object)))
-    }
-}
+seated!(suspend, GuestSuspend);
 
 impl Suspend for Guest {
     fn interrupts(&self) -> bool {

@@ -31,7 +31,7 @@ impl Ignore {
 }
 
 impl Trim for Ignore {
-    fn invalidates(&self) -> bool {
+    fn invalidates(&mut self, _: u32, _: u32) -> bool {
         false
     }
 }

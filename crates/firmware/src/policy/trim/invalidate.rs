@@ -32,7 +32,7 @@ impl Invalidate {
 }
 
 impl Trim for Invalidate {
-    fn invalidates(&self) -> bool {
+    fn invalidates(&mut self, _: u32, _: u32) -> bool {
         true
     }
 }

@@ -1,11 +1,16 @@
 //! Family `trim`: handling of deallocations.
 
 use crate::policies;
+use crate::policy::Trouble;
 
 /// Decides the handling of trimmed logical pages.
 pub trait Trim {
-    /// True if the logical pages are unmapped at once.
-    fn invalidates(&self) -> bool;
+    /// True if the logical pages of a request, `count` from `first` on, are unmapped at once.
+    fn invalidates(&mut self, first: u32, count: u32) -> bool;
+    /// Trouble with its answers: only an external one can fail.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -17,7 +22,9 @@ policies! {
         /// Nothing.
         "ignore" => ignore::Ignore,
     }
+    guest guest::Guest;
     methods {
-        fn invalidates(self: &Self) -> bool;
+        fn invalidates(self: &mut Self, first: u32, count: u32) -> bool;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

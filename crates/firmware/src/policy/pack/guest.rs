@@ -1,0 +1,101 @@
+//! Guest: an external packer.
+//!
+//! Source: whoever wrote it.
+//! Faithful: its figures, and the tasks whose operations it lets into a command of another task. Simplified: which operations fit
+//! together is the rule of `planes` (one kind, one page offset, different planes of a die), and the oldest ones that fit join. Classes
+//! of one task are no question: its data never share a command with its mapping table.
+
+use super::{checked_passes, CacheMode, Pack};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::task::Class;
+use crate::ConfigError;
+use serde::{Deserialize, Serialize};
+
+/// The section of a guest.
+pub type Options = GuestOptions;
+
+/// An external packer.
+pub trait GuestPack: std::fmt::Debug + Send {
+    /// As [`Pack::mixes`], asked once.
+    fn mixes(&self) -> bool;
+
+    /// As [`Pack::joins`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn joins(&mut self, lead: Class, other: Class) -> Result<bool, Refusal>;
+
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
+    fn fork(&self) -> Box<dyn GuestPack>;
+}
+
+impl Clone for Box<dyn GuestPack> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// An external packer, and its trouble.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Guest {
+    seat: Box<Seat<Box<dyn GuestPack>>>,
+    window: u32,
+    gather: bool,
+    mixes: bool,
+    cache: Option<CacheMode>,
+}
+
+impl Guest {
+    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+        let object = options.maker("pack")?.pack(&options.options, build);
+        let object = object.map_err(|problem| options.error("pack", problem))?;
+        let window = options.whole("pack", "window", 0..=64)?;
+        let (gather, cache) = (options.truth("pack", "gather")?, options.truth("pack", "cache")?);
+        let passes = checked_passes(options.whole("pack", "passes", 0..=65_535)?)?;
+        let mixes = object.mixes();
+        if gather && window == 0 {
+            let problem = "has no effect with pack.window = 0, which packs nothing; remove one of them";
+            return Err(ConfigError::new("pack.gather", true, problem));
+        }
+        if mixes && window == 0 {
+            let problem = "packs nothing, so that the method 'joins' has no effect; use 1 to 64";
+            return Err(ConfigError::new("pack.window", 0, problem));
+        }
+        if mixes && cache {
+            let problem =
+                "does not go with the method 'joins': a command of two tasks has no followers; remove one of them";
+            return Err(ConfigError::new("pack.cache", true, problem));
+        }
+        let seat = Box::new(Seat::new(&options.policy, object));
+        Ok(Self { seat, window, gather, mixes, cache: cache.then_some(CacheMode { passes }) })
+    }
+}
+
+impl Pack for Guest {
+    #[inline]
+    fn window(&self) -> u32 {
+        self.window
+    }
+
+    fn gathers(&self) -> bool {
+        self.gather
+    }
+
+    fn mixes(&self) -> bool {
+        self.mixes
+    }
+
+    fn joins(&mut self, lead: Class, other: Class) -> bool {
+        // Without an answer the run ends.
+        lead.task() != other.task() && self.seat.ask(|guest| guest.joins(lead, other)).unwrap_or(false)
+    }
+
+    #[inline]
+    fn cache(&self) -> Option<CacheMode> {
+        self.cache
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.seat.trouble()
+    }
+}

@@ -1,0 +1,126 @@
+//! Policies in Python that decide while commands are put together, or put on their way: packing, redundancy, deallocations.
+
+use super::{odd, truth, whole, Seated};
+use pyo3::prelude::*;
+use std::fmt;
+use wordline_drive::guests::{AroundView, Class, Figures, GuestPack, GuestRedundancy, GuestTrim, Raid, Refusal};
+
+/// A packer.
+pub(super) struct Packer {
+    seated: Seated,
+    mixes: bool,
+}
+
+impl fmt::Debug for Packer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packer").field("seated", &self.seated).finish_non_exhaustive()
+    }
+}
+
+impl Packer {
+    pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
+        let mixes = seated.object.bind(py).getattr("mixes")?.is_truthy()?;
+        Ok(Ok(Self { seated, mixes }))
+    }
+}
+
+impl GuestPack for Packer {
+    fn mixes(&self) -> bool {
+        self.mixes
+    }
+
+    fn joins(&mut self, lead: Class, other: Class) -> Result<bool, Refusal> {
+        let answer = self.seated.ask(|py| truth(&self.seated.decide.bind(py).call1((lead.name(), other.name()))?))?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestPack> {
+        Box::new(Self { seated: self.seated.copy(), mixes: self.mixes })
+    }
+}
+
+/// A redundancy.
+pub(super) struct Protector {
+    seated: Seated,
+    figures: Figures,
+}
+
+impl fmt::Debug for Protector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Protector").field("seated", &self.seated).field("figures", &self.figures).finish()
+    }
+}
+
+impl Protector {
+    /// With the figures that its methods give.
+    pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
+        let figures = Self::figures_of(seated.object.bind(py))?;
+        Ok(figures.map(|figures| Self { seated, figures }))
+    }
+
+    fn figures_of(object: &Bound<'_, PyAny>) -> PyResult<Result<Figures, String>> {
+        const SUPERBLOCK: &str = "Superblock(dies, parity), or None";
+        const RAID: &str = "Raid(dies, open_stripes), or None";
+        let of_no_use = |method: &str, answer: &Bound<'_, PyAny>, wanted: &str| {
+            Ok(Err(format!("its method '{method}' is of no use: {}", odd(answer, wanted))))
+        };
+        let mut figures =
+            Figures { has_ways_around: object.getattr("has_ways_around")?.is_truthy()?, ..Figures::default() };
+        let answer = object.getattr("superblock")?;
+        if !answer.is_none() {
+            let pair = answer.extract::<(Bound<'_, PyAny>, bool)>().ok();
+            let Some(pair) = pair.and_then(|(dies, parity)| Some((whole(&dies)?, parity))) else {
+                return of_no_use("superblock", &answer, SUPERBLOCK);
+            };
+            figures.superblock = Some(pair);
+        }
+        let answer = object.getattr("raid")?;
+        if !answer.is_none() {
+            let pair = answer.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>().ok();
+            let raid = pair.and_then(|(dies, open)| Some(Raid { dies: whole(&dies)?, open: whole(&open)? }));
+            if raid.is_none() {
+                return of_no_use("raid", &answer, RAID);
+            }
+            figures.raid = raid;
+        }
+        let turns =
+            [("collects_in_turn", &mut figures.collects_in_turn), ("erases_in_turn", &mut figures.erases_in_turn)];
+        for (method, figure) in turns {
+            let answer = object.getattr(method)?;
+            match truth(&answer)? {
+                Ok(answer) => *figure = answer,
+                Err(_) => return of_no_use(method, &answer, "True or False"),
+            }
+        }
+        Ok(Ok(figures))
+    }
+}
+
+impl GuestRedundancy for Protector {
+    fn figures(&self) -> Figures {
+        self.figures
+    }
+
+    fn goes_around(&mut self, view: &AroundView) -> Result<bool, Refusal> {
+        let answer = self.seated.ask(|py| {
+            let told = (view.wait as f64 / 1e6, view.wait_of_others as f64 / 1e6, view.held);
+            truth(&self.seated.decide.bind(py).call1(told)?)
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestRedundancy> {
+        Box::new(Self { seated: self.seated.copy(), figures: self.figures })
+    }
+}
+
+impl GuestTrim for Seated {
+    fn invalidates(&mut self, first: u32, count: u32) -> Result<bool, Refusal> {
+        let answer = self.ask(|py| truth(&self.decide.bind(py).call1((first, count))?))?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestTrim> {
+        Box::new(self.copy())
+    }
+}

@@ -1,0 +1,417 @@
+"""Families that decide about data and blocks: where data lie, what is collected and moved, what protects them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from wordline.policy.base import Policy
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+Place = int | tuple[Literal["channel", "die", "plane"], int] | None
+"""Where a write may go: a plane by its number, a pair such as ``("die", 3)`` or ``("channel", 0)``; None: anywhere."""
+
+
+class Placement(Policy):
+    """Says where each write of the host may go.
+
+    It does not place moved data: with ``collect.scope = "plane"`` they stay in their plane, with ``"drive"`` they go to
+    any die, as the mapping table does. A policy that ties pages to dies or planes needs ``"plane"``, and should spread
+    them evenly: a die filled beyond its share has no block left for the next write. A message ends the run then.
+    """
+
+    family = "placement"
+
+    def place(self, page: int) -> Place:
+        """Where a page may go; if not to one plane, the engine chooses the first die of these that is ready.
+
+        Called for each mapping unit when it is ready to be written, so several times for a page of several units, and
+        again with each rewrite, also while the drive is filled. The answers may differ: they fix nothing. Any answer
+        but a place of the drive, or None, ends the run.
+
+        :param page: the logical address divided by the page size.
+        """
+        raise NotImplementedError
+
+
+class VictimView(NamedTuple):
+    """The closed blocks of a domain (the drive or a plane): those that may be collected.
+
+    The arrays have an entry for each block, ordered by valid logical pages, fewest first; among equals, the block that
+    has had that count longest comes first. They are read-only, and never change afterwards.
+    """
+
+    domain: int
+    """The domain, from 0 on."""
+    units_per_block: int
+    """Logical pages (mapping units) in a block."""
+    units_per_page: int
+    """Logical pages in a page, or in all pages that are programmed together (``geometry.pages_per_program``): a block
+    with fewer invalid ones frees none and must not be chosen."""
+    blocks: NDArray[numpy.int64]
+    """Their numbers."""
+    valid: NDArray[numpy.int64]
+    """Their valid logical pages. Blocks of an SLC cache of fixed size count those that they lack for a full block, too:
+    erasing them makes room in the cache alone."""
+    erases: NDArray[numpy.int64]
+    """P/E cycles of each."""
+    age: NDArray[numpy.int64]
+    """Pages programmed in the domain since a logical page of the block was last invalidated, or it was closed."""
+
+
+class Victim(Policy):
+    """Selects the victim block of garbage collection."""
+
+    family = "victim"
+
+    def choose(self, view: VictimView) -> int | None:
+        """The number of the block to collect, one of ``view.blocks`` that frees a page; None for none now."""
+        raise NotImplementedError
+
+    def closed(self, block: int) -> None:
+        """Called when a block is closed: it may be collected from now on. No cost unless overridden."""
+
+
+class SpaceView(NamedTuple):
+    """The free space of a domain (the drive or a plane)."""
+
+    domain: int
+    """The domain, from 0 on."""
+    free: int
+    """Its free blocks."""
+    running: int
+    """Its blocks being collected; each becomes free."""
+
+
+class StepView(NamedTuple):
+    """A victim block and its die before the next step of the collection: a page read, or the erase."""
+
+    domain: int
+    """The domain, from 0 on."""
+    die: int
+    """The die of the block."""
+    free: int
+    """Free blocks of the domain."""
+    running: int
+    """Blocks being collected in the domain, this one and those on hold included."""
+    unread: int
+    """Valid logical pages (mapping units) of the block that are still to be read."""
+    on_the_way: int
+    """Logical pages of the block that are being read, wait to be written, or are being written."""
+    host_reads: int
+    """Page reads of the host that wait for the die; if the dispatch policy gives dies a depth, those sent to it."""
+    host_writes: int
+    """Writes of the host, in logical pages, that wait for the die, or for any die, and that it could serve now; if the
+    dispatch policy gives dies a depth, those sent to it."""
+    host_has_room: bool
+    """False if no write of the host finds a page in the domain until garbage collection makes room, or in a plane whose
+    die waits for the turn of this one (``redundancy.policy = "ttflash"``)."""
+    host_rests: bool
+    """True if the host has no request in the drive."""
+    erases: bool
+    """True if the next step is the erase; otherwise it is a page read."""
+    die_works: bool
+    """True while the die runs a command."""
+    die_serves_host: bool
+    """True while that command is of the host."""
+
+
+class MoveView(NamedTuple):
+    """A logical page (mapping unit) that was read from a victim block, before it waits to be written."""
+
+    domain: int
+    """The domain: 0, the drive."""
+    unit: int
+    """The logical page (mapping unit), from 0 on. Those behind the host's are of the mapping table."""
+    block: int
+    """The victim block."""
+    die: int
+    """Its die, from 0 on."""
+    channel: int
+    """The channel of the die, from 0 on."""
+    valid: int
+    """Valid logical pages that the block still has, this one and those on their way included."""
+    erases: int
+    """P/E cycles of the block."""
+    free: int
+    """Free blocks of the drive."""
+    of_table: bool
+    """True for a part of the mapping table."""
+
+
+class Collect(Policy):
+    """Decides when to collect blocks. Besides its own options it has those of ``on-demand``, for pacing."""
+
+    family = "collect"
+
+    def wants(self, view: SpaceView) -> bool:
+        """True to collect another block now. Called with each page that is begun, and each erase."""
+        raise NotImplementedError
+
+    def step(self, view: StepView) -> bool:
+        """True if a victim block takes its next step, False to put it on hold. No cost unless overridden.
+
+        Called before each page read of a victim block and before its erase. One on hold is asked about again when a
+        command at its die has ended, when a block of the drive was opened, when another victim block has been erased,
+        and when the host leaves; also once in the moment in which it was put on hold. If writes find no room and
+        nothing moves, all go on to their ends without being asked; so they do when the drive becomes idle. A policy
+        with this method does not go with block mapping.
+        """
+        return True
+
+    def place(self, view: MoveView) -> int | tuple[Literal["channel", "die"], int] | None:
+        """Where a moved logical page is to be written: a die, ``("channel", n)``, or None for any die. No cost unless
+        overridden.
+
+        Called for each logical page that was read from a victim block and is still valid, also while the drive is
+        filled. The pages of a place wait for each other to fill a program, while blocks that they came from are still
+        being read; those that are left over go to any die, and so do all whose place has no room. A number that the
+        drive does not have ends the run. A policy with this method needs ``collect.scope = "drive"``; copyback, static
+        placement, superblocks and block mapping do not go with it.
+        """
+        return None
+
+
+class FreeBlock(Policy):
+    """Selects the erased block of a plane to write next: the lowest rank; among equals, the lowest number."""
+
+    family = "free_block"
+
+    def rank(self, erases: int, order: int) -> int:
+        """The rank of a block that becomes free, from 0 to 2**64 - 1, valid until the block is written.
+
+        Called once for each block that becomes free, and for all blocks, plane by plane, when the drive is made. A
+        drive that takes over the state of another, from a snapshot or by a fork with overrides, calls it again for free
+        blocks.
+
+        :param erases: P/E cycles of the block, this erase included.
+        :param order: number of blocks that became free in its plane before; at first, the block's index in the plane.
+        """
+        raise NotImplementedError
+
+
+class UpkeepView(NamedTuple):
+    """The blocks of the drive, but bad ones and those that replace them.
+
+    The arrays have an entry for each block, ordered by number. They are read-only, and never change afterwards.
+    """
+
+    units_per_block: int
+    """Logical pages (mapping units) in a block."""
+    host_units: int
+    """Logical pages that the host has written. Counted anew when measuring starts."""
+    host_reads: int
+    """Pages read for the host. Counted anew when measuring starts."""
+    blocks: NDArray[numpy.int64]
+    """Their numbers."""
+    valid: NDArray[numpy.int64]
+    """Their valid logical pages."""
+    reads: NDArray[numpy.int64]
+    """Page reads of each since its erase."""
+    erases: NDArray[numpy.int64]
+    """P/E cycles of each."""
+    written: NDArray[numpy.bool_]
+    """True for those with data that no task is moving: these may be chosen. One that is being written takes no more
+    pages when it is moved; with superblocks, it is False until all of its superblock are full."""
+    full: NDArray[numpy.bool_]
+    """True for those of them that are full."""
+    free: NDArray[numpy.bool_]
+    """True for free ones."""
+    cached: NDArray[numpy.bool_]
+    """True for full blocks of the SLC cache that no task is moving; with superblocks, for the first of each."""
+    host_rests: bool
+    """True if the host has had no request in the drive for the time of :meth:`Fold.after_rest`."""
+    slc_left: int
+    """Blocks that can still be opened in SLC mode."""
+
+
+class Upkeep(Policy):
+    """Common base of the policies that choose blocks whose data a background task moves."""
+
+    window_pages: Annotated[int, "Outstanding page moves per block, 1 to 65,535."] = 8
+    opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = False
+
+    def after_reads(self) -> int | None:
+        """When to look for work, asked once, after ``__init__``. None (the default): with each erase of a block.
+
+        A number, from 1 to 2**32 - 2: with each read of a block that has had this many page reads since its erase.
+        """
+        return None
+
+    def after_rest(self) -> float | None:
+        """None: rests of the host mean nothing to it. See :meth:`Fold.after_rest`."""
+        return None
+
+    def next(self, view: UpkeepView) -> int | None:
+        """The number of the block to move next, one with ``view.written``; None for none now.
+
+        Called at the time that :meth:`after_reads` names, when a block has been moved, and when one becomes free after
+        there was no room to move another. One block is moved at a time: its valid data go elsewhere, and it is erased.
+        A block that may not be moved ends the run. So does a policy that goes on for ever: that chooses twice as many
+        blocks as the drive has while the host writes and reads nothing.
+        """
+        raise NotImplementedError
+
+
+class Refresh(Upkeep):
+    """Selects blocks to move because reads disturb their data."""
+
+    family = "refresh"
+
+
+class Wear(Upkeep):
+    """Selects blocks to move because others wear faster."""
+
+    family = "wear"
+    opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = True
+
+
+class Fold(Upkeep):
+    """Selects blocks of the SLC cache whose data move to blocks with all bits of their cells."""
+
+    family = "fold"
+
+    def after_rest(self) -> float | None:
+        """When to look for work, asked once, after ``__init__``.
+
+        It is asked when a block of the cache is full, and after this time without a request of the host, in
+        microseconds from 0 to 1e12.
+        """
+        return 10_000.0
+
+
+class Mapping(Policy):
+    """Selects the map unit (a part of the mapping table) that leaves the map cache.
+
+    All else is as with ``mapping.policy = "cached"``, whose options it has besides its own: the table lies in flash,
+    memory holds some of its map units, and one that leaves is written first if it has changed.
+    """
+
+    family = "mapping"
+    shown_units: Annotated[int, "Map units that it is shown, those whose use is the longest ago; at least 1."] = 64
+
+    def evict(self, oldest: list[tuple[int, bool]], coming: int) -> int:
+        """The number of the map unit that leaves. Called when memory is full and gets another one.
+
+        A map unit that memory does not hold ends the run; one that is not shown may leave, too.
+
+        :param oldest: the map units that were used the longest ago, ``shown_units`` at most, the oldest use first; with
+            each, whether it has changed, so that it must be written.
+        :param coming: the map unit that comes.
+        """
+        raise NotImplementedError
+
+    def used(self, map_unit: int) -> None:
+        """Called when memory gets a map unit, and with each use of one that it holds. No cost unless overridden.
+
+        A drive that takes over the state of another, from a snapshot or by a fork with overrides, calls it for each map
+        unit that memory holds, the oldest use first.
+        """
+
+
+class SlcSize(NamedTuple):
+    """The size of an SLC cache."""
+
+    most_blocks: int | None = None
+    """Blocks of the drive in SLC mode, at most: a multiple of the blocks of a superblock, if blocks form any, and with
+    ``collect.scope = "plane"`` of the planes. None: no limit."""
+    free_blocks: int | None = None
+    """Free blocks (of the drive, or of each plane with ``collect.scope = "plane"``) that the cache leaves for others.
+    None: as many as GC stops at, and one more, or a superblock."""
+    set_aside: bool = False
+    """True if the blocks are set aside for the cache, as part of the over-provisioning: then GC takes them only for the
+    data that were overwritten in them. Needs ``most_blocks``."""
+
+
+class Slc(Policy):
+    """Says how large the SLC cache is."""
+
+    family = "slc"
+
+    def size(self) -> SlcSize | None:
+        """The size of the cache; None for no cache. Asked once, when the drive is built.
+
+        Any other answer, and a size that the drive cannot have, is refused then.
+        """
+        raise NotImplementedError
+
+
+class Trim(Policy):
+    """Says what a deallocation (TRIM) does."""
+
+    family = "trim"
+
+    def invalidates(self, first: int, count: int) -> bool:
+        """True if all logical pages of a request are unmapped at once; False if they keep their data.
+
+        Called with each request that covers a logical page in full. Pages that it covers in part keep their data.
+
+        :param first: the first of its logical pages (mapping units).
+        :param count: how many there are.
+        """
+        raise NotImplementedError
+
+
+class Superblock(NamedTuple):
+    """Superblocks: one block of each plane of some dies, opened, closed, collected and erased together."""
+
+    dies: int
+    """Dies of a superblock, at least 2; must divide the dies of the drive. Neighbours are on different channels."""
+    parity: bool = False
+    """True if of each row (the pages of one offset in one plane of each die) the page written last is parity."""
+
+
+class Raid(NamedTuple):
+    """Parity of logical pages: consecutive pages of ``placement.order``, each in another die, and one of parity."""
+
+    dies: int
+    """Pages of a stripe, parity included, each in another die: 2 to 64; must divide the planes of the drive."""
+    open_stripes: int = 1024
+    """Stripes whose changes the controller's memory can hold, at least 1."""
+
+
+class AroundView(NamedTuple):
+    """A read of the host whose die works for a background task. Times are nominal ones of the cells."""
+
+    wait_us: float
+    """Time until its die has ended its command, and what a commit stage has sent to it, in microseconds."""
+    wait_of_others_us: float
+    """The same of the dies with the other pages of its row or stripe, whatever they work for: the longest wait."""
+    held: bool
+    """True if its die serves GC alone until the victim is erased."""
+
+
+class Redundancy(Policy):
+    """Says which blocks belong together, what parity protects, and which reads are rebuilt from it.
+
+    It has superblocks or stripes of logical pages, not both; with neither, each block stands alone. What the built-in
+    policies are refused for holds for it, too.
+    """
+
+    family = "redundancy"
+
+    def superblock(self) -> Superblock | None:
+        """How blocks form superblocks; None if each stands alone. Asked once, when the drive is built."""
+        return None
+
+    def raid(self) -> Raid | None:
+        """How parity of logical pages is formed; None for none. Asked once, when the drive is built."""
+        return None
+
+    def collects_in_turn(self) -> bool:
+        """True if at most one die of those that share a :meth:`raid` is collected at a time. Asked once."""
+        return False
+
+    def erases_in_turn(self) -> bool:
+        """True if the dies of a superblock erase their blocks one after the other, else all at once. Asked once."""
+        return False
+
+    def goes_around(self, view: AroundView) -> bool:
+        """True if a read is rebuilt from pages of other dies. No cost unless overridden; needs parity.
+
+        Called for a read of the host when it comes to a die that works for a background task, or serves GC alone, and
+        the other pages of its row or stripe are known. Not called while the drive is filled and commands take no time.
+        """
+        return False
