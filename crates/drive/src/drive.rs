@@ -715,7 +715,7 @@ impl Drive {
         if let Some(fault) = self.kernel.complaint() {
             return Err(fault);
         }
-        Err(Fault::Books(format!(
+        Err(Fault::books(format!(
             "the drive is deadlocked at {} ps with {} requests in flight, {} flash operations waiting, {} free blocks",
             self.now,
             self.in_flight(),

@@ -37,4 +37,4 @@ pub use load::load;
 pub use progress::Progress;
 pub use steady::Judged;
 pub use wordline_firmware::task::{Task, Tasks};
-pub use wordline_firmware::{ConfigError, Fault, Plan};
+pub use wordline_firmware::{ConfigError, Fault, Plan, Reason};

@@ -207,7 +207,7 @@ impl Writer<'_> {
                 let unit = self.unit(units, from + submitted, at_random);
                 let (offset, now) = (unit * u64::from(unit_bytes), drive.now());
                 let request = Request { arrival: now, offset, bytes: unit_bytes, op: Op::Write, ..Request::default() };
-                drive.submit(now, request).map_err(|e| Fault::Books(e.to_string()))?;
+                drive.submit(now, request).map_err(|e| Fault::books(e.to_string()))?;
                 submitted += 1;
             }
             if !drive.step()? {

@@ -13,7 +13,7 @@ pub use crate::watch::Watch;
 use std::fmt;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
-use wordline_firmware::Fault;
+use wordline_firmware::{Fault, Reason};
 use wordline_workload::{LeftOut, Load, LoadStream, Pacing, WorkloadError};
 
 /// Steps between two looks at whether to go on.
@@ -50,8 +50,8 @@ pub enum RunError {
 
 /// A worn-out drive is not a defect of the model.
 fn told(fault: &Fault) -> String {
-    match fault {
-        Fault::WornOut { .. } | Fault::NoSpare { .. } | Fault::Policy { .. } => fault.to_string(),
+    match fault.reason() {
+        Reason::WornOut { .. } | Reason::NoSpare { .. } | Reason::Policy { .. } => fault.to_string(),
         _ => format!("the model broke a rule, which is a defect of Wordline: {fault}"),
     }
 }
@@ -334,7 +334,7 @@ fn feed_all(
     if let Some(feed) = feeds.iter().find(|feed| feed.head.is_some()) {
         // Requests wait, yet nothing will ever happen: the drive has stalled.
         drive.check_idle()?;
-        return Err(Fault::Books(format!("stream '{}' cannot submit any more", feed.stream.name)).into());
+        return Err(Fault::books(format!("stream '{}' cannot submit any more", feed.stream.name)).into());
     }
     if walls.measure_from < Time::MAX {
         return Err(RunError::Unmeasured { seconds: (walls.measure_from - start) as f64 / 1e12 });

@@ -15,7 +15,7 @@ use wordline_drive::guests::{
 use wordline_drive::load::load_with;
 use wordline_drive::precondition::precondition;
 use wordline_drive::snapshot::{self, Header};
-use wordline_drive::{Drive, DriveConfig, Fault};
+use wordline_drive::{Drive, DriveConfig, Fault, Reason};
 
 /// Decision rules of the guests in these tests.
 type Choice = fn(&VictimView<'_>, u64) -> Result<Option<u32>, Refusal>;
@@ -721,7 +721,7 @@ fn an_interrupt_while_a_guest_decides_is_no_failure_of_it() {
     let mut drive = Drive::new(&config, 7).expect("accepted");
     let fault = overwrite(&mut drive).expect_err("it is interrupted");
     assert!(fault.is_interrupt() && fault.to_string().ends_with(": stopped"), "{fault}");
-    let Fault::Policy { trouble, .. } = &fault else { unreachable!("it is one of a policy") };
+    let Reason::Policy { trouble, .. } = fault.reason() else { unreachable!("it is one of a policy") };
     assert_eq!(trouble.cause.as_ref().and_then(Cause::get::<u64>), Some(&5));
     // The guest is not asked again: its last answer is missing.
     assert_eq!(overwrite(&mut drive).expect_err("it has ended"), fault);

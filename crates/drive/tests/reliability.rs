@@ -5,7 +5,7 @@ mod common;
 
 use common::{config, drive, for_seeds, latency, long, request, NS, US};
 use wordline_base::{Op, Request, Stream};
-use wordline_drive::{Drive, Fault};
+use wordline_drive::{Drive, Reason};
 
 const PAGE: u64 = 16_384;
 
@@ -43,7 +43,7 @@ fn random_writes(drive: &mut Drive, seed: u64, count: u64) -> bool {
         match drive.step() {
             Ok(true) => completed += drive.completions().drain(..).count() as u64,
             Ok(false) => panic!("the drive stalled after {completed} writes"),
-            Err(Fault::NoSpare { .. }) => return false,
+            Err(fault) if matches!(fault.reason(), Reason::NoSpare { .. }) => return false,
             Err(fault) => panic!("{fault}"),
         }
     }
@@ -133,7 +133,7 @@ fn without_spare_blocks_the_drive_ends_with_its_story() {
             Err(fault) => break fault,
         }
     };
-    assert!(matches!(fault, Fault::NoSpare { .. }), "{fault}");
+    assert!(matches!(fault.reason(), Reason::NoSpare { .. }), "{fault}");
     let story = fault.to_string();
     assert!(
         story.starts_with("the drive failed after ") && story.contains("has used up its replacement blocks"),

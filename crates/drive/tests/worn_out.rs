@@ -5,7 +5,7 @@ mod common;
 use common::{drive, one, request};
 use wordline_base::{Op, Request};
 use wordline_drive::run::RunError;
-use wordline_drive::{Drive, Fault};
+use wordline_drive::{Drive, Fault, Reason};
 
 const PAGE: u64 = 16_384;
 
@@ -47,7 +47,7 @@ fn the_story_names_block_and_key() {
     for endurance in [1, 5] {
         let mut drive = build(endurance);
         let fault = worn(&mut drive);
-        let Fault::WornOut { time, block, erases, .. } = fault.clone() else { panic!("{fault}") };
+        let &Reason::WornOut { time, block, erases, .. } = fault.reason() else { panic!("{fault}") };
         assert_eq!((time, erases), (drive.now(), endurance));
         assert_eq!(drive.kernel().blocks().get(block).erases, endurance);
         // Blocks are written in turn, so all of them are near their end.

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use wordline_drive::run::RunError;
-use wordline_drive::Fault;
+use wordline_drive::{Fault, Reason};
 
 /// Reason for a missing result.
 pub enum Failure {
@@ -40,7 +40,7 @@ impl From<Fault> for Failure {
 
 /// The exception behind a fault, if a policy raised one.
 fn raised(fault: &Fault, story: &str) -> Option<PyErr> {
-    let Fault::Policy { trouble, .. } = fault else { return None };
+    let Reason::Policy { trouble, .. } = fault.reason() else { return None };
     let error = trouble.cause.as_ref()?.get::<PyErr>()?;
     Some(noted(Python::attach(|py| error.clone_ref(py)), story))
 }

@@ -137,7 +137,7 @@ impl Kernel {
     /// # Errors
     /// Says what does not balance.
     pub fn audit(&self) -> Result<(), Fault> {
-        let wrong = |what: String| Err(Fault::Books(what));
+        let wrong = |what: String| Err(Fault::books(what));
         let units = self.plan.units_per_block;
         let mut valid_in_all = 0_u64;
         for (block, record) in self.blocks.records().iter().enumerate() {
@@ -169,7 +169,7 @@ impl Kernel {
             return wrong(format!("{mapped} units have a place but {valid_in_all} places are valid"));
         }
         if let Some(lots) = &self.lots {
-            lots.check(&self.blocks, &self.map).map_err(Fault::Books)?;
+            lots.check(&self.blocks, &self.map).map_err(Fault::books)?;
         }
         let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
         let (free, open) = (count(Status::Free), count(Status::Open));
@@ -189,7 +189,7 @@ impl Kernel {
             if self.slab.live() == 0 && !parity.is_at_rest() {
                 return wrong("nothing is under way, but a stripe is on its way to flash".into());
             }
-            parity.check(&self.map).map_err(Fault::Books)?;
+            parity.check(&self.map).map_err(Fault::books)?;
         }
         if let Some(shadow) = &self.shadow {
             for unit in 0..self.map.logical_units() {

@@ -162,7 +162,7 @@ impl Kernel {
         let of_map = op.role == Role::Map;
         if let Some(shadow) = self.shadow.as_ref().filter(|_| of_map || op.class == Class::HOST_READ) {
             for unit in op.unit..op.unit + u32::from(op.units) {
-                let place = self.map.place(unit).ok_or_else(|| Fault::Books(format!("unit {unit} has no place")))?;
+                let place = self.map.place(unit).ok_or_else(|| Fault::books(format!("unit {unit} has no place")))?;
                 shadow.check(unit, place)?;
             }
         }
@@ -340,7 +340,7 @@ impl Kernel {
         if moves {
             self.settle_units(self.blocks.domain_of_plane(plane), filled);
             if filled < most && matches!(place, Waits::Shared(index, _) if self.is_wish(index, class)) {
-                return Err(Fault::Books(format!("a wish pads a page of plane {plane}, which nothing promised")));
+                return Err(Fault::books(format!("a wish pads a page of plane {plane}, which nothing promised")));
             }
         }
         self.counters.padded_units += u64::from(most - filled);

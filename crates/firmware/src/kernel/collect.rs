@@ -7,7 +7,7 @@
 //! moves; or the drive becomes idle. A victim on hold (`hold_jobs`) with pages to read counts as one whose units will come.
 
 use super::ready::Ready;
-use super::{Fault, Kernel, Waits};
+use super::{Fault, Kernel, Reason, Waits};
 use crate::blocks::{Block, Status};
 use crate::mover::Job;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
@@ -183,7 +183,7 @@ impl Kernel {
     #[inline]
     pub(super) fn heed(&mut self, failed: bool) {
         if failed && self.fault.is_none() {
-            self.fault = self.complaint().map(Box::new);
+            self.fault = self.complaint();
         }
     }
 
@@ -210,7 +210,7 @@ impl Kernel {
     /// Trouble of an external policy, if any.
     #[must_use]
     pub fn complaint(&self) -> Option<Fault> {
-        let of = |family, trouble: &Trouble| Fault::Policy { time: self.now, family, trouble: trouble.clone() };
+        let of = |family, trouble: &Trouble| Reason::Policy { time: self.now, family, trouble: trouble.clone() }.into();
         // Of equally grave ones, the last is told: what hinders more surely comes later.
         let all = [
             ("arbiter", self.arbiter.trouble()),
@@ -555,7 +555,7 @@ impl Kernel {
             self.collection_ends(op.source);
         }
         if self.blocks.get(op.source).valid != 0 {
-            return Err(Fault::Books(format!("block {} is erased with valid units", op.source)));
+            return Err(Fault::books(format!("block {} is erased with valid units", op.source)));
         }
         if op.role == Role::Failed || self.blocks.get(op.source).doomed {
             self.give_up(op.source)?;

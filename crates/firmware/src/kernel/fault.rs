@@ -6,8 +6,15 @@ use wordline_base::Time;
 use wordline_flash::{FlashError, Violation};
 
 /// The run cannot go on: the firmware broke a rule, which is a defect of the model and never a result, or the flash is worn out.
+///
+/// Every step of the kernel may end with one, so it is no larger than a pointer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+#[error(transparent)]
+pub struct Fault(Box<Reason>);
+
+/// Why the run cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
     /// The flash refused a command.
     #[error(transparent)]
     Flash(FlashError),
@@ -51,7 +58,7 @@ pub enum Fault {
     },
     /// Data were lost or misplaced.
     #[error(transparent)]
-    Misplaced(#[from] Misplaced),
+    Misplaced(Misplaced),
     /// An external policy failed, or blocks the drive.
     #[error("the policy '{}' ({family}), at {:.6} s: {}", .trouble.policy, *time as f64 / 1e12, .trouble.story)]
     Policy {
@@ -68,21 +75,50 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// The reason.
+    #[must_use]
+    pub fn reason(&self) -> &Reason {
+        &self.0
+    }
+
+    /// The books do not balance.
+    #[cold]
+    #[must_use]
+    pub fn books(story: String) -> Self {
+        Reason::Books(story).into()
+    }
+
     /// True if the user ended the run while an external policy was deciding: nothing has failed then.
     #[must_use]
     pub fn is_interrupt(&self) -> bool {
-        matches!(self, Self::Policy { trouble, .. } if trouble.gravity == Gravity::Interrupt)
+        matches!(self.reason(), Reason::Policy { trouble, .. } if trouble.gravity == Gravity::Interrupt)
+    }
+}
+
+impl From<Reason> for Fault {
+    #[cold]
+    fn from(reason: Reason) -> Self {
+        Self(Box::new(reason))
+    }
+}
+
+impl From<Misplaced> for Fault {
+    #[cold]
+    fn from(misplaced: Misplaced) -> Self {
+        Reason::Misplaced(misplaced).into()
     }
 }
 
 impl From<FlashError> for Fault {
+    #[cold]
     fn from(error: FlashError) -> Self {
         let FlashError { time, channel, package, violation } = error;
         match violation {
             Violation::WornOut { die, plane, block, erases } => {
-                Self::WornOut { time, channel, package, die, plane, block, erases }
+                Reason::WornOut { time, channel, package, die, plane, block, erases }
             }
-            _ => Self::Flash(error),
+            _ => Reason::Flash(error),
         }
+        .into()
     }
 }

@@ -101,7 +101,7 @@ use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
 pub use account::{Account, Way};
 pub use counters::{Counters, PlaneUse};
 pub use drain::{divide, DRAINS};
-pub use fault::Fault;
+pub use fault::{Fault, Reason};
 pub use history::HOLDERS;
 pub use processor::PROCESSOR_EVENT;
 pub use retire::FACTORY_BAD;
@@ -379,7 +379,7 @@ pub struct Kernel {
     outside: bool,
     /// Reason to end the run, if the step that found it could not return it.
     #[serde(skip)]
-    fault: Option<Box<Fault>>,
+    fault: Option<Fault>,
 }
 
 #[inline]

@@ -6,7 +6,7 @@
 //! read from there too, in place of the controller's buffer that still has them. The drive ends when a plane has no
 //! replacement left.
 
-use super::{Fault, Kernel};
+use super::{Fault, Kernel, Reason};
 use crate::blocks::Status;
 use crate::ops::Role;
 use crate::policy::guest::failed;
@@ -138,6 +138,6 @@ impl Kernel {
             return Ok(());
         }
         let bad = self.blocks.bad(self.blocks.domain_of_plane(plane));
-        Err(Fault::NoSpare { time: self.now, plane, bad, replacements: self.replacements })
+        Err(Reason::NoSpare { time: self.now, plane, bad, replacements: self.replacements }.into())
     }
 }

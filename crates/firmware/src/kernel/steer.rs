@@ -294,7 +294,7 @@ impl Kernel {
             return Ok(None);
         }
         if self.blocks.get(block).write_point != page {
-            return Err(Fault::Books(format!("page {page} of block {block} is not the next")));
+            return Err(Fault::books(format!("page {page} of block {block} is not the next")));
         }
         if self.blocks.programmed(block) {
             self.blocks.keep(block);
