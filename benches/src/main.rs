@@ -10,15 +10,24 @@ mod readers;
 mod tables;
 
 use serde_json::{json, Value};
+use std::io::Write;
 use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--case", name] => one(name, 1.0, false),
-        ["--case", name, "--small", share] => one(name, share.parse().unwrap_or(1.0), true),
+        ["--case", name, "--small", share] => match share.parse() {
+            Ok(share) if share > 0.0 => one(name, share, true),
+            _ => {
+                eprintln!("--small {share}: must be a number above 0, such as 0.5");
+                ExitCode::from(2)
+            }
+        },
         ["--list"] => {
-            cases::every().for_each(|case| println!("{:22} {}", case.name, case.title));
+            let list: String = cases::every().map(|case| format!("{:22} {}\n", case.name, case.title)).collect();
+            // A reader that has seen enough is no error.
+            let _ = std::io::stdout().write_all(list.as_bytes());
             ExitCode::SUCCESS
         }
         [] => all(&[]),
