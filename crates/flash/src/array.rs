@@ -4,14 +4,15 @@
 //! a time, under its number: the die, or, after all dies, the die again for the second lane.
 
 use crate::geometry::Geometry;
-use crate::spending::{Spending, Spent, Tally};
+use crate::recorder::{Logged, Recorder};
+use crate::spending::{Spent, Tally};
 use serde::{Deserialize, Serialize};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_nand::bus::Turns;
 use wordline_nand::chain::{self, Cycle};
 use wordline_nand::energy::{Activity, Energy, EnergyConfig};
-use wordline_nand::log::{Entry, Log, Silent};
+use wordline_nand::log::Silent;
 use wordline_nand::reliability::{ReliabilityConfig, ReliabilityError};
 use wordline_nand::times::{DieTimes, SegmentUse};
 use wordline_nand::wear::WearCounts;
@@ -42,65 +43,6 @@ pub enum Progress {
     },
     /// Its command has ended.
     Done,
-}
-
-/// An entry of the log with the place in the drive and the number of the command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Logged {
-    /// The die in the drive.
-    pub die: u32,
-    /// The number of its command, in the order of the starts.
-    pub command: u64,
-    /// What happened.
-    pub entry: Entry,
-}
-
-/// A command that a lane runs, or has run.
-#[derive(Clone, Copy, Debug, Default)]
-struct Current {
-    number: u64,
-    tally: Tally,
-}
-
-/// The log of a drive's flash.
-#[derive(Clone, Debug)]
-struct Recorder {
-    /// True if every use of the bus and of the cells is recorded as an entry; else only sums are.
-    logs: bool,
-    entries: Vec<Logged>,
-    spending: Spending,
-    started: u64,
-    /// True if the time of the next command is added up.
-    adds_next: bool,
-    /// By lane: the current command, and the one before.
-    current: Vec<[Current; 2]>,
-}
-
-impl Recorder {
-    /// True if anything of what a lane does is recorded.
-    #[inline]
-    fn hears(&self, lane: u32) -> bool {
-        self.logs || self.current[lane as usize].iter().any(|command| command.tally != Tally::NONE)
-    }
-}
-
-/// The recorder as a die's lane sees it.
-struct LaneLog<'a> {
-    recorder: &'a mut Recorder,
-    commands: [Current; 2],
-    die: u32,
-}
-
-impl Log for LaneLog<'_> {
-    fn enter(&mut self, entry: &Entry) {
-        let command = self.commands[usize::from(entry.held)];
-        if let Some(spent) = self.recorder.spending.of_mut(command.tally) {
-            spent.add(entry);
-        }
-        if self.recorder.logs {
-            self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
-        }
-    }
 }
 
 /// An illegal use of the flash, with where and when.
@@ -171,9 +113,8 @@ macro_rules! around {
         let $package = &mut $self.packages[package as usize];
         match &mut $self.recorder {
             Some(recorder) if recorder.hears(lane) => {
-                let commands = recorder.current[lane as usize];
                 let die = if lane >= $self.dies { lane - $self.dies } else { lane };
-                let mut log = LaneLog { recorder, commands, die };
+                let mut log = recorder.of_lane(lane, die);
                 let $around = Around { now: $now, timing: &$self.timing, bus: &mut port, log: &mut log };
                 $call
             }
@@ -322,62 +263,46 @@ impl Flash {
             return;
         }
         let lanes = self.due.len();
-        let fresh = || {
-            let (entries, spending) = (Vec::new(), Spending::new(lanes));
-            Box::new(Recorder {
-                logs,
-                entries,
-                spending,
-                started: 0,
-                adds_next: false,
-                current: vec![Default::default(); lanes],
-            })
-        };
-        self.recorder.get_or_insert_with(fresh).logs = logs;
+        let recorder = self.recorder.get_or_insert_with(|| Box::new(Recorder::new(lanes)));
+        recorder.log_entries(logs);
     }
 
     /// Sums the time of the command that starts next; nothing, while nothing is recorded.
     #[inline]
     pub fn add_up_next(&mut self) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.adds_next = true;
+            recorder.add_up_next();
         }
     }
 
     /// Where the time of the command is added up that a lane began last.
     #[must_use]
     pub fn tally(&self, lane: u32) -> Tally {
-        self.recorder.as_ref().map_or(Tally::NONE, |recorder| recorder.current[lane as usize][0].tally)
+        self.recorder.as_ref().map_or(Tally::NONE, |recorder| recorder.tally(lane))
     }
 
     /// How the time of a command was spent so far.
     #[inline]
     #[must_use]
     pub fn spent(&self, tally: Tally) -> Option<&Spent> {
-        self.recorder.as_ref().and_then(|recorder| recorder.spending.of(tally))
+        self.recorder.as_ref().and_then(|recorder| recorder.spent(tally))
     }
 
     /// Records since the last call; the caller drains them.
     pub fn recorded(&mut self) -> Option<&mut Vec<Logged>> {
-        self.recorder.as_mut().map(|recorder| &mut recorder.entries)
+        self.recorder.as_mut().map(|recorder| recorder.entries())
     }
 
     /// The number of the command that a die runs beside or as its main one; 0 while nothing is recorded.
     #[must_use]
     pub fn command_number(&self, lane: u32) -> u64 {
-        self.recorder.as_ref().map_or(0, |recorder| recorder.current[lane as usize][0].number)
+        self.recorder.as_ref().map_or(0, |recorder| recorder.number(lane))
     }
 
     #[inline]
     fn number(&mut self, now: Time, lane: u32, follows: bool) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.started += 1;
-            let adds = std::mem::take(&mut recorder.adds_next);
-            let tally = if adds { recorder.spending.begin(lane, now) } else { Tally::NONE };
-            let commands = &mut recorder.current[lane as usize];
-            // Nothing more comes of the one before, unless this one follows it in cache mode.
-            let before = if follows { commands[0] } else { Current::default() };
-            *commands = [Current { number: recorder.started, tally }, before];
+            recorder.begin(now, lane, follows);
         }
     }
 
@@ -531,7 +456,7 @@ impl Flash {
     pub fn suspend(&mut self, now: Time, die: u32, agenda: &mut impl Agenda) -> Result<bool, FlashError> {
         let (lane, due) = (self.aside(die), self.due[die as usize]);
         if let Some(recorder) = &mut self.recorder {
-            recorder.current[lane as usize] = recorder.current[die as usize];
+            recorder.take_over(lane, die);
         }
         match around!(self, now, lane, |package, at, _which, around| package.suspend(at, due, around)) {
             Ok(Some(time)) => {
@@ -551,7 +476,7 @@ impl Flash {
     pub fn resume(&mut self, now: Time, die: u32, agenda: &mut impl Agenda) -> Result<(), FlashError> {
         let lane = self.aside(die);
         if let Some(recorder) = &mut self.recorder {
-            recorder.current[lane as usize] = recorder.current[die as usize];
+            recorder.take_over(lane, die);
         }
         match around!(self, now, lane, |package, at, _which, around| package.resume(at, around)) {
             Ok(time) => {

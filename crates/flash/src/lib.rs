@@ -5,12 +5,14 @@
 mod array;
 mod geometry;
 mod parts;
+mod recorder;
 mod spending;
 pub mod timeline;
 pub mod unit;
 
-pub use array::{Agenda, ChannelTimes, Flash, FlashError, Logged, Progress};
+pub use array::{Agenda, ChannelTimes, Flash, FlashError, Progress};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
+pub use recorder::Logged;
 pub use spending::{Spent, Tally};
 pub use wordline_nand::energy::{Energy, EnergyConfig};
 pub use wordline_nand::interface::Interface;

@@ -16,6 +16,7 @@ mod around;
 mod attend;
 mod audit;
 mod bind;
+mod build;
 mod collect;
 mod complete;
 mod copy;
@@ -52,20 +53,19 @@ mod upkeep;
 mod wishes;
 mod witness;
 
-use crate::blocks::{Blocks, Sizes};
+use crate::blocks::Blocks;
 use crate::buffer::Buffer;
 use crate::lots::Lots;
 use crate::map::Map;
 use crate::mover::Jobs;
-use crate::ops::{Fifo, Slab, NONE};
+use crate::ops::{Fifo, Slab};
 use crate::policy::arbiter::ArbiterPolicy;
-use crate::policy::collect::{CollectPolicy, Destination};
+use crate::policy::collect::CollectPolicy;
 use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::free_block::FreeBlockPolicy;
-use crate::policy::guest::failed;
 use crate::policy::mapping::MappingPolicy;
 use crate::policy::pack::PackPolicy;
-use crate::policy::placement::{PlacementConfig, PlacementPolicy};
+use crate::policy::placement::PlacementPolicy;
 use crate::policy::processor::ProcessorPolicy;
 use crate::policy::redundancy::RedundancyPolicy;
 use crate::policy::shares::SharesPolicy;
@@ -73,11 +73,11 @@ use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimPolicy;
-use crate::raid::{groups, Parity};
+use crate::raid::Parity;
 use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
 use crate::task::{Class, Tasks, CLASSES, ROWS};
-use crate::{ConfigError, FirmwareConfig, Plan};
+use crate::Plan;
 use around::Arounds;
 use dispatch::Candidates;
 use hold_jobs::Holding;
@@ -94,9 +94,8 @@ use std::collections::VecDeque;
 use table::Table;
 use turns::Turns;
 use wishes::Wishes;
-use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
-use wordline_flash::{Command, Flash, Kind, Progress, MAX_PLANES};
+use wordline_flash::{Command, Flash, Progress, MAX_PLANES};
 
 pub use account::{Account, Way};
 pub use counters::{Counters, PlaneUse};
@@ -393,217 +392,6 @@ fn stream_of(class: Class) -> Stream {
 }
 
 impl Kernel {
-    /// An empty drive's firmware. `buffer_units` writes are acknowledged before they are in flash; `verify` keeps a shadow disk.
-    ///
-    /// # Errors
-    /// Names the key that cannot be used.
-    pub fn new(
-        config: &FirmwareConfig,
-        flash: Flash,
-        seed: u64,
-        buffer_units: u32,
-        verify: bool,
-    ) -> Result<Self, ConfigError> {
-        let geometry = *flash.geometry();
-        let plan = config.plan(&geometry)?;
-        let build = config.build(&geometry, plan.units_per_program, seed);
-        let victim = config.victim.build(&build)?;
-        let mut free_block = config.free_block.build(&build)?;
-        let collect = config.collect.build(&build)?;
-        let sizes = Sizes {
-            planes: geometry.planes(),
-            planes_per_domain: geometry.planes() / build.domains,
-            blocks_per_plane: geometry.blocks_per_plane,
-            programs_per_block: geometry.programs_per_block(),
-            slc_programs: geometry.slc_pages_per_block,
-            units_per_program: plan.units_per_program,
-            units_per_page: plan.units_per_page,
-        };
-        let idle = Die {
-            busy: false,
-            queued: false,
-            class: Class::HOST_READ,
-            count: 0,
-            pages: [NONE; MAX_PLANES],
-            collector_end: 0,
-            since: 0,
-            collections: 0,
-            counted: END_OF_TIME,
-            mixed: false,
-        };
-        let upkeep = config.upkeep.build(&build)?;
-        let rests = Rests::new(&upkeep);
-        let redundancy = config.redundancy.build(&build)?;
-        let placement = config.placement.build(&build)?;
-        let parity = plan.raid.map(|raid| {
-            let shape = (plan.units_per_page, geometry.planes());
-            Box::new(Parity::new(raid, plan.logical_units, plan.parity_units, shape))
-        });
-        let in_turn = plan.raid.filter(|_| redundancy.collects_in_turn());
-        let turns = in_turn.and_then(|raid| groups(raid, &placement, &geometry));
-        let processor = config.processor.build(&build)?;
-        let cores = processor.takes_time().then(Box::default);
-        let arounds = redundancy.has_ways_around().then(Box::default);
-        let (mut dispatch, shares) = (config.dispatch.build(&build)?, config.shares.build(&build)?);
-        dispatch.share(&shares.shares());
-        let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, plan.units_per_program, &geometry)));
-        let timing = flash.timing();
-        let lots =
-            plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
-        let places_outside = matches!(config.placement, PlacementConfig::Guest(_));
-        let wishes = collect.places().then(Box::default);
-        let aside = arounds.is_some() || stage.is_some() || cores.is_some();
-        let detours = aside || lots.is_some() || wishes.is_some() || places_outside;
-        let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
-        let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
-        let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_program } else { 0 };
-        let limited = collect.most_of_die().is_some();
-        let (hold_below, instant, mixes) = (collect.hold_below(), collect.is_instant(), pack.mixes());
-        let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
-        let places = 1 + geometry.channels as usize + geometry.dies() as usize;
-        let mut kernel = Self {
-            plan,
-            units_per_block: Divisor::new(plan.units_per_block),
-            units_per_page: Divisor::new(plan.units_per_page),
-            units_per_program: Divisor::new(plan.units_per_program),
-            pages_per_program: geometry.pages_per_program,
-            program_bytes: geometry.program_bytes(),
-            units_together: Divisor::new(if plan.fixes_pages { plan.units_per_block } else { plan.units_per_page }),
-            planes_per_die: Divisor::new(geometry.planes_per_die),
-            blocks_per_plane: Divisor::new(geometry.blocks_per_plane),
-            timed: true,
-            now: 0,
-            map: Map::new(plan.units(), plan.raw_units),
-            blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
-            space: Space::new(geometry.planes(), &plan),
-            lots: lots.map(Box::new),
-            jobs: Jobs::new(build.domains),
-            holding: Holding::new(collect.steps(), geometry.dies()),
-            shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
-            mapping: config.mapping.build(&build)?,
-            table: None,
-            parity,
-            extra_units: plan.units() > plan.logical_units,
-            needed: Vec::new(),
-            turns: turns.map(|groups| Box::new(Turns::new(groups, geometry.dies()))),
-            placement,
-            victim,
-            free_block,
-            pack,
-            dispatch,
-            control_due: shares.interval().unwrap_or(END_OF_TIME),
-            shares,
-            stage,
-            stage_aside: None,
-            listed: Listed::default(),
-            nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
-            arbiter: config.arbiter.build(&build)?,
-            takes_oldest: false,
-            suspend,
-            trim: config.trim.build(&build)?,
-            upkeep,
-            wishes,
-            detours,
-            redundancy,
-            arounds,
-            processor,
-            cores,
-            read_limit: u32::MAX,
-            reads_reached: false,
-            has_slc: plan.slc.is_some(),
-            binds_apart: plan.slc.is_some() || plan.destination == Destination::PairedBlocks,
-            rests,
-            refused: Tasks::default(),
-            collect,
-            slab: Slab::new(),
-            sequence: 0,
-            queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
-            waiting: vec![Ready::default(); geometry.dies() as usize],
-            shared: vec![Fifo::default(); ROWS * places],
-            shared_waiting: [0; ROWS],
-            shared_count: 0,
-            shared_dirty: false,
-            dies: vec![idle; geometry.dies() as usize],
-            occupied: vec![[0; CLASSES]; geometry.dies() as usize],
-            candidates: Candidates::default(),
-            busy: 0,
-            command: Command::new(Kind::Read),
-            idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
-            channel_turn: 0,
-            die_turn: vec![0; geometry.channels as usize],
-            stage_turn: 0,
-            dirty: Ring::new(geometry.dies()),
-            attentive: caches || interrupts,
-            running: vec![Command::new(Kind::Read); dies_if(caches || interrupts)],
-            sequences: vec![Sequence::default(); dies_if(caches)],
-            interruptions: vec![Interruption::default(); dies_if(interrupts)],
-            pressed: VecDeque::new(),
-            ended: Ring::new(geometry.dies()),
-            fails: flash.fails(),
-            replacements: 0,
-            condemned: Vec::new(),
-            stalled: false,
-            closing: false,
-            owners: Vec::new(),
-            starved: vec![false; build.domains as usize],
-            buffer: Buffer::new(buffer_units),
-            row_units,
-            hold_below,
-            instant,
-            mixes,
-            binding: false,
-            unpaired: Vec::new(),
-            reads_beside: Vec::new(),
-            victims: vec![0; dies_if(limited)],
-            busy_dies: vec![false; dies_if(limited)],
-            awaiting: 0,
-            held_up: 0,
-            done: Vec::new(),
-            counters: Counters::default(),
-            plane_use: PlaneUse::default(),
-            notes: None,
-            outside: config.has_guests(),
-            fault: None,
-            flash,
-        };
-        if let Some(stripe) = plan.stripe {
-            kernel.blocks.form_superblocks(stripe, &geometry);
-        }
-        if plan.slc.is_some_and(|slc| slc.fixed) {
-            kernel.blocks.weigh_slc(plan.slc_units_lacking());
-        }
-        kernel.mapping.has_map_units(plan.map_units);
-        kernel.table = Table::of(&plan, &kernel.mapping);
-        kernel.arbiter.learn(kernel.nominal);
-        kernel.takes_oldest = kernel.arbiter.takes_oldest();
-        kernel.read_limit = kernel.fewest_reads();
-        kernel.reads_reached = kernel.read_limit < u32::MAX;
-        kernel.set_blocks_aside(config)?;
-        if plan.slc.is_some() {
-            kernel.check_slc(config)?;
-        }
-        if plan.fixes_pages && kernel.fails {
-            let problem =
-                "does not go with nand.reliability that lets programs or erases fail, since a page of a block has no \
-                substitute: set program_fail and erase_fail to 0";
-            return Err(ConfigError::new("mapping.policy", config.mapping.name(), problem));
-        }
-        if plan.raid.is_some() && kernel.fails {
-            let problem =
-                "does not go with nand.reliability that lets programs or erases fail, since what a failed block holds would \
-                have to wait for the turn of its die: set program_fail and erase_fail to 0";
-            return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
-        }
-        if plan.stripe.is_some() && (kernel.fails || (0..plan.domains).any(|domain| kernel.blocks.bad(domain) > 0)) {
-            let problem =
-                "does not go with nand.reliability that has bad blocks, or programs or erases that fail: a block of a \
-                superblock has no substitute";
-            return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
-        }
-        kernel.heed(failed(kernel.free_block.trouble()));
-        Ok(kernel)
-    }
-
     /// The figures of the drive.
     #[must_use]
     pub fn plan(&self) -> &Plan {

@@ -2,8 +2,8 @@
 
 use super::pen::Pen;
 use super::slots::Slots;
-use crate::array::Logged;
 use crate::parts::operation;
+use crate::recorder::Logged;
 use std::collections::VecDeque;
 use wordline_base::Time;
 use wordline_nand::log::{Entry, What};

@@ -24,9 +24,10 @@ mod slots;
 pub use pen::{Cut, Summary};
 pub use wordline_timeline::TimelineError;
 
-use crate::array::{Flash, Logged};
+use crate::array::Flash;
 use crate::geometry::Geometry;
 use crate::parts::stage_name;
+use crate::recorder::Logged;
 use bus::{Bus, Use};
 use die::Die;
 use pen::Pen;

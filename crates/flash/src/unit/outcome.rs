@@ -2,9 +2,9 @@
 
 use super::plant::Plant;
 use super::Experiment;
-use crate::array::Logged;
 use crate::geometry::Geometry;
 use crate::parts::{cut, operation, stage_name};
+use crate::recorder::Logged;
 use serde::Serialize;
 use wordline_base::{Histogram, Time};
 use wordline_nand::chain::{self, Cycle};

@@ -1,8 +1,9 @@
 //! The package of an experiment and its clock, which steps the lane with the earliest time.
 
 use super::{Experiment, UnitError};
-use crate::array::{Agenda, Flash, FlashError, Logged, Progress};
+use crate::array::{Agenda, Flash, FlashError, Progress};
 use crate::geometry::Geometry;
+use crate::recorder::Logged;
 use crate::timeline::Picture;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Request, Time};

@@ -1,0 +1,130 @@
+//! The recorder of a drive's flash: every use of the bus and of the cells as an entry, or sums by command.
+
+use crate::spending::{Spending, Spent, Tally};
+use wordline_base::Time;
+use wordline_nand::log::{Entry, Log};
+
+/// An entry of the log with the place in the drive and the number of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// The die in the drive.
+    pub die: u32,
+    /// The number of its command, in the order of the starts.
+    pub command: u64,
+    /// What happened.
+    pub entry: Entry,
+}
+
+/// A command that a lane runs, or has run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    number: u64,
+    tally: Tally,
+}
+
+/// The log of a drive's flash.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    /// True if every use of the bus and of the cells is recorded as an entry; else only sums are.
+    logs: bool,
+    entries: Vec<Logged>,
+    spending: Spending,
+    started: u64,
+    /// True if the time of the next command is added up.
+    adds_next: bool,
+    /// By lane: the current command, and the one before.
+    current: Vec<[Current; 2]>,
+}
+
+impl Recorder {
+    /// Nothing is recorded yet of so many lanes.
+    pub fn new(lanes: usize) -> Self {
+        Self {
+            logs: false,
+            entries: Vec::new(),
+            spending: Spending::new(lanes),
+            started: 0,
+            adds_next: false,
+            current: vec![Default::default(); lanes],
+        }
+    }
+
+    /// Whether every use of the bus and of the cells is recorded as an entry from now on.
+    pub fn log_entries(&mut self, logs: bool) {
+        self.logs = logs;
+    }
+
+    /// True if anything of what a lane does is recorded.
+    #[inline]
+    pub fn hears(&self, lane: u32) -> bool {
+        self.logs || self.current[lane as usize].iter().any(|command| command.tally != Tally::NONE)
+    }
+
+    /// The recorder as a lane of a die sees it.
+    pub fn of_lane(&mut self, lane: u32, die: u32) -> LaneLog<'_> {
+        let commands = self.current[lane as usize];
+        LaneLog { recorder: self, commands, die }
+    }
+
+    /// Sums the time of the command that starts next.
+    pub fn add_up_next(&mut self) {
+        self.adds_next = true;
+    }
+
+    /// A lane begins a command, which may follow another in cache mode.
+    #[inline]
+    pub fn begin(&mut self, now: Time, lane: u32, follows: bool) {
+        self.started += 1;
+        let adds = std::mem::take(&mut self.adds_next);
+        let tally = if adds { self.spending.begin(lane, now) } else { Tally::NONE };
+        let commands = &mut self.current[lane as usize];
+        // Nothing more comes of the one before, unless this one follows it in cache mode.
+        let before = if follows { commands[0] } else { Current::default() };
+        *commands = [Current { number: self.started, tally }, before];
+    }
+
+    /// What a lane does belongs to the commands of another.
+    pub fn take_over(&mut self, lane: u32, other: u32) {
+        self.current[lane as usize] = self.current[other as usize];
+    }
+
+    /// Where the time of the command is added up that a lane began last.
+    pub fn tally(&self, lane: u32) -> Tally {
+        self.current[lane as usize][0].tally
+    }
+
+    /// The number of the command that a lane began last.
+    pub fn number(&self, lane: u32) -> u64 {
+        self.current[lane as usize][0].number
+    }
+
+    /// How the time of a command was spent so far.
+    #[inline]
+    pub fn spent(&self, tally: Tally) -> Option<&Spent> {
+        self.spending.of(tally)
+    }
+
+    /// The entries; the caller drains them.
+    pub fn entries(&mut self) -> &mut Vec<Logged> {
+        &mut self.entries
+    }
+}
+
+/// The recorder as a die's lane sees it.
+pub struct LaneLog<'a> {
+    recorder: &'a mut Recorder,
+    commands: [Current; 2],
+    die: u32,
+}
+
+impl Log for LaneLog<'_> {
+    fn enter(&mut self, entry: &Entry) {
+        let command = self.commands[usize::from(entry.held)];
+        if let Some(spent) = self.recorder.spending.of_mut(command.tally) {
+            spent.add(entry);
+        }
+        if self.recorder.logs {
+            self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
+        }
+    }
+}
