@@ -220,6 +220,8 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
     let mut drive = Drive::new(config, seed).map_err(misfit)?;
     if resolved != was || header.seed != seed || config.has_guests() {
         drive.adopt_saved(&saved).map_err(unusable)?;
+        drop((saved, bytes));
+        drive.kernel_mut().0.settle_memory();
         return Ok((header, drive));
     }
     drive.restore(saved).map_err(unusable)?;
@@ -228,6 +230,9 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
     if postcard::to_io(&drive, &mut same).is_err() || !same.left.is_empty() {
         return Err(damaged("its state does not match its configuration; create it again".into()));
     }
+    drop(bytes);
+    // The memory of what was read is free again.
+    drive.kernel_mut().0.settle_memory();
     Ok((header, drive))
 }
 

@@ -22,11 +22,12 @@ pub struct Map {
 
 impl Clone for Map {
     fn clone(&self) -> Self {
-        if self.large {
-            return self.in_large_pages();
-        }
         let Self { forward, reverse, valid, large } = self;
-        Self { forward: forward.clone(), reverse: reverse.clone(), valid: valid.clone(), large: *large }
+        if *large {
+            let (forward, reverse) = (copy_in_large_pages(forward), copy_in_large_pages(reverse));
+            return Self { forward, reverse, valid: copy_in_large_pages(valid), large: true };
+        }
+        Self { forward: forward.clone(), reverse: reverse.clone(), valid: valid.clone(), large: false }
     }
 }
 
@@ -49,13 +50,13 @@ impl Map {
         self.large = true;
     }
 
-    /// A copy in large pages.
-    pub fn in_large_pages(&self) -> Self {
-        Self {
-            forward: copy_in_large_pages(&self.forward),
-            reverse: copy_in_large_pages(&self.reverse),
-            valid: copy_in_large_pages(&self.valid),
-            large: true,
+    /// Moves to large pages, one part after the other, so that memory for the largest of them suffices.
+    pub fn move_to_large_pages(&mut self) {
+        if !self.large {
+            self.forward = copy_in_large_pages(&self.forward);
+            self.reverse = copy_in_large_pages(&self.reverse);
+            self.valid = copy_in_large_pages(&self.valid);
+            self.large = true;
         }
     }
 

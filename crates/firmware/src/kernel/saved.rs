@@ -80,10 +80,12 @@ impl Kernel {
         Ok(())
     }
 
-    /// True if most logical pages are written, so that most of the map is used.
-    fn is_mostly_written(&self) -> bool {
+    /// Moves the map to large pages if most logical pages are written, so that most of it is used.
+    pub fn settle_memory(&mut self) {
         let written = (0..self.flash.geometry().planes()).map(|plane| self.blocks.valid_in_plane(plane)).sum::<u32>();
-        written > self.plan.units() / 2
+        if written > self.plan.units() / 2 {
+            self.map.move_to_large_pages();
+        }
     }
 
     /// Goes on where a kernel of the same configuration was saved, at `now` and at rest. [`Kernel::check_saved`] comes before.
@@ -136,8 +138,7 @@ impl Kernel {
             (None, None) => {}
             _ => return Err("its parity is that of another drive".into()),
         }
-        self.map = if self.is_mostly_written() { saved.map.in_large_pages() } else { saved.map };
-        (self.now, self.counters) = (saved.now, saved.counters);
+        (self.map, self.now, self.counters) = (saved.map, saved.now, saved.counters);
         (self.channel_turn, self.die_turn, self.stage_turn) = (saved.channel_turn, saved.die_turn, saved.stage_turn);
         (self.condemned, self.stalled, self.starved) = (saved.condemned, saved.stalled, saved.starved);
         if self.shadow.is_some() && saved.shadow.is_some() {
