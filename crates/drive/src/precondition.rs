@@ -21,7 +21,7 @@ const TIMED_DEPTH: u32 = 64;
 /// Units drawn ahead of their writing.
 const AHEAD: usize = 16;
 /// Units ahead of their writing when their map entries are at hand.
-const KNOWN: usize = 8;
+const KNOWN: u64 = 8;
 /// Units between two reports of progress.
 const REPORT: u64 = 1 << 18;
 
@@ -182,8 +182,8 @@ impl Writer<'_> {
                 kernel.expect(unit);
                 ahead[slot] = unit;
             }
-            if at_random && nth >= from + KNOWN as u64 {
-                kernel.expect_overwrite(ahead[(nth + AHEAD as u64 - KNOWN as u64) as usize % AHEAD]);
+            if at_random && nth >= from + KNOWN {
+                kernel.expect_overwrite(ahead[((nth - KNOWN) % AHEAD as u64) as usize]);
             }
             let Some(nth) = nth.checked_sub(AHEAD as u64).filter(|&nth| nth >= from) else { continue };
             if !kernel.buffer().has_room() {

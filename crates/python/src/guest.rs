@@ -210,14 +210,11 @@ impl Maker for PythonMaker {
     }
 
     fn shares(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestShares>, String> {
-        let made = self.read(self.seated(options, build)?, Controller::new)?;
-        Ok(Box::new(made))
+        Ok(Box::new(self.read(self.seated(options, build)?, Controller::new)?))
     }
 
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
-        let seated = self.seated(options, build)?;
-        let made = Python::attach(|py| Collector::new(py, seated).map_err(|error| self.raised.keep(py, error)))?;
-        Ok(Box::new(made))
+        Ok(Box::new(self.read(self.seated(options, build)?, |py, seated| Collector::new(py, seated).map(Ok))?))
     }
 
     fn pack(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPack>, String> {

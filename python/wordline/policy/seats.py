@@ -37,13 +37,26 @@ class Seat:
         return Seat(copy.deepcopy(self.policy), self.method)
 
 
-class VictimSeat:
+class _FamilySeat:
+    """The engine's interface to a policy of a family that has its own."""
+
+    closed: Callable[..., object] | None = None
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def fork(self) -> _FamilySeat:
+        """A copy with its own policy, in the same state."""
+        return type(self)(copy.deepcopy(self.policy))
+
+
+class VictimSeat(_FamilySeat):
     """The engine's interface to a victim policy."""
 
     def __init__(self, policy: Victim) -> None:
         import numpy
 
-        self.policy = policy
+        super().__init__(policy)
         self.closed = policy.closed if type(policy).closed is not Victim.closed else None
         shape, choose, frombuffer, int64 = policy.drive, policy.choose, numpy.frombuffer, numpy.int64
         units = shape.pages_per_block * shape.units_per_page
@@ -55,20 +68,15 @@ class VictimSeat:
 
         self.decide = decide
 
-    def fork(self) -> VictimSeat:
-        """A copy with its own policy, in the same state."""
-        return VictimSeat(copy.deepcopy(self.policy))
 
-
-class CollectSeat:
+class CollectSeat(_FamilySeat):
     """The engine's interface to a collect policy."""
 
-    closed = None
     step: Callable[..., bool] | None = None
     place: Callable[..., object] | None = None
 
     def __init__(self, policy: Collect) -> None:
-        self.policy = policy
+        super().__init__(policy)
         self.decide = lambda domain, free, running: policy.wants(SpaceView(domain, free, running))
         if type(policy).step is not Collect.step:
             ask = policy.step
@@ -77,48 +85,32 @@ class CollectSeat:
             where = policy.place
             self.place = lambda numbers, *rest: where(MoveView(*numbers, *rest))
 
-    def fork(self) -> CollectSeat:
-        """A copy with its own policy, in the same state."""
-        return CollectSeat(copy.deepcopy(self.policy))
 
-
-class SuspendSeat:
+class SuspendSeat(_FamilySeat):
     """The engine's interface to a choice of the commands that reads suspend."""
 
-    closed = None
-
     def __init__(self, policy: Suspend) -> None:
-        self.policy = policy
+        super().__init__(policy)
         suspends = policy.suspends
         self.decide = lambda *told: suspends(Running(*told))
 
-    def fork(self) -> SuspendSeat:
-        """A copy with its own policy, in the same state."""
-        return SuspendSeat(copy.deepcopy(self.policy))
 
-
-class MappingSeat:
+class MappingSeat(_FamilySeat):
     """The engine's interface to a choice of the map unit that leaves the cache."""
 
     def __init__(self, policy: Mapping) -> None:
-        self.policy = policy
+        super().__init__(policy)
         self.decide = policy.evict
         self.closed = policy.used if type(policy).used is not Mapping.used else None
 
-    def fork(self) -> MappingSeat:
-        """A copy with its own policy, in the same state."""
-        return MappingSeat(copy.deepcopy(self.policy))
 
-
-class UpkeepSeat:
+class UpkeepSeat(_FamilySeat):
     """The engine's interface to a policy of a background task."""
-
-    closed = None
 
     def __init__(self, policy: Upkeep) -> None:
         import numpy
 
-        self.policy = policy
+        super().__init__(policy)
         self.after_reads, self.after_rest = policy.after_reads(), policy.after_rest()
         next_, frombuffer, int64, truth = policy.next, numpy.frombuffer, numpy.int64, numpy.bool_
         units = policy.drive.pages_per_block * policy.drive.units_per_page
@@ -130,55 +122,33 @@ class UpkeepSeat:
 
         self.decide = decide
 
-    def fork(self) -> UpkeepSeat:
-        """A copy with its own policy, in the same state."""
-        return UpkeepSeat(copy.deepcopy(self.policy))
 
-
-class DispatchSeat:
+class DispatchSeat(_FamilySeat):
     """The engine's interface to a dispatch policy."""
 
-    closed = None
-
     def __init__(self, policy: Dispatch) -> None:
-        self.policy = policy
+        super().__init__(policy)
         self.sees_all, self.takes_shares = policy.sees_all, policy.takes_shares
         next_ = policy.next
         self.decide = lambda *told: next_(StageView(*told))
 
-    def fork(self) -> DispatchSeat:
-        """A copy with its own policy, in the same state."""
-        return DispatchSeat(copy.deepcopy(self.policy))
 
-
-class PackSeat:
+class PackSeat(_FamilySeat):
     """The engine's interface to a packer."""
 
-    closed = None
-
     def __init__(self, policy: Pack) -> None:
-        self.policy = policy
+        super().__init__(policy)
         self.decide = policy.joins
         self.mixes = type(policy).joins is not Pack.joins
 
-    def fork(self) -> PackSeat:
-        """A copy with its own policy, in the same state."""
-        return PackSeat(copy.deepcopy(self.policy))
 
-
-class RedundancySeat:
+class RedundancySeat(_FamilySeat):
     """The engine's interface to a redundancy."""
 
-    closed = None
-
     def __init__(self, policy: Redundancy) -> None:
-        self.policy = policy
+        super().__init__(policy)
         self.superblock, self.raid = policy.superblock(), policy.raid()
         self.collects_in_turn, self.erases_in_turn = policy.collects_in_turn(), policy.erases_in_turn()
         self.has_ways_around = type(policy).goes_around is not Redundancy.goes_around
         goes_around = policy.goes_around
         self.decide = lambda *told: goes_around(AroundView(*told))
-
-    def fork(self) -> RedundancySeat:
-        """A copy with its own policy, in the same state."""
-        return RedundancySeat(copy.deepcopy(self.policy))
