@@ -55,6 +55,8 @@ pub struct FlashOp {
     pub bytes: u32,
     /// Position in the order of buffered writes. Of a part: the read that it helps to rebuild. Of old data: their stripe.
     pub ordinal: u64,
+    /// A buffered write: its cell in the write buffer.
+    pub held: u32,
     /// Version of the data, kept when a run is verified.
     pub stamp: u32,
     /// Logical units, consecutive.
@@ -89,6 +91,7 @@ impl Default for FlashOp {
             next: NONE,
             bytes: 0,
             ordinal: 0,
+            held: NONE,
             stamp: 0,
             units: 1,
             class: Class::HOST_READ,

@@ -395,7 +395,7 @@ impl Kernel {
         }
         if op.units == 0 {
             // Given back while it waited in the buffer.
-            self.buffer.bound(op.unit, slot);
+            self.buffer.bound(op.held, slot);
             self.host_done(slot, &FlashOp { units: 1, ..op }, false);
             return false;
         }
@@ -427,7 +427,7 @@ impl Kernel {
             self.unit_changed(&op, old);
         }
         if op.buffered {
-            self.buffer.bound(op.unit, slot);
+            self.buffer.bound(op.held, slot);
         }
         if let Some(shadow) = &mut self.shadow {
             if op.class.moves() {

@@ -165,7 +165,7 @@ impl Kernel {
             self.witness_end(slot, op, false, gc_affected);
         }
         if op.buffered {
-            self.buffer.leave(op.unit, op.ordinal);
+            self.buffer.leave(op.held, op.ordinal);
         }
         let bytes = if op.class == Class::HOST_READ { op.bytes } else { 0 };
         self.done.push(HostDone { request: op.owner, units: u32::from(op.units), bytes, gc_affected });

@@ -156,24 +156,27 @@ impl Kernel {
     }
 
     /// Wakes the die of the oldest buffered unit if it has waited long enough.
+    #[inline]
     pub(super) fn push_out(&mut self) {
-        while let Some((slot, ordinal)) = self.buffer.oldest_waiting() {
-            let op = self.slab.get(slot);
-            // The slot may have been used again since its write left the buffer.
-            let waits = op.ordinal == ordinal && op.class == Class::HOST_WRITE && op.buffered;
-            if waits && !self.buffer.must_go(ordinal) {
-                return;
-            }
-            self.buffer.stop_waiting();
-            if let Some(stage) = &mut self.stage {
-                stage.dirty |= waits;
-            }
-            if waits {
-                match self.placement.placed(self.page_number(op.unit), slot) {
-                    Constraint::Plane(plane) => self.mark(plane / self.flash.geometry().planes_per_die),
-                    _ => self.shared_dirty = true,
-                }
-            }
+        while let Some((slot, ordinal)) = self.buffer.take_due() {
+            self.wake_buffered(slot, ordinal);
+        }
+    }
+
+    /// Wakes the die of a buffered unit that must go now, if it still waits.
+    #[inline(never)]
+    fn wake_buffered(&mut self, slot: u32, ordinal: u64) {
+        let op = self.slab.get(slot);
+        // The slot may have been used again since its write left the buffer.
+        if op.ordinal != ordinal || op.class != Class::HOST_WRITE || !op.buffered {
+            return;
+        }
+        if let Some(stage) = &mut self.stage {
+            stage.dirty = true;
+        }
+        match self.placement.placed(self.page_number(op.unit), slot) {
+            Constraint::Plane(plane) => self.mark(self.planes_per_die.quotient(plane)),
+            _ => self.shared_dirty = true,
         }
     }
 

@@ -101,7 +101,7 @@ impl Kernel {
             return !through;
         }
         if buffered {
-            op.ordinal = self.buffer.take(unit);
+            (op.ordinal, op.held) = self.buffer.take(unit);
             op.buffered = true;
             if through {
                 self.buffer.hurry(op.ordinal);
@@ -120,7 +120,7 @@ impl Kernel {
         }
         let slot = self.slab.insert(op);
         if buffered {
-            self.buffer.pend(unit, slot);
+            self.buffer.pend(op.held, slot);
         }
         if known {
             self.enqueue(slot);
