@@ -148,16 +148,26 @@ fn background(holder: usize) -> Task {
     Task::all().nth(holder - 1).expect("there is one for each")
 }
 
-/// How long each die has been held up to `now`, by what [`HOLDERS`] counts.
-fn held(kernel: &Kernel, now: Time, holder: usize) -> impl Iterator<Item = Time> + '_ {
-    (0..kernel.flash().geometry().dies()).map(move |die| {
-        let occupied = kernel.occupied(die, now);
-        match holder {
-            0 => occupied[Class::HOST_READ.index()],
-            1 => occupied[Class::HOST_WRITE.index()],
-            _ => background(holder).classes().map(|class| occupied[class.index()]).sum(),
-        }
-    })
+/// How long a die has been held up to `now`, by what [`HOLDERS`] counts.
+fn held(kernel: &Kernel, die: u32, now: Time) -> [Time; HOLDERS] {
+    let occupied = kernel.occupied(die, now);
+    let mut held = [0; HOLDERS];
+    held[0] = occupied[Class::HOST_READ.index()];
+    held[1] = occupied[Class::HOST_WRITE.index()];
+    for task in kernel.tasks().background() {
+        held[1 + task.index()] = task.classes().map(|class| occupied[class.index()]).sum();
+    }
+    held
+}
+
+/// The same for all dies, holder by holder.
+fn all_held(kernel: &Kernel, now: Time) -> [Vec<Time>; HOLDERS] {
+    let dies = kernel.flash().geometry().dies();
+    let mut all = [const { Vec::new() }; HOLDERS];
+    for die in 0..dies {
+        all.iter_mut().zip(held(kernel, die, now)).for_each(|(times, time)| times.push(time));
+    }
+    all
 }
 
 fn waits(kernel: &Kernel) -> impl Iterator<Item = Time> + '_ {
@@ -180,7 +190,7 @@ impl Activity {
             intervals,
             channels: Growth::new(channels(kernel, now)),
             dies: Growth::new(dies(kernel, now)),
-            held: std::array::from_fn(|holder| Growth::new(held(kernel, now, holder))),
+            held: all_held(kernel, now).map(|times| Growth::new(times.into_iter())),
             waits: Growth::new(waits(kernel)),
             links: Growth::new(links(wires, now)),
             gauges: Gauges::default(),
@@ -209,8 +219,9 @@ impl Activity {
     fn close(&mut self, kernel: &Kernel, wires: &[Wire; 2], at: Time, length: Time) {
         self.channels.end(length, channels(kernel, at));
         self.dies.end(length, dies(kernel, at));
-        for (holder, growth) in self.held.iter_mut().enumerate() {
-            growth.end(length, held(kernel, at, holder));
+        let held = all_held(kernel, at);
+        for (growth, times) in self.held.iter_mut().zip(held) {
+            growth.end(length, times.into_iter());
         }
         self.waits.end(length, waits(kernel));
         self.links.end(length, links(wires, at));

@@ -378,10 +378,11 @@ impl Drive {
     /// Handles the next event if it is not after `until`.
     #[inline(always)]
     fn step_until(&mut self, until: Time) -> Result<bool, Fault> {
-        if self.has_alarms && self.wake_before(until)? {
-            return Ok(true);
-        }
-        let Some(event) = self.queue.pop_until(until) else { return Ok(false) };
+        // An alarm comes after the events of its instant.
+        let limit = if self.has_alarms { until.min(self.next_alarm()) } else { until };
+        let Some(event) = self.queue.pop_until(limit) else {
+            return if self.has_alarms { self.wake_before(until) } else { Ok(false) };
+        };
         if event.time >= self.look_due {
             self.look(event.time);
         }

@@ -44,6 +44,16 @@ impl Drive {
         Some(event.map_or(due, |event| event.min(due)))
     }
 
+    /// The first time at which the firmware may have to be woken.
+    #[inline]
+    pub(super) fn next_alarm(&self) -> Time {
+        let alarm = self.kernel.alarm();
+        if self.expects_more {
+            return alarm.min(self.kernel.rest_alarm());
+        }
+        alarm
+    }
+
     /// Wakes the firmware if it asked for a time that comes before the next event and is not after `until`.
     #[cold]
     pub(super) fn wake_before(&mut self, until: Time) -> Result<bool, Fault> {

@@ -194,49 +194,62 @@ impl Kernel {
     /// The class that the arbiter chooses for a die, and where its oldest operation waits; none if nothing can go.
     #[inline]
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
-        if self.takes_oldest && self.shared_count == 0 && self.stage.is_none() && !self.is_held(die) {
-            if let Some(waiting) = self.waiting[die as usize].of_host_and_gc() {
+        if self.shared_count == 0 {
+            let waiting = self.waiting[die as usize];
+            if waiting == Ready::NOTHING {
+                return None;
+            }
+            if let Some(waiting) = waiting.of_host_and_gc().filter(|_| self.may_take_oldest(die)) {
                 return self.oldest(die, waiting);
             }
         }
         self.chosen_by_arbiter(die)
     }
 
+    /// True if a die serves the oldest operation whatever its class.
+    #[inline]
+    fn may_take_oldest(&self, die: u32) -> bool {
+        self.takes_oldest && self.stage.is_none() && !self.is_held(die)
+    }
+
     /// The oldest operation that can go on a die where operations of host and GC wait, each for a plane: as in [`Self::survey`],
     /// but without a list.
     #[inline]
-    fn oldest(&mut self, die: u32, all: u64) -> Option<(Class, Waits)> {
+    fn oldest(&mut self, die: u32, mut waiting: u64) -> Option<(Class, Waits)> {
         let first = die * self.flash.geometry().planes_per_die;
-        let (mut waiting, mut oldest) = (all, u64::MAX);
-        let (mut last, mut last_sequence) = (Class::HOST_READ, u64::MAX);
         while waiting != 0 {
-            let (class, plane) = Ready::first(waiting);
+            let bit = if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
+            let (class, plane) = Ready::of_bit(bit);
             let plane = first + plane;
-            let fifo = &self.queues[plane as usize * CLASSES + class.index()];
-            let sequence = self.slab.get(fifo.head).sequence;
-            // One number to compare: of the operation, and of its bit.
-            let rank = sequence << u64::BITS.ilog2() | u64::from(waiting.trailing_zeros());
-            waiting &= waiting - 1;
-            if class.is_write() {
-                // Operations of a class come one after the other.
-                if class == last && sequence >= last_sequence {
-                    continue;
-                }
-                let fills = fifo.len >= self.plan.units_per_program && !class.is_map_write();
-                if !(fills && self.space.is_open(plane, stream_of(class))) {
-                    let fifo = *fifo;
-                    if !self.finds_page(&fifo, class, plane) {
-                        continue;
-                    }
-                }
-                (last, last_sequence) = (class, sequence);
+            if !class.is_write() || self.finds_page_at_once(class, plane) {
+                return Some((class, Waits::Plane(plane)));
             }
-            oldest = oldest.min(rank);
+            waiting &= !(1 << bit);
         }
-        (oldest < u64::MAX).then(|| {
-            let (class, plane) = Ready::first(1 << (oldest % u64::from(u64::BITS)));
-            (class, Waits::Plane(first + plane))
-        })
+        None
+    }
+
+    /// The bit of the queue whose first operation is the oldest; planes are counted from `first` on.
+    #[inline]
+    fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
+        let mut oldest = u64::MAX;
+        while waiting != 0 {
+            let bit = waiting.trailing_zeros();
+            let (class, plane) = Ready::of_bit(bit);
+            let fifo = &self.queues[(first + plane) as usize * CLASSES + class.index()];
+            // One number to compare: of the operation, and of its bit.
+            oldest = oldest.min(self.slab.get(fifo.head).sequence << u64::BITS.ilog2() | u64::from(bit));
+            waiting &= waiting - 1;
+        }
+        (oldest % u64::from(u64::BITS)) as u32
+    }
+
+    /// As [`Self::finds_page`] for the writes of a class that wait for a plane: mostly they fill a page, and a block is open.
+    #[inline]
+    fn finds_page_at_once(&mut self, class: Class, plane: u32) -> bool {
+        let fifo = self.queues[plane as usize * CLASSES + class.index()];
+        let fills = fifo.len >= self.plan.units_per_program && !class.is_map_write();
+        fills && self.space.is_open(plane, stream_of(class)) || self.finds_page(&fifo, class, plane)
     }
 
     #[inline(never)]

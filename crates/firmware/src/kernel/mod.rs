@@ -551,11 +551,14 @@ impl Kernel {
             self.run_lots();
             return true;
         }
-        let due = self.stage.as_ref().is_some_and(|stage| stage.is_due());
-        if due {
-            self.run_stage();
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return false };
+        if stage.has_nothing() && self.now < self.control_due {
+            // A command has ended, and nobody waits for its place.
+            stage.settle();
+            return false;
         }
-        due
+        self.run_stage();
+        true
     }
 
     /// Handles an event of a lane of the flash: a die, or what it does beside a suspended command.

@@ -39,12 +39,16 @@ struct Core {
 
 /// The processors of a drive.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cores(ByTask<Core>);
+pub(super) struct Cores {
+    of: ByTask<Core>,
+    /// True if some may lack the event of their first piece.
+    lack_events: bool,
+}
 
 impl Cores {
     /// True if nothing is being worked on.
     pub fn are_idle(&self) -> bool {
-        self.0.iter().all(|core| core.pieces.is_empty())
+        self.of.iter().all(|core| core.pieces.is_empty())
     }
 }
 
@@ -61,7 +65,7 @@ impl Kernel {
             let (now, units) = (self.now, self.plan.units_per_program);
             let is_first = self.units_per_page.remainder(op.unit) == 0;
             let Some(cores) = &mut self.cores else { return 0 };
-            let core = &mut cores.0[task.index()];
+            let core = &mut cores.of[task.index()];
             let before = std::mem::replace(&mut core.last, (op.unit, now));
             looks_up &= is_first || before != (op.unit.wrapping_sub(1), now);
             generates = core.writes == 0;
@@ -106,10 +110,11 @@ impl Kernel {
     fn compute(&mut self, task: Task, (slot, moves): (u32, bool), time: Time) -> bool {
         let now = self.now;
         let Some(cores) = &mut self.cores else { return false };
-        let core = &mut cores.0[task.index()];
+        let core = &mut cores.of[task.index()];
         if time == 0 && core.pieces.is_empty() {
             return false;
         }
+        cores.lack_events |= !core.is_scheduled;
         core.free_at = core.free_at.max(now) + time;
         core.pieces.push_back(Piece { slot, moves, due: core.free_at });
         true
@@ -123,7 +128,7 @@ impl Kernel {
     /// The drive is at rest: the next write begins a page.
     pub(super) fn rest_processors(&mut self) {
         if let Some(cores) = &mut self.cores {
-            cores.0.iter_mut().for_each(|core| core.writes = 0);
+            cores.of.iter_mut().for_each(|core| core.writes = 0);
         }
     }
 
@@ -135,8 +140,9 @@ impl Kernel {
     /// Puts the events of the processors into the queue that lack one.
     #[cold]
     pub(super) fn schedule_processors(&mut self, queue: &mut EventQueue) {
-        let Some(cores) = &mut self.cores else { return };
-        for (task, core) in (0..).zip(&mut cores.0) {
+        let Some(cores) = self.cores.as_mut().filter(|cores| cores.lack_events) else { return };
+        cores.lack_events = false;
+        for (task, core) in (0..).zip(&mut cores.of) {
             if let Some(piece) = core.pieces.front().filter(|_| !core.is_scheduled) {
                 queue.push(piece.due, PROCESSOR_EVENT, task);
                 core.is_scheduled = true;
@@ -170,7 +176,9 @@ impl Kernel {
 
     /// The first piece of work of a task, if its time is over.
     fn next_computed(&mut self, task: u32) -> Option<Piece> {
-        let core = &mut self.cores.as_mut()?.0[task as usize];
+        let cores = self.cores.as_mut()?;
+        cores.lack_events = true;
+        let core = &mut cores.of[task as usize];
         core.is_scheduled = false;
         core.pieces.front().filter(|piece| piece.due <= self.now)?;
         core.pieces.pop_front()

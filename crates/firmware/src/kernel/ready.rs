@@ -58,10 +58,9 @@ impl Ready {
         (rest.iter().all(|&bits| bits == 0)).then_some(first)
     }
 
-    /// The class and plane of the lowest of some bits of host and GC.
+    /// The class and plane of a bit of host and GC.
     #[inline]
-    pub fn first(bits: u64) -> (Class, u32) {
-        let bit = bits.trailing_zeros();
+    pub fn of_bit(bit: u32) -> (Class, u32) {
         (Class::numbered((bit / PLANES as u32) as u8), bit % PLANES as u32)
     }
 

@@ -72,7 +72,7 @@ impl Kernel {
         if class.is_write() || stage.is_due() || !stage.has_room(die, class) {
             return false;
         }
-        if self.dispatch.sees() == Sight::All && stage.waiting != [0; TASKS] {
+        if self.dispatch.sees() == Sight::All && !stage.has_nothing() {
             return false;
         }
         if self.now >= self.control_due {

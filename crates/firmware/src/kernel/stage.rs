@@ -7,7 +7,7 @@
 use crate::ops::Fifo;
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
-use wordline_base::Time;
+use wordline_base::{Divisor, Time};
 use wordline_flash::Geometry;
 
 /// A queue of the stage.
@@ -35,7 +35,7 @@ struct Load {
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     depth: u32,
-    units_per_program: u32,
+    units_per_program: Divisor,
     channels: u32,
     planes_per_die: u32,
     queues: Vec<Queue>,
@@ -76,7 +76,7 @@ impl Stage {
         });
         Self {
             depth,
-            units_per_program,
+            units_per_program: Divisor::new(units_per_program),
             channels,
             planes_per_die: geometry.planes_per_die,
             queues: queues.collect(),
@@ -168,6 +168,12 @@ impl Stage {
         self.dirty || self.balance < 0
     }
 
+    /// True if nothing waits.
+    #[inline]
+    pub fn has_nothing(&self) -> bool {
+        self.waiting == [0; TASKS]
+    }
+
     /// The dispatch policy has looked.
     pub fn settle(&mut self) {
         (self.dirty, self.balance) = (false, 0);
@@ -183,7 +189,7 @@ impl Stage {
     pub fn backlog(&self, die: u32, times: &[Time; 3]) -> Time {
         let of = |class: Class| {
             let waiting = self.loads[die as usize].waiting[class.index()];
-            let operations = if class.is_write() { waiting.div_ceil(self.units_per_program) } else { waiting };
+            let operations = if class.is_write() { self.pages(waiting).0 } else { waiting };
             Time::from(operations) * times[class.action() as usize]
         };
         (0..CLASSES as u8).map(|class| of(Class::numbered(class))).sum()
@@ -211,22 +217,36 @@ impl Stage {
     /// Units that the page of a class lacks that waits at a die.
     #[inline]
     pub fn lacking(&self, die: u32, class: Class) -> u32 {
-        let over = self.loads[die as usize].waiting[class.index()] % self.units_per_program;
+        let over = self.units_per_program.remainder(self.loads[die as usize].waiting[class.index()]);
         if over == 0 {
             0
         } else {
-            self.units_per_program - over
+            self.units_per_program.get() - over
         }
+    }
+
+    /// The programs of so many units, and whether the last of them lacks some.
+    #[inline]
+    fn pages(&self, units: u32) -> (u32, bool) {
+        let whole = self.units_per_program.quotient(units);
+        let partial = whole * self.units_per_program.get() < units;
+        (whole + u32::from(partial), partial)
     }
 
     /// Operations of a class wait for a die from now on, or, if negative, no longer.
     pub fn count_waiting(&mut self, die: u32, class: Class, change: i32) {
-        let units = if class.is_write() { self.units_per_program } else { 1 };
+        let waiting = &mut self.loads[die as usize].waiting[class.index()];
+        let before = *waiting;
+        let after = before.checked_add_signed(change).expect("an operation leaves a die that it waits for");
+        *waiting = after;
+        if !class.is_write() {
+            return self.shift(die, class, change);
+        }
+        let ((before, partly), (after, partial)) = (self.pages(before), self.pages(after));
+        if before == after && partly == partial {
+            return;
+        }
         let load = &mut self.loads[die as usize];
-        let waiting = &mut load.waiting[class.index()];
-        let (before, partly) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));
-        *waiting = waiting.checked_add_signed(change).expect("an operation leaves a die that it waits for");
-        let (after, partial) = (waiting.div_ceil(units), !waiting.is_multiple_of(units));
         load.partial = load.partial + u32::from(partial) - u32::from(partly);
         self.shift(die, class, after as i32 - before as i32);
     }
@@ -236,6 +256,7 @@ impl Stage {
         self.shift(die, class, change);
     }
 
+    #[inline]
     fn shift(&mut self, die: u32, class: Class, change: i32) {
         let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
         load.all = load.all.checked_add_signed(change).expect("a die gives back what it has");
@@ -246,9 +267,8 @@ impl Stage {
 
     /// True if nothing waits, and no die has anything: so it must be at rest.
     pub fn is_empty(&self) -> bool {
-        let nothing = [0; TASKS];
         let idle = |load: &Load| load.all == 0 && load.partial == 0 && load.waiting == [0; CLASSES];
-        self.waiting == nothing && self.outstanding == nothing && self.loads.iter().all(idle)
+        self.has_nothing() && self.outstanding == [0; TASKS] && self.loads.iter().all(idle)
     }
 
     /// Notes whether a die may have room.
@@ -271,7 +291,7 @@ impl Stage {
     pub fn list(&self, tasks: Tasks, into: &mut Vec<u32>) {
         into.extend(self.roaming.iter().filter(|&&at| tasks.has(self.queues[at as usize].class.task())));
         let words = self.open.len();
-        for task in tasks.iter() {
+        for task in tasks.iter().filter(|task| self.waiting[task.index()] > 0) {
             for word in 0..words {
                 let mut bits = self.awaited[task.index() * words + word] & self.open[word];
                 while bits != 0 {
