@@ -656,6 +656,11 @@ impl Flash {
         self.packages[at].cells().record(die, plane, block)
     }
 
+    /// The NAND's own records of all blocks, by their numbers in the drive.
+    pub fn block_records(&self) -> impl Iterator<Item = &wordline_nand::cells::BlockRecord> {
+        self.packages.iter().flat_map(|package| package.cells().records())
+    }
+
     /// Gives a block a number of page reads since its last erase: a past that was not simulated.
     pub fn set_block_reads(&mut self, block: u32, reads: u32) {
         let (at, die, plane, block) = self.locate_block(block);

@@ -309,6 +309,13 @@ impl Cells {
         self.blocks[self.index(die, plane, block)]
     }
 
+    /// The records of all blocks: die by die, plane by plane, block by block.
+    #[inline]
+    #[must_use]
+    pub fn records(&self) -> &[BlockRecord] {
+        &self.blocks
+    }
+
     /// Gives a block a number of page reads since its last erase: a past that was not simulated.
     ///
     /// # Panics

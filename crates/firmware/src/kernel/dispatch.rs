@@ -140,7 +140,7 @@ impl Kernel {
 
     /// The same for a queue that cannot fill a page.
     #[inline(never)]
-    fn may_go_alone(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
+    pub(super) fn may_go_alone(&self, fifo: &Fifo, class: Class, domain: u32) -> bool {
         if class.is_map_write() {
             // Nothing waits for them but memory.
             return self.closing;

@@ -552,7 +552,7 @@ impl Kernel {
             return true;
         }
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return false };
-        if stage.has_nothing() && self.now < self.control_due {
+        if !stage.may_gain() && self.now < self.control_due {
             // A command has ended, and nobody waits for its place.
             stage.settle();
             return false;

@@ -120,6 +120,8 @@ impl Kernel {
             sight => self.send_listed(&mut stage, sight, &mut listed),
         }
         self.listed = listed;
+        let roams = stage.roaming().any(|queue| self.has_company(queue));
+        stage.roams = roams;
         stage.settle();
         self.stage = Some(stage);
     }
@@ -211,12 +213,19 @@ impl Kernel {
                 }
                 room(self.planes_per_die.quotient(plane))
             }
-            // Units with a wish fill whole programs.
-            place if self.is_staged_wish(class, place) && fifo.len < self.plan.units_per_program => return None,
-            _ if !self.may_go(&fifo, class, 0) => return None,
+            _ if !self.has_company(queue) => return None,
             place => self.least_loaded(stage, class, place)?,
         };
         Some(Staged { class, sequence: first, die })
+    }
+
+    /// True if the operations of a queue of writes that may go to several dies wait for no company. Units with a wish fill whole
+    /// programs.
+    #[inline]
+    fn has_company(&self, queue: &Queue) -> bool {
+        let Queue { class, place, fifo, .. } = queue;
+        fifo.len >= self.plan.units_per_program
+            || (!self.is_staged_wish(*class, *place) && self.may_go_alone(fifo, *class, 0))
     }
 
     /// The least loaded die with room for a write that may go to several; none at all if none has a page for it.

@@ -41,8 +41,12 @@ pub(super) struct Stage {
     queues: Vec<Queue>,
     /// Queues that are not empty: of writes that may go to several dies.
     roaming: Vec<u32>,
+    /// True if operations of such a queue may go as soon as a die has room.
+    pub roams: bool,
     /// Queues that are not empty, by task, then die.
     bound: Vec<Vec<u32>>,
+    /// How many these are.
+    bound_count: u32,
     loads: Vec<Load>,
     /// Dies that may have room, a bit each.
     open: Vec<u64>,
@@ -81,6 +85,8 @@ impl Stage {
             planes_per_die: geometry.planes_per_die,
             queues: queues.collect(),
             roaming: Vec::new(),
+            roams: false,
+            bound_count: 0,
             bound: vec![Vec::new(); TASKS * dies as usize],
             loads: vec![Load::default(); dies as usize],
             open: vec![u64::MAX; dies.div_ceil(64) as usize],
@@ -130,6 +136,7 @@ impl Stage {
             Some(die) => {
                 let index = self.row(class.task(), die);
                 self.bound[index].push(at as u32);
+                self.bound_count += 1;
                 self.note(class.task(), die);
             }
             None => self.roaming.push(at as u32),
@@ -148,8 +155,14 @@ impl Stage {
         let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
         list.swap_remove(found);
         if let Some(die) = die {
+            self.bound_count -= 1;
             self.note(class.task(), die);
         }
+    }
+
+    /// Queues that are not empty of writes that may go to several dies.
+    pub fn roaming(&self) -> impl Iterator<Item = &Queue> {
+        self.roaming.iter().map(|&at| &self.queues[at as usize])
     }
 
     fn row(&self, task: Task, die: u32) -> usize {
@@ -172,6 +185,12 @@ impl Stage {
     #[inline]
     pub fn has_nothing(&self) -> bool {
         self.waiting == [0; TASKS]
+    }
+
+    /// True if something that waits could go now: not if only room was gained, and all lacks company.
+    #[inline]
+    pub fn may_gain(&self) -> bool {
+        self.dirty || self.bound_count > 0 || self.roams
     }
 
     /// The dispatch policy has looked.

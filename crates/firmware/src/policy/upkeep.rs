@@ -5,7 +5,7 @@
 
 pub mod guest;
 
-use crate::blocks::{Blocks, Status};
+use crate::blocks::{Block, Blocks, Status};
 use crate::policy::{Build, GuestOptions, Member, Trouble};
 use crate::space::Space;
 use crate::task::{upkeep_tasks, Task, Tasks};
@@ -105,16 +105,37 @@ impl<'a> UpkeepView<'a> {
     /// Blocks with data that no task is moving, by number. A block that is being written takes no more pages when it is
     /// moved; where blocks form superblocks, it is not listed before all of its superblock are full.
     pub fn written(&self) -> impl Iterator<Item = u32> + 'a {
-        let view = *self;
-        (0..self.blocks.records().len() as u32).filter(move |&block| view.is_written(block))
+        let open = self.status_while_written();
+        let written = move |record: &Block| Self::has_data(record.status, open);
+        (0..).zip(self.blocks.records()).filter(move |(_, record)| written(record)).map(|(block, _)| block)
+    }
+
+    /// The same with the page reads of each since its erase.
+    pub fn reads_of_written(&self) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let open = self.status_while_written();
+        let both = self.blocks.records().iter().zip(self.flash.block_records());
+        (0..).zip(both).filter_map(move |(block, (record, cells))| {
+            Self::has_data(record.status, open).then_some((block, cells.reads))
+        })
+    }
+
+    /// The status of a block that is being written, if its data may be moved; that of a full one, if not.
+    fn status_while_written(&self) -> Status {
+        if self.blocks.has_superblocks() {
+            Status::Closed
+        } else {
+            Status::Open
+        }
+    }
+
+    fn has_data(status: Status, open: Status) -> bool {
+        matches!(status, Status::Closed | Status::Kept) || status == open
     }
 
     /// True if a block is one of [`Self::written`].
     #[must_use]
     pub fn is_written(&self, block: u32) -> bool {
-        let open = if self.blocks.has_superblocks() { Status::Closed } else { Status::Open };
-        let status = self.blocks.get(block).status;
-        matches!(status, Status::Closed | Status::Kept) || status == open
+        Self::has_data(self.blocks.get(block).status, self.status_while_written())
     }
 
     /// Why a block cannot be moved, as the end of a sentence; none if it can.
@@ -166,7 +187,7 @@ impl<'a> UpkeepView<'a> {
     /// Page reads of the block that was read most since its erase, of those with data.
     #[must_use]
     pub fn most_reads(&self) -> u32 {
-        self.written().map(|block| self.reads(block)).max().unwrap_or(0)
+        self.reads_of_written().map(|(_, reads)| reads).max().unwrap_or(0)
     }
 
     /// Valid mapping units of a block.

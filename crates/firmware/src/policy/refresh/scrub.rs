@@ -80,8 +80,7 @@ impl Upkeep for Scrub {
 
     fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32> {
         // Of equals the one with the lowest number.
-        let most_read = view.written().max_by_key(|&block| (view.reads(block), u32::MAX - block))?;
-        let reads = view.reads(most_read);
+        let (most_read, reads) = view.reads_of_written().max_by_key(|&(block, reads)| (reads, u32::MAX - block))?;
         let Options { start_reads, stop_reads, .. } = self.options;
         self.active = reads >= if self.active { stop_reads } else { start_reads };
         self.active.then_some(most_read)
