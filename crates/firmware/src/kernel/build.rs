@@ -150,6 +150,7 @@ impl Kernel {
             read_limit: u32::MAX,
             reads_reached: false,
             has_slc: plan.slc.is_some(),
+            pages_fill: false,
             binds_apart: plan.slc.is_some() || plan.destination == Destination::PairedBlocks,
             rests,
             refused: Tasks::default(),
@@ -215,6 +216,7 @@ impl Kernel {
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.arbiter.learn(kernel.nominal);
         kernel.takes_oldest = kernel.arbiter.takes_oldest();
+        kernel.pages_fill = kernel.fills_pages();
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;

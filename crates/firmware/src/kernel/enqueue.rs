@@ -3,7 +3,7 @@
 use super::wishes::WISHED;
 use super::Kernel;
 use crate::map::Place;
-use crate::ops::FlashOp;
+use crate::ops::{Fifo, FlashOp};
 use crate::policy::placement::{Constraint, PlacementPolicy};
 use crate::task::{Action, Class, CLASSES, ROWS};
 
@@ -101,6 +101,9 @@ impl Kernel {
                 let die = self.planes_per_die.quotient(plane);
                 self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
                 self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
+                if self.looks_for_company(slot, class, plane as usize * CLASSES + class.index(), plane) {
+                    return;
+                }
                 self.mark(die);
                 if self.attentive && class == Class::HOST_READ {
                     self.press(die);
@@ -118,12 +121,39 @@ impl Kernel {
         }
     }
 
+    /// True if a queue of writes tells by its length whether they fill a program.
+    pub(super) fn fills_pages(&self) -> bool {
+        let apart = self.has_slc || self.lots.is_some() || self.wishes.is_some();
+        self.plan.units_per_program > 1 && self.stage.is_none() && !apart
+    }
+
+    /// True if a write that has just come to the queue of a plane can only wait for others to fill its page: no look at its die
+    /// is needed. Whatever lets it go alone wakes its die.
+    #[inline]
+    fn looks_for_company(&self, slot: u32, class: Class, index: usize, plane: u32) -> bool {
+        self.pages_fill && class.is_write() && self.is_lonely(slot, class, &self.queues[index], plane)
+    }
+
+    #[inline]
+    fn is_lonely(&self, slot: u32, class: Class, fifo: &Fifo, plane: u32) -> bool {
+        if fifo.len >= self.plan.units_per_program || class.is_map_write() {
+            return false;
+        }
+        if class.is_host() {
+            // The others of the queue had their look.
+            let op = self.slab.get(slot);
+            return op.buffered && !self.buffer.must_go(op.ordinal);
+        }
+        !self.may_go_alone(fifo, class, self.blocks.domain_of_plane(plane))
+    }
+
     #[inline]
     pub(super) fn enqueue_shared(&mut self, class: Class, at: usize, slot: u32) {
         let index = self.shared_row(class) + at;
         self.shared[index].push(&mut self.slab, slot);
         self.count_shared(class, 1);
-        self.shared_dirty |= self.stage.is_none();
+        self.shared_dirty |=
+            self.stage.is_none() && !(self.pages_fill && self.is_lonely(slot, class, &self.shared[index], 0));
     }
 
     /// Shared queues have one write more, or one less.

@@ -244,6 +244,9 @@ pub struct Kernel {
     reads_reached: bool,
     /// True if some blocks may be in SLC mode.
     has_slc: bool,
+    /// True if programs take several units, of which a queue knows how many fill one.
+    #[serde(skip)]
+    pages_fill: bool,
     /// True if pages are bound in another way than the next of the plane's open block.
     binds_apart: bool,
     /// How the host rests, for tasks that wait for it.

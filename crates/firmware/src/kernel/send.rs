@@ -39,6 +39,7 @@ impl Kernel {
         let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
         let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
         self.detours = aside || self.lots.is_some() || self.wishes.is_some() || places_outside;
+        self.pages_fill = self.fills_pages();
     }
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.
