@@ -196,11 +196,11 @@ impl Kernel {
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
         if self.shared_count == 0 {
             let waiting = self.waiting[die as usize];
-            if waiting == Ready::NOTHING {
-                return None;
-            }
             if let Some(waiting) = waiting.of_host_and_gc().filter(|_| self.may_take_oldest(die)) {
                 return self.oldest(die, waiting);
+            }
+            if waiting == Ready::NOTHING {
+                return None;
             }
         }
         self.chosen_by_arbiter(die)

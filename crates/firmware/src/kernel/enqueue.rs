@@ -101,10 +101,11 @@ impl Kernel {
                 let die = self.planes_per_die.quotient(plane);
                 self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
                 self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
-                if self.looks_for_company(slot, class, plane as usize * CLASSES + class.index(), plane) {
-                    return;
+                // Where commands take time, the units of a request come together, before their dies are looked at.
+                let known = self.pages_fill && !self.timed && class.is_write();
+                if !(known && self.is_lonely(slot, class, &self.queues[plane as usize * CLASSES + class.index()], plane)) {
+                    self.mark(die);
                 }
-                self.mark(die);
                 if self.attentive && class == Class::HOST_READ {
                     self.press(die);
                 }
@@ -127,14 +128,8 @@ impl Kernel {
         self.plan.units_per_program > 1 && self.stage.is_none() && !apart
     }
 
-    /// True if a write that has just come to the queue of a plane can only wait for others to fill its page: no look at its die
-    /// is needed. Whatever lets it go alone wakes its die.
-    #[inline]
-    fn looks_for_company(&self, slot: u32, class: Class, index: usize, plane: u32) -> bool {
-        self.pages_fill && class.is_write() && self.is_lonely(slot, class, &self.queues[index], plane)
-    }
-
-    #[inline]
+    /// True if a write that has just come to a queue can only wait for others to fill its page. Whatever lets it go alone wakes
+    /// its die.
     fn is_lonely(&self, slot: u32, class: Class, fifo: &Fifo, plane: u32) -> bool {
         if fifo.len >= self.plan.units_per_program || class.is_map_write() {
             return false;
