@@ -93,10 +93,16 @@ impl Dispatch for Debit {
                 *best = (*best).min((staged.sequence, at));
             }
         }
+        let mut found = oldest.iter().flatten();
+        let first = found.next()?;
+        if found.next().is_none() {
+            // Nobody competes with it.
+            return Some(first.1);
+        }
         let unused = |task: usize| u64::from(self.limits[task] - view.outstanding[task]) << 32;
         let chance = |task: usize| unused(task) / u64::from(self.limits[task]);
         let all: u64 = (0..TASKS).filter(|&task| oldest[task].is_some()).map(chance).sum();
-        let mut drawn = if oldest.iter().flatten().count() > 1 { self.random.below(all) } else { 0 };
+        let mut drawn = self.random.below(all);
         for (task, oldest) in oldest.iter().enumerate() {
             let Some((_, at)) = oldest else { continue };
             let own = chance(task);
