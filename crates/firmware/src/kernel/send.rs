@@ -53,11 +53,12 @@ impl Kernel {
         } else {
             queue.fifo.push(&mut self.slab, slot);
         }
-        if is_first || first {
-            queue.first = self.slab.get(slot).sequence;
-        }
+        let sequence = self.slab.get(slot).sequence;
         if is_first {
+            queue.first = sequence;
             stage.fill(at);
+        } else if first {
+            stage.first_changes(at, sequence);
         }
         stage.waiting[class.task().index()] += 1;
         stage.wake(at);
@@ -121,7 +122,7 @@ impl Kernel {
             sight => self.send_listed(&mut stage, sight, &mut listed),
         }
         self.listed = listed;
-        let roams = stage.roaming().any(|queue| self.has_company(queue));
+        let roams = stage.roaming().iter().any(|&at| self.has_company(stage.queue(at as usize)));
         stage.roams = roams;
         stage.settle();
         self.stage = Some(stage);
@@ -163,7 +164,7 @@ impl Kernel {
         let mut oldest: [Option<(Staged, u32)>; TASKS] = [None; TASKS];
         let mut again = Tasks::ALL;
         loop {
-            self.find_oldest(stage, again, &mut oldest, &mut listed.queues);
+            self.find_oldest(stage, again, &mut oldest);
             listed.clear();
             for (head, at) in oldest.iter().flatten() {
                 listed.heads.push(*head);
@@ -180,23 +181,30 @@ impl Kernel {
 
     /// Finds the oldest operation of some tasks, if they are eligible.
     #[inline]
-    fn find_oldest(
-        &mut self,
-        stage: &Stage,
-        tasks: Tasks,
-        oldest: &mut [Option<(Staged, u32)>; TASKS],
-        queues: &mut Vec<u32>,
-    ) {
+    fn find_oldest(&mut self, stage: &Stage, tasks: Tasks, oldest: &mut [Option<(Staged, u32)>; TASKS]) {
         tasks.iter().for_each(|task| oldest[task.index()] = None);
-        queues.clear();
-        stage.list(self.dispatch.eligible(&stage.outstanding).and(tasks), queues);
-        for &at in &*queues {
-            let queue = stage.queue(at as usize);
-            let best = &mut oldest[queue.class.task().index()];
-            if best.is_none_or(|(best, _)| queue.first < best.sequence) {
-                if let Some(head) = self.head(stage, queue).filter(|head| head.die.is_some()) {
-                    *best = Some((head, at));
-                }
+        for task in self.dispatch.eligible(&stage.outstanding).and(tasks).iter() {
+            if stage.waiting[task.index()] == 0 {
+                continue;
+            }
+            let best = &mut oldest[task.index()];
+            let roaming = stage.roaming().iter().filter(|&&at| stage.queue(at as usize).class.task() == task);
+            roaming.for_each(|&at| self.keep_older(stage, at, best));
+            let older = |best: &Option<(Staged, u32)>| best.map_or(u64::MAX, |(best, _)| best.sequence);
+            stage.look_at_older(task, older(best), |queues| {
+                queues.iter().for_each(|&at| self.keep_older(stage, at, best));
+                older(best)
+            });
+        }
+    }
+
+    /// Keeps the first operation of a queue if it is older than the one found so far, and can go to a die.
+    #[inline]
+    fn keep_older(&mut self, stage: &Stage, at: u32, best: &mut Option<(Staged, u32)>) {
+        let queue = stage.queue(at as usize);
+        if best.is_none_or(|(best, _)| queue.first < best.sequence) {
+            if let Some(head) = self.head(stage, queue).filter(|head| head.die.is_some()) {
+                *best = Some((head, at));
             }
         }
     }
@@ -294,7 +302,7 @@ impl Kernel {
         }
         match stage.queue(at).fifo.head {
             NONE => stage.drain(at),
-            head => stage.queue_mut(at).first = self.slab.get(head).sequence,
+            head => stage.first_changes(at, self.slab.get(head).sequence),
         }
     }
 

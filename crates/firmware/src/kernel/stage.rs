@@ -47,6 +47,8 @@ pub(super) struct Stage {
     bound: Vec<Vec<u32>>,
     /// How many these are.
     bound_count: u32,
+    /// By task, then die, the number of their first operation in the order of becoming ready; the highest if there is none.
+    oldest: Vec<u64>,
     loads: Vec<Load>,
     /// Dies that may have room, a bit each.
     open: Vec<u64>,
@@ -88,6 +90,7 @@ impl Stage {
             roams: false,
             bound_count: 0,
             bound: vec![Vec::new(); TASKS * dies as usize],
+            oldest: vec![u64::MAX; TASKS * dies as usize],
             loads: vec![Load::default(); dies as usize],
             open: vec![u64::MAX; dies.div_ceil(64) as usize],
             awaited: vec![0; TASKS * dies.div_ceil(64) as usize],
@@ -115,7 +118,7 @@ impl Stage {
         &self.queues[at]
     }
 
-    /// A queue, to change; [`Self::fill`] and [`Self::drain`] say that it is empty no more, or again.
+    /// A queue, to change; [`Self::fill`], [`Self::drain`] and [`Self::first_changes`] say how.
     pub fn queue_mut(&mut self, at: usize) -> &mut Queue {
         &mut self.queues[at]
     }
@@ -129,13 +132,14 @@ impl Stage {
         }
     }
 
-    /// A queue has its first operation.
+    /// A queue has its first operation, which is numbered.
     pub fn fill(&mut self, at: usize) {
-        let Queue { class, place, .. } = self.queues[at];
+        let Queue { class, place, first, .. } = self.queues[at];
         match self.die_of(place) {
             Some(die) => {
                 let index = self.row(class.task(), die);
                 self.bound[index].push(at as u32);
+                self.oldest[index] = self.oldest[index].min(first);
                 self.bound_count += 1;
                 self.note(class.task(), die);
             }
@@ -156,13 +160,30 @@ impl Stage {
         list.swap_remove(found);
         if let Some(die) = die {
             self.bound_count -= 1;
+            self.find_oldest(class.task(), die);
             self.note(class.task(), die);
         }
     }
 
+    /// Another operation of a queue is the first.
+    pub fn first_changes(&mut self, at: usize, first: u64) {
+        self.queues[at].first = first;
+        let Queue { class, place, .. } = self.queues[at];
+        if let Some(die) = self.die_of(place) {
+            self.find_oldest(class.task(), die);
+        }
+    }
+
+    /// Finds the first of all operations of a task that wait for a die.
+    fn find_oldest(&mut self, task: Task, die: u32) {
+        let row = self.row(task, die);
+        let firsts = self.bound[row].iter().map(|&at| self.queues[at as usize].first);
+        self.oldest[row] = firsts.min().unwrap_or(u64::MAX);
+    }
+
     /// Queues that are not empty of writes that may go to several dies.
-    pub fn roaming(&self) -> impl Iterator<Item = &Queue> {
-        self.roaming.iter().map(|&at| &self.queues[at as usize])
+    pub fn roaming(&self) -> &[u32] {
+        &self.roaming
     }
 
     fn row(&self, task: Task, die: u32) -> usize {
@@ -318,6 +339,23 @@ impl Stage {
                     into.extend(&self.bound[self.row(task, die)]);
                     bits &= bits - 1;
                 }
+            }
+        }
+    }
+
+    /// Queues that are not empty of a task and a die that may have room, of each die whose first operation came before the one
+    /// that `look` has found last; it is given the queues of a die.
+    #[inline]
+    pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&[u32]) -> u64) {
+        let words = self.open.len();
+        for word in 0..words {
+            let mut bits = self.awaited[task.index() * words + word] & self.open[word];
+            while bits != 0 {
+                let row = self.row(task, word as u32 * 64 + bits.trailing_zeros());
+                if self.oldest[row] < before {
+                    before = look(&self.bound[row]);
+                }
+                bits &= bits - 1;
             }
         }
     }
