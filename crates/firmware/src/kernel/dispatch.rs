@@ -218,7 +218,8 @@ impl Kernel {
     fn oldest(&mut self, die: u32, mut waiting: u64) -> Option<(Class, Waits)> {
         let first = die * self.flash.geometry().planes_per_die;
         while waiting != 0 {
-            let bit = if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
+            let bit =
+                if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
             let (class, plane) = Ready::of_bit(bit);
             let plane = first + plane;
             if !class.is_write() || self.finds_page_at_once(class, plane) {

@@ -103,7 +103,9 @@ impl Kernel {
                 self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
                 // Where commands take time, the units of a request come together, before their dies are looked at.
                 let known = self.pages_fill && !self.timed && class.is_write();
-                if !(known && self.is_lonely(slot, class, &self.queues[plane as usize * CLASSES + class.index()], plane)) {
+                if !(known
+                    && self.is_lonely(slot, class, &self.queues[plane as usize * CLASSES + class.index()], plane))
+                {
                     self.mark(die);
                 }
                 if self.attentive && class == Class::HOST_READ {
