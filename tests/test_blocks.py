@@ -59,8 +59,8 @@ def test_shares_are_exact_where_they_say_so() -> None:
 
 
 def test_a_result_without_a_map_has_no_section_of_it() -> None:
-    for more in ({}, {"map": None}, {"map": {}}):
-        result = synthetic.result() | more
+    whole = synthetic.result()
+    for result in (whole, synthetic.undrawn(whole), synthetic.undrawn(whole) | {"map": {}}):
         assert blockmap.of(result) is None
         assert "blocks" not in figures.all_of(result)
         page = report.html(result)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import synthetic
 from conftest import Run, refused
 
 DEBIT = ("--set", "dispatch.policy=debit", "--set", "shares.policy=feedback")
@@ -59,10 +60,10 @@ def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> 
     assert "How tasks share the dies over time" in page
     assert "Shares of the background tasks; the host has the rest" in page
 
-    _, result = run("--report", "r.html", "--tables", "intervals", "--out", "t")
+    _, result = run("--tables", "intervals", "--out", "t")
     assert "stage" not in result["activity"]
     assert "gc_share" not in pyarrow.parquet.read_schema(tmp_path / "t" / "intervals.parquet").names
-    assert "How tasks share the dies" not in (tmp_path / "r.html").read_text()
+    assert "How tasks share the dies" not in synthetic.page_of(result, "activity")
 
 
 def test_a_fixed_share_limits_what_is_outstanding(run: Any) -> None:  # noqa: ANN401
