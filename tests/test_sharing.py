@@ -35,7 +35,7 @@ def test_a_single_queue_is_the_slowest_and_debits_are_faster_than_fair_queues(ru
 def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> None:  # noqa: ANN401
     import pyarrow.parquet
 
-    options = ("--report", "r.html", "--tables", "intervals", "--out", "t", "--interval", "100ms")
+    options = ("--tables", "intervals", "--out", "t", "--interval", "100ms")
     _, result = run(*DEBIT, "--set", "refresh.policy=scrub", *options)
     stage = result["activity"]["stage"]
     tasks = {"host", "gc", "refresh"}
@@ -56,7 +56,7 @@ def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> 
     for row, share in enumerate(table["gc_share"]):
         assert share + table["host_share"][row] + table["refresh_share"][row] == pytest.approx(100)
         assert table["gc_outstanding"][row] <= max(table["gc_limit"])
-    page = (tmp_path / "r.html").read_text()
+    page = synthetic.page_of(result, "activity")
     assert "How tasks share the dies over time" in page
     assert "Shares of the background tasks; the host has the rest" in page
 
