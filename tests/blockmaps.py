@@ -7,6 +7,7 @@ import random
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 Rows = Sequence[Sequence[int]]
@@ -21,6 +22,7 @@ def packed(rows: Rows) -> str:
     return base64.b64encode(zlib.compress(bytes(out), 9)).decode()
 
 
+@cache
 def share(count: int, of: int) -> int:
     """A share in 255ths: 0 is exactly none, 255 exactly all."""
     nearest = (2 * 255 * count + of) // (2 * of)
@@ -62,6 +64,8 @@ class Drive:
         self.planes = self.channels * self.dies_per_channel * self.planes_per_die
         blocks = self.planes * self.blocks_per_plane
         self.valid: list[set[int]] = [set() for _ in range(blocks)]
+        self.filled = [0] * blocks
+        """How many pages of each block are valid."""
         self.erases = [0] * blocks
         self.state = ["bad" if block in self.bad else "free" for block in range(blocks)]
         self.open: list[tuple[int, int]] = []
@@ -77,7 +81,8 @@ class Drive:
 
     def _take(self, plane: int) -> int:
         free = [block for block in self._blocks(plane) if self.state[block] == "free"]
-        block = min(free, key=lambda one: (self.erases[one], one))
+        # Of several with as few erases, the first.
+        block = min(free, key=self.erases.__getitem__)
         self.state[block] = "open"
         self.free[plane] -= 1
         return block
@@ -87,10 +92,13 @@ class Drive:
         if at == self.pages:
             self.state[block] = "closed"
             block, at = self._take(plane), 0
-        if page in self.where:
-            self.valid[self.where[page]].discard(page)
+        before = self.where.get(page)
+        if before is not None:
+            self.valid[before].discard(page)
+            self.filled[before] -= 1
         self.where[page] = block
         self.valid[block].add(page)
+        self.filled[block] += 1
         self.open[plane] = block, at + 1
 
     def write(self, page: int) -> None:
@@ -100,7 +108,7 @@ class Drive:
         victim = self.victim[plane]
         if victim is None and self.free[plane] < 4:
             closed = [block for block in self._blocks(plane) if self.state[block] == "closed"]
-            victim = self.victim[plane] = min(closed, key=lambda one: (len(self.valid[one]), one))
+            victim = self.victim[plane] = min(closed, key=self.filled.__getitem__)
             self.state[victim] = "victim"
         for _ in range(6):
             if victim is None:
@@ -135,7 +143,7 @@ def collected(drive: Drive, moments: int = 24, blocks_per_cell: int = 1, end_s: 
         for n in range(drive.logical if moment == 0 else drive.logical // 20):
             few = drive.rng.random() < 0.6
             drive.write(n if moment == 0 else drive.rng.randrange(drive.logical // 5 if few else drive.logical))
-        valid.append([share(sum(map(len, drive.valid[group])), drive.pages * size) for group, size in groups])
+        valid.append([share(sum(drive.filled[group]), drive.pages * size) for group, size in groups])
         erases.append([round(sum(drive.erases[group]) / size) for group, size in groups])
         for name, rows in states.items():
             rows.append([share(drive.state[group].count(name), size) for group, size in groups])

@@ -28,17 +28,27 @@ signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 LONGEST = [
     "studies_kept",
-    "studies",
     "task_pages",
+    "redundancy",
     "report",
-    "pts",
     "command",
-    "report_browser",
     "charts_browser",
-    "timeline_run",
-    "python_types",
+    "report_browser",
+    "bad_input",
+    "policy_fork",
+    "pts",
 ]
-LONGEST += ["blocks_browser", "traces", "charts", "blocks", "policies", "repeats", "site", "viewer"]
+LONGEST += [
+    "policy_families",
+    "timeline_run",
+    "python_process",
+    "site",
+    "mapping",
+    "blocks",
+    "blocks_browser",
+    "charts",
+]
+LONGEST += ["run", "traces", "policies", "sharing", "figures", "policy_company", "viewer", "python_types", "timeline"]
 """Files of tests that take longest, longest first. They start first: no process is left with a long one at the end."""
 
 

@@ -6,6 +6,8 @@ import math
 import random
 from typing import Any
 
+from wordline.report import page
+
 
 def latencies(rng: random.Random, n: int, middle_us: float, spread: float, tail_us: float) -> list[float]:
     """``n`` latencies: log-normal, and one in two hundred waits for GC."""
@@ -52,6 +54,18 @@ DRAWN = {"series": None, "activity": None, "time_of": None, "latency_over_time":
 def undrawn(result: dict[str, Any]) -> dict[str, Any]:
     """A result without what takes seconds to draw, for tests of what else its page says."""
     return result | DRAWN
+
+
+def figureless(result: dict[str, Any]) -> dict[str, Any]:
+    """A result of which no figure is drawn, for tests of where its page goes."""
+    wear = {key: value for key, value in result["wear"].items() if key != "histogram"}
+    busy = {**result["utilisation"], "channels": [], "dies": []}
+    return undrawn(result) | {"utilisation": busy, "wear": wear}
+
+
+def page_of(result: dict[str, Any], *kept: str) -> str:
+    """The page of a result without what takes seconds to draw, but for the parts named by ``kept``."""
+    return page.html(undrawn(result) | {key: result[key] for key in kept})
 
 
 def result(partial: bool = False, seed: int = 1, channels: int = 8, dies: int = 64) -> dict[str, Any]:

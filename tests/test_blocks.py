@@ -59,8 +59,8 @@ def test_shares_are_exact_where_they_say_so() -> None:
 
 
 def test_a_result_without_a_map_has_no_section_of_it() -> None:
-    for more in ({}, {"map": None}, {"map": {}}):
-        result = synthetic.result() | more
+    whole = synthetic.result()
+    for result in (whole, synthetic.undrawn(whole), synthetic.undrawn(whole) | {"map": {}}):
         assert blockmap.of(result) is None
         assert "blocks" not in figures.all_of(result)
         page = report.html(result)
@@ -163,7 +163,7 @@ def test_a_map_at_its_bounds_stays_small() -> None:
 
 
 def test_the_map_of_a_run_agrees_with_its_figures(wordline: Run, drive: Path, writes: Path, tmp_path: Path) -> None:
-    done(wordline("run", drive, writes, "-q", "--json", "r.json", "--report", "r.html"))
+    done(wordline("run", drive, writes, "-q", "--json", "r.json"))
     result = json.loads((tmp_path / "r.json").read_text())
     of = blockmap.of(result)
     assert of is not None and of.blocks_per_cell == 1
@@ -183,5 +183,5 @@ def test_the_map_of_a_run_agrees_with_its_figures(wordline: Run, drive: Path, wr
         states = [of.state(name, moment) for name in blockmap.STATES]
         assert all(set(cells.tolist()) <= {0, 255} for cells in states)
         assert (sum(states) == 255).all(), "a block is in one state"
-    page = (tmp_path / "r.html").read_text()
+    page = synthetic.page_of(result, "map")
     assert json.loads(DATA.search(page)[1])["map"] == result["map"]

@@ -401,7 +401,7 @@ def test_json_is_printed_where_no_file_is_named(wordline: Run, drive: Path, load
 
 def test_older_spellings_work_and_are_not_shown(wordline: Run, drive: Path, load: Path, tmp_path: Path) -> None:
     result = parsed(done(wordline("run", drive, load, "--json", "-q")))
-    (tmp_path / "r.json").write_text(json.dumps(synthetic.undrawn(result)))
+    (tmp_path / "r.json").write_text(json.dumps(synthetic.figureless(result)))
     for option in ("--out", "--output", "-o"):
         done(wordline("report", "r.json", option, f"r{option}.html"))
         assert "</html>" in (tmp_path / f"r{option}.html").read_text()

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.compute
 import pyarrow.parquet
 import pytest
+import synthetic
 import wordline
 from conftest import SMALL_DRIVE, Run, done, parsed
 from wordline import Drive, Workload
@@ -110,13 +111,13 @@ def test_one_job_has_no_figures_beside_those_of_the_run(small: Path) -> None:
 
 def test_summary_and_report_show_the_jobs(wordline: Run, drive: Path, tmp_path: Path) -> None:
     (tmp_path / "tenants.toml").write_text(TENANTS)
-    shown = done(wordline("run", drive, "tenants.toml", "--json", "run.json", "--report", "run.html"))
+    shown = done(wordline("run", drive, "tenants.toml", "--json", "run.json"))
     told = parsed((tmp_path / "run.json").read_text())
     assert re.search(r"(?m)^Job +from +to +requests +requests/s +bandwidth +GC-affected$", shown), shown
     for job in told["jobs"]:
         assert re.search(rf"(?m)^{re.escape(job['name'])} .* {job['requests']:,} ", shown), shown
     assert max(map(len, shown.splitlines())) <= 80
-    page = (tmp_path / "run.html").read_text()
+    page = synthetic.page_of(told)
     assert '<section id="jobs">' in page
     rows = [*jobs.rates(told["jobs"]), *jobs.latencies(told["jobs"])]
     assert len(rows) == 4 + 6
@@ -189,14 +190,14 @@ def test_tables_end_an_interval_where_the_figures_end(small: Path, tmp_path: Pat
 
 def test_what_comes_after_the_last_completion_is_told_apart(wordline: Run, small: Path, tmp_path: Path) -> None:
     (tmp_path / "few.toml").write_text('[[job]]\nname = "few"\nrw = "write"\nbs = "16k"\nnumber_ios = 40\n')
-    shown = done(wordline("run", small, "few.toml", "--json", "run.json", "--report", "run.html"))
+    shown = done(wordline("run", small, "few.toml", "--json", "run.json"))
     told = parsed((tmp_path / "run.json").read_text())
     after = told["afterwards"]
     assert told["flash"]["programs"] + after["programs"] == 40
     assert after["programs"] > 0
     assert told["write_amplification"] == told["flash"]["programs"] / 40
     assert f"Afterwards    {after['programs']} pages programmed in the " in shown
-    assert "After the last completion" in (tmp_path / "run.html").read_text()
+    assert "After the last completion" in synthetic.page_of(told)
     assert told["activity"]["end_s"] == told["simulated_s"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import synthetic
 from conftest import Run, done, refused
 from wordline.base import units
 
@@ -42,7 +43,7 @@ def test_reads_take_longer_the_smaller_the_cache(run: Any) -> None:  # noqa: ANN
 def test_summary_results_tables_and_report_agree(run: Any, tmp_path: Path) -> None:  # noqa: ANN401
     import pyarrow.parquet
 
-    options = ("--report", "r.html", "--tables", "intervals,requests", "--out", "t", "--interval", "100ms")
+    options = ("--tables", "intervals,requests", "--out", "t", "--interval", "100ms")
     summary, result = run(*cache(1024), *options)
     table, tasks = result["mapping_table"], result["tasks"]
     assert table["reads"] == sum(task["map_reads"] for task in tasks.values())
@@ -60,7 +61,7 @@ def test_summary_results_tables_and_report_agree(run: Any, tmp_path: Path) -> No
     requests = pyarrow.parquet.read_table(tmp_path / "t" / "requests.parquet").to_pydict()
     waited = sum(us for us, op in zip(requests["wait_map_us"], requests["op"], strict=True) if op == "read") / 1e6
     assert waited == pytest.approx(result["time_of"]["read"]["wait_map"], rel=1e-6)
-    page = (tmp_path / "r.html").read_text()
+    page = synthetic.page_of(result, "time_of")
     assert "Map look-ups found in memory" in page
     assert "mapping table" in page
 

@@ -172,7 +172,7 @@ def test_the_page_of_a_saved_result_is_that_of_the_run(wordline: Run, drive: Pat
         assert f'id="{section}"' in page
     assert len(page) < 5e6
     # To a file, of what takes no time to draw.
-    (tmp_path / "bare.json").write_text(json.dumps(synthetic.undrawn(parsed((tmp_path / "r.json").read_text()))))
+    (tmp_path / "bare.json").write_text(json.dumps(synthetic.figureless(parsed((tmp_path / "r.json").read_text()))))
     assert done(wordline("report", "bare.json", "-o", "saved.html")) == ""
     assert done(wordline("report", "bare.json", "-o", "-")) == (tmp_path / "saved.html").read_text()
 

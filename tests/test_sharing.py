@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import synthetic
 from conftest import Run, refused
 
 DEBIT = ("--set", "dispatch.policy=debit", "--set", "shares.policy=feedback")
@@ -34,7 +35,7 @@ def test_a_single_queue_is_the_slowest_and_debits_are_faster_than_fair_queues(ru
 def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> None:  # noqa: ANN401
     import pyarrow.parquet
 
-    options = ("--report", "r.html", "--tables", "intervals", "--out", "t", "--interval", "100ms")
+    options = ("--tables", "intervals", "--out", "t", "--interval", "100ms")
     _, result = run(*DEBIT, "--set", "refresh.policy=scrub", *options)
     stage = result["activity"]["stage"]
     tasks = {"host", "gc", "refresh"}
@@ -55,14 +56,14 @@ def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> 
     for row, share in enumerate(table["gc_share"]):
         assert share + table["host_share"][row] + table["refresh_share"][row] == pytest.approx(100)
         assert table["gc_outstanding"][row] <= max(table["gc_limit"])
-    page = (tmp_path / "r.html").read_text()
+    page = synthetic.page_of(result, "activity")
     assert "How tasks share the dies over time" in page
     assert "Shares of the background tasks; the host has the rest" in page
 
-    _, result = run("--report", "r.html", "--tables", "intervals", "--out", "t")
+    _, result = run("--tables", "intervals", "--out", "t")
     assert "stage" not in result["activity"]
     assert "gc_share" not in pyarrow.parquet.read_schema(tmp_path / "t" / "intervals.parquet").names
-    assert "How tasks share the dies" not in (tmp_path / "r.html").read_text()
+    assert "How tasks share the dies" not in synthetic.page_of(result, "activity")
 
 
 def test_a_fixed_share_limits_what_is_outstanding(run: Any) -> None:  # noqa: ANN401

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import synthetic
 import wordline
 from conftest import Run, done, refused
 from wordline.base import units
@@ -64,8 +65,6 @@ def test_report_and_tables_tell_of_the_cache(wordline: Run, tmp_path: Path) -> N
         "run",
         "demo",
         "bursts.toml",
-        "--report",
-        "r.html",
         "--json",
         "r.json",
         "--tables",
@@ -77,7 +76,7 @@ def test_report_and_tables_tell_of_the_cache(wordline: Run, tmp_path: Path) -> N
     result = json.loads((tmp_path / "r.json").read_text())
     blocks = result["tasks"]["fold"]["blocks"]
     assert f"SLC folding   {blocks} blocks emptied" in told
-    page = (tmp_path / "r.html").read_text()
+    page = synthetic.page_of(result)
     assert "Pages programmed in SLC mode" in page
     assert "By SLC folding" in page
     intervals = pyarrow.parquet.read_table(tmp_path / "t" / "intervals.parquet")

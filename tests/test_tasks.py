@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import synthetic
 from conftest import ROOT, Run, done
 from wordline import _core
 
@@ -61,13 +62,13 @@ def test_the_engine_lists_its_tasks() -> None:
 def test_results_tables_and_pages_show_the_tasks_of_the_drive(wordline: Run, tmp_path: Path) -> None:
     (tmp_path / "hot.toml").write_text(HOT)
     run = ("run", "demo", "hot.toml", "--json", "r.json", "--tables", "requests,dies", "--out", "t")
-    told = done(wordline(*run, *SCRUB, "--report", "r.html"))
+    told = done(wordline(*run, *SCRUB))
     result = json.loads((tmp_path / "r.json").read_text())
     figures = result["tasks"]["refresh"]
     assert figures["blocks"] > 0
     assert re.search(rf"^Read refresh +{figures['blocks']} blocks emptied", told, re.MULTILINE)
     assert result["time_of"]["read"]["wait_die_refresh"] > 0
-    page = (tmp_path / "r.html").read_text()
+    page = synthetic.page_of(result, "time_of", "activity")
     assert "die held by read refresh" in page
     assert "By read refresh" in page
     assert "and in which read refresh held the die" in page

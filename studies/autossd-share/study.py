@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,10 @@ NAMES = {"p99": "99 %", "p99_9": "99.9 %", "p99_99": "99.99 %", "max": "largest"
 
 def run(context: Context) -> Outcome:
     """The figure, and the order at its levels; the figure also with more requests a second."""
-    results = shares(Traced(context, needed=NEEDED))
+    traced = Traced(context, needed=NEEDED)
+    if not context.instead:
+        side_by_side(context, (traced, harder(context)))
+    results = shares(traced)
     told = {name: small(result) for name, result in results.items()}
     own = told["controlled"]
     measured = {
@@ -39,25 +42,50 @@ def run(context: Context) -> Outcome:
     return outcome if context.instead else with_more(outcome, context, title)
 
 
+def systems(traced: Traced) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """The systems by share, each with the overrides of its shape and others."""
+    fixed = {f"{share} %": {"dispatch.policy": "debit", **traced.fixed(share)} for share in SHARES}
+    return {**{name: ({}, then) for name, then in fixed.items()}, "controlled": traced.system(AUTO)}
+
+
 def shares(traced: Traced) -> dict[str, dict[str, Any]]:
     """Results by share."""
-    fixed = {f"{share} %": {"dispatch.policy": "debit", **traced.fixed(share)} for share in SHARES}
-    systems = {**{name: ({}, then) for name, then in fixed.items()}, "controlled": traced.system(AUTO)}
-    return {name: result for (name, _), result in traced.each(systems, traced.traces([TRACE])).items()}
+    results = traced.each(systems(traced), traced.traces([TRACE]))
+    return {name: result for (name, _), result in results.items()}
+
+
+def harder(context: Context) -> Traced:
+    """The same with a multiple of the requests a second."""
+    more = Drive(context).chapter["harder"]
+    return Traced(context, more["times"], more["requests"], needed=NEEDED)
+
+
+def side_by_side(context: Context, both: Sequence[Traced]) -> None:
+    """Runs both intensities system by system: their results are then known, and each system was warmed up once."""
+    rows = [(traced, trace) for traced in both for trace in traced.traces([TRACE])]
+    for traced, trace in rows:
+        traced.check(trace)
+    context.drives(
+        {
+            (name, traced.faster): traced.experiment(shape, then, trace)
+            for name, (shape, then) in systems(both[0]).items()
+            for traced, trace in rows
+        }
+    )
 
 
 def with_more(outcome: Outcome, context: Context, title: str) -> Outcome:
     """The same with a multiple of the requests a second, which is not in the paper."""
-    more = Drive(context).chapter["harder"]
-    results = shares(Traced(context, more["times"], more["requests"], needed=NEEDED))
-    title = f"{title}, {more['times']} times the intensity"
+    times = Drive(context).chapter["harder"]["times"]
+    results = shares(harder(context))
+    title = f"{title}, {times} times the intensity"
     told = {name: small(result) for name, result in results.items()}
     found = {f"{name}, more": value for name, value in discussed(results).items()}
     return replace(
         outcome,
         tables=[*outcome.tables, table(title, results)],
         figures=[*outcome.figures, small_reads("shares-more", title, WORDS, told)],
-        discussed={**outcome.discussed, **found, "times": more["times"]},
+        discussed={**outcome.discussed, **found, "times": times},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -31,6 +30,8 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     wanted = word.lower().replace("_", "-")
     if wanted in plain:
         return plain[wanted]
+    import difflib
+
     found = difflib.get_close_matches(wanted, plain, n=1, cutoff=0.6)
     return plain[found[0]] if found else None
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,6 +35,9 @@ class Part:
 
     def __init__(self, target: Path) -> None:
         """:raises OSError: if the directory refuses a new file."""
+        # What it loads takes longer than the rest of the module, and what only prints needs no new file.
+        import tempfile
+
         self.target = target
         clear(target)
         while True:
@@ -86,6 +87,8 @@ def clear(target: Path) -> None:
     """Removes the parts of ``target`` that killed processes left behind."""
     if sys.platform == "win32":
         return
+    import glob
+
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
         with suppress(OSError):
             handle = os.open(left, os.O_RDONLY)

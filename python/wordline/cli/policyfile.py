@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wordline.base.errors import FAILED, Trouble
-from wordline.policy import Policy, bases, described, given
+
+if TYPE_CHECKING:
+    from wordline.policy import Policy
+
+# The classes of policies take as long to load as all else that a command needs, and few commands get such a file.
 
 
 def read(files: Iterable[str]) -> list[type[Policy]]:
@@ -24,6 +26,10 @@ def read(files: Iterable[str]) -> list[type[Policy]]:
 
 
 def _read(file: str, number: int) -> list[type[Policy]]:
+    import importlib.util
+
+    from wordline.policy import Policy, bases, described
+
     path = Path(file)
     if not path.is_file():
         raise Trouble(f"{file}: {'this is a directory, not a file' if path.is_dir() else 'no such file'}")
@@ -50,7 +56,12 @@ def _read(file: str, number: int) -> list[type[Policy]]:
 
 def taken_in(files: Iterable[str]) -> list[tuple[str, Callable[[str, str], object]]]:
     """The policies of files as the engine takes them."""
-    return given(read(files))
+    policies = read(files)
+    if not policies:
+        return []
+    from wordline.policy import given
+
+    return given(policies)
 
 
 @contextmanager
@@ -84,6 +95,8 @@ def _first(at: TracebackType | None, paths: set[str]) -> TracebackType | None:
 
 
 def _show(error: BaseException, at: TracebackType | None) -> None:
+    import traceback
+
     print("".join(traceback.format_exception(type(error), error, at)), end="", file=sys.stderr)
 
 
@@ -92,6 +105,8 @@ def listed(policies: list[dict[str, Any]], files: Iterable[str]) -> list[dict[st
     whole = list(policies)
     for file in files:
         for policy in read([file]):
+            from wordline.policy import described
+
             about = described(policy)
             family = about["family"]
             places = [n for n, other in enumerate(whole) if other["family"] == family]

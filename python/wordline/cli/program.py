@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain
+from importlib import import_module
 from typing import NoReturn
 
 import click
 
 from wordline.base.errors import status_of
-from wordline.cli.looking import check, drives, explain, policies
 from wordline.cli.options import Commands
 from wordline.cli.process import Signals, standard_streams, typed
-from wordline.cli.pts import pts
-from wordline.cli.running import precondition, run
-from wordline.cli.saved import compare, report
-from wordline.cli.studies import study
-from wordline.cli.timelines import show_timeline
-from wordline.cli.traces import trace
 
-WORKFLOW: dict[str, tuple[click.Command, ...]] = {
-    "Look": (drives, check, policies, explain),
-    "Simulate": (run, precondition, pts),
-    "Results": (report, compare, show_timeline),
-    "Traces": (trace,),
-    "Papers": (study,),
+WORKFLOW: dict[str, dict[str, str]] = {
+    "Look": {"drives": "looking", "check": "looking", "policies": "looking", "explain": "looking"},
+    "Simulate": {"run": "running", "precondition": "running", "pts": "pts"},
+    "Results": {"report": "saved", "compare": "saved", "timeline": "timelines"},
+    "Traces": {"trace": "traces"},
+    "Papers": {"study": "studies"},
 }
-"""The commands by task, in the order of help."""
+"""The commands by task, in the order of help, each with the module beside that has it."""
+
+MODULES = {name: module for commands in WORKFLOW.values() for name, module in commands.items()}
+"""The module of each command."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Program(Commands):
-    """The group of all commands. Its help shows them by workflow."""
+    """The group of all commands. Its help shows them by workflow.
+
+    The module of a command is loaded when the command is asked for: to load all takes longer than most of them run.
+    """
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted(MODULES)
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        """The command of that name; None if there is no such."""
+        module = MODULES.get(name)
+        return None if module is None else getattr(import_module(f"wordline.cli.{module}"), name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the commands under the heads of :data:`WORKFLOW`, all in line."""
-        width = max(map(len, self.commands))
+        width = max(map(len, MODULES))
         room = formatter.width - width - 6
-        for head, commands in WORKFLOW.items():
+        for head, names in WORKFLOW.items():
+            commands = [command for name in names if (command := self.get_command(ctx, name))]
             rows = [(f"{command.name:<{width}}", command.get_short_help_str(room)) for command in commands]
             with formatter.section(head):
                 formatter.write_dl(rows)
@@ -60,10 +69,6 @@ def wordline(ctx: click.Context) -> None:
     """Wordline, an SSD laboratory: simulates a solid-state drive from NAND pins to host queue."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for command in chain.from_iterable(WORKFLOW.values()):
-    wordline.add_command(command)
 
 
 def carry_out(arguments: list[str]) -> None:

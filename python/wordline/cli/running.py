@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,8 @@ from wordline.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from wordline.base.progress import Told
 
 MOST_SLICES = 2**63 - 1
@@ -122,7 +123,6 @@ def run(
     from wordline.api import tables as tables_of
     from wordline.base.progress import Progress
     from wordline.cli import policyfile
-    from wordline.results import repeats
 
     taken_in = policyfile.taken_in(policy_files)
     shortcuts["format"] = format_name
@@ -167,6 +167,8 @@ def run(
             if repeat is None:
                 result = json.loads(one(seed, True, progress))
             else:
+                from wordline.results import repeats
+
                 repeats.read_again([load, *more])
                 together = 1 if taken_in else repeats.at_once(repeat, state_bytes(drive, sets))
                 result = repeats.run(one, _core.SEED if seed is None else seed, repeat, progress, together)
@@ -202,16 +204,20 @@ def finish(
     """
     from wordline.base import jsontext
     from wordline.base.console import console, shown
-    from wordline.results import summary
 
     def report_text() -> str:
         from wordline.report import page
 
         return page.html(result)
 
+    def show(console: Console) -> None:
+        from wordline.results import summary
+
+        summary.show(console, result)
+
     fio = result.pop("fio", None)
     texts = {
-        "output": lambda: shown(partial(summary.show, result=result)),
+        "output": lambda: shown(show),
         "json": lambda: jsontext.dumps(result) + "\n",
         "fio-json": lambda: jsontext.dumps(fio) + "\n",
         "report": report_text,
@@ -237,7 +243,7 @@ def finish(
     if not quiet and "output" not in outputs:
         # Standard output carries a file.
         taken = any(output.standard for output in outputs.values())
-        summary.show(console(stderr=taken), result)
+        show(console(stderr=taken))
     if failures:
         raise Trouble("\nwordline: ".join(failure.message for failure in failures), FAILED)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from wordline.base.console import hanging
 from wordline.base.errors import Trouble, nearest
 from wordline.reference import explain, resultkeys, synonyms
 from wordline.reference.synonyms import RESULTS
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Key = dict[str, Any]
 
@@ -87,6 +87,8 @@ def documents(told: Answer, known: Known) -> list[dict[str, Any]]:
 
 def show_all(console: Console, kinds: dict[str, list[Key]], sections: list[dict[str, Any]]) -> None:
     """Prints the sections of all files."""
+    from rich.text import Text
+
     explain.show_sections(console, kinds)
     resultkeys.show_sections(console, sections)
     hint = "'wordline explain SECTION' lists a section's keys, 'wordline explain results' those of a result."
@@ -95,6 +97,8 @@ def show_all(console: Console, kinds: dict[str, list[Key]], sections: list[dict[
 
 def show(console: Console, told: Answer, known: Known) -> None:
     """Prints an answer."""
+    from rich.text import Text
+
     if told.instead is not None:
         names = [key for file, entries in told.found for key in _names(file, entries)]
         hanging(console, Text(f"For '{told.instead}' see {', '.join(names)}.", style="dim"), 0, 2)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from wordline.base.console import grid
 from wordline.base.errors import Trouble, nearest
 from wordline.base.keys import unit
 from wordline.reference.listing import default_text, first_sentence, option_doc
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Key = dict[str, Any]
 
@@ -93,6 +92,9 @@ def tops(keys: list[Key]) -> list[Key]:
 
 def show_sections(console: Console, kinds: dict[str, list[Key]]) -> None:
     """Prints the sections of both kinds of file."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     for kind, keys in kinds.items():
         console.print(Text(f"{kind.capitalize()} file", style="bold"))
         table = grid(14, None)
@@ -114,6 +116,9 @@ def show(console: Console, entries: list[Key], keys: list[Key]) -> None:
 
 
 def _entry(console: Console, entry: Key) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
     title = Text(bare(entry["key"]), style="bold cyan")
     if entry.get("variant"):
         title.append(f"  with {entry['variant']['tag']} = {default_text(entry['variant']['name'])}", style="dim")
@@ -138,6 +143,9 @@ def _entry(console: Console, entry: Key) -> None:
 
 
 def _list(console: Console, keys: list[Key]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
     table = grid(None, None)
     for key in keys:
         value = Text(bare(key["key"]), style="cyan")

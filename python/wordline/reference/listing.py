@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import textwrap
 from itertools import groupby
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
 from wordline.base.console import hanging
 from wordline.base.errors import Trouble, nearest, or_nearest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 SIZES = ("raw_bytes", "logical_bytes", "spare_bytes", "channels", "dies")
 """Derived figures in the list of drives."""
@@ -37,6 +38,8 @@ def _sized(drive: dict[str, Any], derived: dict[str, Any]) -> dict[str, Any]:
 
 def show_drives(console: Console, drives: list[dict[str, Any]]) -> None:
     """Prints the presets: their sizes in line, with title and source below."""
+    from rich.text import Text
+
     width = max((len(drive["name"]) for drive in drives), default=0)
 
     def row(name: str, *cells: str) -> Text:
@@ -92,6 +95,8 @@ def chosen(policies: list[dict[str, Any]], name: str | None) -> list[dict[str, A
 
 def show_policies(console: Console, policies: list[dict[str, Any]], *, details: bool) -> None:
     """Prints policies family by family: one line each, or each with its source and options."""
+    from rich.text import Text
+
     width = max((len(policy["name"]) for policy in policies), default=0)
     for n, (family, members) in enumerate(groupby(policies, key=lambda policy: policy["family"])):
         if n:
@@ -112,6 +117,8 @@ def show_policies(console: Console, policies: list[dict[str, Any]], *, details: 
 
 
 def _line(console: Console, policy: dict[str, Any], width: int) -> None:
+    from rich.text import Text
+
     mark = "*" if policy.get("default") else " "
     head = f"  {policy['name']:<{width}} {mark} "
     # Pipes get complete lines; a terminal gets one line per policy.
@@ -121,6 +128,8 @@ def _line(console: Console, policy: dict[str, Any], width: int) -> None:
 
 
 def _policy(console: Console, policy: dict[str, Any]) -> None:
+    from rich.text import Text
+
     name = Text(policy["name"], style="bold cyan")
     if policy.get("default"):
         name.append(" (default)", style="not bold green")

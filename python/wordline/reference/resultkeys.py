@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from wordline.base.console import grid, hanging
 from wordline.base.keys import expanded
 from wordline.reference.listing import first_sentence
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Key = dict[str, Any]
 
@@ -69,6 +68,9 @@ def document(key: Key) -> dict[str, Any]:
 
 def show_sections(console: Console, sections: list[dict[str, Any]]) -> None:
     """Prints the sections of a result with the keys at its top."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     console.print(Text("Result", style="bold"))
     table = grid(14, None)
     for section in sections:
@@ -79,6 +81,9 @@ def show_sections(console: Console, sections: list[dict[str, Any]]) -> None:
 
 def show(console: Console, keys: list[Key]) -> None:
     """Prints ``keys``: in full, or as a list if there are many."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     if len(keys) > 2:
         for key in keys:
             hanging(console, Text(pattern(key), style="cyan"), 0, 4)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
 from wordline.base.console import facts
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 def show(console: Console, snapshot: Path, done: dict[str, Any]) -> None:
     """Prints where the snapshot is and how the drive was preconditioned."""
+    from rich.text import Text
+
     console.print(Text(f"Snapshot in {snapshot}, {units.size(snapshot.stat().st_size)}", style="bold"))
     facts(console, rows(done), width=20)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
 from wordline.base.keys import unit, when_absent
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def flat(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -95,6 +95,8 @@ def show(
 
     :param about: the documentation of its keys, as :func:`described` gives it.
     """
+    from rich.text import Text
+
     heading = Text(checked.get("name") or "drive", style="bold")
     if checked.get("title"):
         heading.append(f"  {checked['title']}", style="not bold")
@@ -119,6 +121,8 @@ def show(
 
 def _setting(console: Console, key: str, value: object, checked: dict[str, Any], about: dict[str, Any] | None) -> None:
     """Prints a key with its value, in its unit, and where that comes from."""
+    from rich.text import Text
+
     section, _, name = key.rpartition(".")
     indent = "  " if section else ""
     origin = checked["origins"].get(key)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Result = dict[str, Any]
 
@@ -64,6 +64,8 @@ def latencies(jobs: Iterable[dict[str, Any]]) -> Iterator[list[str]]:
 
 def show(console: Console, result: Result) -> None:
     """Prints the jobs of a result, if it has several."""
+    from rich.table import Table
+
     jobs = of(result)
     if not jobs:
         return

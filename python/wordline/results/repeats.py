@@ -11,7 +11,6 @@ import math
 import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -21,6 +20,8 @@ from wordline.base import units
 from wordline.results.keyfigures import FIGURES, value_of
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from wordline.base.progress import Told
 
 Result = dict[str, Any]
@@ -274,6 +275,8 @@ def _in_order(one: One, runs: _Runs, progress: Told, _: int) -> None:
 
 
 def _side_by_side(one: One, runs: _Runs, progress: Told, together: int) -> None:
+    from concurrent.futures import ThreadPoolExecutor, wait
+
     stop = Event()
 
     def of(seed: int) -> str:

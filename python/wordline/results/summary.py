@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import collections, jobs, lookups, redundancy, repeats, slc, story, tasks
+from wordline.results import collections, jobs, lookups, redundancy, slc, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -41,14 +41,18 @@ def show(console: Console, result: dict[str, Any]) -> None:
     jobs.show(console, result)
     console.print()
     facts(console, [*flash(result), *effort(result)])
-    if repeats.block(result):
-        console.print()
+    if result.get("repeats"):
         show_repeats(console, result)
 
 
 def show_repeats(console: Console, result: dict[str, Any]) -> None:
-    """Prints the main figures over all seeds, and how the runs differ."""
-    told = result["repeats"]
+    """Prints the main figures over all seeds, and how the runs differ, if any were completed."""
+    from wordline.results import repeats
+
+    told = repeats.block(result)
+    if told is None:
+        return
+    console.print()
     table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     table.add_column(f"Over {units.some(told['n'], 'seed')}", style="cyan")
     for head in repeats.HEADS:

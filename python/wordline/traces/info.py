@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
 from wordline.base.console import facts, grid
 from wordline.results import story
 from wordline.results.checking import capacity
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Info = dict[str, Any]
 Rows = Iterator[tuple[str, str]]
@@ -21,6 +21,8 @@ PAGE = 4096
 
 def show(console: Console, name: str, info: Info) -> None:
     """Prints the figures of a trace."""
+    from rich.text import Text
+
     console.print(Text(name, style="bold"))
     for title, part in (
         (None, overview),
@@ -163,6 +165,8 @@ def remarks(info: Info) -> Rows:
 
 def show_devices(console: Console, devices: list[Info], most: int = 20) -> None:
     """Prints the devices with requests, if there are several."""
+    from rich.text import Text
+
     devices = [device for device in devices if device["requests"]]
     if len(devices) < 2:
         return
