@@ -306,14 +306,20 @@ mod tests {
     #[test]
     fn what_waits_is_taken_by_age_once_it_must_go() {
         let mut buffer = Buffer::new(8);
-        (1..=4).for_each(|unit| drop(buffer.take(unit)));
+        for unit in 1..=4 {
+            let _ = buffer.take(unit);
+        }
         [(10, 1), (13, 4), (12, 3)].into_iter().for_each(|(operation, ordinal)| buffer.wait(operation, ordinal));
         assert_eq!(buffer.take_due(), None, "a quarter of the buffer is not reached");
         buffer.hurry(3);
         assert_eq!([(); 3].map(|()| buffer.take_due()), [Some((10, 1)), Some((12, 3)), None]);
-        (5..=8).for_each(|unit| drop(buffer.take(unit)));
+        for unit in 5..=8 {
+            let _ = buffer.take(unit);
+        }
         assert_eq!(buffer.take_due(), None, "4 is older than 4 units only");
-        (9..=10).for_each(|unit| drop(buffer.take(unit)));
+        for unit in 9..=10 {
+            let _ = buffer.take(unit);
+        }
         assert_eq!(buffer.take_due(), Some((13, 4)));
     }
 
