@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,38 @@ def test_a_table_is_run_like_its_file(small: Drive, trace: Path, table: Any) -> 
     assert told["reason"].startswith("a table in memory with the columns ")
     info = workload.info()
     assert (info["requests"], info["writes"], info["flushes"], info["duration_s"]) == (8, 3, 1, 0.007)
+
+
+def test_columns_may_have_every_type_of_arrow_that_fits(small: Drive) -> None:
+    expected = Workload.table(ARROW).to_frame().to_arrow()
+
+    def same(name: str, column: pyarrow.Array) -> None:
+        changed = ARROW.set_column(ARROW.column_names.index(name), name, column)
+        assert Workload.table(changed).to_frame().to_arrow() == expected, column.type
+
+    ops = ARROW["op"].combine_chunks()
+    texts = [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()]
+    for text in texts:
+        same("op", ops.cast(text))
+    words = ops.dictionary_encode()
+    for key, text in product(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"], texts):
+        keys = words.indices.cast(key)
+        same("op", pyarrow.DictionaryArray.from_arrays(keys, words.dictionary.cast(text)))
+    times = ARROW["time_us"].combine_chunks()
+    for kind in ["int16", "uint16", "int32", "uint32", "uint64", "float32", "float64", pyarrow.duration("us")]:
+        same("time_us", times.cast(kind))
+    for zone in [None, "Europe/Berlin"]:
+        stamps = times.cast(pyarrow.timestamp("us", zone))
+        same("time_us", stamps)
+        same("time_us", stamps.cast(pyarrow.timestamp("ns", zone)))
+        same("time_us", stamps.cast(pyarrow.timestamp("ms", zone)))
+    for whole in ["int32", "uint32", "uint64"]:
+        same("size", ARROW["size"].combine_chunks().cast(whole))
+    for truth in ["bool", "int8", "uint64"]:
+        assert (
+            Workload.table(ARROW.append_column("fua", pyarrow.array([0] * 8).cast(truth))).to_frame().to_arrow()
+            == expected
+        )
 
 
 def test_columns_and_options_are_named_as_for_files(small: Drive, trace: Path) -> None:

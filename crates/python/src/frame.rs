@@ -1,15 +1,25 @@
 //! Tables for Python, by the Arrow C interface: pandas, Polars and all others take their columns as they are.
 
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray, StructArray,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    StringArray, StructArray,
 };
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, Field, FieldRef, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
-use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule, ArrayIterator};
+use pyo3::types::PyCapsule;
+use serde_json::Number;
+use std::ffi::CStr;
 use std::sync::Arc;
+
+/// Names of the capsules, by the Arrow C interface.
+const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
+const STREAM: &CStr = c"arrow_array_stream";
 
 /// A table in memory.
 #[pyclass(name = "Frame", module = "wordline._core", frozen)]
@@ -26,11 +36,41 @@ impl Frame {
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options);
-        Ok(Self { table: batch.map_err(|error| PyValueError::new_err(error.to_string()))?.into() })
+        Ok(Self { table: batch.map_err(wrong)?.into() })
     }
+}
 
-    fn field(&self) -> FieldRef {
-        Arc::new(Field::new_struct("", self.table.fields().clone(), false))
+fn wrong(error: ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn schema_of<'py>(py: Python<'py>, table: &StructArray) -> PyResult<Bound<'py, PyCapsule>> {
+    let field = Field::new_struct("", table.fields().clone(), false);
+    PyCapsule::new_with_value(py, FFI_ArrowSchema::try_from(&field).map_err(wrong)?, SCHEMA)
+}
+
+/// The text of a value; nothing for a missing one.
+fn cell(column: &ArrayRef, row: usize) -> String {
+    if column.is_null(row) {
+        return String::new();
+    }
+    match column.data_type() {
+        DataType::Float64 => {
+            let value = column.as_primitive::<Float64Type>().value(row);
+            // As in a result; what has no place there is NaN or infinite.
+            Number::from_f64(value).map_or_else(|| value.to_string(), |number| number.to_string())
+        }
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
+        DataType::Boolean => column.as_boolean().value(row).to_string(),
+        DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
+        DataType::Dictionary(..) => {
+            let one = column.slice(row, 1);
+            let word = one.as_any_dictionary();
+            cell(word.values(), word.normalized_keys()[0])
+        }
+        other => unreachable!("no table has a column of {other}"),
     }
 }
 
@@ -61,16 +101,11 @@ impl Frame {
 
     /// The cells of some rows, as texts.
     fn cells(&self, rows: Vec<usize>) -> PyResult<Vec<Vec<String>>> {
-        let wrong = |error: ArrowError| PyValueError::new_err(error.to_string());
-        let options = FormatOptions::new().with_null("");
-        let columns = self.table.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
-        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
         let all = self.table.len();
         if let Some(row) = rows.iter().find(|&&row| row >= all) {
             return Err(PyIndexError::new_err(format!("row {row} of {all}")));
         }
-        let cell = |formatter: &ArrayFormatter<'_>, row| formatter.value(row).try_to_string().map_err(wrong);
-        rows.into_iter().map(|row| columns.iter().map(|column| cell(column, row)).collect()).collect()
+        Ok(rows.into_iter().map(|row| self.table.columns().iter().map(|column| cell(column, row)).collect()).collect())
     }
 
     /// The names of the columns.
@@ -80,26 +115,32 @@ impl Frame {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.field().as_ref())?)
+        schema_of(py, &self.table)
     }
 
+    /// In its own types: to give others is left to the producer, and receivers can change them.
     #[pyo3(signature = (requested_schema=None))]
+    #[expect(unused_variables, reason = "the name belongs to the Arrow C interface")]
     fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        Ok(to_array_pycapsules(py, self.field(), &self.table, requested_schema)?)
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let array = PyCapsule::new_with_value(py, FFI_ArrowArray::new(&self.table.to_data()), ARRAY)?;
+        Ok((schema_of(py, &self.table)?, array))
     }
 
+    /// In its own types as well.
     #[pyo3(signature = (requested_schema=None))]
+    #[expect(unused_variables, reason = "the name belongs to the Arrow C interface")]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let table: ArrayRef = Arc::new(self.table.clone());
-        let reader = ArrayIterator::new(std::iter::once(Ok(table)), self.field());
-        Ok(to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
+        let batch = RecordBatch::from(self.table.clone());
+        let schema = batch.schema();
+        let reader = RecordBatchIterator::new([Ok(batch)], schema);
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
     }
 }

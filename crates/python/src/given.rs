@@ -6,8 +6,8 @@ use crate::load::Spec;
 use crate::progress::{interruptible, Reporter};
 use crate::records;
 use crate::table::Trace;
+use arrow_pyarrow::{PyArrowType, Table as Batches};
 use pyo3::prelude::*;
-use pyo3_arrow::PyTable;
 use std::sync::{Arc, Mutex, PoisonError};
 use wordline_workload::Table;
 
@@ -57,8 +57,8 @@ impl Load {
 
     /// The same for the text of a workload file whose trace is a table with the Arrow interface.
     #[staticmethod]
-    fn table(py: Python<'_>, name: &str, text: &str, table: PyTable) -> PyResult<Self> {
-        let (batches, schema) = table.into_inner();
+    fn table(py: Python<'_>, name: &str, text: &str, table: PyArrowType<Batches>) -> PyResult<Self> {
+        let (batches, schema) = table.0.into_inner();
         let mut spec = Spec::text(name, text, &[])?;
         let Some(trace) = &mut spec.file.trace else {
             return Err(Failure::Input(format!("{name}: a table is read as a [trace], and there is none")).into());

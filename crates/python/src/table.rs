@@ -1,13 +1,20 @@
 //! A trace in memory: columns that came over the Arrow C interface, read where they are.
 
 use crate::failure::Failure;
+use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt64Type};
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+use arrow_array::types::{
+    ArrowPrimitiveType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float16Type, Float32Type, Int16Type, Int32Type, Int64Type, Int8Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt16Type, UInt32Type, UInt64Type,
+    UInt8Type,
 };
-use arrow_cast::cast;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch,
+    StringArray, UInt64Array,
+};
 use arrow_schema::{DataType, Schema, TimeUnit as ArrowUnit};
+use std::sync::Arc;
 use wordline_base::Op;
 use wordline_workload::{column, Columns, Kind, Row, RowProblem, Rows, TimeUnit, TraceOptions, Unclear};
 
@@ -282,15 +289,29 @@ impl Times {
             ArrowUnit::Microsecond => 1_000_000,
             ArrowUnit::Nanosecond => 1_000,
         };
+        let fractions = |numbers, unit| Ok(Self::Fraction(numbers, unit as f64));
         match (column.data_type(), unit) {
-            (DataType::Timestamp(unit, _) | DataType::Duration(unit), _) => {
-                let numbers = cast_to(name, column, &DataType::Int64)?;
-                Ok(Self::Whole(Whole::I64(numbers.as_primitive::<Int64Type>().clone()), typed(unit)))
+            (DataType::Timestamp(unit, _), _) => {
+                let numbers = match unit {
+                    ArrowUnit::Second => counts::<TimestampSecondType>(column),
+                    ArrowUnit::Millisecond => counts::<TimestampMillisecondType>(column),
+                    ArrowUnit::Microsecond => counts::<TimestampMicrosecondType>(column),
+                    ArrowUnit::Nanosecond => counts::<TimestampNanosecondType>(column),
+                };
+                Ok(Self::Whole(Whole::I64(numbers), typed(unit)))
             }
-            (DataType::Float16 | DataType::Float32 | DataType::Float64, Some(unit)) => {
-                let numbers = cast_to(name, column, &DataType::Float64)?;
-                Ok(Self::Fraction(numbers.as_primitive::<Float64Type>().clone(), unit as f64))
+            (DataType::Duration(unit), _) => {
+                let numbers = match unit {
+                    ArrowUnit::Second => counts::<DurationSecondType>(column),
+                    ArrowUnit::Millisecond => counts::<DurationMillisecondType>(column),
+                    ArrowUnit::Microsecond => counts::<DurationMicrosecondType>(column),
+                    ArrowUnit::Nanosecond => counts::<DurationNanosecondType>(column),
+                };
+                Ok(Self::Whole(Whole::I64(numbers), typed(unit)))
             }
+            (DataType::Float16, Some(unit)) => fractions(widened::<Float16Type, _>(column), unit),
+            (DataType::Float32, Some(unit)) => fractions(widened::<Float32Type, _>(column), unit),
+            (DataType::Float64, Some(unit)) => fractions(column.as_primitive().clone(), unit),
             (_, unit) => Ok(Self::Whole(Whole::new(name, column)?, unit.unwrap_or(1))),
         }
     }
@@ -323,14 +344,17 @@ enum Whole {
 
 impl Whole {
     fn new(name: &str, column: &ArrayRef) -> Result<Self, Failure> {
-        let kind = column.data_type();
-        if kind.is_signed_integer() {
-            return Ok(Self::I64(cast_to(name, column, &DataType::Int64)?.as_primitive::<Int64Type>().clone()));
-        }
-        if kind.is_unsigned_integer() {
-            return Ok(Self::U64(cast_to(name, column, &DataType::UInt64)?.as_primitive::<UInt64Type>().clone()));
-        }
-        Err(Failure::Input(format!("the column {name} holds {kind}; expected whole numbers")))
+        Ok(match column.data_type() {
+            DataType::Int8 => Self::I64(widened::<Int8Type, _>(column)),
+            DataType::Int16 => Self::I64(widened::<Int16Type, _>(column)),
+            DataType::Int32 => Self::I64(widened::<Int32Type, _>(column)),
+            DataType::Int64 => Self::I64(column.as_primitive().clone()),
+            DataType::UInt8 => Self::U64(widened::<UInt8Type, _>(column)),
+            DataType::UInt16 => Self::U64(widened::<UInt16Type, _>(column)),
+            DataType::UInt32 => Self::U64(widened::<UInt32Type, _>(column)),
+            DataType::UInt64 => Self::U64(column.as_primitive().clone()),
+            kind => return Err(Failure::Input(format!("the column {name} holds {kind}; expected whole numbers"))),
+        })
     }
 
     #[inline]
@@ -352,25 +376,76 @@ impl Whole {
 /// A column of words, each distinct one kept once.
 fn words(name: &str, column: &ArrayRef) -> Result<DictionaryArray<Int32Type>, Failure> {
     let kind = column.data_type();
-    let inner = if let DataType::Dictionary(_, values) = kind { values } else { kind };
-    if !matches!(inner, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
-        return Err(Failure::Input(format!("the column {name} holds {kind}; expected words")));
+    let several = |_| Failure::Input(format!("the column {name} has more than 2^31 different words"));
+    match kind {
+        DataType::Utf8 => Ok(distinct(column.as_string::<i32>().iter())),
+        DataType::LargeUtf8 => Ok(distinct(column.as_string::<i64>().iter())),
+        DataType::Utf8View => Ok(distinct(column.as_string_view().iter())),
+        DataType::Dictionary(keys, values) if is_text(values) => {
+            if **keys == DataType::Int32 && **values == DataType::Utf8 {
+                return Ok(column.as_dictionary().clone());
+            }
+            let given = column.as_any_dictionary();
+            let words: StringArray = match **values {
+                DataType::LargeUtf8 => given.values().as_string::<i64>().iter().collect(),
+                DataType::Utf8View => given.values().as_string_view().iter().collect(),
+                _ => given.values().as_string::<i32>().clone(),
+            };
+            i32::try_from(words.len()).map_err(several)?;
+            DictionaryArray::try_new(places(given.keys()), Arc::new(words))
+                .map_err(|error| Failure::Input(format!("the column {name} cannot be read: {error}")))
+        }
+        _ => Err(Failure::Input(format!("the column {name} holds {kind}; expected words"))),
     }
-    let wanted = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-    Ok(cast_to(name, column, &wanted)?.as_dictionary::<Int32Type>().clone())
+}
+
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+fn distinct<'a>(words: impl Iterator<Item = Option<&'a str>>) -> DictionaryArray<Int32Type> {
+    let mut all = StringDictionaryBuilder::<Int32Type>::new();
+    all.extend(words);
+    all.finish()
+}
+
+/// Places of words in their list, which is shorter than 2^31.
+fn places(keys: &dyn Array) -> Int32Array {
+    match keys.data_type() {
+        DataType::Int8 => widened::<Int8Type, _>(keys),
+        DataType::Int16 => widened::<Int16Type, _>(keys),
+        DataType::UInt8 => widened::<UInt8Type, _>(keys),
+        DataType::UInt16 => widened::<UInt16Type, _>(keys),
+        DataType::UInt32 => keys.as_primitive::<UInt32Type>().unary(|key| key as i32),
+        DataType::Int64 => keys.as_primitive::<Int64Type>().unary(|key| key as i32),
+        DataType::UInt64 => keys.as_primitive::<UInt64Type>().unary(|key| key as i32),
+        _ => keys.as_primitive::<Int32Type>().clone(),
+    }
 }
 
 fn truth(name: &str, column: &ArrayRef) -> Result<BooleanArray, Failure> {
-    let kind = column.data_type();
-    if !(kind.is_integer() || *kind == DataType::Boolean) {
-        return Err(Failure::Input(format!("the column {name} holds {kind}; expected true and false")));
+    match column.data_type() {
+        DataType::Boolean => Ok(column.as_boolean().clone()),
+        kind if kind.is_integer() => Ok(match Whole::new(name, column)? {
+            Whole::I64(numbers) => BooleanArray::from_unary(&numbers, |number| number != 0),
+            Whole::U64(numbers) => BooleanArray::from_unary(&numbers, |number| number != 0),
+        }),
+        kind => Err(Failure::Input(format!("the column {name} holds {kind}; expected true and false"))),
     }
-    Ok(cast_to(name, column, &DataType::Boolean)?.as_boolean().clone())
 }
 
-/// The column as another type; as it is, if it is of that type.
-fn cast_to(name: &str, column: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, Failure> {
-    cast(column, wanted).map_err(|error| Failure::Input(format!("the column {name} cannot be read: {error}")))
+/// Numbers of a smaller type.
+fn widened<F, T>(column: &dyn Array) -> PrimitiveArray<T>
+where
+    F: ArrowPrimitiveType<Native: Into<T::Native>>,
+    T: ArrowPrimitiveType,
+{
+    column.as_primitive::<F>().unary(Into::into)
+}
+
+/// Times or durations in their unit.
+fn counts<T: ArrowPrimitiveType<Native = i64>>(column: &dyn Array) -> Int64Array {
+    column.as_primitive::<T>().reinterpret_cast()
 }
 
 #[cold]

@@ -45,7 +45,7 @@ pub struct VariantOf {
 
 /// Lists every key that a configuration of type `T` may have, in the order of the fields. Sections are
 /// listed before their keys, as `table` or `array of tables`, for their documentation.
-pub fn keys<T: JsonSchema + Serialize>() -> Vec<KeyDoc> {
+pub fn keys<T: JsonSchema + Serialize + 'static>() -> Vec<KeyDoc> {
     flatten(&Schema::of::<T>().view())
 }
 

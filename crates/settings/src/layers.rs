@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A configuration, and how it came about.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ pub fn load_file<T>(
     preset_names: &[String],
 ) -> Result<Loaded<T>, SettingsError>
 where
-    T: DeserializeOwned + Serialize + JsonSchema,
+    T: DeserializeOwned + Serialize + JsonSchema + 'static,
 {
     load_file_with(path, sets, presets, preset_names, &[])
 }
@@ -56,7 +57,7 @@ pub fn load_file_with<T>(
     extra: &[ExtraVariant],
 ) -> Result<Loaded<T>, SettingsError>
 where
-    T: DeserializeOwned + Serialize + JsonSchema,
+    T: DeserializeOwned + Serialize + JsonSchema + 'static,
 {
     let name = path.display().to_string();
     let sources = Sources { presets, preset_names };
@@ -93,7 +94,7 @@ pub fn load_text<T>(
     preset_names: &[String],
 ) -> Result<Loaded<T>, SettingsError>
 where
-    T: DeserializeOwned + Serialize + JsonSchema,
+    T: DeserializeOwned + Serialize + JsonSchema + 'static,
 {
     load_text_with(name, text, base_dir, sets, presets, preset_names, &[])
 }
@@ -109,7 +110,7 @@ pub fn load_text_with<T>(
     extra: &[ExtraVariant],
 ) -> Result<Loaded<T>, SettingsError>
 where
-    T: DeserializeOwned + Serialize + JsonSchema,
+    T: DeserializeOwned + Serialize + JsonSchema + 'static,
 {
     let base = base_dir.map(Path::to_path_buf);
     let source = Source { id: format!("text {name}"), name: name.to_string(), text: text.to_string(), base };
@@ -254,11 +255,16 @@ fn no_circle(seen: &[(String, String)], found: &Source, at: Origin) -> Result<()
 /// Checks the layers one by one, lays them over each other and reads the result.
 fn assemble<T>(layers: Vec<Layer>, sets: &[String], extra: &[ExtraVariant]) -> Result<Loaded<T>, SettingsError>
 where
-    T: DeserializeOwned + Serialize + JsonSchema,
+    T: DeserializeOwned + Serialize + JsonSchema + 'static,
 {
     let mut schema = Schema::of::<T>();
     for variant in extra {
-        assert!(schema.add(variant), "'{}' takes no variants by '{}'", variant.section, variant.tag);
+        assert!(
+            Arc::make_mut(&mut schema).add(variant),
+            "'{}' takes no variants by '{}'",
+            variant.section,
+            variant.tag
+        );
     }
     let view = schema.view();
     let start = Origin::start_of(layers.last().map_or("", |layer| layer.name.as_str()));

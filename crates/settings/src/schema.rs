@@ -3,14 +3,29 @@
 
 use schemars::{generate::SchemaSettings, JsonSchema};
 use serde_json::{Map, Value};
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The schemas that were asked for: to derive one takes longer than to read a file by it.
+static DERIVED: Mutex<BTreeMap<TypeId, Arc<Schema>>> = Mutex::new(BTreeMap::new());
 
 /// The schema of a whole configuration type.
+#[derive(Clone)]
 pub(crate) struct Schema(pub(crate) Value);
 
 impl Schema {
     /// The schema of what `T` reads.
-    pub fn of<T: JsonSchema>() -> Schema {
-        Schema(SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value())
+    pub fn of<T: JsonSchema + 'static>() -> Arc<Schema> {
+        let derived = || DERIVED.lock().unwrap_or_else(PoisonError::into_inner);
+        let kind = TypeId::of::<T>();
+        if let Some(known) = derived().get(&kind) {
+            return Arc::clone(known);
+        }
+        // Without the lock: a default of `T` may itself be read from a text.
+        let generator = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+        let schema = Arc::new(Schema(generator.into_root_schema_for::<T>().to_value()));
+        Arc::clone(derived().entry(kind).or_insert(schema))
     }
 
     /// The view of the whole.

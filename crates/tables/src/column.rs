@@ -1,8 +1,8 @@
 //! A column: its name, its meaning, and the function that reads its values from rows.
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use std::collections::HashMap;
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::errors::ParquetError;
+use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
 
 /// Takes a value from a row.
@@ -95,50 +95,46 @@ impl<R> Column<R> {
         Self::new(name, doc, Value::Text(value))
     }
 
-    /// Its type in Arrow.
+    /// Its type, as `docs/tables.md` names it.
     #[must_use]
-    pub fn data_type(&self) -> DataType {
+    pub fn kind(&self) -> &'static str {
         match self.value {
-            Value::U64(_) => DataType::UInt64,
-            Value::U32(_) => DataType::UInt32,
-            Value::F64(_) | Value::Maybe(_) => DataType::Float64,
-            Value::Bool(_) => DataType::Boolean,
-            Value::Text(_) => DataType::Utf8,
+            Value::U64(_) => "u64",
+            Value::U32(_) => "u32",
+            Value::F64(_) => "f64",
+            Value::Maybe(_) => "f64 or missing",
+            Value::Bool(_) => "bool",
+            Value::Text(_) => "text",
         }
     }
 
-    /// True if values may be missing.
+    /// True for numbers with a fraction.
     #[must_use]
-    pub fn is_nullable(&self) -> bool {
-        matches!(self.value, Value::Maybe(_))
+    pub fn is_floating(&self) -> bool {
+        matches!(self.value, Value::F64(_) | Value::Maybe(_))
     }
 
-    fn array(&self, rows: &[R]) -> ArrayRef {
-        match &self.value {
-            Value::U64(get) => Arc::new(UInt64Array::from(rows.iter().map(get).collect::<Vec<_>>())),
-            Value::U32(get) => Arc::new(UInt32Array::from(rows.iter().map(get).collect::<Vec<_>>())),
-            Value::F64(get) => Arc::new(Float64Array::from(rows.iter().map(get).collect::<Vec<_>>())),
-            Value::Maybe(get) => Arc::new(rows.iter().map(get).collect::<Float64Array>()),
-            Value::Bool(get) => Arc::new(BooleanArray::from(rows.iter().map(get).collect::<Vec<_>>())),
-            Value::Text(get) => Arc::new(StringArray::from_iter_values(rows.iter().map(get))),
-        }
+    fn field(&self) -> Result<Type, ParquetError> {
+        let (physical, logical) = match self.value {
+            Value::U64(_) => (Physical::INT64, Some(LogicalType::integer(64, false))),
+            Value::U32(_) => (Physical::INT32, Some(LogicalType::integer(32, false))),
+            Value::F64(_) | Value::Maybe(_) => (Physical::DOUBLE, None),
+            Value::Bool(_) => (Physical::BOOLEAN, None),
+            Value::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let missing = matches!(self.value, Value::Maybe(_));
+        Type::primitive_type_builder(&self.name, physical)
+            .with_logical_type(logical)
+            .with_repetition(if missing { Repetition::OPTIONAL } else { Repetition::REQUIRED })
+            .build()
     }
 }
 
-/// The columns of a table as Arrow knows them, each with its meaning.
-#[must_use]
-pub fn schema<R>(columns: &[Column<R>]) -> SchemaRef {
-    let field = |column: &Column<R>| {
-        let doc = HashMap::from([("doc".to_owned(), column.doc.clone())]);
-        Field::new(&column.name, column.data_type(), column.is_nullable()).with_metadata(doc)
-    };
-    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
-}
-
-/// Rows as columns.
+/// The columns of a table as Parquet knows them.
 ///
 /// # Errors
-/// Never, since the schema is that of the columns; what Arrow would say is handed on.
-pub fn batch<R>(schema: &SchemaRef, columns: &[Column<R>], rows: &[R]) -> Result<RecordBatch, ArrowError> {
-    RecordBatch::try_new(schema.clone(), columns.iter().map(|column| column.array(rows)).collect())
+/// Never, since these types exist; what Parquet would say is handed on.
+pub fn schema<R>(name: &str, columns: &[Column<R>]) -> Result<TypePtr, ParquetError> {
+    let fields = columns.iter().map(|column| column.field().map(Arc::new)).collect::<Result<_, _>>()?;
+    Ok(Arc::new(Type::group_type_builder(name).with_fields(fields).build()?))
 }

@@ -6,6 +6,7 @@
 
 pub mod column;
 mod columns;
+mod group;
 mod packed;
 mod page;
 mod writer;

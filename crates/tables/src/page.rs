@@ -2,7 +2,6 @@
 
 use crate::column::Column;
 use crate::{columns, SCHEMA};
-use arrow_schema::DataType;
 use std::fmt::Write;
 use wordline_drive::parts::Features;
 use wordline_drive::Tasks;
@@ -39,14 +38,6 @@ fn section<R>(page: &mut String, name: &str, about: &str, columns: &[Column<R>])
     // Writing to a text cannot fail.
     let _ = write!(page, "\n## {name}\n\n{about}\n\n| column | type | meaning |\n|---|---|---|\n");
     for column in columns {
-        let kind = match column.data_type() {
-            DataType::UInt64 => "u64",
-            DataType::UInt32 => "u32",
-            DataType::Float64 if column.is_nullable() => "f64 or missing",
-            DataType::Float64 => "f64",
-            DataType::Boolean => "bool",
-            _ => "text",
-        };
-        let _ = writeln!(page, "| `{}` | {kind} | {} |", column.name, column.doc);
+        let _ = writeln!(page, "| `{}` | {} | {} |", column.name, column.kind(), column.doc);
     }
 }

@@ -1,19 +1,20 @@
 //! The writer: the run's thread collects rows; another thread converts them to columns and writes them.
 
-use crate::column::{batch, schema, Column};
+use crate::column::{schema, Column};
 use crate::columns;
+use crate::group::Group;
 use crate::packed::Packed;
-use arrow_schema::SchemaRef;
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, PlaneTimes, RequestRow, Sink, UnitRow, Wanted, SHORTEST_INTERVAL,
@@ -27,6 +28,7 @@ pub const NAMES: [&str; 6] = ["requests", "intervals", "channels", "dies", "plan
 /// Rows sent to the other thread at a time, and rows of a group in a file.
 const BATCH: usize = 1 << 9;
 const GROUP: usize = 1 << 17;
+const _: () = assert!(GROUP.is_multiple_of(BATCH), "a batch belongs to one group");
 /// Batches waiting for the other thread before the run waits.
 const PENDING: usize = 256;
 
@@ -180,10 +182,10 @@ fn clear(directory: &Path, name: &str) {
 struct Table<R> {
     name: &'static str,
     columns: Vec<Column<R>>,
-    schema: SchemaRef,
     place: Place,
     rows: u64,
-    writer: Result<ArrowWriter<File>, ParquetError>,
+    group: Group,
+    writer: Result<SerializedFileWriter<File>, ParquetError>,
 }
 
 impl<R> Table<R> {
@@ -205,16 +207,18 @@ impl<R> Table<R> {
             File::create(&place.temporary).map_err(|error| TableError::Io { path: place.path.clone(), error })?;
         // Held until it is renamed or removed. Without file locks nothing is cleaned up.
         let _ = file.try_lock();
-        let schema = schema(&columns);
-        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&columns)));
-        Ok(Some(Self { name, columns, schema, place, rows: 0, writer }))
+        let writer = schema(name, &columns)
+            .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties(&columns))));
+        Ok(Some(Self { name, columns, place, rows: 0, group: Group::default(), writer }))
     }
 
-    /// Writes rows; does nothing after a first failure.
+    /// Writes a batch of rows; does nothing after a first failure.
     fn write(&mut self, rows: &[R]) {
         let Ok(writer) = &mut self.writer else { return };
-        let written =
-            batch(&self.schema, &self.columns, rows).map_err(ParquetError::from).and_then(|batch| writer.write(&batch));
+        let mut written = self.group.add(writer, &self.columns, rows);
+        if written.is_ok() && self.group.rows() >= GROUP {
+            written = self.group.end(writer);
+        }
         match written {
             Ok(()) => self.rows += rows.len() as u64,
             Err(error) => self.writer = Err(error),
@@ -223,10 +227,14 @@ impl<R> Table<R> {
 
     /// Closes the file and renames it.
     fn finish(self, facts: &Facts) -> Result<Written, TableError> {
-        let Self { name, place, rows, writer, .. } = self;
+        let Self { name, columns, place, rows, mut group, writer } = self;
         let closed = writer.and_then(|mut writer| {
+            group.end(&mut writer)?;
             for (key, value) in facts {
                 writer.append_key_value_metadata(KeyValue::new(format!("wordline.{key}"), value.clone()));
+            }
+            for Column { name, doc, .. } in columns {
+                writer.append_key_value_metadata(KeyValue::new(format!("wordline.doc.{name}"), doc));
             }
             writer.close()
         });
@@ -249,8 +257,8 @@ fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
         .set_max_row_group_row_count(Some(GROUP));
     for column in columns.iter().filter(|column| column.varied) {
         let path = ColumnPath::from(column.name.as_str());
-        let whole = !column.data_type().is_floating();
-        let encoding = if whole { Encoding::DELTA_BINARY_PACKED } else { Encoding::BYTE_STREAM_SPLIT };
+        let split = column.is_floating();
+        let encoding = if split { Encoding::BYTE_STREAM_SPLIT } else { Encoding::DELTA_BINARY_PACKED };
         properties = properties.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);
     }
     properties.build()

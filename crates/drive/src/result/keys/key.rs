@@ -101,7 +101,7 @@ pub(super) fn stable(name: &str, unit: &'static str, meaning: &str) -> ResultKey
 }
 
 /// The fields of a struct that is in the result under `prefix`.
-pub(super) fn fields<T: JsonSchema + Serialize>(
+pub(super) fn fields<T: JsonSchema + Serialize + 'static>(
     prefix: &str,
     unit: &'static str,
 ) -> impl Iterator<Item = ResultKey> + use<T> {

@@ -1,0 +1,50 @@
+//! The assembled drive, seen from outside. One program: the engine is instantiated and linked once.
+
+mod adversarial;
+mod afterwards;
+mod bandwidth;
+mod block_map;
+mod block_mapping;
+mod collecting;
+mod commit;
+mod common;
+mod company;
+mod conservation;
+mod equality;
+mod full_drive;
+mod guests;
+mod latency;
+mod map_cache;
+mod moves;
+mod one_shot;
+mod options_cache;
+mod options_copyback;
+mod options_suspend;
+mod parallel_gc;
+mod processor;
+mod rain;
+mod refresh;
+mod reliability;
+mod schedule;
+mod slc;
+mod snapshots;
+mod steps;
+mod streams;
+mod stripes;
+mod tables;
+mod theory;
+mod traces;
+mod ttflash;
+mod wear;
+mod worn_out;
+
+#[allow(dead_code, reason = "the tests of the flash use the rest")]
+#[path = "../../../flash/tests/twin"]
+mod twin {
+    pub mod acts;
+    pub mod host;
+    pub mod machine;
+    pub mod script;
+    pub mod table;
+    pub mod trace;
+}

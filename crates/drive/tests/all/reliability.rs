@@ -1,0 +1,165 @@
+//! Drives whose flash fails: bad blocks are skipped or retired without data loss, retries make reads slower, and a
+//! drive without spare blocks ends with an explanation.
+
+use crate::common::{config, drive, for_seeds, latency, long, request, NS, US};
+use wordline_base::{Op, Request, Stream};
+use wordline_drive::{Drive, Reason};
+
+const PAGE: u64 = 16_384;
+
+fn text(reliability: &str, rest: &str) -> String {
+    format!(
+        r#"
+        geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 2,
+                      blocks_per_plane = 64, pages_per_block = 16, page_kib = 16 }}
+        nand = {{ interface = "nv-ddr3", rate_mt_s = 800, read_us = 50.0, program_us = 500.0, erase_us = 3000.0,
+                  reliability = {{ {reliability} }} }}
+        capacity = {{ raw_over_logical = 1.5 }}
+        verify = {{ shadow = true }}
+        {rest}
+        "#
+    )
+}
+
+fn bad(drive: &Drive) -> usize {
+    let flash = drive.kernel().flash();
+    (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count()
+}
+
+/// Writes at most `count` pages at random; true unless the drive ended before.
+fn random_writes(drive: &mut Drive, seed: u64, count: u64) -> bool {
+    let mut random = Stream::new(seed, "reliability-load", 0);
+    let pages = drive.logical_bytes() / PAGE;
+    let (mut submitted, mut completed) = (0, 0);
+    while completed < count {
+        while submitted < count && submitted - completed < 8 {
+            let now = drive.now();
+            let write = request(Op::Write, random.below(pages) * PAGE, PAGE as u32);
+            drive.submit(now, Request { arrival: now, ..write }).expect("it fits the drive");
+            submitted += 1;
+        }
+        match drive.step() {
+            Ok(true) => completed += drive.completions().drain(..).count() as u64,
+            Ok(false) => panic!("the drive stalled after {completed} writes"),
+            Err(fault) if matches!(fault.reason(), Reason::NoSpare { .. }) => return false,
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+    drive.drain().is_ok()
+}
+
+#[test]
+fn failed_programs_never_take_the_space_that_gc_needs() {
+    let count = if long() { 300 } else { 40 };
+    for_seeds("reliability", "failed_programs_never_take_the_space_that_gc_needs", count, |seed| {
+        // Small blocks: with the data of few failed ones the free space of a plane would be gone.
+        let small = text("endurance = 3000, program_fail = 0.002, fail_exponent = 0.0", "")
+            .replace("dies_per_package = 2, planes_per_die = 2", "dies_per_package = 4, planes_per_die = 1")
+            .replace("blocks_per_plane = 64, pages_per_block = 16", "blocks_per_plane = 60, pages_per_block = 4")
+            .replace("raw_over_logical = 1.5", "raw_over_logical = 1.876, replacement_blocks = 20");
+        let scope = ["plane", "drive"][(seed % 2) as usize];
+        let text = format!(
+            "{small}\nplacement = {{ policy = \"{}\" }}\ncollect = {{ policy = \"on-demand\", scope = \"{scope}\" }}",
+            if scope == "plane" { "static" } else { "least-busy" }
+        );
+        let mut drive = drive(&text, seed);
+        random_writes(&mut drive, seed, 5_000);
+        drive.kernel().audit().expect("the books balance");
+    });
+}
+
+#[test]
+fn blocks_that_came_bad_are_never_used() {
+    for_seeds("reliability", "blocks_that_came_bad_are_never_used", if long() { 50 } else { 5 }, |seed| {
+        let mut drive = drive(&text("factory_bad_percent = 5.0", ""), seed);
+        let came = bad(&drive);
+        assert!((3..=30).contains(&came), "{came} of 256 blocks at 5 %");
+        assert!(random_writes(&mut drive, seed, 3_000), "nothing fails");
+        assert_eq!(bad(&drive), came);
+        drive.kernel().audit().expect("the books balance");
+    });
+}
+
+#[test]
+fn failing_programs_and_erases_cost_blocks_but_no_data() {
+    let (mut programs, mut erases, mut survivors) = (0, 0, 0);
+    for_seeds(
+        "reliability",
+        "failing_programs_and_erases_cost_blocks_but_no_data",
+        if long() { 100 } else { 8 },
+        |seed| {
+            let rest = match seed % 4 {
+                0 => "",
+                1 => "pack = { policy = \"planes\", cache = true }",
+                2 => "collect = { policy = \"on-demand\", scope = \"plane\", copyback = \"internal\" }",
+                _ => "mapping = { policy = \"page\", unit_kib = 4 }",
+            };
+            let wear = "endurance = 400, program_fail = 0.003, erase_fail = 0.08, fail_exponent = 0.5";
+            let mut drive = drive(&text(wear, rest), seed);
+            let lives = random_writes(&mut drive, seed, 12_000);
+            let counts = drive.wear_counts();
+            programs += counts.program_fails;
+            erases += counts.erase_fails;
+            assert!(bad(&drive) >= counts.erase_fails as usize, "{} bad after {counts:?}", bad(&drive));
+            if lives {
+                drive.kernel().audit().expect("the books balance, the shadow disk included");
+                survivors += 1;
+            }
+        },
+    );
+    assert!(
+        std::env::var_os("WORDLINE_SEED").is_some() || (programs > 0 && erases > 0 && survivors > 5),
+        "{programs}, {erases}, {survivors}"
+    );
+}
+
+#[test]
+fn without_spare_blocks_the_drive_ends_with_its_story() {
+    let wear = "endurance = 1000, erase_fail = 1.0, fail_exponent = 0.5";
+    let mut drive = drive(&text(wear, ""), 3);
+    let mut random = Stream::new(3, "reliability-load", 0);
+    let pages = drive.logical_bytes() / PAGE;
+    let fault = loop {
+        if drive.has_slot(0) {
+            let now = drive.now();
+            let write = request(Op::Write, random.below(pages) * PAGE, PAGE as u32);
+            drive.submit(now, Request { arrival: now, ..write }).expect("it fits the drive");
+        }
+        match drive.step() {
+            Ok(true) => drive.completions().clear(),
+            Ok(false) => panic!("the drive stalled"),
+            Err(fault) => break fault,
+        }
+    };
+    assert!(matches!(fault.reason(), Reason::NoSpare { .. }), "{fault}");
+    let story = fault.to_string();
+    assert!(
+        story.starts_with("the drive failed after ") && story.contains("has used up its replacement blocks"),
+        "{story}"
+    );
+}
+
+#[test]
+fn too_many_bad_blocks_are_refused_at_once() {
+    let error = Drive::new(&config(&text("factory_bad_percent = 40.0", "")), 1).expect_err("nothing is left");
+    assert!(error.to_string().starts_with("nand.reliability.factory_bad_percent = "), "{error}");
+}
+
+#[test]
+fn a_retry_is_a_read_again_with_other_thresholds() {
+    // One bit per 1,024 bytes can be corrected: every read fails until its retries are used up.
+    let hopeless =
+        "model = \"power-law\", ecc_bits = 1, read_retries = 2, retry_rber_factor = 1.0, retention_hours = 9000.0";
+    let mut worn = drive(&text(hopeless, "buffer = { policy = \"none\" }"), 1);
+    let mut fresh = drive(&text("", "buffer = { policy = \"none\" }"), 1);
+    let took = [&mut fresh, &mut worn].map(|drive| {
+        latency(drive, request(Op::Write, 0, PAGE as u32));
+        latency(drive, request(Op::Read, 0, PAGE as u32))
+    });
+    // 00h, address, 30h and tWB 275 ns, tR 50 us, tRR 20 ns and 20.48 us of data; before that SET FEATURES: EFh and address 50 ns, tADL
+    // 150 ns, four bytes 5 ns, tWB 100 ns, tFEAT 1 us.
+    let retry = 275 * NS + 50 * US + 20_500 * NS + 305 * NS + US;
+    assert_eq!(took[1] - took[0], 2 * retry);
+    let counts = worn.wear_counts();
+    assert_eq!((counts.retries, counts.uncorrectable), (2, 1));
+}
