@@ -16,6 +16,7 @@ from wordline.policy import Collect, FreeBlock, SpaceView, StepView, Victim, Vic
 VICTIMS = ROOT / "docs" / "examples" / "victims.py"
 EAGER = ROOT / "docs" / "examples" / "eager.py"
 POLITE = ROOT / "docs" / "examples" / "polite.py"
+AHEAD = ROOT / "docs" / "examples" / "ahead.py"
 WEAR = ROOT / "docs" / "examples" / "wear.py"
 
 
@@ -193,6 +194,61 @@ def test_a_collect_policy_in_python_holds_as_the_built_in_one_does(wordline: Run
     assert in_python["outcome"] == built_in["outcome"] != result("on-demand")["outcome"]
     assert in_python["gc"] == built_in["gc"]
     assert result("on-demand")["gc"]["holds"] == 0
+
+
+def test_a_collect_policy_in_python_works_ahead_as_the_built_in_one_does(
+    wordline: Run, drive: Path, tmp_path: Path
+) -> None:
+    load = tmp_path / "bursts.toml"
+    load.write_text(
+        '[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 8\nnumber_ios = 4000\n'
+        "thinktime_blocks = 100\nthinktime_us = 50000\n"
+    )
+
+    def result(policy: str, *sets: str) -> dict[str, Any]:
+        steps = ("scope=plane", "reserve_blocks=1", "start_blocks=3", "stop_blocks=3", *sets)
+        options = [part for step in (f"policy={policy}", *steps) for part in ("--set", f"collect.{step}")]
+        return parsed(done(wordline("run", drive, load, "--policy", AHEAD, "--quiet", "--json", "-", *options)))
+
+    built_in = result("background", "background_blocks=5", "idle_us=2000")
+    in_python = result("ahead", "background=5", "idle=2000")
+    usual = result("on-demand")
+    assert in_python["outcome"] == built_in["outcome"] != usual["outcome"]
+    assert in_python["gc"] == built_in["gc"]
+    assert built_in["gc"]["collections"] > usual["gc"]["collections"]
+
+
+def test_bursts_after_rests_meet_no_garbage_collection(wordline: Run, tmp_path: Path) -> None:
+    load = tmp_path / "bursts.toml"
+    load.write_text(
+        '[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 8\nnumber_ios = 20000\n'
+        "thinktime_blocks = 2000\nthinktime_us = 1000000\n"
+    )
+
+    def result(*sets: str) -> dict[str, Any]:
+        options = [part for step in sets for part in ("--set", f"collect.{step}")]
+        return parsed(done(wordline("run", "demo", load, "--quiet", "--json", "-", *options)))
+
+    usual, ahead = result(), result("policy=background", "scope=drive")
+    # All bursts but the first find free blocks.
+    assert usual["gc_affected_us"]["write"]["count"] > 10_000
+    assert ahead["gc_affected_us"]["write"]["count"] < 2_000
+    assert ahead["latency_us"]["write"]["p99"] < usual["latency_us"]["write"]["p99"] / 4
+    assert usual["write_amplification"] < ahead["write_amplification"] < 1.1 * usual["write_amplification"]
+
+
+def test_a_rest_has_a_length(drive: Path, writes: Path) -> None:
+    class Tired(Collect):
+        name = "tired"
+
+        def wants(self, view: SpaceView) -> bool:
+            return view.free + view.running < 3
+
+        def after_rest(self) -> float | None:
+            return -1.0
+
+    with pytest.raises(package.InputError, match="its method 'after_rest' is of no use"):
+        run(drive, writes, Tired)
 
 
 def test_what_a_policy_sees_of_a_step(drive: Path, writes: Path) -> None:

@@ -244,7 +244,7 @@ pub fn run_measured(
     let mut walls = Walls::new(&load, start);
     let mut feeds: Vec<Feed> = load.streams.into_iter().map(Feed::new).collect();
     let fed = feed_all(drive, &mut feeds, &mut walls, report, watch, streams);
-    drive.expect_more(false);
+    drive.announce(None);
     let interrupted = match fed {
         Err(RunError::Fault(fault)) if fault.is_interrupt() => true,
         Err(RunError::Load(error)) if error.is_interrupt() => true,
@@ -286,7 +286,7 @@ fn feed_all(
             }
         }
         if rests {
-            drive.expect_more(next.is_some());
+            drive.announce(next);
         }
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots. If nobody looks
         // between them, the drive takes them by itself.

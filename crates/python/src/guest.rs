@@ -17,7 +17,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use times::Controller;
-use wordline_base::ps_from_us;
+use wordline_base::{ps_from_us, Time};
 use wordline_drive::guests::{
     Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
     GuestMapping, GuestPack, GuestPlacement, GuestProcessor, GuestRedundancy, GuestShares, GuestSuspend, GuestTrim,
@@ -100,6 +100,18 @@ impl fmt::Debug for PythonMaker {
 }
 
 impl PythonMaker {
+    /// The rest of the host that a policy waits for, if for any.
+    fn rest_of(&self, py: Python<'_>, seated: &Seated) -> Result<Option<Time>, String> {
+        const WANTED: &str = "a number of microseconds from 0 to 1e12, or None";
+        let rest = seated.object.bind(py).getattr("after_rest").map_err(|error| self.raised.keep(py, error))?;
+        if rest.is_none() {
+            return Ok(None);
+        }
+        let us = rest.extract::<f64>().ok().filter(|us| (0.0..=1e12).contains(us));
+        let us = us.ok_or_else(|| format!("its method 'after_rest' is of no use: {}", odd(&rest, WANTED)))?;
+        Ok(Some(ps_from_us(us)))
+    }
+
     fn seated(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Seated, String> {
         let geometry = build.geometry;
         let told = json!({
@@ -186,19 +198,15 @@ impl Maker for PythonMaker {
 
     fn upkeep(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
         const WANTED: &str = "a number of page reads from 1 to 2**32 - 2, or None";
-        const REST: &str = "a number of microseconds from 0 to 1e12, or None";
         let seated = self.seated(options, build)?;
         let occasion = Python::attach(|py| {
             let answer = seated.object.bind(py).getattr("after_reads").map_err(|error| self.raised.keep(py, error))?;
             let reads = |reads: &u32| (1..u32::MAX).contains(reads);
-            let rest = seated.object.bind(py).getattr("after_rest").map_err(|error| self.raised.keep(py, error))?;
-            if !rest.is_none() {
-                let us = rest.extract::<f64>().ok().filter(|us| (0.0..=1e12).contains(us));
+            if let Some(idle) = self.rest_of(py, &seated)? {
                 if !answer.is_none() {
                     return Err("it has both 'after_reads' and 'after_rest'; let one of them return None".into());
                 }
-                let us = us.ok_or_else(|| format!("its method 'after_rest' is of no use: {}", odd(&rest, REST)))?;
-                return Ok(Occasion::Cache { idle: ps_from_us(us) });
+                return Ok(Occasion::Cache { idle });
             }
             match whole::<u32>(&answer).filter(reads) {
                 _ if answer.is_none() => Ok(Occasion::Erase),
@@ -214,7 +222,9 @@ impl Maker for PythonMaker {
     }
 
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
-        Ok(Box::new(self.read(self.seated(options, build)?, |py, seated| Collector::new(py, seated).map(Ok))?))
+        let seated = self.seated(options, build)?;
+        let rest = Python::attach(|py| self.rest_of(py, &seated))?;
+        Ok(Box::new(self.read(seated, |py, seated| Collector::new(py, seated, rest).map(Ok))?))
     }
 
     fn pack(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPack>, String> {
@@ -361,6 +371,8 @@ impl GuestVictim for Seated {
 /// A collect policy.
 struct Collector {
     seated: Seated,
+    /// The rest of the host after which it is asked, if it waits for one.
+    rest: Option<Time>,
     /// Asked before each step of a victim block, if the policy has it.
     step: Option<Py<PyAny>>,
     /// Asked where each moved logical page is to be written, if the policy has it.
@@ -374,13 +386,13 @@ impl fmt::Debug for Collector {
 }
 
 impl Collector {
-    fn new(py: Python<'_>, seated: Seated) -> PyResult<Self> {
+    fn new(py: Python<'_>, seated: Seated, rest: Option<Time>) -> PyResult<Self> {
         let method = |name: &str| {
             let method = seated.object.bind(py).getattr(name)?;
             Ok::<_, PyErr>((!method.is_none()).then(|| method.unbind()))
         };
         let (step, place) = (method("step")?, method("place")?);
-        Ok(Self { seated, step, place })
+        Ok(Self { seated, rest, step, place })
     }
 }
 
@@ -395,8 +407,13 @@ fn truth(answer: &Bound<'_, PyAny>) -> PyResult<Result<bool, String>> {
 impl GuestCollect for Collector {
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {
         let decide = &self.seated.decide;
-        let answer = self.seated.ask(|py| truth(&decide.bind(py).call1((view.domain, view.free, view.running))?))?;
+        let told = (view.domain, view.free, view.running, view.rested);
+        let answer = self.seated.ask(|py| truth(&decide.bind(py).call1(told)?))?;
         Ok(answer?)
+    }
+
+    fn rest(&self) -> Option<Time> {
+        self.rest
     }
 
     fn steps(&self) -> bool {
@@ -444,7 +461,7 @@ impl GuestCollect for Collector {
                 Err(error) => (None, None, Some(refusal(py, error))),
             };
             let broken = seated.broken.or(broken);
-            Box::new(Self { seated: Seated { broken, ..seated }, step, place })
+            Box::new(Self { seated: Seated { broken, ..seated }, rest: self.rest, step, place })
         })
     }
 }

@@ -83,6 +83,8 @@ class SpaceView(NamedTuple):
     """Its free blocks."""
     running: int
     """Its blocks being collected; each becomes free."""
+    rested: bool
+    """True if the host has had no request in the drive for the time of :meth:`Collect.after_rest`."""
 
 
 class StepView(NamedTuple):
@@ -147,8 +149,15 @@ class Collect(Policy):
     family = "collect"
 
     def wants(self, view: SpaceView) -> bool:
-        """True to collect another block now. Called with each page that is begun, and each erase."""
+        """True to collect another block now. Called with each page that is begun, each erase, and when the host rests."""
         raise NotImplementedError
+
+    def after_rest(self) -> float | None:
+        """Time without a request of the host, in microseconds from 0 to 1e12, after which ``wants`` is called, too.
+
+        None if rests of the host mean nothing to it. Asked once, after ``__init__``. The end of a workload is no rest.
+        """
+        return None
 
     def step(self, view: StepView) -> bool:
         """True if a victim block takes its next step, False to put it on hold. No cost unless overridden.

@@ -77,7 +77,8 @@ class CollectSeat(_FamilySeat):
 
     def __init__(self, policy: Collect) -> None:
         super().__init__(policy)
-        self.decide = lambda domain, free, running: policy.wants(SpaceView(domain, free, running))
+        self.after_rest = policy.after_rest()
+        self.decide = lambda domain, free, running, rested: policy.wants(SpaceView(domain, free, running, rested))
         if type(policy).step is not Collect.step:
             ask = policy.step
             self.step = lambda numbers, host, *rest: ask(StepView(*numbers, *host, *rest))

@@ -39,6 +39,7 @@ DERIVED: dict[str, Callable[[dict[str, Any], dict[str, Any]], object]] = {
     "collect.stop_blocks": lambda derived, _: derived["stop_blocks"],
     "collect.reserve_blocks": lambda derived, _: derived["reserve_blocks"],
     "collect.hard_blocks": lambda derived, _: derived["start_blocks"] - 1,
+    "collect.background_blocks": lambda derived, _: 2 * derived["stop_blocks"],
     "collect.window_pages": lambda _, config: (
         config["geometry"]["pages_per_program"] if config["collect"]["policy"] == "preemptive" else 8
     ),

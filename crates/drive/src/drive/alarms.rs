@@ -7,16 +7,19 @@ use wordline_base::Time;
 use wordline_firmware::Fault;
 
 impl Drive {
-    /// True if some task waits for the host to rest.
+    /// True if some task, or GC, waits for the host to rest.
     #[inline]
     #[must_use]
     pub fn waits_for_rest(&self) -> bool {
         self.waits_for_rest
     }
 
-    /// Tells whether more requests are to come.
+    /// Tells when the next request comes, the end of time if that is not known; none if no more are to come. It is a preview: the
+    /// request itself is submitted at its time.
     #[inline]
-    pub fn expect_more(&mut self, more: bool) {
+    pub fn announce(&mut self, next: Option<Time>) {
+        let more = next.is_some();
+        self.kernel.announce(next);
         if more && self.waits_for_rest && !self.expects_more {
             // A rest before the first request begins here.
             self.note_rest();

@@ -1,4 +1,5 @@
-//! Collections that are put on hold, page by page: a worked example by hand, and what a hold must not cost: progress, data, rest.
+//! Collections that are put on hold, page by page, and those that work ahead while the host rests: worked examples by hand, and what a
+//! hold must not cost: progress, data, rest.
 //!
 //! In the example a read takes one cycle, a program two, an erase 38, and the bus next to nothing beside a cycle of 1 ms.
 
@@ -18,6 +19,10 @@ const PAGES: u64 = 16;
 
 /// A die of one plane that starts GC below seven free blocks.
 fn text(collect: &str) -> String {
+    starts_below(7, collect)
+}
+
+fn starts_below(blocks: u32, collect: &str) -> String {
     format!(
         r#"
         geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
@@ -25,7 +30,7 @@ fn text(collect: &str) -> String {
         nand = {{ interface = "nv-ddr3", rate_mt_s = 1600, read_us = 1000.0, program_us = 2000.0, erase_us = 38000.0 }}
         capacity = {{ raw_over_logical = 6.0 }}
         placement = {{ policy = "static" }}
-        collect = {{ scope = "plane", start_blocks = 7, window_pages = 1, {collect} }}
+        collect = {{ scope = "plane", start_blocks = {blocks}, window_pages = 1, {collect} }}
         arbiter = {{ policy = "first-come" }}
         buffer = {{ policy = "none" }}
         link = {{ policy = "nvme", pcie_generation = 5, pcie_lanes = 16, latency_us = 0.0 }}
@@ -158,7 +163,7 @@ fn a_policy_that_always_holds_does_not_stop_the_drive() {
 #[test]
 fn a_collection_may_wait_until_the_host_has_left() {
     let mut drive = aged(&guest(|view, _| view.host_rests));
-    drive.expect_more(true);
+    drive.announce(Some(Time::MAX));
     submit(&mut drive, Op::Write, 0);
     submit(&mut drive, Op::Read, 20);
     let start = drive.now();
@@ -170,6 +175,125 @@ fn a_collection_may_wait_until_the_host_has_left() {
     assert_eq!(drive.kernel().blocks().records()[0].status, Status::Victim);
     drive.advance_to(start + 54 * CYCLE).expect("no rule is broken");
     assert_eq!(drive.kernel().blocks().records()[0].status, Status::Free);
+}
+
+/// GC on demand starts below five free blocks; in rests of ten cycles it works ahead until eight are free. Seven are.
+fn works_ahead(foresight: bool) -> DriveConfig {
+    let ahead = format!("policy = \"background\", idle_us = 10000.0, background_blocks = 8, foresight = {foresight}");
+    config(&starts_below(5, &ahead))
+}
+
+/// Units moved and blocks erased so far.
+fn gained(drive: &Drive) -> (u64, u64) {
+    let counters = drive.kernel().counters();
+    (counters.moved_units(), counters.erases())
+}
+
+/// The first victim has four valid pages: four reads of a cycle, four programs of two, and 38 cycles of erase are 50. Its data open a
+/// block, so that seven are free again, and a second victim follows, of six pages.
+#[test]
+fn garbage_collection_works_ahead_while_the_host_rests() {
+    let mut drive = aged(&works_ahead(false));
+    let start = drive.now();
+    drive.announce(Some(start + 500 * CYCLE));
+    drive.advance_to(start + 21 * CYCLE / 2).expect("no rule is broken");
+    assert_eq!((gained(&drive), drive.kernel().blocks().records()[0].status), ((0, 0), Status::Victim));
+    // Four moves of three cycles each end at 22, and the erase at 60.
+    drive.advance_to(start + 45 * CYCLE / 2).expect("no rule is broken");
+    assert_eq!(gained(&drive), (4, 1), "an erase counts from its start");
+    drive.advance_to(start + 119 * CYCLE / 2).expect("no rule is broken");
+    assert_eq!(drive.kernel().blocks().records()[0].status, Status::Victim);
+    drive.advance_to(start + 121 * CYCLE / 2).expect("no rule is broken");
+    assert_eq!(drive.kernel().blocks().records()[0].status, Status::Free);
+    // Six moves and an erase more: 18 and 38 cycles, from 60 on.
+    drive.advance_to(start + 117 * CYCLE).expect("no rule is broken");
+    assert_eq!((gained(&drive), drive.kernel().blocks().free_blocks()), ((10, 2), 8));
+    assert_eq!(drive.next_event(), None, "enough blocks are free");
+    drive.kernel().audit().expect("the books balance");
+}
+
+/// The end of a workload is no rest, and a rest that is too short does nothing.
+#[test]
+fn short_rests_and_the_end_of_a_workload_start_nothing() {
+    let mut drive = aged(&works_ahead(false));
+    drive.announce(None);
+    assert_eq!(drive.next_event(), None);
+    for _ in 0..3 {
+        drive.announce(Some(drive.now() + 9 * CYCLE));
+        drive.advance_to(drive.now() + 9 * CYCLE).expect("no rule is broken");
+        submit(&mut drive, Op::Read, 20);
+        drive.announce(None);
+        drive.drain().expect("the drive comes to rest");
+    }
+    assert_eq!(gained(&drive), (0, 0));
+}
+
+/// With foresight the first victim, of 50 cycles, is begun after ten cycles only if the next request is as far away.
+#[test]
+fn a_block_is_begun_only_if_it_ends_before_the_next_request() {
+    for (next, begun) in [(60 * CYCLE - 1, false), (60 * CYCLE, true)] {
+        let mut drive = aged(&works_ahead(true));
+        let start = drive.now();
+        drive.announce(Some(start + next));
+        drive.advance_to(start + 59 * CYCLE).expect("no rule is broken");
+        assert_eq!(gained(&drive), if begun { (4, 1) } else { (0, 0) });
+        // In a second rest, nobody knows when the next request comes.
+        submit(&mut drive, Op::Read, 20);
+        drive.announce(Some(Time::MAX));
+        drive.advance_to(start + 400 * CYCLE).expect("no rule is broken");
+        assert_eq!(gained(&drive), (10, 2));
+    }
+}
+
+/// A victim that is not urgent makes way for the host: at 11 a page of it has been read, which is written until 13; two reads that came
+/// at 11.5 follow, and the next page is read when they are done, at 15.
+#[test]
+fn work_ahead_makes_way_for_the_host() {
+    let mut drive = aged(&works_ahead(false));
+    let start = drive.now();
+    drive.announce(Some(start + 23 * CYCLE / 2));
+    drive.advance_to(start + 23 * CYCLE / 2).expect("no rule is broken");
+    (20..22).for_each(|number| submit(&mut drive, Op::Read, number));
+    let reads = drive.kernel().counters().reads();
+    drive.advance_to(start + 29 * CYCLE / 2).expect("no rule is broken");
+    assert_eq!((drive.in_flight(), drive.kernel().counters().reads() - reads, gained(&drive)), (1, 2, (1, 0)));
+    drive.advance_to(start + 31 * CYCLE / 2).expect("no rule is broken");
+    assert_eq!((drive.in_flight(), drive.kernel().counters().reads() - reads), (0, 3), "GC goes on");
+    assert_eq!(drive.kernel().counters().holds, 1);
+}
+
+/// Rests of any length, announced or not, between bursts on random drives: no rule is broken, no data are lost, and each rest ends.
+#[test]
+fn rests_cost_no_data() {
+    let mut ahead = 0;
+    for_seeds("steps", "rests_cost_no_data", 400, |seed| {
+        let random = &mut Stream::new(seed, "rests", 0);
+        let works_ahead = |config: &DriveConfig| format!("{:?}", config.firmware.collect).starts_with("Background");
+        let Some(config) = random_config(random).filter(works_ahead) else { return };
+        let mut drive = Drive::new(&config, seed).expect("it is accepted");
+        let sectors = drive.logical_bytes() / 512;
+        for _ in 0..12 {
+            drive.announce(None);
+            closed_loop(&mut drive, 8, 60, |_| {
+                let (op, at) = (if random.below(4) == 0 { Op::Read } else { Op::Write }, random.below(sectors));
+                request(op, at * 512, (512 * (1 + random.below(64.min(sectors - at)))) as u32)
+            });
+            let (before, rest) = (drive.kernel().counters().collections(), random.below(20_000) * US);
+            let next = drive.now() + rest;
+            drive.announce(Some(if random.below(2) == 0 { next } else { Time::MAX }));
+            drive.advance_to(next).expect("no rule is broken");
+            ahead += drive.kernel().counters().collections() - before;
+            if drive.kernel().operations() == 0 {
+                drive.kernel().audit().expect("the books balance");
+            }
+        }
+        drive.announce(None);
+        drive.drain().expect("the drive comes to rest");
+        drive.kernel().audit().expect("the books balance");
+        assert_eq!(drive.kernel().operations(), 0);
+    });
+    assert!(ahead > 0 || std::env::var("WORDLINE_SEED").is_ok(), "some drive works ahead");
+    println!("{ahead} collections in rests");
 }
 
 /// What is asked and always goes on does what is not asked.

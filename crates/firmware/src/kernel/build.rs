@@ -71,7 +71,7 @@ impl Kernel {
             mixed: false,
         };
         let upkeep = config.upkeep.build(&build)?;
-        let rests = Rests::new(&upkeep);
+        let rests = Rests::new(&upkeep, collect.rest());
         let redundancy = config.redundancy.build(&build)?;
         let placement = config.placement.build(&build)?;
         let parity = plan.raid.map(|raid| {

@@ -11,10 +11,11 @@ use super::{Fault, Kernel, Reason, Waits};
 use crate::blocks::{Block, Status};
 use crate::mover::Job;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
-use crate::policy::collect::{Copyback, SpaceView};
+use crate::policy::collect::{CandidateView, Copyback, SpaceView};
 use crate::policy::guest::failed;
 use crate::policy::Trouble;
 use crate::task::{Action, Class, Task, CLASSES};
+use wordline_base::Time;
 
 impl Kernel {
     /// Starts victim blocks while the policy wants them.
@@ -27,7 +28,8 @@ impl Kernel {
             let jobs = self.jobs.running(self.jobs.group(Task::GC, domain)) - self.held_back(Task::GC, domain);
             let jobs = jobs - self.lots.as_ref().map_or(0, |lots| lots.copying(domain));
             let running = jobs + self.blocks.half_free();
-            if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running }) {
+            let rested = self.rests.is_long_enough(Task::GC);
+            if running >= self.collect.most() || !self.collect.wants(&SpaceView { domain, free, running, rested }) {
                 self.heed(failed(self.collect.trouble()));
                 return;
             }
@@ -47,6 +49,9 @@ impl Kernel {
                 return;
             };
             assert_eq!(self.blocks.get(block).status, Status::Closed, "only closed blocks are collected");
+            if self.collect.weighs() && !self.is_taken(domain, block) {
+                return;
+            }
             if !self.start_job(Task::GC, domain, block) {
                 self.go_alone(Task::GC, domain);
                 return;
@@ -54,6 +59,39 @@ impl Kernel {
             if self.hold_below > 0 && self.parity.is_some() {
                 self.look_around(domain);
             }
+        }
+    }
+
+    /// Whether the policy collects the block that was chosen.
+    #[cold]
+    fn is_taken(&mut self, domain: u32, block: u32) -> bool {
+        let view = CandidateView {
+            domain,
+            free: self.space.free_for_gc(&self.blocks, domain),
+            rested: self.rests.is_long_enough(Task::GC),
+            until_next: self.rests.until_next(self.now),
+            time: self.nominal_time(block),
+        };
+        let taken = self.collect.takes(&view);
+        self.heed(failed(self.collect.trouble()));
+        taken
+    }
+
+    /// Time in the array of moving a block's data, with those of its superblock, and erasing it, one operation after the other.
+    fn nominal_time(&self, block: u32) -> Time {
+        let [read, program, erase] = self.nominal;
+        let of_block = |block: u32| {
+            let (start, units) = (block * self.plan.units_per_block, self.plan.units_per_page);
+            let pages = (start..start + self.plan.units_per_block).step_by(units as usize);
+            let reads = pages.filter(|&page| self.map.next_valid(page, page + units).is_some()).count() as Time;
+            let programs =
+                self.units_per_program.quotient(self.blocks.get(block).valid + self.plan.units_per_program - 1);
+            reads * read + Time::from(programs) * program + erase
+        };
+        if self.blocks.has_superblocks() {
+            self.blocks.together(block).map(of_block).sum()
+        } else {
+            of_block(block)
         }
     }
 

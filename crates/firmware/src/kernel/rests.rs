@@ -1,4 +1,4 @@
-//! When the host rests: background tasks may wait for it.
+//! When the host rests: background tasks and GC may wait for it. A preview of the workload tells how long it may last.
 
 use super::{Fault, Kernel};
 use crate::policy::upkeep::{Occasion, UpkeepPolicies};
@@ -17,17 +17,27 @@ pub(super) struct Rests {
     due: Time,
     /// Tasks that have been asked since.
     asked: Tasks,
+    /// When the next request comes, as far as is known; else the end of time.
+    next: Time,
 }
 
 impl Default for Rests {
     fn default() -> Self {
-        Self { after: [END_OF_TIME; TASKS], since: END_OF_TIME, due: END_OF_TIME, asked: Tasks::default() }
+        Self {
+            after: [END_OF_TIME; TASKS],
+            since: END_OF_TIME,
+            due: END_OF_TIME,
+            asked: Tasks::default(),
+            next: END_OF_TIME,
+        }
     }
 }
 
 impl Rests {
-    pub(super) fn new(upkeep: &UpkeepPolicies) -> Self {
+    /// Those of a drive whose GC waits for such a rest, if for any.
+    pub(super) fn new(upkeep: &UpkeepPolicies, of_gc: Option<Time>) -> Self {
         let mut rests = Self::default();
+        rests.after[Task::GC.index()] = of_gc.unwrap_or(END_OF_TIME);
         for task in Task::all() {
             if let Occasion::Cache { idle } = upkeep.occasion(task) {
                 rests.after[task.index()] = idle;
@@ -56,6 +66,11 @@ impl Rests {
         self.asked.has(task)
     }
 
+    /// Time until the next request, while the host rests and it is known.
+    pub(super) fn until_next(&self, now: Time) -> Option<Time> {
+        (self.rests() && self.next < END_OF_TIME).then(|| self.next.saturating_sub(now))
+    }
+
     /// The host rests since a time, or works if it is the end of time.
     fn begin(&mut self, since: Time) {
         let due = Task::all().map(|task| self.due_of(task, since)).min().unwrap_or(END_OF_TIME);
@@ -79,6 +94,12 @@ impl Kernel {
     #[must_use]
     pub fn waits_for_rest(&self) -> bool {
         self.holding.asks || self.rests.after.iter().any(|&after| after < END_OF_TIME)
+    }
+
+    /// Tells when the next request comes, if one does: a preview. The end of time if that is not known.
+    #[inline]
+    pub fn announce(&mut self, next: Option<Time>) {
+        self.rests.next = next.unwrap_or(END_OF_TIME);
     }
 
     /// The host has no request in the drive since now.
@@ -113,6 +134,9 @@ impl Kernel {
         self.rests.go_on(now);
         if self.rests.asked != Tasks::default() {
             self.ask_about_cache();
+        }
+        if self.rests.is_long_enough(Task::GC) {
+            (0..self.plan.domains).for_each(|domain| self.collect(domain));
         }
         self.pump(queue)
     }

@@ -96,8 +96,10 @@ fn random_text(random: &mut Stream) -> String {
     let in_place = !wishes && !together && !by_block && pages == 1;
     collect += &format!(", copyback = \"{}\"", if in_place { copyback } else { "off" });
     let steps = !by_block && !collect.contains("instant") && !collect.contains("hold_below");
-    if steps && chance(random, 30) {
-        collect = collect.replace("on-demand", "preemptive");
+    if steps && chance(random, 45) {
+        let ahead = format!("background\", idle_us = {}, foresight = {}", between(random, 0, 500), chance(random, 50));
+        let policy = *pick(random, &["preemptive\"", "preemptive\"", &ahead]);
+        collect = collect.replace("on-demand\"", policy);
     }
     let victim = match random.below(6) {
         5 if scope == "plane" && !in_flash => {

@@ -1,7 +1,7 @@
 //! Guest: an external collect policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: it decides when GC starts another victim block and, if it wants to be asked, before each step of one whether it goes on,
+//! Faithful: it decides when GC starts another victim block, in rests of the host, too, and, if it wants to be asked, before each step of one whether it goes on,
 //! and where each moved mapping unit is to be written. The rest follows the options of garbage collection on demand, which it takes besides its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
@@ -9,6 +9,7 @@ use super::{Collect, Copyback, Destination, MoveView, MovesTo, Scope, SpaceView,
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
+use wordline_base::Time;
 
 /// The section of a guest.
 pub type Options = GuestOptions;
@@ -20,6 +21,11 @@ pub trait GuestCollect: std::fmt::Debug + Send {
     /// # Errors
     /// Says what went wrong; the run ends.
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal>;
+
+    /// As [`Collect::rest`], asked once.
+    fn rest(&self) -> Option<Time> {
+        None
+    }
 
     /// As [`Collect::steps`], asked once.
     fn steps(&self) -> bool {
@@ -62,6 +68,7 @@ impl Clone for Box<dyn GuestCollect> {
 pub struct Guest {
     seat: Seat<Box<dyn GuestCollect>>,
     steps: OnDemand,
+    rest: Option<Time>,
     is_asked: bool,
     says_where: bool,
     channels: u32,
@@ -92,7 +99,7 @@ impl Guest {
         let steps = OnDemand::new(&steps(options)?, build)?;
         let object = options.maker("collect")?.collect(&options.options, build);
         let object = object.map_err(|problem| options.error("collect", problem))?;
-        let (is_asked, says_where) = (object.steps(), object.places());
+        let (rest, is_asked, says_where) = (object.rest(), object.steps(), object.places());
         if says_where && steps.places() {
             let problem = format!(
                 "has no effect: the method 'place' of \"{}\" says where moved data go; leave it out",
@@ -101,7 +108,7 @@ impl Guest {
             return Err(ConfigError::new("collect.moves_to", moves_to(options).name(), problem));
         }
         let (channels, dies) = (build.geometry.channels, build.geometry.dies());
-        Ok(Self { seat: Seat::new(&options.policy, object), steps, is_asked, says_where, channels, dies })
+        Ok(Self { seat: Seat::new(&options.policy, object), steps, rest, is_asked, says_where, channels, dies })
     }
 
     /// What is wrong with an answer, if anything.
@@ -124,12 +131,16 @@ impl Collect for Guest {
         if wanted {
             self.seat.forgive();
         } else if view.free < self.steps.start() {
-            let SpaceView { domain, free, running } = view;
+            let SpaceView { domain, free, running, .. } = view;
             let story = format!("it did not start garbage collection in domain {domain} with {free} blocks free, \
                 {running} in progress");
             self.seat.hinder(story);
         }
         wanted
+    }
+
+    fn rest(&self) -> Option<Time> {
+        self.rest
     }
 
     fn steps(&self) -> bool {

@@ -4,6 +4,7 @@ use crate::policies;
 use crate::policy::Trouble;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_base::Time;
 
 /// Blocks over which space is counted and victims are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -102,6 +103,23 @@ pub struct SpaceView {
     pub free: u32,
     /// Victim blocks in progress; each becomes free. Blocks whose last units wait to fill a page do not count.
     pub running: u32,
+    /// True if the host has had no request in the drive for as long as [`Collect::rest`] says.
+    pub rested: bool,
+}
+
+/// A victim block that was chosen, before its collection starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CandidateView {
+    /// The GC domain: the drive or a plane.
+    pub domain: u32,
+    /// Free blocks of the domain, as in [`SpaceView`].
+    pub free: u32,
+    /// As in [`SpaceView`].
+    pub rested: bool,
+    /// Time until the next request of the host, in picoseconds, while the host rests and the workload tells it.
+    pub until_next: Option<Time>,
+    /// Time of its page reads, its programs and its erase in the array, one after the other, in picoseconds.
+    pub time: Time,
 }
 
 /// State of a victim block and its die that the policy sees before a step of the collection: a page read, or the erase.
@@ -185,6 +203,18 @@ pub enum Target {
 pub trait Collect {
     /// True if GC should start another victim block now.
     fn wants(&mut self, view: &SpaceView) -> bool;
+    /// Time without a request of the host, in picoseconds, after which it is asked, and told so; none if rests mean nothing to it.
+    fn rest(&self) -> Option<Time> {
+        None
+    }
+    /// True if it is asked whether to collect the block that the victim policy has chosen.
+    fn weighs(&self) -> bool {
+        false
+    }
+    /// Whether to collect that block now.
+    fn takes(&mut self, _: &CandidateView) -> bool {
+        true
+    }
     /// True if it is asked about the steps of each victim block. Not while commands take no time.
     fn steps(&self) -> bool {
         false
@@ -247,10 +277,15 @@ policies! {
         "on-demand" => on_demand::OnDemand,
         /// The same, on hold while the host needs the die.
         "preemptive" => preemptive::Preemptive,
+        /// The same as on demand, and ahead of it while the host rests.
+        "background" => background::Background,
     }
     guest guest::Guest;
     methods {
         fn wants(self: &mut Self, view: &SpaceView) -> bool;
+        fn rest(self: &Self) -> Option<Time>;
+        fn weighs(self: &Self) -> bool;
+        fn takes(self: &mut Self, view: &CandidateView) -> bool;
         fn steps(self: &Self) -> bool;
         fn step(self: &mut Self, view: &StepView) -> Step;
         fn places(self: &Self) -> bool;
@@ -276,6 +311,7 @@ impl CollectConfig {
         match self {
             Self::OnDemand(options) => options.stop_blocks.is_some(),
             Self::Preemptive(options) => options.on_demand.stop_blocks.is_some(),
+            Self::Background(options) => options.on_demand.stop_blocks.is_some(),
             Self::Guest(_) => true,
         }
     }
@@ -286,6 +322,7 @@ impl CollectConfig {
         match self {
             Self::OnDemand(options) => options.scope,
             Self::Preemptive(options) => options.on_demand.scope,
+            Self::Background(options) => options.on_demand.scope,
             Self::Guest(options) => guest::scope(options),
         }
     }
@@ -295,6 +332,7 @@ impl CollectConfig {
         match self {
             Self::OnDemand(options) => options.moves_to,
             Self::Preemptive(options) => options.on_demand.moves_to,
+            Self::Background(options) => options.on_demand.moves_to,
             Self::Guest(options) => guest::moves_to(options),
         }
     }
@@ -309,6 +347,7 @@ impl CollectPolicy {
         match (self, saved) {
             (Self::OnDemand(own), Self::OnDemand(saved)) => own.restore(saved),
             (Self::Preemptive(own), Self::Preemptive(saved)) => own.restore(saved),
+            (Self::Background(own), Self::Background(saved)) => own.restore(saved),
             _ => Ok(()),
         }
     }
