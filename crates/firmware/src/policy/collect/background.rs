@@ -8,7 +8,7 @@
 //! and other blocks that are collected at the same die, are not looked at.
 
 use super::on_demand::{OnDemand, Options as OnDemandOptions};
-use super::{CandidateView, Collect, Copyback, Destination, MoveView, SpaceView, Step, StepView, Target};
+use super::{CandidateView, Collect, MoveView, SpaceView, Step, StepView, Target};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -107,8 +107,7 @@ impl Collect for Background {
     }
 
     fn step(&mut self, view: &StepView) -> Step {
-        let needs_die = view.host_reads > 0 || view.host_writes > 0 || view.die_serves_host;
-        if needs_die && view.host_has_room && view.free >= self.on_demand.start() {
+        if view.is_in_the_way() && view.free >= self.on_demand.start() {
             Step::Hold
         } else {
             Step::Go
@@ -123,49 +122,7 @@ impl Collect for Background {
         self.on_demand.place(view)
     }
 
-    fn reserve(&self) -> u32 {
-        self.on_demand.reserve()
-    }
-
-    fn start(&self) -> u32 {
-        self.on_demand.start()
-    }
-
-    fn stop(&self) -> u32 {
-        self.on_demand.stop()
-    }
-
-    fn window(&self) -> u32 {
-        self.on_demand.window()
-    }
-
-    fn most(&self) -> u32 {
-        self.on_demand.most()
-    }
-
-    fn most_of_die(&self) -> Option<u32> {
-        self.on_demand.most_of_die()
-    }
-
-    fn paces(&self) -> bool {
-        self.on_demand.paces()
-    }
-
-    fn copyback(&self) -> Copyback {
-        self.on_demand.copyback()
-    }
-
-    fn destination(&self) -> Destination {
-        self.on_demand.destination()
-    }
-
-    fn hold_below(&self) -> u32 {
-        self.on_demand.hold_below()
-    }
-
-    fn is_instant(&self) -> bool {
-        self.on_demand.is_instant()
-    }
+    figures_of!(on_demand);
 }
 
 #[cfg(test)]

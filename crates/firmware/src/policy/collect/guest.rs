@@ -5,7 +5,7 @@
 //! and where each moved mapping unit is to be written. The rest follows the options of garbage collection on demand, which it takes besides its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
-use super::{Collect, Copyback, Destination, MoveView, MovesTo, Scope, SpaceView, Step, StepView, Target};
+use super::{Collect, MoveView, MovesTo, Scope, SpaceView, Step, StepView, Target};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -174,49 +174,7 @@ impl Collect for Guest {
         }
     }
 
-    fn reserve(&self) -> u32 {
-        self.steps.reserve()
-    }
-
-    fn start(&self) -> u32 {
-        self.steps.start()
-    }
-
-    fn stop(&self) -> u32 {
-        self.steps.stop()
-    }
-
-    fn window(&self) -> u32 {
-        self.steps.window()
-    }
-
-    fn most(&self) -> u32 {
-        self.steps.most()
-    }
-
-    fn most_of_die(&self) -> Option<u32> {
-        self.steps.most_of_die()
-    }
-
-    fn paces(&self) -> bool {
-        self.steps.paces()
-    }
-
-    fn copyback(&self) -> Copyback {
-        self.steps.copyback()
-    }
-
-    fn destination(&self) -> Destination {
-        self.steps.destination()
-    }
-
-    fn hold_below(&self) -> u32 {
-        self.steps.hold_below()
-    }
-
-    fn is_instant(&self) -> bool {
-        self.steps.is_instant()
-    }
+    figures_of!(steps);
 
     fn trouble(&self) -> Option<&Trouble> {
         self.seat.trouble()

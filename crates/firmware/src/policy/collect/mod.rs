@@ -156,6 +156,14 @@ pub struct StepView {
     pub host_rests: bool,
 }
 
+impl StepView {
+    /// True if the host needs the die, and does not wait for the room that GC is about to make.
+    #[must_use]
+    pub fn is_in_the_way(&self) -> bool {
+        (self.host_reads > 0 || self.host_writes > 0 || self.die_serves_host) && self.host_has_room
+    }
+}
+
 /// What a collection does at its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -267,6 +275,55 @@ pub trait Collect {
     fn trouble(&self) -> Option<&Trouble> {
         None
     }
+}
+
+/// The figures of a policy that are those of garbage collection on demand, which it has in a field.
+macro_rules! figures_of {
+    ($field:ident) => {
+        fn reserve(&self) -> u32 {
+            self.$field.reserve()
+        }
+
+        fn start(&self) -> u32 {
+            self.$field.start()
+        }
+
+        fn stop(&self) -> u32 {
+            self.$field.stop()
+        }
+
+        fn window(&self) -> u32 {
+            self.$field.window()
+        }
+
+        fn most(&self) -> u32 {
+            self.$field.most()
+        }
+
+        fn most_of_die(&self) -> Option<u32> {
+            self.$field.most_of_die()
+        }
+
+        fn paces(&self) -> bool {
+            self.$field.paces()
+        }
+
+        fn copyback(&self) -> super::Copyback {
+            self.$field.copyback()
+        }
+
+        fn destination(&self) -> super::Destination {
+            self.$field.destination()
+        }
+
+        fn hold_below(&self) -> u32 {
+            self.$field.hold_below()
+        }
+
+        fn is_instant(&self) -> bool {
+            self.$field.is_instant()
+        }
+    };
 }
 
 policies! {

@@ -8,7 +8,7 @@
 //! interrupted (`suspend` does that); the steps of GC are not reordered, and no host data are merged into them, as the original does.
 
 use super::on_demand::{OnDemand, Options as OnDemandOptions};
-use super::{Collect, Copyback, Destination, MoveView, SpaceView, Step, StepView, Target};
+use super::{Collect, MoveView, SpaceView, Step, StepView, Target};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -88,8 +88,7 @@ impl Collect for Preemptive {
     }
 
     fn step(&mut self, view: &StepView) -> Step {
-        let needs_die = view.host_reads > 0 || view.host_writes > 0 || view.die_serves_host;
-        if needs_die && view.host_has_room && view.free >= self.hard {
+        if view.is_in_the_way() && view.free >= self.hard {
             Step::Hold
         } else {
             Step::Go
@@ -104,49 +103,7 @@ impl Collect for Preemptive {
         self.on_demand.place(view)
     }
 
-    fn reserve(&self) -> u32 {
-        self.on_demand.reserve()
-    }
-
-    fn start(&self) -> u32 {
-        self.on_demand.start()
-    }
-
-    fn stop(&self) -> u32 {
-        self.on_demand.stop()
-    }
-
-    fn window(&self) -> u32 {
-        self.on_demand.window()
-    }
-
-    fn most(&self) -> u32 {
-        self.on_demand.most()
-    }
-
-    fn most_of_die(&self) -> Option<u32> {
-        self.on_demand.most_of_die()
-    }
-
-    fn paces(&self) -> bool {
-        self.on_demand.paces()
-    }
-
-    fn copyback(&self) -> Copyback {
-        self.on_demand.copyback()
-    }
-
-    fn destination(&self) -> Destination {
-        self.on_demand.destination()
-    }
-
-    fn hold_below(&self) -> u32 {
-        self.on_demand.hold_below()
-    }
-
-    fn is_instant(&self) -> bool {
-        self.on_demand.is_instant()
-    }
+    figures_of!(on_demand);
 }
 
 #[cfg(test)]
