@@ -149,7 +149,7 @@ class Collect(Policy):
     family = "collect"
 
     def wants(self, view: SpaceView) -> bool:
-        """True to collect another block now. Called with each page that is begun, each erase, and when the host rests."""
+        """True to collect another block now. Called with each page that is begun, each erase, and at rest."""
         raise NotImplementedError
 
     def after_rest(self) -> float | None:
