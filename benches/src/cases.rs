@@ -1,7 +1,7 @@
 //! The cases. The drive of most: 128 GB logical, 8 channels x 4 packages x 2 dies x 2 planes, pages of 16 KB, 256 pages a
 //! block, raw/logical 1.28, greedy.
 
-use crate::measure::{report, timed};
+use crate::measure::{peak_mib, report, timed};
 use crate::tables::table_of_requests;
 use serde_json::{json, Value};
 use std::io::Write;
@@ -184,6 +184,14 @@ const ALL: &[Case] = &[
         10.0,
         4,
         open_terabyte,
+    ),
+    cost(
+        "fork-1tb",
+        "a fork of a filled 1 TB drive with 16 KB pages and mapping; memory of 16 of them",
+        "CPU seconds",
+        0.02,
+        16,
+        fork_terabyte,
     ),
 ];
 
@@ -389,6 +397,32 @@ fn open_terabyte(case: &Case, _: f64, _: bool) -> Value {
     let extra =
         json!({"bytes a logical page": round(bytes), "logical pages": units, "seconds to open": round(seconds)});
     report(units, seconds, if case.mapping_kib == 4 { bytes } else { seconds }, extra)
+}
+
+/// Forks in one process, each after some writes, on a drive that was filled.
+fn fork_terabyte(case: &Case, _: f64, small: bool) -> Value {
+    const FORKS: u32 = 16;
+    let config = config(case, if small { 82 } else { 2_622 });
+    let mut drive = Drive::new(&config, 1).expect("checked");
+    let mut filled = config.precondition.clone();
+    filled.fill = true;
+    precondition(&mut drive, &filled, 1, &mut |_| true).expect("preconditioning");
+    let alone = peak_mib();
+    let (mut seconds, mut forks) = (0.0, Vec::new());
+    for _ in 0..FORKS {
+        let (time, fork) = timed(|| {
+            drive.share();
+            drive.clone()
+        });
+        seconds += time / f64::from(FORKS);
+        forks.push(fork);
+    }
+    let writes = job(json!({"rw": "randwrite", "bs": "16k", "iodepth": 32, "norandommap": true, "number_ios": 1000}));
+    for fork in &mut forks {
+        measured(fork, &writes);
+    }
+    let times = peak_mib() / alone;
+    report(f64::from(FORKS), seconds, seconds, json!({"memory with 16 forks, times that of one drive": round(times)}))
 }
 
 /// Requests of 2 KB a second that the simulator of jung13 ran (section 2.9).

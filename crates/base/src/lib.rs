@@ -7,6 +7,7 @@ pub mod histogram;
 mod memory;
 pub mod random;
 pub mod request;
+mod shared;
 pub mod time;
 
 pub use divisor::Divisor;
@@ -15,4 +16,5 @@ pub use histogram::Histogram;
 pub use memory::{copy_in_large_pages, prefetch, use_large_pages};
 pub use random::Stream;
 pub use request::{Op, Request};
+pub use shared::{SharedVec, Zero};
 pub use time::{ps_from_ns, ps_from_us, Time};

@@ -302,6 +302,12 @@ impl Drive {
         !self.free_slots[usize::from(stream) % self.free_slots.len()].is_empty()
     }
 
+    /// Prepares for forks: copies, and drives that [adopt](Drive::adopt) its state, then share its maps, and keep only the parts of
+    /// them that they change. The first call takes no time in the drive's size.
+    pub fn share(&mut self) {
+        self.kernel.share();
+    }
+
     /// Takes over data, maps and wear of another idle drive, of the same geometry and unit size, keeping its own
     /// policies: a fork of one aged drive under other policies.
     ///

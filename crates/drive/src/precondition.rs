@@ -59,6 +59,7 @@ pub fn precondition(
     seed: u64,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Preconditioned, Fault> {
+    drive.kernel_mut().0.unshare();
     let mut writer = Writer {
         random: Stream::new(seed, "precondition", 0),
         timed: config.timed,

@@ -238,6 +238,7 @@ pub fn run_measured(
     watch: Watch<'_>,
     streams: &mut Streams,
 ) -> Result<Ended, RunError> {
+    drive.kernel_mut().0.unshare();
     drive.start_measuring();
     let start = drive.now();
     streams.begin(&load, start);

@@ -4,119 +4,114 @@
 //! memory: a drive of a terabyte opens at once.
 
 use serde::{Deserialize, Serialize};
-use wordline_base::{copy_in_large_pages, prefetch, use_large_pages};
+use wordline_base::SharedVec;
 
 /// A place for a unit: block x units per block + page x units per page + position in the page.
 pub type Place = u32;
 
-/// Forward map, reverse map and validity.
-#[derive(Debug, Serialize, Deserialize)]
+/// Forward map, reverse map and validity. Copies share what neither has changed, if it was shared before.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Map {
-    forward: Vec<u32>,
-    reverse: Vec<u32>,
-    valid: Vec<u64>,
-    /// True if it lies in large pages, since nearly all of it is used.
-    #[serde(skip)]
-    large: bool,
-}
-
-impl Clone for Map {
-    fn clone(&self) -> Self {
-        let Self { forward, reverse, valid, large } = self;
-        if *large {
-            let (forward, reverse) = (copy_in_large_pages(forward), copy_in_large_pages(reverse));
-            return Self { forward, reverse, valid: copy_in_large_pages(valid), large: true };
-        }
-        Self { forward: forward.clone(), reverse: reverse.clone(), valid: valid.clone(), large: false }
-    }
+    forward: SharedVec<u32>,
+    reverse: SharedVec<u32>,
+    valid: SharedVec<u64>,
 }
 
 impl Map {
     /// A map in which no unit has a place.
     pub fn new(logical_units: u32, raw_units: u32) -> Self {
         Self {
-            forward: vec![0; logical_units as usize],
-            reverse: vec![0; raw_units as usize],
-            valid: vec![0; (raw_units as usize).div_ceil(64)],
-            large: false,
+            forward: SharedVec::new(logical_units as usize),
+            reverse: SharedVec::new(raw_units as usize),
+            valid: SharedVec::new((raw_units as usize).div_ceil(64)),
         }
     }
 
     /// The drive will be filled: large pages hold what has not been touched yet.
     pub fn expect_filling(&mut self) {
-        use_large_pages(&self.forward);
-        use_large_pages(&self.reverse);
-        use_large_pages(&self.valid);
-        self.large = true;
+        self.forward.use_large_pages();
+        self.reverse.use_large_pages();
+        self.valid.use_large_pages();
     }
 
     /// Moves to large pages, one part after the other, so that memory for the largest of them suffices.
     pub fn move_to_large_pages(&mut self) {
-        if !self.large {
-            self.forward = copy_in_large_pages(&self.forward);
-            self.reverse = copy_in_large_pages(&self.reverse);
-            self.valid = copy_in_large_pages(&self.valid);
-            self.large = true;
-        }
+        self.forward.move_to_large_pages();
+        self.reverse.move_to_large_pages();
+        self.valid.move_to_large_pages();
+    }
+
+    /// Prepares for copies that share its entries.
+    pub fn share(&mut self) {
+        self.forward.share();
+        self.reverse.share();
+        self.valid.share();
+    }
+
+    /// Takes its entries for itself again, as far as no copy shares them any more.
+    pub fn unshare(&mut self) {
+        self.forward.unshare();
+        self.reverse.unshare();
+        self.valid.unshare();
     }
 
     /// Asks for a unit's entry before it is needed.
     #[inline]
     pub fn expect(&self, unit: u32) {
-        prefetch(&self.forward, unit as usize);
+        self.forward.expect(unit as usize);
     }
 
     /// Asks for what is needed when the unit in a place is overwritten.
     #[inline]
     pub fn expect_overwrite(&self, place: Place) {
-        prefetch(&self.valid, place as usize / 64);
+        self.valid.expect(place as usize / 64);
     }
 
     /// The place of a logical unit.
     #[inline]
     pub fn place(&self, unit: u32) -> Option<Place> {
-        self.forward[unit as usize].checked_sub(1)
+        self.forward.at(unit as usize).checked_sub(1)
     }
 
     /// True if the unit is at `place` now.
     #[inline]
     pub fn lies_at(&self, unit: u32, place: Place) -> bool {
-        self.forward[unit as usize] == place + 1
+        self.forward.at(unit as usize) == place + 1
     }
 
     /// The unit that was written to a place last, valid or not.
     #[inline]
     pub fn unit_at(&self, place: Place) -> u32 {
-        self.reverse[place as usize]
+        self.reverse.at(place as usize)
     }
 
     /// True if the place holds valid data.
     #[inline]
     pub fn is_valid(&self, place: Place) -> bool {
-        self.valid[place as usize / 64] >> (place % 64) & 1 == 1
+        self.valid.at(place as usize / 64) >> (place % 64) & 1 == 1
     }
 
     /// Gives a unit a new place; the old one, if any, must be invalidated by the caller.
     #[inline]
     pub fn bind(&mut self, unit: u32, place: Place) -> Option<Place> {
-        let entry = &mut self.forward[unit as usize];
+        let entry = self.forward.at_mut(unit as usize);
         let old = entry.checked_sub(1);
         *entry = place + 1;
-        self.reverse[place as usize] = unit;
-        self.valid[place as usize / 64] |= 1 << (place % 64);
+        *self.reverse.at_mut(place as usize) = unit;
+        *self.valid.at_mut(place as usize / 64) |= 1 << (place % 64);
         old
     }
 
     /// Takes its place from a unit.
     #[inline]
     pub fn unbind(&mut self, unit: u32) -> Option<Place> {
-        std::mem::take(&mut self.forward[unit as usize]).checked_sub(1)
+        std::mem::take(self.forward.at_mut(unit as usize)).checked_sub(1)
     }
 
     /// Clears the validity of a place.
     #[inline]
     pub fn invalidate(&mut self, place: Place) {
-        self.valid[place as usize / 64] &= !(1 << (place % 64));
+        *self.valid.at_mut(place as usize / 64) &= !(1 << (place % 64));
     }
 
     /// The first valid place in `from..end`.
@@ -124,7 +119,7 @@ impl Map {
     pub fn next_valid(&self, from: Place, end: Place) -> Option<Place> {
         let mut at = from;
         while at < end {
-            let word = self.valid[at as usize / 64] >> (at % 64);
+            let word = self.valid.at(at as usize / 64) >> (at % 64);
             if word != 0 {
                 let found = at + word.trailing_zeros();
                 return (found < end).then_some(found);
@@ -144,12 +139,12 @@ impl Map {
             return Err("the map has another size".into());
         }
         let units = self.forward.len() as u32;
-        if let Some(place) = self.reverse.iter().position(|&unit| unit >= units) {
-            return Err(format!("place {place} holds unit {}, which does not exist", self.reverse[place]));
+        if let Some(place) = self.reverse.iter().position(|unit| unit >= units) {
+            return Err(format!("place {place} holds unit {}, which does not exist", self.reverse.at(place)));
         }
         // There is no place after the last.
         let last = self.reverse.len() % 64;
-        if last > 0 && self.valid.last().is_some_and(|word| word >> last != 0) {
+        if last > 0 && self.valid.at(self.valid.len() - 1) >> last != 0 {
             return Err("places are valid that do not exist".into());
         }
         Ok(())
@@ -166,7 +161,7 @@ impl Map {
         while at < end {
             // To the end of its word, or to the end asked for.
             let width = (64 - at % 64).min(end - at);
-            let word = self.valid[at as usize / 64] >> (at % 64);
+            let word = self.valid.at(at as usize / 64) >> (at % 64);
             count += (word & (u64::MAX >> (64 - width))).count_ones();
             at += width;
         }

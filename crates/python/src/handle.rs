@@ -240,7 +240,8 @@ impl Handle {
     }
 
     fn copy(&self, sets: Vec<String>, seed: Option<u64>) -> Result<Self, Failure> {
-        let state = self.state()?;
+        let mut state = self.state()?;
+        state.drive.share();
         let mut copy = state.clone();
         if sets.is_empty() && seed.is_none_or(|seed| seed == self.seed) {
             let (loaded, parts) = (Arc::clone(&self.loaded), Arc::clone(&self.parts));

@@ -155,6 +155,32 @@ fn a_fork_goes_on_like_its_original() {
     assert_eq!(fork.kernel().state_hash(), before);
 }
 
+#[test]
+fn forks_that_share_maps_are_like_copies() {
+    let mut original = aged(&config(DYNAMIC), 1, 1.0, false);
+    let mut copy = original.clone();
+    let header = Header { version: String::new(), config: ().into(), seed: 1, precondition: ().into() };
+    let bytes = |drive: &Drive| snapshot::to_bytes(&header, drive).expect("there is memory");
+    let state = bytes(&original);
+    original.share();
+    assert!(bytes(&original) == state, "a drive that shares its maps is saved like another");
+    let (mut first, mut second) = (original.clone(), original.clone());
+    let mut adopted = Drive::new(&config(DYNAMIC), 1).expect("accepted");
+    adopted.adopt(&original).expect("they have one shape");
+    let expected = [outcome(&mut copy, 5), outcome(&mut copy, 6)];
+    assert_eq!([outcome(&mut first, 5), outcome(&mut first, 6)], expected);
+    assert_eq!([outcome(&mut second, 5), outcome(&mut second, 6)], expected, "the first fork changed the second");
+    assert!(bytes(&original) == state, "forks changed their original");
+    let before = adopted.kernel().state_hash();
+    assert_ne!(outcome(&mut adopted, 7).1, before);
+    // A fork of a fork that has changed much, and the original, once it shares with nobody.
+    first.share();
+    let mut third = first.clone();
+    assert_eq!(outcome(&mut third, 8), outcome(&mut copy, 8));
+    drop((first, second, third, adopted));
+    assert_eq!([outcome(&mut original, 5), outcome(&mut original, 6)], expected);
+}
+
 /// A file for each test, removed at its end.
 struct Scratch(PathBuf);
 

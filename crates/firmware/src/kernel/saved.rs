@@ -80,6 +80,16 @@ impl Kernel {
         Ok(())
     }
 
+    /// Prepares for copies that share the maps as they are now.
+    pub fn share(&mut self) {
+        self.map.share();
+    }
+
+    /// Takes the maps for itself again, as far as no copy shares them any more.
+    pub fn unshare(&mut self) {
+        self.map.unshare();
+    }
+
     /// Moves the map to large pages if most logical pages are written, so that most of it is used.
     pub fn settle_memory(&mut self) {
         let written = (0..self.flash.geometry().planes()).map(|plane| self.blocks.valid_in_plane(plane)).sum::<u32>();
