@@ -15,7 +15,9 @@ mod twin {
 }
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
 use twin::host::Host;
 use twin::model::Shape;
 use twin::script::{between, pick, script, Job};
@@ -213,6 +215,30 @@ impl Coverage {
 
 // -------------------------------------------------------------------------------------------------- the test
 
+/// Runs the scripts of all seeds, on all processors.
+fn run_all(seeds: Range<u64>) -> Vec<(u64, Coverage)> {
+    let next = AtomicU64::new(seeds.start);
+    let work = || {
+        let mine =
+            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| seeds.contains(seed)));
+        mine.map(|seed| (seed, told(seed))).collect::<Vec<_>>()
+    };
+    std::thread::scope(|scope| {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().flat_map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+/// Runs the scripts of a seed; a failure tells how to repeat it.
+fn told(seed: u64) -> Coverage {
+    catch_unwind(|| run(seed)).unwrap_or_else(|panic| {
+        let name = "the_model_equals_its_cycle_stepping_twin";
+        eprintln!("repeat with: WORDLINE_SEED={seed} cargo test -p wordline-flash --test twin {name}");
+        resume_unwind(panic)
+    })
+}
+
 #[test]
 fn the_model_equals_its_cycle_stepping_twin() {
     const ROUNDS: u64 = 20;
@@ -222,19 +248,10 @@ fn the_model_equals_its_cycle_stepping_twin() {
     let seeds = only.map_or(0..SHAPES * ROUNDS * if long { 20 } else { 1 }, |seed| seed..seed + 1);
     let mut all = Coverage::default();
     let mut by_shape: BTreeMap<(u32, u32), Coverage> = BTreeMap::new();
-    for seed in seeds {
-        match catch_unwind(|| run(seed)) {
-            Ok(coverage) => {
-                let Shape { dies, planes, .. } = shape(seed);
-                all.add(&coverage);
-                by_shape.entry((dies, planes)).or_default().add(&coverage);
-            }
-            Err(panic) => {
-                let name = "the_model_equals_its_cycle_stepping_twin";
-                eprintln!("repeat with: WORDLINE_SEED={seed} cargo test -p wordline-flash --test twin {name}");
-                resume_unwind(panic);
-            }
-        }
+    for (seed, coverage) in run_all(seeds) {
+        let Shape { dies, planes, .. } = shape(seed);
+        all.add(&coverage);
+        by_shape.entry((dies, planes)).or_default().add(&coverage);
     }
     println!("{} commands: {:#?}", all.commands, all.counts);
     if only.is_some() {

@@ -330,7 +330,7 @@ impl Die {
     }
 
     /// Sends the address, and data, of the next plane.
-    #[inline]
+    #[inline(always)]
     fn set_up<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: &mut Around<'_, B, L>) -> Time {
         let Around { now, timing, bus, .. } = around;
         let times = &mut self.times;

@@ -226,7 +226,7 @@ impl Package {
     ///
     /// # Errors
     /// As [`Package::begin`].
-    #[inline]
+    #[inline(always)]
     pub fn commit(&mut self, now: Time, die: u32, command: &Command) -> Result<(), Violation> {
         let pages = command.pages();
         if pages.is_empty() || pages.len() > self.geometry.planes as usize || die >= self.geometry.dies {

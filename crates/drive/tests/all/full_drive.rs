@@ -65,7 +65,8 @@ const FIRST_COME: &str = "policy = \"first-come\"";
 const HOST_FIRST: &str =
     "policy = \"priority\", order = [\"host-read\", \"host-write\", \"gc-read\", \"gc-write\", \"gc-erase\"]";
 
-/// Quarter pages take longest: without WORDLINE_LONG they run each scope once.
+/// Quarter pages take longest: without WORDLINE_LONG they run each scope once. After one and a half times its capacity every block
+/// has been a victim.
 fn all(name: &str, unit_kib: u32, buffer: &str) {
     let cases = [
         ("plane", STATIC, HOST_FIRST),
@@ -76,9 +77,10 @@ fn all(name: &str, unit_kib: u32, buffer: &str) {
         ("drive", ANYWHERE, HOST_FIRST),
     ];
     let count = if unit_kib == 16 || long() { 6 } else { 2 };
+    let times = if long() { 3.0 } else { 1.5 };
     for_seeds("full_drive", name, if long() { 5 } else { 1 }, |seed| {
         for (scope, placement, arbiter) in &cases[..count] {
-            never_stops(&tight(scope, placement, unit_kib, buffer, arbiter, 256), seed, 256, 3.0);
+            never_stops(&tight(scope, placement, unit_kib, buffer, arbiter, 256), seed, 256, times);
         }
     });
 }

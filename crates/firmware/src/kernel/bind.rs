@@ -10,7 +10,7 @@ use wordline_flash::{Kind, PageAddress};
 
 impl Kernel {
     /// Takes the oldest operation of a plane's queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self, plane: u32, class: Class) -> Option<u32> {
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         let slot = fifo.pop(&self.slab)?;
@@ -148,7 +148,7 @@ impl Kernel {
     }
 
     /// Makes a read the next page of a die's command.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add_read(&mut self, die: u32, slot: u32) -> Result<(), Fault> {
         self.add_page_read(slot)?;
         self.attach(die, slot);
@@ -156,7 +156,7 @@ impl Kernel {
     }
 
     /// Adds the page of a read to the command that is put together.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add_page_read(&mut self, slot: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
         let of_map = op.role == Role::Map;

@@ -158,7 +158,7 @@ impl Kernel {
         self.enqueue(slot);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn host_done(&mut self, slot: u32, op: &FlashOp, gc_affected: bool) {
         self.slab.remove(slot);
         if self.notes.is_some() {
