@@ -55,9 +55,10 @@ ROOMS: dict[str, set[str]] = {
     "api": {"base", "results", "report", "policy"},
     "package": {"api"},
     "pts": {"base", "report", "api", "policy"},
+    "sweeps": {"base", "results", "api"},
     "studies": {"base", "api", "package"},
-    "cli": {"base", "results", "reference", "traces", "report", "api", "pts", "studies", "policy"},
-    "__init__": {"api", "policy"},
+    "cli": {"base", "results", "reference", "traces", "report", "api", "pts", "sweeps", "studies", "policy"},
+    "__init__": {"api", "policy", "sweeps"},
     "__main__": {"cli"},
 }
 """The rooms of the Python package, and which others each may import, also late or for types alone. All may call the

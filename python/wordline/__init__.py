@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from wordline.api.interrupts import Interrupted
     from wordline.api.runs import Run
     from wordline.api.workload import Workload
+    from wordline.sweeps.function import sweep
+    from wordline.sweeps.outcome import Sweep
 
     __version__: str
 
@@ -36,11 +38,13 @@ __all__ = [
     "Interrupted",
     "Run",
     "RunError",
+    "Sweep",
     "Workload",
     "__version__",
     "check",
     "policy",
     "run",
+    "sweep",
 ]
 
 LATER = {
@@ -50,9 +54,11 @@ LATER = {
     "Interrupted": "wordline.api.interrupts",
     "Run": "wordline.api.runs",
     "RunError": "wordline._core",
+    "Sweep": "wordline.sweeps.outcome",
     "Workload": "wordline.api.workload",
     "check": "wordline.api.functions",
     "run": "wordline.api.functions",
+    "sweep": "wordline.sweeps.function",
 }
 """Names that are imported on first use, so that help, messages and Ctrl-C work at once."""
 

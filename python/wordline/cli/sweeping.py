@@ -1,0 +1,126 @@
+"""The command that runs a sweep."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wordline.base.errors import FAILED, INTERRUPTED, Trouble, tell
+from wordline.cli.options import Command, quiet_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from wordline.sweeps.outcome import Sweep
+    from wordline.sweeps.work import Job
+
+MOST_ROWS = 60
+"""Rows of the table on the terminal."""
+
+WIDEST = 20
+"""Characters that a column gets, however narrow the terminal is."""
+
+
+@click.command(cls=Command, short_help="Run a workload at many points of a design space.")
+@click.argument("file")
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    help="The directory for the results.  [default: the name of FILE with .sweep, here]",
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at once.  [default: one a core]")
+@quiet_option
+def sweep(file: str, output: str | None, jobs: int | None, quiet: bool) -> None:
+    """Run the sweep that FILE describes: a workload on a drive, at many points of a design space.
+
+    The results stay in the directory: a sweep that was interrupted goes on where it was, and a repeated one runs only
+    what is new. points.csv has the table of points, sweep.json the same for programs, and results/ a file for each
+    run, as of 'wordline run --json'.
+    """
+    from wordline.base import files, jsontext
+    from wordline.base.progress import Progress
+    from wordline.sweeps import file as files_of_sweeps
+    from wordline.sweeps.function import carry_out
+
+    wanted = files_of_sweeps.read(file)
+    directory = Path(output) if output else Path(f"{Path(file).stem}.sweep")
+    if directory.exists() and not directory.is_dir():
+        raise Trouble(f"{directory}: this is a file; give a directory with -o")
+    try:
+        with Progress(quiet) as progress:
+            done = carry_out(wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs))
+    except OSError as error:
+        where = error.filename or directory
+        raise Trouble(f"{where}: cannot write: {(error.strerror or str(error)).lower()}", FAILED) from None
+    for name, text in (("points.csv", done.csv()), ("sweep.json", jsontext.dumps(done.document()) + "\n")):
+        try:
+            files.write_text(directory / name, text)
+        except OSError as error:
+            raise Trouble(f"{directory / name}: cannot write: {error.strerror}", FAILED) from None
+    if not quiet:
+        from wordline.base.console import console
+
+        show(console(), done, directory)
+    if done.interrupted:
+        left = sum(job.is_due for job in done.jobs)
+        tell(f"interrupted with {left} of {len(done)} points to do; the same command goes on")
+        sys.exit(INTERRUPTED)
+    if done.failed:
+        raise Trouble(f"{len(done.failed)} of {len(done)} points failed; {directory / 'points.csv'} says why", FAILED)
+
+
+def told(jobs: Sequence[Job]) -> None:
+    """Tells at once of points that failed, while the others go on: each error once."""
+    errors: dict[str, list[Job]] = {}
+    for job in jobs:
+        if job.error is not None:
+            errors.setdefault(job.error, []).append(job)
+    for error, failed in errors.items():
+        first = ", ".join(f"{name} = {value}" for name, value in failed[0].point.factors.items())
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        tell(f"{first}{more}: {error}" if first else error)
+
+
+def show(console: Console, done: Sweep, directory: Path) -> None:
+    """Prints the table of points."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from wordline.base.console import hanging
+
+    console.print(Text(done.title or f"Sweep of {len(done)} points", style="bold"))
+    heads, rows = done.rows()
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
+    factors = sum(name != "seed" for name in done.columns)
+    for number, head in enumerate(heads):
+        # Keys are long: a line for each of their words.
+        head = head.replace(".", ".\n")
+        width = max(len(text) for text in [*head.split(), *(row[number] for row in rows)])
+        of_factor = number < factors
+        table.add_column(
+            head,
+            style="cyan" if of_factor else None,
+            justify="left" if of_factor else "right",
+            min_width=min(width, WIDEST),
+            overflow="fold",
+        )
+    for row in rows[:MOST_ROWS]:
+        table.add_row(*row)
+    console.print(table)
+    lines = []
+    if len(rows) > MOST_ROWS:
+        lines.append(f"The first {MOST_ROWS} of {len(rows)} rows.")
+    seeds = len({job.point.seed for job in done.jobs})
+    if seeds > 1:
+        lines.append(f"Figures are means over {seeds} seeds.")
+    known = sum(job.known for job in done.jobs)
+    if known:
+        lines.append(f"{known} of {len(done)} results were there already.")
+    lines.append(f"All figures of all points: {directory / 'points.csv'}")
+    for line in lines:
+        hanging(console, Text(line), 0, 0)

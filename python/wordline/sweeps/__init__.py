@@ -1,0 +1,1 @@
+"""Sweeps: one experiment at many points of a design space."""

@@ -1,0 +1,119 @@
+"""The function ``wordline.sweep``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wordline._core import InputError
+from wordline.base.progress import shown
+from wordline.sweeps import work
+from wordline.sweeps.file import Plan, plan
+from wordline.sweeps.outcome import Sweep
+from wordline.sweeps.runner import Ended, Runner
+from wordline.sweeps.store import Store
+
+if TYPE_CHECKING:
+    from wordline.api.workload import Workload
+    from wordline.base.progress import Told
+
+Place = str | os.PathLike[str]
+
+
+def sweep(
+    drive: Place | Sequence[Place],
+    load: Workload | Place | Sequence[Workload | Place],
+    vary: Mapping[str, object] | None = None,
+    vary_load: Mapping[str, object] | None = None,
+    *,
+    sets: Mapping[str, object] | None = None,
+    load_sets: Mapping[str, object] | None = None,
+    design: str = "grid",
+    points: int | None = None,
+    seeds: int | Sequence[int] | None = None,
+    precondition: str = "each",
+    out: Place | None = None,
+    jobs: int | None = None,
+    progress: Told | bool | None = None,
+) -> Sweep:
+    """Runs a workload on a drive at many points of a design space, in parallel.
+
+    Points that differ only in their workload share one preconditioned drive, by forks. Each result is that of
+    :func:`wordline.run` at its point.
+
+    :param drive: a preset's name or a TOML file, or several.
+    :param load: a workload, or the name of a trace or workload file, or several.
+    :param vary: values of keys of the drive: ``{"victim.policy": ["greedy", "fifo"]}``; for a Latin hypercube also
+        ranges, ``{"capacity.raw_over_logical": {"from": 1.07, "to": 1.3}}``, with ``"scale": "log"`` or
+        ``"whole": True``.
+    :param vary_load: values of keys of the workload, such as ``{"job.0.iodepth": [1, 4, 16]}``.
+    :param sets: overrides of the drive at all points.
+    :param load_sets: overrides of the workload file at all points.
+    :param design: ``grid``, every combination, or ``latin-hypercube``.
+    :param points: the number of points of a Latin hypercube.
+    :param seeds: a number of seeds, the engine's own and those that follow, or a list: every point is run with each.
+    :param precondition: ``each``: every configuration preconditions its own drive; ``once``: all points are forks of
+        one drive that was preconditioned without ``vary``, and differ only from there on.
+    :param out: a directory that keeps the results: a repeated sweep, or one that goes on, runs only what is new.
+    :param jobs: how many runs there are at once; as many as cores and memory allow if absent.
+    :param progress: as for :func:`wordline.run`.
+    :return: the points with their results. A point that fails is told there, and the others go on.
+    :raises wordline.InputError: if the design is wrong, or all points are wrong.
+    :raises KeyboardInterrupt: after Ctrl-C. With ``out``, what is done is kept.
+    """
+    given = {
+        "drive": _places(drive),
+        "load": _places(load),
+        "design": design,
+        "precondition": precondition,
+        "vary": vary,
+        "vary_load": vary_load,
+        "set": sets,
+        "load_set": load_sets,
+        "points": points,
+        "seeds": seeds if seeds is None or isinstance(seeds, int) else list(seeds),
+    }
+    if design == "list":
+        raise InputError("design = 'list' is for sweep files; in Python call wordline.run in a loop")
+    wanted = plan({key: value for key, value in given.items() if value is not None})
+    with shown(progress) as told:
+        done = carry_out(wanted, out, jobs, told, lambda _: None)
+    if done.interrupted:
+        raise KeyboardInterrupt
+    return done
+
+
+def carry_out(wanted: Plan, out: Place | None, jobs: int | None, told: Told, ended: Ended) -> Sweep:
+    """Does a sweep, as far as it is not interrupted.
+
+    :raises wordline.InputError: if the design is wrong, or all points are wrong.
+    :raises OSError: if a result cannot be kept.
+    """
+    kept = None if out is None else Store(Path(out) / "results")
+    found = work.jobs(wanted, kept)
+
+    def keep(jobs: Sequence[work.Job]) -> None:
+        for job in jobs:
+            if kept is not None and job.result is not None:
+                kept.put(job.key, job.result)
+        ended(jobs)
+
+    ended([job for job in found if job.error is not None])
+    due = sum(job.is_due for job in found)
+    together = jobs or at_once(due, work.largest_state(found))
+    interrupted = Runner(wanted, found, together, told, keep).run() if due else False
+    return Sweep(wanted.title, wanted.space.columns(), found, interrupted)
+
+
+def at_once(due: int, state_bytes: int) -> int:
+    """How many runs there are at once: one a core, as far as half of the machine's memory holds their drives."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return max(1, min(due, len(os.sched_getaffinity(0)), memory // max(1, state_bytes)))
+
+
+def _places(given: object) -> list[object]:
+    """One or several drives or workloads; paths become texts."""
+    several = given if isinstance(given, list | tuple) else [given]
+    return [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]

@@ -1,0 +1,150 @@
+"""What a sweep found: a row for each point."""
+
+from __future__ import annotations
+
+import csv
+import io
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from wordline import _core
+from wordline.api.frames import Column, Frame
+from wordline.api.runs import Run
+from wordline.results import repeats
+from wordline.results.keyfigures import FIGURES, KeyFigure, value_of
+from wordline.sweeps.space import SEED
+from wordline.sweeps.work import Job
+
+SCHEMA = 1
+"""The layout of :meth:`Sweep.document`."""
+
+SHOWN = ("iops", "bandwidth_mib_s", "latency_us.read.p99", "latency_us.write.p99", "write_amplification")
+"""The figures on the terminal."""
+
+
+class Sweep:
+    """The points of a sweep with their results, in the order of its design."""
+
+    def __init__(self, title: str, columns: list[str], jobs: Sequence[Job], interrupted: bool) -> None:
+        """Takes the jobs, done or not."""
+        self.title = title
+        self.columns = columns
+        """The names of the factors."""
+        self.jobs = list(jobs)
+        self.interrupted = interrupted
+        """True if some points were not run."""
+
+    def __len__(self) -> int:
+        """The number of points."""
+        return len(self.jobs)
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The factors of each point."""
+        return [dict(job.point.factors) for job in self.jobs]
+
+    @property
+    def runs(self) -> list[Run | None]:
+        """The result of each point; None where it failed or was not run."""
+        return [None if job.result is None else Run(job.result) for job in self.jobs]
+
+    @property
+    def failed(self) -> list[tuple[dict[str, Any], str]]:
+        """The factors of each point that failed, and why."""
+        return [(dict(job.point.factors), job.error) for job in self.jobs if job.error is not None]
+
+    def frame(self) -> Frame:
+        """A table for pandas, Polars or pyarrow, a row a point: factors, seed, main figures, and why it failed."""
+        columns: list[Column] = [_column(name, [job.point.factors[name] for job in self.jobs]) for name in self.columns]
+        if SEED not in self.columns:
+            columns.append((SEED, "text", [str(job.point.seed) for job in self.jobs]))
+        for key in repeats.KEYS:
+            values = [None if job.result is None else value_of(job.result, key) for job in self.jobs]
+            if any(value is not None for value in values):
+                columns.append((key, "float", [None if value is None else float(value) for value in values]))
+        columns.append(("error", "text", [job.error for job in self.jobs]))
+        return Frame.of(columns)
+
+    def csv(self) -> str:
+        """The same table as comma-separated values."""
+        keys = [
+            key
+            for key in repeats.KEYS
+            if any(job.result and value_of(job.result, key) is not None for job in self.jobs)
+        ]
+        factors = [name for name in self.columns if name != SEED]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*factors, SEED, *keys, "result", "error"])
+        for job in self.jobs:
+            figures = [value_of(job.result, key) if job.result else None for key in keys]
+            name = f"results/{job.key}.json" if job.result else None
+            writer.writerow([*(job.point.factors[f] for f in factors), job.point.seed, *figures, name, job.error])
+        return text.getvalue()
+
+    def document(self) -> dict[str, Any]:
+        """All of it for JSON: a number of the layout, the factors, and each point with its figures or its error."""
+
+        def of(job: Job) -> dict[str, Any]:
+            told: dict[str, Any] = {"factors": job.point.factors, "seed": job.point.seed, "key": job.key or None}
+            if job.result is not None:
+                values = {key: value_of(job.result, key) for key in repeats.KEYS}
+                told["digest"] = job.result["digest"]
+                told["figures"] = {key: value for key, value in values.items() if value is not None}
+            return {**told, "error": job.error}
+
+        return {
+            "schema": SCHEMA,
+            "version": _core.version(),
+            "title": self.title,
+            "partial": self.interrupted,
+            "factors": self.columns,
+            "points": [of(job) for job in self.jobs],
+        }
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """A table for reading: heads, and a row for each combination of factors, with means over the seeds."""
+        factors = [name for name in self.columns if name != SEED]
+        figures = [figure for figure in FIGURES if figure.key in SHOWN and any(self._values(self.jobs, figure))]
+        combinations: dict[str, list[Job]] = {}
+        for job in self.jobs:
+            combinations.setdefault(repr([job.point.factors[name] for name in factors]), []).append(job)
+        rows = []
+        for jobs in combinations.values():
+            cells = [cell(jobs[0].point.factors[name]) for name in factors]
+            for figure in figures:
+                values = list(self._values(jobs, figure))
+                cells.append(figure.text(statistics.fmean(values)) if values else "-")
+            rows.append(cells)
+        return [*factors, *(figure.name for figure in figures)], rows
+
+    def _values(self, jobs: Sequence[Job], figure: KeyFigure) -> Iterator[float]:
+        for job in jobs:
+            value = None if job.result is None else value_of(job.result, figure.key)
+            if value:
+                yield value
+
+    def __repr__(self) -> str:
+        """The sweep in a line."""
+        done = sum(job.result is not None for job in self.jobs)
+        return f"<Sweep {', '.join(self.columns) or 'of one point'}: {done} of {len(self.jobs)} points>"
+
+
+def cell(value: object) -> str:
+    """A value of a factor as a table shows it."""
+    return "-" if value is None else value if isinstance(value, str) else str(value)
+
+
+def _column(name: str, values: list[Any]) -> Column:
+    """A column of the values of a factor: numbers if all are, else texts."""
+    given = [value for value in values if value is not None]
+    if given and all(isinstance(value, bool) for value in given):
+        return name, "bool", values
+    if (
+        name != SEED
+        and given
+        and all(isinstance(value, int | float) and not isinstance(value, bool) for value in given)
+    ):
+        return name, "float", [None if value is None else float(value) for value in values]
+    return name, "text", [None if value is None else cell(value) for value in values]

@@ -1,0 +1,161 @@
+"""Runs the points of a sweep side by side. Points with the same preconditioned drive start from forks of it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any
+
+from wordline._core import InputError, RunError
+from wordline.api.drive import Drive
+from wordline.base import units
+from wordline.sweeps.file import ONCE, Plan
+from wordline.sweeps.work import Job
+
+if TYPE_CHECKING:
+    from wordline.base.progress import Told
+
+EVERY_S = 0.1
+"""Seconds between two looks at the runs under way."""
+
+TELLING = 0.02
+"""Share of the work after which the time left is told."""
+
+Ended = Callable[[Sequence[Job]], None]
+"""Hears of jobs that have ended."""
+
+
+class _Group:
+    """Jobs that start from the same preconditioned drive."""
+
+    def __init__(self, jobs: list[Job]) -> None:
+        self.jobs = jobs
+        self.left = len(jobs)
+        self.drive: Drive | None = None
+        self.lock = Lock()
+        """Held while the drive is forked: only one thread at a time may use it."""
+
+    def start(self, job: Job, once: bool) -> Drive:
+        """A drive for a job. The last one takes the drive itself."""
+        with self.lock:
+            assert self.drive is not None
+            self.left -= 1
+            if once and job.point.sets:
+                return self.drive.fork(job.point.sets)
+            drive = self.drive
+            if self.left == 0:
+                self.drive = None
+                return drive
+            return drive.fork()
+
+
+class Runner:
+    """The work of a sweep."""
+
+    def __init__(self, plan: Plan, jobs: Sequence[Job], together: int, told: Told, ended: Ended) -> None:
+        """:param together: how many runs there are at once."""
+        self.plan, self.jobs, self.together, self.told, self.ended = plan, jobs, together, told, ended
+        self.stop = Event()
+        self.begun = time.monotonic()
+        self.shares: dict[int, float] = {}
+        """Of each piece of work under way, how much is done."""
+        self.pieces = self.done = 0
+
+    def run(self) -> bool:
+        """Does all jobs that are due; true if it was interrupted. A job that fails keeps its error.
+
+        :raises Exception: what the receiver of the progress raised, or what is no fault of a point.
+        """
+        groups: dict[str, list[Job]] = {}
+        for job in self.jobs:
+            if job.is_due:
+                groups.setdefault(job.aged, []).append(job)
+        coming = deque(_Group(jobs) for jobs in groups.values())
+        self.pieces = sum(len(group.jobs) + group.jobs[0].writes for group in coming)
+        ready: deque[tuple[_Group, Job]] = deque()
+        failed: BaseException | None = None
+        with ThreadPoolExecutor(self.together) as threads:
+            left: dict[Future[Any], tuple[_Group, Job | None]] = {}
+            while left or ((coming or ready) and not self.stop.is_set()):
+                try:
+                    while len(left) < self.together and (ready or coming) and not self.stop.is_set():
+                        if ready:
+                            group, job = ready.popleft()
+                            left[threads.submit(self._point, group, job)] = group, job
+                        else:
+                            group = coming.popleft()
+                            left[threads.submit(self._precondition, group)] = group, None
+                    self._tell()
+                    for future in wait(left, timeout=EVERY_S, return_when="FIRST_COMPLETED").done:
+                        ready.extend(self._take(future, *left.pop(future)))
+                except KeyboardInterrupt:
+                    self.stop.set()
+                except BaseException as error:
+                    failed = failed or error
+                    self.stop.set()
+        if failed is not None:
+            raise failed
+        return self.stop.is_set()
+
+    def _take(self, future: Future[Any], group: _Group, job: Job | None) -> Iterator[tuple[_Group, Job]]:
+        """Notes what a piece of work came to; gives the jobs that can start now.
+
+        :raises BaseException: what is no fault of a point.
+        """
+        error = future.exception()
+        concerned = group.jobs if job is None else [job]
+        if error is None:
+            if job is None:
+                self.done += group.jobs[0].writes
+                return iter([(group, job) for job in group.jobs])
+            job.result = future.result()
+            self.done += 1
+        elif isinstance(error, InputError | RunError):
+            for one in concerned:
+                one.error = str(error)
+            self.done += len(concerned) + (group.jobs[0].writes if job is None else 0)
+        elif isinstance(error, KeyboardInterrupt):
+            return iter(())
+        else:
+            raise error
+        self.ended(concerned)
+        return iter(())
+
+    def _precondition(self, group: _Group) -> None:
+        first = group.jobs[0]
+        sets = self.plan.sets if self.plan.precondition == ONCE else first.sets
+        drive = Drive(first.point.drive, sets, seed=first.point.seed)
+        if first.writes:
+            drive.precondition(progress=self._heard(id(group)))
+        self.shares.pop(id(group), None)
+        group.drive = drive
+
+    def _point(self, group: _Group, job: Job) -> dict[str, Any]:
+        drive = group.start(job, self.plan.precondition == ONCE)
+        assert job.load is not None
+        result = dict(drive.run(job.load, progress=self._heard(id(job))))
+        self.shares.pop(id(job), None)
+        # The drive did nothing else before: it is the result of 'wordline run'.
+        result.pop("earlier_runs", None)
+        return result
+
+    def _heard(self, piece: int) -> Told:
+        def told(_: str, fraction: float | None, __: int, ___: float) -> None:
+            if self.stop.is_set():
+                # This is how the engine learns of it on a thread that gets no signals.
+                raise KeyboardInterrupt
+            self.shares[piece] = fraction or 0.0
+
+        return told
+
+    def _tell(self) -> None:
+        share = min(1.0, (self.done + sum(self.shares.copy().values())) / max(1, self.pieces))
+        ended = sum(not job.is_due for job in self.jobs)
+        phase = f"sweep: {ended} of {units.some(len(self.jobs), 'point')}"
+        if share > TELLING:
+            elapsed = time.monotonic() - self.begun
+            phase += f", {units.duration(round(elapsed * (1 - share) / share))} left"
+        self.told(phase, share, 0, 0.0)

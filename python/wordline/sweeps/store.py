@@ -1,0 +1,104 @@
+"""Results by what they are the results of: a sweep that is repeated, or goes on, runs only what is new."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+from wordline import _core
+from wordline._core import InputError
+from wordline.base import files, jsontext
+from wordline.results import reading
+
+CHUNK = 1 << 20
+"""Bytes that are read at once."""
+
+
+class Store:
+    """A directory with a file for each result."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        """:raises OSError: if the directory cannot be made."""
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+
+    def path(self, key: str) -> Path:
+        """The file of a result."""
+        return self.directory / f"{key}.json"
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The result, if it is there and whole."""
+        if not self.path(key).is_file():
+            return None
+        try:
+            result = reading.read(str(self.path(key)))
+        except InputError:
+            # Damaged: it is run again.
+            return None
+        return None if result["partial"] else result
+
+    def put(self, key: str, result: dict[str, Any]) -> None:
+        """Keeps a result.
+
+        :raises OSError: if it cannot be written.
+        """
+        files.write_text(self.path(key), jsontext.dumps(result) + "\n")
+
+
+class Contents:
+    """What files hold, in short; each is read once."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, int, int], str] = {}
+
+    def of(self, name: str) -> str:
+        """A digest of a file, or of all files of a directory; of a name that is no file, the name."""
+        path = Path(name)
+        if not path.exists() and glob.has_magic(name):
+            return digest([self.of(file) for file in sorted(glob.glob(name))])  # noqa: PTH207
+        if path.is_dir():
+            return digest([self.of(str(file)) for file in sorted(path.iterdir()) if file.is_file()])
+        if not path.is_file():
+            return name
+        state = path.stat()
+        at = (str(path.resolve()), state.st_size, state.st_mtime_ns)
+        if at not in self.known:
+            hashed = hashlib.blake2b(digest_size=16)
+            with path.open("rb") as file:
+                while chunk := file.read(CHUNK):
+                    hashed.update(chunk)
+            self.known[at] = hashed.hexdigest()
+        return self.known[at]
+
+
+def of_load(load: object, options: dict[str, Any], contents: Contents) -> Any:  # noqa: ANN401
+    """What a workload is: its options, with what its trace holds in place of the name."""
+    trace = options.get("trace")
+    if not trace:
+        return options
+    named = trace["file"]
+    beside = Path(load).parent if isinstance(load, str) else Path()
+    held = []
+    for name in named if isinstance(named, list) else [named]:
+        own = beside / name
+        held.append(contents.of(str(own if own.exists() or glob.has_magic(name) else name)))
+    if not isinstance(load, str):
+        # A table in memory has no file that tells what it holds.
+        held.append(hashlib.blake2b(pickle.dumps(load), digest_size=16).hexdigest())
+    return {**options, "trace": {**trace, "file": held}}
+
+
+def key(*parts: Any) -> str:  # noqa: ANN401
+    """The name of a result: a digest of all that it depends on, and the version of the engine."""
+    return digest([_core.version(), *parts])
+
+
+def digest(value: Any) -> str:  # noqa: ANN401
+    """A digest of a value of JSON."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
