@@ -97,7 +97,8 @@ def carry_out(wanted: Plan, out: Place | None, jobs: int | None, told: Told, end
     def keep(jobs: Sequence[work.Job]) -> None:
         for job in jobs:
             if kept is not None and job.result is not None:
-                kept.put(job.key, job.result)
+                kept.put(job.key, job.text)
+            job.text = ""
         ended(jobs)
 
     ended([job for job in found if job.error is not None])

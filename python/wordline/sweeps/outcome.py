@@ -13,6 +13,7 @@ from wordline.api.frames import Column, Frame
 from wordline.api.runs import Run
 from wordline.results import repeats
 from wordline.results.keyfigures import FIGURES, KeyFigure, value_of
+from wordline.sweeps import store
 from wordline.sweeps.space import SEED
 from wordline.sweeps.work import Job
 
@@ -79,7 +80,7 @@ class Sweep:
         writer.writerow([*factors, SEED, *keys, "result", "error"])
         for job in self.jobs:
             figures = [value_of(job.result, key) if job.result else None for key in keys]
-            name = f"results/{job.key}.json" if job.result else None
+            name = f"results/{store.place(job.key)}" if job.result else None
             writer.writerow([*(job.point.factors[f] for f in factors), job.point.seed, *figures, name, job.error])
         return text.getvalue()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from wordline._core import InputError, RunError
-from wordline.api.drive import Drive
+from wordline.api.drive import Drive, result_text
 from wordline.base import units
 from wordline.sweeps.file import ONCE, Plan
 from wordline.sweeps.work import Job
@@ -63,6 +64,8 @@ class Runner:
         self.shares: dict[int, float] = {}
         """Of each piece of work under way, how much is done."""
         self.pieces = self.done = 0
+        self.points = sum(not job.is_due for job in jobs)
+        """Points that have ended."""
 
     def run(self) -> bool:
         """Does all jobs that are due; true if it was interrupted. A job that fails keeps its error.
@@ -121,6 +124,7 @@ class Runner:
             return iter(())
         else:
             raise error
+        self.points += len(concerned)
         self.ended(concerned)
         return iter(())
 
@@ -136,10 +140,11 @@ class Runner:
     def _point(self, group: _Group, job: Job) -> dict[str, Any]:
         drive = group.start(job, self.plan.precondition == ONCE)
         assert job.load is not None
-        result = dict(drive.run(job.load, progress=self._heard(id(job))))
+        job.text = result_text(drive, job.load, self._heard(id(job)))
         self.shares.pop(id(job), None)
-        # The drive did nothing else before: it is the result of 'wordline run'.
-        result.pop("earlier_runs", None)
+        result = json.loads(job.text)
+        if result["partial"]:
+            raise KeyboardInterrupt
         return result
 
     def _heard(self, piece: int) -> Told:
@@ -153,8 +158,7 @@ class Runner:
 
     def _tell(self) -> None:
         share = min(1.0, (self.done + sum(self.shares.copy().values())) / max(1, self.pieces))
-        ended = sum(not job.is_due for job in self.jobs)
-        phase = f"sweep: {ended} of {units.some(len(self.jobs), 'point')}"
+        phase = f"sweep: {self.points} of {units.some(len(self.jobs), 'point')}"
         if share > TELLING:
             elapsed = time.monotonic() - self.begun
             phase += f", {units.duration(round(elapsed * (1 - share) / share))} left"

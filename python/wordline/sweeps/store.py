@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wordline import _core
-from wordline._core import InputError
-from wordline.base import files, jsontext
-from wordline.results import reading
+from wordline.base import files
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""
@@ -29,25 +27,26 @@ class Store:
 
     def path(self, key: str) -> Path:
         """The file of a result."""
-        return self.directory / f"{key}.json"
+        return self.directory / place(key)
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The result, if it is there and whole."""
-        if not self.path(key).is_file():
-            return None
         try:
-            result = reading.read(str(self.path(key)))
-        except InputError:
-            # Damaged: it is run again.
+            result = json.loads(self.path(key).read_bytes())
+        except (OSError, ValueError):
+            # Absent, or damaged: it is run again.
             return None
-        return None if result["partial"] else result
+        whole = isinstance(result, dict) and result.get("digest") and result.get("partial") is False
+        return result if whole else None
 
-    def put(self, key: str, result: dict[str, Any]) -> None:
+    def put(self, key: str, text: str) -> None:
         """Keeps a result.
 
         :raises OSError: if it cannot be written.
         """
-        files.write_text(self.path(key), jsontext.dumps(result) + "\n")
+        path = self.path(key)
+        path.parent.mkdir(exist_ok=True)
+        files.write_text(path, text + "\n")
 
 
 class Contents:
@@ -91,6 +90,11 @@ def of_load(load: object, options: dict[str, Any], contents: Contents) -> Any:  
         # A table in memory has no file that tells what it holds.
         held.append(hashlib.blake2b(pickle.dumps(load), digest_size=16).hexdigest())
     return {**options, "trace": {**trace, "file": held}}
+
+
+def place(key: str) -> str:
+    """The file of a result in its directory. No directory gets so many files that looking through it takes time."""
+    return f"{key[:2]}/{key[2:]}.json"
 
 
 def key(*parts: Any) -> str:  # noqa: ANN401

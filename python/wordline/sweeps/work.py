@@ -32,6 +32,8 @@ class Job:
     """True if that drive is preconditioned."""
     state_bytes: int = 0
     result: dict[str, Any] | None = None
+    text: str = ""
+    """The same as the engine wrote it, until it is kept."""
     error: str | None = None
     known: bool = False
     """True if the result was there before."""
