@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 import wordline
 from conftest import PROGRAM
+from wordline.base import units
 from wordline.sweeps import file
+from wordline.sweeps.page import front
 from wordline.sweeps.space import Range
 
 LOAD = """
@@ -24,6 +27,8 @@ bs = "4k"
 iodepth = 8
 number_ios = 2000
 """
+
+CAPACITY = "capacity.raw_over_logical"
 
 SMALL = """
 drive = "demo"
@@ -145,6 +150,22 @@ def test_one_preconditioned_drive_for_all() -> None:
     assert len(frame) == 4 and frame.columns[:3] == ["victim.policy", "collect.stop_blocks", "seed"]
     apart = wordline.sweep("demo", load, vary, sets=sets)
     assert apart.runs[3] != done.runs[3], "each preconditions its own drive"
+
+
+def test_the_report_tells_what_the_table_has(tmp_path: Path) -> None:
+    path = written(tmp_path, f'seeds = 2\n{SMALL}\n[vary]\n"capacity.raw_over_logical" = [1.15, 1.3, 1.0001]\n')
+    done = swept(path, "--report", "page.html", status=1)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "4 runs with results, 2 failed." in page and "Figures are means over 2 seeds." in page
+    assert "too little spare" in page and "too little spare" in done.stderr
+    rows = [row for row in table(path) if row["iops"]]
+    mean = {
+        spare: statistics.fmean(float(row["write_amplification"]) for row in rows if row[CAPACITY] == spare)
+        for spare in ("1.15", "1.3")
+    }
+    assert f"× {units.three(mean['1.15'] / mean['1.3'])}" in page
+    # The best points are those that no other beats in both, by hand.
+    assert front([(1, 1), (2, 3), (3, 2), (3, 4), (4, 5), (0.5, 0.5)]) == [5, 0, 2, 4]
 
 
 def test_a_hypercube_has_a_value_in_each_stratum() -> None:

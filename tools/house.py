@@ -55,7 +55,7 @@ ROOMS: dict[str, set[str]] = {
     "api": {"base", "results", "report", "policy"},
     "package": {"api"},
     "pts": {"base", "report", "api", "policy"},
-    "sweeps": {"base", "results", "api"},
+    "sweeps": {"base", "results", "report", "api"},
     "studies": {"base", "api", "package"},
     "cli": {"base", "results", "reference", "traces", "report", "api", "pts", "sweeps", "studies", "policy"},
     "__init__": {"api", "policy", "sweeps"},

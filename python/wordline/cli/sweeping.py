@@ -34,8 +34,9 @@ WIDEST = 20
     help="The directory for the results.  [default: the name of FILE with .sweep, here]",
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at once.  [default: one a core]")
+@click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @quiet_option
-def sweep(file: str, output: str | None, jobs: int | None, quiet: bool) -> None:
+def sweep(file: str, output: str | None, jobs: int | None, report_name: str | None, quiet: bool) -> None:
     """Run the sweep that FILE describes: a workload on a drive, at many points of a design space.
 
     The results stay in the directory: a sweep that was interrupted goes on where it was, and a repeated one runs only
@@ -51,6 +52,7 @@ def sweep(file: str, output: str | None, jobs: int | None, quiet: bool) -> None:
     directory = Path(output) if output else Path(f"{Path(file).stem}.sweep")
     if directory.exists() and not directory.is_dir():
         raise Trouble(f"{directory}: this is a file; give a directory with -o")
+    report = None if report_name is None else files.OutputFile(report_name, [file])
     try:
         with Progress(quiet) as progress:
             done = carry_out(wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs))
@@ -62,6 +64,11 @@ def sweep(file: str, output: str | None, jobs: int | None, quiet: bool) -> None:
             files.write_text(directory / name, text)
         except OSError as error:
             raise Trouble(f"{directory / name}: cannot write: {error.strerror}", FAILED) from None
+    if report is not None:
+        from wordline.sweeps import page
+
+        with report:
+            report.write(page.html(done))
     if not quiet:
         from wordline.base.console import console
 

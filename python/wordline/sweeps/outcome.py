@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -66,6 +67,16 @@ class Sweep:
                 columns.append((key, "float", [None if value is None else float(value) for value in values]))
         columns.append(("error", "text", [job.error for job in self.jobs]))
         return Frame.of(columns)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report of the sweep: one HTML file, for a browser. Only a complete one replaces an older file.
+
+        :raises OSError: if it cannot be written; an older file is unchanged.
+        """
+        from wordline.base import files
+        from wordline.sweeps import page
+
+        files.write_text(path, page.html(self))
 
     def csv(self) -> str:
         """The same table as comma-separated values."""
