@@ -120,9 +120,9 @@ impl<T: Copy + Default> SharedVec<T> {
     /// then each copy would cost as much.
     pub fn share(&mut self) {
         self.unshare();
-        if self.shared.as_ref().is_some_and(|shared| shared.pages.len() > shared.places.len() / 8) {
-            self.own = self.flattened();
-            self.shared = None;
+        if let Some(shared) = self.shared.take_if(|shared| shared.pages.len() > shared.places.len() / 8) {
+            let base = &shared.base;
+            self.own = shared.laid_over(if self.large { copy_in_large_pages(base) } else { base.to_vec() });
         }
         if self.shared.is_none() {
             let base = Arc::new(std::mem::take(&mut self.own));
@@ -133,31 +133,13 @@ impl<T: Copy + Default> SharedVec<T> {
 
     /// Takes its items for itself again if no copy shares them any more.
     pub fn unshare(&mut self) {
-        let Some(shared) = self.shared.take() else { return };
-        let Shared { base, places, pages } = *shared;
-        match Arc::try_unwrap(base) {
-            Ok(mut own) => {
-                for (chunk, place) in own.chunks_mut(PAGE).zip(places) {
-                    if place != NONE {
-                        chunk.copy_from_slice(&pages[place as usize][..chunk.len()]);
-                    }
-                }
-                self.own = own;
-            }
-            Err(base) => self.shared = Some(Box::new(Shared { base, places, pages })),
+        if let Some(mut shared) = self.shared.take_if(|shared| Arc::get_mut(&mut shared.base).is_some()) {
+            let base = Arc::get_mut(&mut shared.base).map(std::mem::take).expect("just seen");
+            self.own = shared.laid_over(base);
         }
     }
 
-    /// All items as a plain vector.
-    fn flattened(&self) -> Vec<T> {
-        let mut flat = vec![T::default(); self.len()];
-        if self.large {
-            use_large_pages(&flat);
-        }
-        flat.iter_mut().zip(self.iter()).for_each(|(to, item)| *to = item);
-        flat
-    }
-
+    // These are kept out of the way of what most drives do; a fork loses nothing by it.
     #[cold]
     fn at_shared(&self, position: usize) -> T {
         let Shared { base, places, pages } = self.sharing(position);
@@ -199,6 +181,18 @@ impl<T: Copy + Default> SharedVec<T> {
             Some(shared) if position < shared.base.len() => shared,
             _ => panic!("position {position} of {}", self.len()),
         }
+    }
+}
+
+impl<T: Copy> Shared<T> {
+    /// The items of the base, with the pages that replace some.
+    fn laid_over(&self, mut base: Vec<T>) -> Vec<T> {
+        for (items, &place) in base.chunks_mut(PAGE).zip(&self.places) {
+            if place != NONE {
+                items.copy_from_slice(&self.pages[place as usize][..items.len()]);
+            }
+        }
+        base
     }
 }
 

@@ -65,8 +65,8 @@ const FIRST_COME: &str = "policy = \"first-come\"";
 const HOST_FIRST: &str =
     "policy = \"priority\", order = [\"host-read\", \"host-write\", \"gc-read\", \"gc-write\", \"gc-erase\"]";
 
-/// Quarter pages take longest: without WORDLINE_LONG they run each scope once. After one and a half times its capacity every block
-/// has been a victim.
+/// Quarter pages take longest: without WORDLINE_LONG they run each scope once. With the write amplification that is asserted, one and
+/// a half times the capacity erases a block more than seven times on average.
 fn all(name: &str, unit_kib: u32, buffer: &str) {
     let cases = [
         ("plane", STATIC, HOST_FIRST),
