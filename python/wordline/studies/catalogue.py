@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import runpy
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -12,15 +11,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wordline.base import toml
 from wordline.base.errors import Trouble, or_nearest
 from wordline.studies import choices, claims
 from wordline.studies.choices import Left
 from wordline.studies.claims import Claim
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from wordline.studies.context import Context
@@ -160,8 +155,8 @@ def parsed(path: Path) -> dict[str, Any]:
     :raises Trouble: if it cannot be read, or is no TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return toml.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise Trouble(f"{path}: cannot read: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
+    except toml.TOMLDecodeError as error:
         raise Trouble(f"{path}: {error}") from None
