@@ -28,6 +28,8 @@ iodepth = 8
 number_ios = 2000
 """
 
+HEAD = 'drive = "demo"\nload = "load.toml"\n'
+
 CAPACITY = "capacity.raw_over_logical"
 
 SMALL = """
@@ -123,6 +125,12 @@ def test_a_point_that_fails_leaves_the_others(tmp_path: Path) -> None:
     assert good["iops"] and not good["error"] and "too little spare" in bad["error"] and not bad["iops"]
 
 
+def test_a_sweep_that_cannot_start_leaves_no_file(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{HEAD}[vary]\n"victim.polcy" = ["fifo"]\n')
+    swept(path, "--report", "page.html", status=2)
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and "page.html" in file.name]
+
+
 def test_seeds_are_runs_of_their_own(tmp_path: Path) -> None:
     path = written(tmp_path, f"seeds = 2\n{SMALL}")
     assert "means over 2 seeds" in swept(path).stdout
@@ -208,6 +216,10 @@ def test_a_list_has_its_points_in_order(tmp_path: Path) -> None:
         ('drive = "demo"\nload = "load.toml"\n[vary]\n"victim.polcy" = ["fifo"]', "did you mean 'victim.policy'?"),
         ('drive = "demo"\nload = "none.toml"', "none.toml"),
         ('drive = "dmeo"\nload = "load.toml"', "demo"),
+        (f"{HEAD}seeds = 1_000_000_000", "seeds = 1000000000: must be at least 1 and at most"),
+        (f'{HEAD}design = "latin-hypercube"\npoints = 1_000_000_000', "more than 1,000,000 runs"),
+        (f'{HEAD}[vary]\n"queue.depth" = {{ from = 1.2, to = 1.8, whole = true }}', "no whole number from 1.2 to 1.8"),
+        (f'{HEAD}[vary]\n"queue.depth" = {{ form = 1, to = 2 }}', "did you mean 'from'?"),
         ("drive = ", "this is not TOML"),
     ],
 )
@@ -223,7 +235,7 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
     text = f'{SMALL}\n[vary_load]\n"job.0.iodepth" = [{", ".join(map(str, range(1, 41)))}]\n'
     path = written(tmp_path, text, load)
     process = subprocess.Popen(
-        [PROGRAM, "sweep", path.name, "--jobs", "2"],
+        [PROGRAM, "sweep", path.name, "--jobs", "2", "--report", "page.html"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -238,6 +250,7 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
     assert process.returncode == 130 and "the same command goes on" in told
     done = [row for row in table(path) if row["iops"]]
     assert 2 <= len(done) < 40 and not list(results.glob("*/.*.part"))
+    assert "Interrupted" in (tmp_path / "page.html").read_text(encoding="utf-8")
     kept = {row["load.job.0.iodepth"]: row["iops"] for row in done}
     few = ", ".join(list(kept)[:2])
     path.write_text(f'{SMALL}\n[vary_load]\n"job.0.iodepth" = [{few}]\n', encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,27 +53,26 @@ def sweep(file: str, output: str | None, jobs: int | None, report_name: str | No
     directory = Path(output) if output else Path(f"{Path(file).stem}.sweep")
     if directory.exists() and not directory.is_dir():
         raise Trouble(f"{directory}: this is a file; give a directory with -o")
-    report = None if report_name is None else files.OutputFile(report_name, [file])
-    try:
-        with Progress(quiet) as progress:
-            done = carry_out(wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs))
-    except OSError as error:
-        where = error.filename or directory
-        raise Trouble(f"{where}: cannot write: {(error.strerror or str(error)).lower()}", FAILED) from None
-    for name, text in (("points.csv", done.csv()), ("sweep.json", jsontext.dumps(done.document()) + "\n")):
+    with ExitStack() as open_files:
+        report = None
+        if report_name is not None:
+            report = open_files.enter_context(files.OutputFile(report_name, [file]))
         try:
-            files.write_text(directory / name, text)
+            with Progress(quiet) as progress:
+                done = carry_out(wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs))
+            files.write_text(directory / "points.csv", done.csv())
+            files.write_text(directory / "sweep.json", jsontext.dumps(done.document()) + "\n")
         except OSError as error:
-            raise Trouble(f"{directory / name}: cannot write: {error.strerror}", FAILED) from None
-    if report is not None:
-        from wordline.sweeps import page
+            where = error.filename or directory
+            raise Trouble(f"{where}: cannot write: {(error.strerror or str(error)).lower()}", FAILED) from None
+        if report is not None:
+            from wordline.sweeps import page
 
-        with report:
             report.write(page.html(done))
     if not quiet:
         from wordline.base.console import console
 
-        show(console(), done, directory)
+        show(console(stderr=report is not None and report.standard), done, directory)
     if done.interrupted:
         left = sum(job.is_due for job in done.jobs)
         tell(f"interrupted with {left} of {len(done)} points to do; the same command goes on")

@@ -156,11 +156,12 @@ def read_again(loads: Sequence[str]) -> None:
             raise InputError(f"{load}: this can be read only once, but --repeat reads it for every seed; give a file")
 
 
-def at_once(n: int, state_bytes: int | None) -> int:
-    """How many runs to do at once; one if it is not known what a drive takes."""
+def at_once(n: int, state_bytes: int | None, memory: int = TOGETHER_BYTES) -> int:
+    """How many runs to do at once: one a core, as far as so many bytes hold their drives; one if it is not known what a
+    drive takes."""
     if state_bytes is None:
         return 1
-    return max(1, min(n, len(os.sched_getaffinity(0)), TOGETHER_BYTES // max(1, state_bytes)))
+    return max(1, min(n, len(os.sched_getaffinity(0)), memory // max(1, state_bytes)))
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +9,9 @@ from typing import Any
 
 from wordline import _core
 from wordline._core import InputError
-from wordline.base.errors import nearest
-from wordline.sweeps.space import DESIGNS, GRID, HYPERCUBE, LIST, Point, Space, seeds_of, values_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from wordline.base import toml
+from wordline.base.errors import or_nearest
+from wordline.sweeps.space import DESIGNS, GRID, HYPERCUBE, LIST, MOST_POINTS, Point, Space, seeds_of, values_of
 
 KEYS = (
     "title",
@@ -61,11 +56,10 @@ def read(name: str) -> Plan:
     :raises wordline.InputError: if the file cannot be read or is wrong.
     """
     try:
-        with Path(name).open("rb") as file:
-            given = tomllib.load(file)
+        given = toml.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{name}: {(error.strerror or str(error)).lower()}; give a sweep file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: this is not TOML: {error}") from None
     try:
         return plan(given, Path(name).parent)
@@ -100,6 +94,8 @@ def plan(given: Mapping[str, Any], beside: Path | None = None) -> Plan:
         count = given.get("points")
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             raise InputError(f"points = {count!r}: design = '{HYPERCUBE}' needs their number, as in points = 20")
+        if count * len(space.seeds) > MOST_POINTS:
+            raise InputError(f"points = {count}: with all seeds that is more than {MOST_POINTS:,} runs")
         space.count = count
     elif "points" in given:
         raise InputError(f"points: their number goes with design = '{HYPERCUBE}'; here it is '{design}'")
@@ -138,17 +134,13 @@ def known(given: Mapping[str, Any], keys: Sequence[str], prefix: str) -> None:
     """:raises wordline.InputError: if a key is none of these."""
     for key in given:
         if key not in keys:
-            near = nearest(key, keys)
-            hint = f"did you mean '{near}'? " if near else ""
-            raise InputError(f"{prefix}{key}: no such key in a sweep file; {hint}the keys are: {', '.join(keys)}")
+            raise InputError(f"{prefix}{key}: no such key in a sweep file; {or_nearest(key, list(keys), 'keys')}")
 
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> str:
     """:raises wordline.InputError: if it is none of the choices."""
     if value not in choices:
-        near = nearest(value, choices) if isinstance(value, str) else None
-        hint = f"did you mean '{near}'? " if near else ""
-        raise InputError(f"{name} = {value!r}: {hint}the choices are: {', '.join(choices)}")
+        raise InputError(f"{name} = {value!r}: {or_nearest(str(value), list(choices), 'choices')}")
     return str(value)
 
 

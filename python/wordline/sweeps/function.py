@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wordline._core import InputError
 from wordline.base.progress import shown
+from wordline.results import repeats
 from wordline.sweeps import work
 from wordline.sweeps.file import Plan, plan
 from wordline.sweeps.outcome import Sweep
@@ -96,22 +97,17 @@ def carry_out(wanted: Plan, out: Place | None, jobs: int | None, told: Told, end
 
     def keep(jobs: Sequence[work.Job]) -> None:
         for job in jobs:
-            if kept is not None and job.result is not None:
+            if kept is not None and job.text is not None:
                 kept.put(job.key, job.text)
-            job.text = ""
+                job.text = None
         ended(jobs)
 
     ended([job for job in found if job.error is not None])
     due = sum(job.is_due for job in found)
-    together = jobs or at_once(due, work.largest_state(found))
-    interrupted = Runner(wanted, found, together, told, keep).run() if due else False
-    return Sweep(wanted.title, wanted.space.columns(), found, interrupted)
-
-
-def at_once(due: int, state_bytes: int) -> int:
-    """How many runs there are at once: one a core, as far as half of the machine's memory holds their drives."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    return max(1, min(due, len(os.sched_getaffinity(0)), memory // max(1, state_bytes)))
+    together = jobs or repeats.at_once(due, work.largest_state(found), memory)
+    interrupted = Runner(wanted, found, together, told, keep).run() if due else False
+    return Sweep(wanted.title, wanted.space.columns(), found, interrupted, kept)
 
 
 def _places(given: object) -> list[object]:

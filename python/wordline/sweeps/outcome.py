@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import statistics
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,10 @@ from wordline import _core
 from wordline.api.frames import Column, Frame
 from wordline.api.runs import Run
 from wordline.results import repeats
-from wordline.results.keyfigures import FIGURES, KeyFigure, value_of
+from wordline.results.keyfigures import FIGURES, KeyFigure
 from wordline.sweeps import store
 from wordline.sweeps.space import SEED
+from wordline.sweeps.store import Store
 from wordline.sweeps.work import Job
 
 SCHEMA = 1
@@ -28,8 +30,11 @@ SHOWN = ("iops", "bandwidth_mib_s", "latency_us.read.p99", "latency_us.write.p99
 class Sweep:
     """The points of a sweep with their results, in the order of its design."""
 
-    def __init__(self, title: str, columns: list[str], jobs: Sequence[Job], interrupted: bool) -> None:
-        """Takes the jobs, done or not."""
+    def __init__(
+        self, title: str, columns: list[str], jobs: Sequence[Job], interrupted: bool, kept: Store | None
+    ) -> None:
+        """Takes the jobs, done or not, and where their results are kept, if they are."""
+        self._kept = kept
         self.title = title
         self.columns = columns
         """The names of the factors."""
@@ -48,8 +53,14 @@ class Sweep:
 
     @property
     def runs(self) -> list[Run | None]:
-        """The result of each point; None where it failed or was not run."""
-        return [None if job.result is None else Run(job.result) for job in self.jobs]
+        """The result of each point; None where it failed or was not run. Results in files are read anew each time."""
+        return [self._run(job) for job in self.jobs]
+
+    def _run(self, job: Job) -> Run | None:
+        if job.text is not None:
+            return Run(json.loads(job.text))
+        result = self._kept.get(job.key) if self._kept and job.figures is not None else None
+        return None if result is None else Run(result)
 
     @property
     def failed(self) -> list[tuple[dict[str, Any], str]]:
@@ -62,7 +73,7 @@ class Sweep:
         if SEED not in self.columns:
             columns.append((SEED, "text", [str(job.point.seed) for job in self.jobs]))
         for key in repeats.KEYS:
-            values = [None if job.result is None else value_of(job.result, key) for job in self.jobs]
+            values = [(job.figures or {}).get(key) for job in self.jobs]
             if any(value is not None for value in values):
                 columns.append((key, "float", [None if value is None else float(value) for value in values]))
         columns.append(("error", "text", [job.error for job in self.jobs]))
@@ -80,18 +91,14 @@ class Sweep:
 
     def csv(self) -> str:
         """The same table as comma-separated values."""
-        keys = [
-            key
-            for key in repeats.KEYS
-            if any(job.result and value_of(job.result, key) is not None for job in self.jobs)
-        ]
+        keys = [key for key in repeats.KEYS if any(key in (job.figures or {}) for job in self.jobs)]
         factors = [name for name in self.columns if name != SEED]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*factors, SEED, *keys, "result", "error"])
         for job in self.jobs:
-            figures = [value_of(job.result, key) if job.result else None for key in keys]
-            name = f"results/{store.place(job.key)}" if job.result else None
+            figures = [(job.figures or {}).get(key) for key in keys]
+            name = f"results/{store.place(job.key)}" if job.figures is not None else None
             writer.writerow([*(job.point.factors[f] for f in factors), job.point.seed, *figures, name, job.error])
         return text.getvalue()
 
@@ -100,10 +107,9 @@ class Sweep:
 
         def of(job: Job) -> dict[str, Any]:
             told: dict[str, Any] = {"factors": job.point.factors, "seed": job.point.seed, "key": job.key or None}
-            if job.result is not None:
-                values = {key: value_of(job.result, key) for key in repeats.KEYS}
-                told["digest"] = job.result["digest"]
-                told["figures"] = {key: value for key, value in values.items() if value is not None}
+            if job.figures is not None:
+                told["digest"] = job.digest
+                told["figures"] = {key: job.figures[key] for key in repeats.KEYS if key in job.figures}
             return {**told, "error": job.error}
 
         return {
@@ -133,13 +139,13 @@ class Sweep:
 
     def _values(self, jobs: Sequence[Job], figure: KeyFigure) -> Iterator[float]:
         for job in jobs:
-            value = None if job.result is None else value_of(job.result, figure.key)
+            value = (job.figures or {}).get(figure.key)
             if value:
                 yield value
 
     def __repr__(self) -> str:
         """The sweep in a line."""
-        done = sum(job.result is not None for job in self.jobs)
+        done = sum(job.figures is not None for job in self.jobs)
         return f"<Sweep {', '.join(self.columns) or 'of one point'}: {done} of {len(self.jobs)} points>"
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wordline import _core
 from wordline.base import units
-from wordline.base.drawing import MAP, Drawing, is_narrow
+from wordline.base.drawing import MAP, Drawing, is_narrow, plain_latency
 from wordline.base.palette import BLUE, FAINT, INK
 from wordline.report import page
-from wordline.results.keyfigures import FIGURES, KeyFigure, value_of
+from wordline.results.keyfigures import FIGURES, KeyFigure
 from wordline.sweeps.outcome import Sweep, cell
 from wordline.sweeps.space import SEED
 from wordline.sweeps.work import Job
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 KEYS = ("iops", "latency_us.read.p99", "latency_us.write.p99", "latency_us.write.p99_9", "write_amplification")
@@ -38,7 +39,7 @@ FEW = 8
 
 def html(sweep: Sweep) -> str:
     """The page: one HTML file, for a browser."""
-    done = [job for job in sweep.jobs if job.result is not None]
+    done = [job for job in sweep.jobs if job.figures is not None]
     factors = [name for name in sweep.columns if name != SEED and len(values_of(done, name)) > 1]
     figures = [figure for figure in FIGURES if figure.key in KEYS and len(known(done, figure)) == len(done) > 0]
     heads, rows = sweep.rows()
@@ -80,7 +81,7 @@ def values_of(jobs: Sequence[Job], name: str) -> list[Any]:
 
 def known(jobs: Sequence[Job], figure: KeyFigure) -> list[float]:
     """A figure of all jobs that have it and are above 0."""
-    return [value for job in jobs if (value := value_of(job.result or {}, figure.key))]
+    return [value for job in jobs if (value := (job.figures or {}).get(figure.key))]
 
 
 def means(jobs: Sequence[Job], name: str, figure: KeyFigure) -> list[tuple[Any, float, float, float]]:
@@ -137,8 +138,9 @@ def small_multiples(jobs: Sequence[Job], factors: list[str], figures: list[KeyFi
                 effect(axes, jobs, name, main)
                 if narrow or row == len(figures) - 1:
                     axes.set_xlabel(name)
-                if narrow or column == 0:
-                    axes.set_ylabel(label(main))
+                along(axes.yaxis, main)
+                if not narrow and column > 0:
+                    axes.set_ylabel("")
 
     words = (
         "The mean of each figure at each value of a factor, with the range over all other factors and seeds. "
@@ -151,18 +153,15 @@ def effect(axes: Axes, jobs: Sequence[Job], name: str, main: KeyFigure) -> None:
     """Draws a figure over a factor."""
     values = values_of(jobs, name)
     numbers = all(_is_number(value) for value in values)
-    scale = scale_of(main)
     if numbers and len(values) > FEW:
-        with_figure = [job for job in jobs if value_of(job.result or {}, main.key)]
-        x = [job.point.factors[name] for job in with_figure]
-        y = [scale * (value_of(job.result or {}, main.key) or 0.0) for job in with_figure]
-        axes.plot(x, y, ".", color=INK)
+        # Only figures that all have are drawn.
+        axes.plot([job.point.factors[name] for job in jobs], known(jobs, main), ".", color=INK)
     else:
         found = means(jobs, name, main)
         places = [value for value, *_ in found] if numbers else list(range(len(found)))
-        axes.vlines(places, [scale * low for *_, low, _ in found], [scale * high for *_, high in found], color=FAINT)
+        axes.vlines(places, [low for *_, low, _ in found], [high for *_, high in found], color=FAINT)
         style = "o-" if numbers else "o"
-        axes.plot(places, [scale * mean for _, mean, *_ in found], style, color=INK, markersize=4)
+        axes.plot(places, [mean for _, mean, *_ in found], style, color=INK, markersize=4)
         if not numbers:
             axes.set_xticks(places, [shorter(cell(value)) for value, *_ in found])
             axes.set_xlim(-0.5, len(found) - 0.5)
@@ -217,13 +216,10 @@ def trade_off(jobs: Sequence[Job]) -> Drawing | None:
 
     def plot(figure: Figure) -> None:
         axes = figure.subplots()
-        rates, tails = scale_of(figures[rate]), scale_of(tail)
-        axes.plot([rates * x for x, _ in of], [tails * y for _, y in of], ".", color=FAINT)
-        axes.plot(
-            [rates * of[at][0] for at in best], [tails * of[at][1] for at in best], "o-", color=BLUE, markersize=5
-        )
-        axes.set_xlabel(label(figures[rate]))
-        axes.set_ylabel(label(tail))
+        axes.plot([x for x, _ in of], [y for _, y in of], ".", color=FAINT)
+        axes.plot([of[at][0] for at in best], [of[at][1] for at in best], "o-", color=BLUE, markersize=5)
+        along(axes.xaxis, figures[rate])
+        along(axes.yaxis, tail)
         axes.set_ylim(bottom=0)
 
     names = list(places)
@@ -260,21 +256,11 @@ def mean_at(jobs: Sequence[Job], where: dict[str, Any], main: KeyFigure) -> floa
     return statistics.fmean(known(there, main))
 
 
-SCALES: dict[Callable[[Any], str], tuple[float, str]] = {
-    units.latency: (1e-3, " (ms)"),
-    units.short: (1e-3, " (thousands)"),
-}
-"""How values of a figure are drawn, by how they are written: factor and unit."""
-
-
-def scale_of(main: KeyFigure) -> float:
-    """The factor from a value of a result to that of an axis."""
-    return SCALES.get(main.text, (1.0, ""))[0]
-
-
-def label(main: KeyFigure) -> str:
-    """The name of a figure at its axis, in two lines if it is long."""
-    return f"{main.name}{SCALES.get(main.text, (1.0, ''))[1]}".replace("write amplification", "write\namplification")
+def along(axis: Axis, main: KeyFigure) -> None:
+    """Writes the values of a figure at its axis, and its name beside."""
+    write = plain_latency if main.text is units.latency else main.text
+    axis.set_major_formatter(lambda value, _: write(value) if value else "0")
+    axis.set_label_text(main.name.replace("write amplification", "write\namplification"))
 
 
 def shorter(text: str) -> str:

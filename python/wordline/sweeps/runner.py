@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,7 @@ class Runner:
             if job is None:
                 self.done += group.jobs[0].writes
                 return iter([(group, job) for job in group.jobs])
-            job.result = future.result()
+            job.done(future.result())
             self.done += 1
         elif isinstance(error, InputError | RunError):
             for one in concerned:
@@ -133,28 +134,34 @@ class Runner:
         sets = self.plan.sets if self.plan.precondition == ONCE else first.sets
         drive = Drive(first.point.drive, sets, seed=first.point.seed)
         if first.writes:
-            drive.precondition(progress=self._heard(id(group)))
-        self.shares.pop(id(group), None)
+            with self._piece(id(group)) as told:
+                drive.precondition(progress=told)
         group.drive = drive
 
     def _point(self, group: _Group, job: Job) -> dict[str, Any]:
         drive = group.start(job, self.plan.precondition == ONCE)
         assert job.load is not None
-        job.text = result_text(drive, job.load, self._heard(id(job)))
-        self.shares.pop(id(job), None)
+        with self._piece(id(job)) as told:
+            job.text = result_text(drive, job.load, told)
         result = json.loads(job.text)
         if result["partial"]:
             raise KeyboardInterrupt
         return result
 
-    def _heard(self, piece: int) -> Told:
+    @contextmanager
+    def _piece(self, piece: int) -> Iterator[Told]:
+        """What hears of the progress of a piece of work, while it lasts."""
+
         def told(_: str, fraction: float | None, __: int, ___: float) -> None:
             if self.stop.is_set():
                 # This is how the engine learns of it on a thread that gets no signals.
                 raise KeyboardInterrupt
             self.shares[piece] = fraction or 0.0
 
-        return told
+        try:
+            yield told
+        finally:
+            self.shares.pop(piece, None)
 
     def _tell(self) -> None:
         share = min(1.0, (self.done + sum(self.shares.copy().values())) / max(1, self.pieces))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wordline._core import InputError
-from wordline.base.errors import nearest
+from wordline.base.errors import or_nearest
 
 DRIVE, LOAD, SEED = "drive", "load", "seed"
 """Factors that are no key: the drive, the workload and the seed of a point."""
@@ -56,9 +56,7 @@ class Range:
         """
         for key in given:
             if key not in RANGE_KEYS:
-                near = nearest(key, RANGE_KEYS)
-                hint = f"did you mean '{near}'? " if near else ""
-                raise InputError(f"{name}.{key}: no key of a range; {hint}its keys are: {', '.join(RANGE_KEYS)}")
+                raise InputError(f"{name}.{key}: no key of a range; {or_nearest(key, list(RANGE_KEYS), 'keys')}")
         low, high = given.get("from"), given.get("to")
         scale, whole = given.get("scale", "linear"), given.get("whole", False)
         if not _is_number(low) or not _is_number(high) or not low < high:
@@ -69,6 +67,8 @@ class Range:
             raise InputError(f"{name}.scale = {scale!r}: the scales are 'linear' and 'log'")
         if not isinstance(whole, bool):
             raise InputError(f"{name}.whole = {whole!r}: must be true or false")
+        if whole and math.ceil(low) > math.floor(high):
+            raise InputError(f"{name}: there is no whole number from {low} to {high}")
         if scale == "log" and low <= 0:
             raise InputError(f"{name}.from = {low}: with scale = 'log' it must be above 0")
         return cls(low, high, scale == "log", whole)
@@ -212,8 +212,8 @@ def seeds_of(given: object, default: int) -> list[int]:
     if given is None:
         return [default]
     if isinstance(given, int) and not isinstance(given, bool):
-        if given < 1:
-            raise InputError(f"seeds = {given}: must be at least 1, or a list of seeds")
+        if not 1 <= given <= MOST_POINTS:
+            raise InputError(f"seeds = {given}: must be at least 1 and at most {MOST_POINTS:,}, or a list of seeds")
         return [(default + n) % 2**64 for n in range(given)]
     right = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
     if not right or not all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s < 2**64 for s in given):  # type: ignore[attr-defined]

@@ -10,10 +10,15 @@ from typing import Any
 from wordline._core import InputError
 from wordline.api import functions as api
 from wordline.api.workload import Workload
+from wordline.results import repeats
+from wordline.results.keyfigures import FIGURES, value_of
 from wordline.sweeps import store
 from wordline.sweeps.file import ONCE, Plan
 from wordline.sweeps.space import Point
 from wordline.sweeps.store import Contents, Store
+
+FIGURES_OF_POINTS = tuple(dict.fromkeys([*repeats.KEYS, *(figure.key for figure in FIGURES)]))
+"""The figures of a point, by their keys in a result."""
 
 
 @dataclass
@@ -31,9 +36,11 @@ class Job:
     writes: bool = False
     """True if that drive is preconditioned."""
     state_bytes: int = 0
-    result: dict[str, Any] | None = None
-    text: str = ""
-    """The same as the engine wrote it, until it is kept."""
+    figures: dict[str, float] | None = None
+    """Main figures of its result, by their keys; None if it has not run. All of the results would fill the memory."""
+    digest: str = ""
+    text: str | None = None
+    """Its result as the engine wrote it, unless a file keeps it."""
     error: str | None = None
     known: bool = False
     """True if the result was there before."""
@@ -41,7 +48,13 @@ class Job:
     @property
     def is_due(self) -> bool:
         """True if it has to run."""
-        return self.result is None and self.error is None
+        return self.figures is None and self.error is None
+
+    def done(self, result: dict[str, Any]) -> None:
+        """Takes the figures of its result."""
+        values = {key: value_of(result, key) for key in FIGURES_OF_POINTS}
+        self.figures = {key: value for key, value in values.items() if value is not None}
+        self.digest = result["digest"]
 
 
 def jobs(plan: Plan, kept: Store | None) -> list[Job]:
@@ -58,8 +71,10 @@ def jobs(plan: Plan, kept: Store | None) -> list[Job]:
         raise InputError(f"{of_all}{first.error}")
     for job in found:
         if kept is not None and job.error is None:
-            job.result = kept.get(job.key)
-            job.known = job.result is not None
+            result = kept.get(job.key)
+            if result is not None:
+                job.done(result)
+                job.known = True
     return found
 
 
