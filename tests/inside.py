@@ -47,7 +47,7 @@ def run(
 def streams(output: IO[bytes], error: IO[bytes]) -> Iterator[None]:
     """Output and error go to files, and nothing can be read."""
     kept = [os.dup(number) for number in (0, 1, 2)]
-    with open(os.devnull, "rb") as nothing:
+    with Path(os.devnull).open("rb") as nothing:
         for number, file in enumerate((nothing, output, error)):
             os.dup2(file.fileno(), number)
     opened = [
