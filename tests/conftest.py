@@ -1,4 +1,4 @@
-"""The program for a user: the installed command, in a process of its own."""
+"""The program for a user: the command with its output and exit status."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import inside
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,18 +135,35 @@ TRACE_ROWS = [
 ]
 
 
-@pytest.fixture
-def wordline(tmp_path: Path) -> Run:
-    """Runs the command in an empty directory."""
+@pytest.fixture(scope="session")
+def program() -> Run:
+    """Runs the command in the folder ``cwd``.
 
-    def run(*arguments: str | Path, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401
+    It starts a process only where that may matter: with other options of a process, in another environment than
+    ``COLUMNS``, and in all tests of ``make test-long``. Starting and loading takes far longer than most commands do.
+    """
+
+    def run(
+        *arguments: str | Path,
+        cwd: Path,
+        timeout: float = 120,
+        env: Mapping[str, str] | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> subprocess.CompletedProcess[str]:
         command = [PROGRAM, *map(str, arguments)]
-        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **options.pop("env", {})}
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout, **options
-        )
+        environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **(env or {})}
+        if LONG or "WORDLINE" in os.environ or options or set(env or ()) - {"COLUMNS"}:
+            options = {"capture_output": True, "text": True, "check": False, **options}
+            return subprocess.run(command, cwd=cwd, env=environment, timeout=timeout, **options)
+        return inside.run(command, cwd, environment, timeout)
 
     return run
+
+
+@pytest.fixture
+def wordline(program: Run, tmp_path: Path) -> Run:
+    """Runs the command in an empty directory."""
+    return partial(program, cwd=tmp_path)
 
 
 @pytest.fixture

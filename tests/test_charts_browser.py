@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
-from conftest import PROGRAM, SMALL_DRIVE, SMALL_LOAD
+from conftest import SMALL_DRIVE, SMALL_LOAD, Run, done
 from wordline.base import palette, units
 from wordline.report import page as report
 from wordline.results import amplification, causes
@@ -49,14 +48,14 @@ PIXELS = """(name) => {
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(program: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A report and a comparison of real runs, a report with few requests, and reports of odd results."""
     folder = tmp_path_factory.mktemp("charts")
     (folder / "small.toml").write_text(SMALL_DRIVE)
     (folder / "load.toml").write_text(SMALL_LOAD)
 
     def command(*arguments: str) -> None:
-        subprocess.run([PROGRAM, *arguments], cwd=folder, check=True, capture_output=True, timeout=120)
+        done(program(*arguments, cwd=folder))
 
     command("run", "small.toml", "load.toml", "-q", "--json", "report.json", "--report", "report.html")
     command("run", "small.toml", "load.toml", "-q", "--json", "other.json", "--set", "link.pcie_lanes=1")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import wordline
-from conftest import PROGRAM, ROOT
+from conftest import PROGRAM, ROOT, Run, done
 from wordline import _core
 from wordline.cli import program as cli
 from wordline.results.causes import CAUSES, CROSSES
@@ -91,7 +91,7 @@ def python_runs(folder: Path, *texts: str) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_the_stand_in_of_the_page_can_be_made(tmp_path: Path) -> None:
+def test_the_stand_in_of_the_page_can_be_made(wordline: Run, tmp_path: Path) -> None:
     text = (ROOT / "docs" / "trace-tools.md").read_text()
     for block in blocks(text, "toml"):
         name = re.match(r"# (\S+\.toml)\n", block)
@@ -101,9 +101,7 @@ def test_the_stand_in_of_the_page_can_be_made(tmp_path: Path) -> None:
     lines = blocks(section, "console")[0].replace("\\\n", " ").splitlines()
     assert len(lines) == 2
     for line in lines:
-        command = [PROGRAM, *shlex.split(line.removeprefix("$ "))[1:]]
-        made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-        assert made.returncode == 0, made.stderr
+        done(wordline(*shlex.split(line.removeprefix("$ "))[1:], timeout=300))
     assert (tmp_path / "dap-ps.parquet").stat().st_size > 1_000_000
 
 

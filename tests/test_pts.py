@@ -149,13 +149,13 @@ def test_the_iops_matrix_on_a_small_drive(wordline: Run, drive: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, Path]:
+def others(program: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str, Path]:
     """The other tests: the result, the output, and the paths of the files."""
     folder = tmp_path_factory.mktemp("pts")
     (folder / "small.toml").write_text(SMALL_DRIVE)
-    command = [PROGRAM, "pts", "small.toml", "--test", "tp,lat,wsat,xsr", "--quick", "--capacities", "0.5"]
+    command = ["pts", "small.toml", "--test", "tp,lat,wsat,xsr", "--quick", "--capacities", "0.5"]
     command += ["--json", "pts.json", "--report", "pts.html", "--figures", "figures", "--format", "svg"]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    ran = program(*command, cwd=folder)
     return parsed((folder / "pts.json").read_text()), done(ran), folder
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 import synthetic
-from conftest import PROGRAM, SMALL_DRIVE, Run, done, parsed, refused
+from conftest import SMALL_DRIVE, Run, done, parsed, refused
 from wordline.base import drawing
 from wordline.report import compare, figures
 from wordline.report import page as report
@@ -43,7 +42,7 @@ Runner = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+def small(program: Run, tmp_path_factory: pytest.TempPathFactory) -> Runner:
     """Runs a job on the small drive and returns the result; the same run is made once."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "small.toml").write_text(SMALL_DRIVE + AGED)
@@ -55,8 +54,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Runner:
         if key not in known:
             (folder / "load.toml").write_text(text)
             options = [part for each in sets for part in ("--set", each)]
-            command = [PROGRAM, "run", "small.toml", "load.toml", "--json", "-", "--quiet", *options]
-            made = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+            made = program("run", "small.toml", "load.toml", "--json", "-", "--quiet", *options, cwd=folder)
             known[key] = parsed(done(made))
         return known[key]
 

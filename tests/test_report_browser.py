@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
-from conftest import PROGRAM, SMALL_DRIVE, SMALL_LOAD
+from conftest import SMALL_DRIVE, SMALL_LOAD, Run, done
 
 WIDTHS = {"desktop": 1100, "telephone": 390}
 PAGES = ("report", "comparison", "pts")
@@ -70,14 +69,14 @@ OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(program: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A report and a comparison of real runs, and the page of a drive's tests."""
     folder = tmp_path_factory.mktemp("pages")
     (folder / "small.toml").write_text(SMALL_DRIVE)
     (folder / "load.toml").write_text(SMALL_LOAD)
 
     def command(*arguments: str) -> None:
-        subprocess.run([PROGRAM, *arguments], cwd=folder, check=True, capture_output=True, timeout=120)
+        done(program(*arguments, cwd=folder))
 
     command("run", "small.toml", "load.toml", "-q", "--json", "one.json", "--report", "report.html")
     command("run", "small.toml", "load.toml", "-q", "--json", "other.json", "--set", "buffer.policy=none")
@@ -142,13 +141,18 @@ def test_a_page_prints(opened: Any, tmp_path: Path, name: str) -> None:  # noqa:
     assert len(shown) == FIGURES_OF[name]
 
 
-def test_names_from_outside_stay_text(browser: Any, files: dict[str, Path], tmp_path: Path) -> None:  # noqa: ANN401
+def test_names_from_outside_stay_text(
+    wordline: Run,
+    browser: Any,  # noqa: ANN401
+    files: dict[str, Path],
+    tmp_path: Path,
+) -> None:
     result = json.loads((files["report"].parent / "one.json").read_text())
     result["workload"]["jobs"][0]["name"] = "</title><script>document.title = 'taken'</script>"
     # With charts, whose scripts the page then has.
     evil = synthetic.undrawn(result) | {"series": result["series"]}
     (tmp_path / "evil.json").write_text(json.dumps(evil))
-    subprocess.run([PROGRAM, "report", "evil.json", "-o", "evil.html"], cwd=tmp_path, check=True, timeout=60)
+    done(wordline("report", "evil.json", "-o", "evil.html"))
     page = browser.new_page()
     page.goto((tmp_path / "evil.html").as_uri())
     assert page.title() != "taken"

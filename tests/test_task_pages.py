@@ -6,13 +6,12 @@ import gzip
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import BUNDLED, PROGRAM, ROOT, parsed
+from conftest import BUNDLED, ROOT, Run, parsed
 from wordline.report import figures
 from wordline.results import repeats
 
@@ -47,13 +46,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    words = shlex.split(line, comments=True)
-    assert words[0] == "wordline", line
-    return subprocess.run([PROGRAM, *words[1:]], cwd=folder, capture_output=True, text=True, timeout=120)
+def words(line: str) -> list[str]:
+    """The arguments of a command on a page."""
+    name, *arguments = shlex.split(line, comments=True)
+    assert name == "wordline", line
+    return arguments
 
 
-def test_the_pages_run_from_first_to_last(folder: Path) -> None:
+def test_the_pages_run_from_first_to_last(program: Run, folder: Path) -> None:
     ran = []
     for page in PAGES:
         for language, text in blocks(page):
@@ -63,7 +63,7 @@ def test_the_pages_run_from_first_to_last(folder: Path) -> None:
             for line in commands(text) if language == "console" else ():
                 if WAITS in line:
                     continue
-                outcome = run(line, folder)
+                outcome = program(*words(line), cwd=folder)
                 ran.append(line)
                 word = REFUSED.get(line)
                 assert outcome.returncode == (2 if word else 0), f"{page}.md: {line}\n{outcome.stderr}"
@@ -106,10 +106,10 @@ def test_the_pages_run_from_first_to_last(folder: Path) -> None:
         assert again.read_bytes() == files[f"{key}.{form}"].read_bytes(), "the same figure is the same file"
 
 
-def test_the_error_that_my_drive_shows_is_the_programs(folder: Path) -> None:
+def test_the_error_that_my_drive_shows_is_the_programs(program: Run, folder: Path) -> None:
     drive = next(text for language, text in blocks("my-drive") if language == "toml")
     (folder / "mine.toml").write_text(drive.replace("channels", "chanels"))
     page = (ROOT / "docs" / "my-drive.md").read_text()
     shown = re.search(r"^mine\.toml:\d.*$", page, re.M)
     assert shown
-    assert shown[0] in run("wordline check mine.toml", folder).stderr
+    assert shown[0] in program("check", "mine.toml", cwd=folder).stderr

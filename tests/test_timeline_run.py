@@ -46,20 +46,20 @@ where track.parent_id is null
 """
 
 
-def drawn(folder: Path, *arguments: str | Path) -> Path:
+def drawn(program: Run, folder: Path, *arguments: str | Path) -> Path:
     """A timeline of the demo drive under the bundled trace, with the result beside it."""
     path = folder / "run.pftrace"
     outputs = ["--timeline", path, "--json", folder / "run.json"]
-    command = [PROGRAM, "run", "demo", BUNDLED, "--quiet", "--limit", REQUESTS, *outputs, *arguments]
-    outcome = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    command = ["run", "demo", BUNDLED, "--quiet", "--limit", REQUESTS, *outputs, *arguments]
+    outcome = program(*command, cwd=folder)
     assert (outcome.returncode, outcome.stderr) == (0, "")
     return path
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(program: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A timeline of a whole run."""
-    return drawn(tmp_path_factory.mktemp("timeline"))
+    return drawn(program, tmp_path_factory.mktemp("timeline"))
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +148,11 @@ def test_an_unloaded_read_takes_what_the_result_says(wordline: Run, tmp_path: Pa
     assert len(dies) == 9
 
 
-def test_a_window_bounds_all_and_shows_the_same(loaded: TraceProcessor, tmp_path: Path) -> None:
+def test_a_window_bounds_all_and_shows_the_same(program: Run, loaded: TraceProcessor, tmp_path: Path) -> None:
     first, last = loaded.query("select ts from slice order by ts limit 1 offset 9000")[0][0], 0
     last = first + 3_000_000
     window = f"{first / 1000:.3f}us..{last}ns"
-    seen = TraceProcessor(drawn(tmp_path, "--window", window))
+    seen = TraceProcessor(drawn(program, tmp_path, "--window", window))
     assert seen.losses() == []
     assert seen.query(f"select count(*) from slice where ts < {first} or ts + dur > {last}") == [(0,)]
     inside = "select track.name, slice.name, ts, dur from slice join track on track.id = track_id "
@@ -161,8 +161,8 @@ def test_a_window_bounds_all_and_shows_the_same(loaded: TraceProcessor, tmp_path
     assert seen.query(inside + where.replace("where ", "where " + cut)) == loaded.query(inside + where)
 
 
-def test_two_runs_draw_the_same_bytes(path: Path, tmp_path: Path) -> None:
-    assert drawn(tmp_path).read_bytes() == path.read_bytes()
+def test_two_runs_draw_the_same_bytes(program: Run, path: Path, tmp_path: Path) -> None:
+    assert drawn(program, tmp_path).read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("options", [(), ALL_OPTIONS], ids=["plain", "all options"])
