@@ -54,7 +54,8 @@ fn run(arguments: &[&str], with_instructions: bool) -> Option<Run> {
     let program = std::env::current_exe().ok()?;
     let mut command = if with_instructions {
         let mut command = Command::new("valgrind");
-        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
+        command.args(["--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--cachegrind-out-file=/dev/null"]);
+        command.arg(program);
         command
     } else {
         Command::new(program)
@@ -62,12 +63,18 @@ fn run(arguments: &[&str], with_instructions: bool) -> Option<Run> {
     let output = command.args(arguments).output().ok()?;
     let result: Value = serde_json::from_slice(&output.stdout).ok()?;
     let text = String::from_utf8_lossy(&output.stderr);
-    let collected = text.lines().find_map(|line| line.split("Collected : ").nth(1));
-    let instructions = collected.and_then(|count| count.trim().parse().ok());
+    let instructions = text.lines().find_map(total);
     if with_instructions && instructions.is_none() {
         return None;
     }
     Some(Run { work: result["work"].as_f64()?, events: result["events"].as_f64()?, instructions })
+}
+
+/// The number of instructions in a line such as `==1== I refs: 1,234`.
+fn total(line: &str) -> Option<f64> {
+    let (what, count) = line.split_once("refs:")?;
+    let count: String = count.chars().filter(char::is_ascii_digit).collect();
+    what.trim_end().ends_with('I').then(|| count.parse().ok())?
 }
 
 /// The figures of cases, or of all that are counted if none is named, with what instructions depend on besides the program:

@@ -44,36 +44,29 @@ struct Point {
     dies: u32,
     /// Requests in flight.
     depth: u32,
-    /// GiB that the requests touch, if not all.
-    within: Option<u32>,
     extra: Extra,
     /// True if it is measured in steady state too, which takes as many overwrites as the drive has pages.
     steady: bool,
 }
 
 const fn point(name: &'static str, axis: Axis, gib: u32, dies: u32, depth: u32) -> Point {
-    Point { name, axis, gib, dies, depth, within: None, extra: Extra::Nothing, steady: gib <= 128 }
+    Point { name, axis, gib, dies, depth, extra: Extra::Nothing, steady: gib <= 128 }
 }
 
 const fn also(name: &'static str, extra: Extra) -> Point {
     Point { extra, ..point(name, Axis::Extra, 16, 64, 32) }
 }
 
-const LARGEST: Point = point("8 TB", Axis::Size, 8_192, 64, 32);
-
 const POINTS: &[Point] = &[
     point("16 GB", Axis::Size, 16, 64, 32),
     point("128 GB", Axis::Size, 128, 64, 32),
     point("1 TB", Axis::Size, 1_024, 64, 32),
-    LARGEST,
-    Point { name: "8 TB, 16 GB used", within: Some(16), ..LARGEST },
-    point("8 dies", Axis::Dies, 128, 8, 512),
-    point("64 dies", Axis::Dies, 128, 64, 512),
-    point("512 dies", Axis::Dies, 128, 512, 512),
+    point("8 TB", Axis::Size, 8_192, 64, 32),
+    point("8 dies", Axis::Dies, 64, 8, 512),
+    point("64 dies", Axis::Dies, 64, 64, 512),
+    point("512 dies", Axis::Dies, 64, 512, 512),
     point("depth 1", Axis::Depth, 16, 64, 1),
-    point("depth 8", Axis::Depth, 16, 64, 8),
     point("depth 32", Axis::Depth, 16, 64, 32),
-    point("depth 256", Axis::Depth, 16, 64, 256),
     point("depth 1,024", Axis::Depth, 16, 64, 1_024),
     also("plain", Extra::Nothing),
     also("shadow", Extra::Shadow),
@@ -81,14 +74,17 @@ const POINTS: &[Point] = &[
     also("timeline", Extra::Timeline),
 ];
 
+/// GiB that all requests touch in the check whether it is the size of the drive that costs, or how far apart its data lie.
+const NEAR: u32 = 16;
+
 /// Stretches of a load, of which the fastest counts.
-const STRETCHES: usize = 5;
+const STRETCHES: u64 = 5;
 const READS: u64 = 200_000;
 /// All stretches together take less than the spare space of the smallest drive, so that no GC runs.
 const OVERWRITES: u64 = 30_000;
 const MIXED: u64 = 100_000;
 /// Reads of the longer run in which instructions are counted.
-const COUNTED: f64 = 40_000.0;
+const COUNTED: f64 = 16_000.0;
 
 /// The seed of the writes and of the reads that are counted: they touch the same pages.
 const SEED: u64 = 1;
@@ -126,11 +122,11 @@ fn prepare(drive: &mut Drive, fill: bool, overwrites: f64) {
 }
 
 /// Runs `count` requests of 16 KB, with what the point does besides.
-fn go(point: &Point, drive: &mut Drive, rw: &str, depth: u32, count: u64, seed: u64) {
-    let mut words = json!({"rw": rw, "rwmixread": 70, "bs": "16k", "iodepth": depth, "norandommap": true,
+fn go(point: &Point, drive: &mut Drive, rw: &str, near: bool, count: u64, seed: u64) {
+    let mut words = json!({"rw": rw, "rwmixread": 70, "bs": "16k", "iodepth": point.depth, "norandommap": true,
         "number_ios": count, "randseed": seed});
-    if let Some(gib) = point.within {
-        words["size"] = format!("{gib}g").into();
+    if near {
+        words["size"] = format!("{NEAR}g").into();
     }
     let load =
         Load::open(&crate::cases::job(words), Path::new("."), drive.logical_bytes(), 1).expect("a load of the table");
@@ -172,39 +168,132 @@ fn with_timeline(drive: &mut Drive, load: Load) {
     std::fs::remove_file(&path).expect("it was just written");
 }
 
-/// CPU nanoseconds a request: the least of all stretches. And events a request, over all of them.
-fn cost(point: &Point, drive: &mut Drive, rw: &str, count: u64) -> (f64, f64) {
+/// CPU nanoseconds a request: the least of all stretches. And events a request, over all of them. What a run costs whatever its
+/// length, such as counts over all blocks at its end, is measured with runs of one request, and does not count.
+fn cost(point: &Point, drive: &mut Drive, rw: &str, near: bool, count: u64) -> (f64, f64) {
+    let mut least = |count: u64| -> f64 {
+        let stretches = (1..=STRETCHES).map(|seed| timed(|| go(point, drive, rw, near, count, seed)).0);
+        stretches.fold(f64::INFINITY, f64::min)
+    };
+    let nanoseconds = (least(1 + count) - least(1)) * 1e9 / count as f64;
     let before = drive.events();
-    let mut least = f64::INFINITY;
-    for stretch in 0..STRETCHES {
-        let (seconds, ()) = timed(|| go(point, drive, rw, point.depth, count, SEED + stretch as u64));
-        least = least.min(seconds * 1e9 / count as f64);
-    }
-    (least, (drive.events() - before) as f64 / (count * STRETCHES as u64) as f64)
+    go(point, drive, rw, near, count, 0);
+    (nanoseconds, (drive.events() - before) as f64 / count as f64)
 }
 
-/// Measures one point in this process: times with a filled drive, or with `share` one run whose instructions are counted.
+/// Measures one point in this process, with a filled drive.
+fn times(point: &Point) -> Value {
+    let scale = if point.extra == Extra::Timeline { 10 } else { 1 };
+    let mut drive = drive(point);
+    prepare(&mut drive, true, 0.0);
+    let mut row = json!({});
+    let mut note = |load: &str, (nanoseconds, events): (f64, f64)| {
+        row[format!("{load}_ns")] = nanoseconds.into();
+        row[format!("{load}_events")] = events.into();
+    };
+    note("read", cost(point, &mut drive, "randread", false, READS / scale));
+    if point.gib > NEAR && point.axis == Axis::Size {
+        note("near_read", cost(point, &mut drive, "randread", true, READS));
+    }
+    note("overwrite", cost(point, &mut drive, "randwrite", false, OVERWRITES / scale));
+    if point.steady {
+        prepare(&mut drive, false, 1.0);
+        note("mix", cost(point, &mut drive, "randrw", false, MIXED / scale));
+    }
+    row["peak_mib"] = peak_mib().into();
+    row
+}
+
+/// One run of which instructions are counted, on a drive that is not filled. As much is written whatever share of it is read; what
+/// is done besides, is done in the reads alone.
+fn counted(point: &Point, share: f64) -> Value {
+    let mut drive = drive(point);
+    let plain = Point { extra: Extra::Nothing, depth: 32, ..*point };
+    go(&plain, &mut drive, "randwrite", false, COUNTED as u64, 1);
+    let count = (COUNTED * share) as u64;
+    go(point, &mut drive, "randread", false, count, 1);
+    assert_eq!(drive.kernel().counters().reads(), count, "all that is read was written");
+    report_of(&drive, count as f64, 0.0, 0.0, json!({}))
+}
+
+/// Measures one point in this process: times, or with a share of the usual length what is counted in one run.
 pub fn one(name: &str, share: Option<f64>) -> Option<Value> {
     let point = find(name)?;
-    let mut drive = drive(point);
-    if let Some(share) = share {
-        // As many writes however many are read of it; what is done besides, is done in the reads alone.
-        let plain = Point { extra: Extra::Nothing, ..*point };
-        go(&plain, &mut drive, "randwrite", 32, COUNTED as u64, SEED);
-        let count = (COUNTED * share) as u64;
-        go(point, &mut drive, "randread", point.depth, count, SEED);
-        assert_eq!(drive.kernel().counters().reads(), count, "all that is read was written");
-        return Some(report_of(&drive, count as f64, 0.0, 0.0, json!({})));
-    }
-    prepare(&mut drive, true, 0.0);
-    let (read, events) = cost(point, &mut drive, "randread", READS);
-    let (overwrite, overwrite_events) = cost(point, &mut drive, "randwrite", OVERWRITES);
-    let mix = point.steady.then(|| {
-        prepare(&mut drive, false, 1.0);
-        cost(point, &mut drive, "randrw", MIXED)
-    });
-    Some(json!({
-        "read_ns": read, "read_events": events, "overwrite_ns": overwrite, "overwrite_events": overwrite_events,
-        "mix_ns": mix.map(|mix| mix.0), "mix_events": mix.map(|mix| mix.1), "peak_mib": peak_mib(),
-    }))
+    Some(share.map_or_else(|| times(point), |share| counted(point, share)))
 }
+
+/// MiB of memory that the maps of the drive take once it is filled, with a quarter more for all else.
+fn needs_mib(point: &Point) -> f64 {
+    // Two maps of 4 bytes, one of them of the raw capacity, and a bit.
+    f64::from(point.gib) * 65_536.0 * (4.0 + 1.28 * 4.125) * 1.25 / f64::from(1 << 20)
+}
+
+/// MiB of memory that the system has to spare, where it says so.
+fn spare_mib() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kib| kib / 1024.0)
+}
+
+/// Measures and prints the whole table; `measure` runs this program with arguments in a process of its own. None if a point failed.
+pub fn table(measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
+    println!("growth: CPU nanoseconds a request of 16 KB at random; 16 KB mapping, 8 channels, two planes a die, raw/logical 1.28, filled");
+    println!(
+        "{:<14} {:>8} {:>9} {:>9} {:>12} {:>7} {:>8}",
+        "", "read", "overwrite", "mix", "instructions", "events", "MiB"
+    );
+    let mut rows: Vec<Value> = Vec::new();
+    let mut last = None;
+    for point in POINTS {
+        if last.is_some_and(|last| last != point.axis) {
+            last.map(|axis| explain(axis, &rows));
+        }
+        last = Some(point.axis);
+        if spare_mib().is_some_and(|spare| spare < needs_mib(point)) {
+            println!("{:<14} left out: it takes {:.0} MiB of memory", point.name, needs_mib(point));
+            continue;
+        }
+        let mut row = measure(&["--point", point.name])?;
+        let counts =
+            counts::between(&["--point", point.name, "--small", "0.5"], &["--point", point.name, "--small", "1.0"])?;
+        row["name"] = point.name.into();
+        row["gib"] = point.gib.into();
+        row["dies"] = point.dies.into();
+        row["depth"] = point.depth.into();
+        row["read_instructions"] = json!(counts.instructions);
+        print_row(point.name, &row, "");
+        if row["near_read_ns"].is_number() {
+            print_row(&format!("  {NEAR} GB of it"), &row, "near_");
+        }
+        rows.push(row);
+    }
+    last.map(|axis| explain(axis, &rows));
+    println!("{NOTE}");
+    Some(rows.into())
+}
+
+const NOTE: &str =
+    "read, overwrite: a filled drive, before any GC; mix: 70/30 with GC, after as many overwrites as it has pages\n\
+    instructions, events: of a read; instructions on a drive with 256 MiB of data";
+
+fn print_row(name: &str, row: &Value, which: &str) {
+    let figure = |key: &str, digits: usize| {
+        let value = row[format!("{which}{key}")].as_f64();
+        value.map_or_else(
+            || "-".to_owned(),
+            |value| if digits == 0 { grouped(value.round()) } else { format!("{value:.digits$}") },
+        )
+    };
+    println!(
+        "{name:<14} {:>8} {:>9} {:>9} {:>12} {:>7} {:>8}",
+        figure("read_ns", 0),
+        figure("overwrite_ns", 0),
+        figure("mix_ns", 0),
+        figure("read_instructions", 0),
+        figure("read_events", 2),
+        figure("peak_mib", 0),
+    );
+}
+
+/// What explains a slope, with the figures of this run.
+fn explain(_axis: Axis, _rows: &[Value]) {}

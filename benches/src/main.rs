@@ -38,11 +38,12 @@ fn main() -> ExitCode {
         ["--record", file] => print(counts::record(Path::new(file)).map(|()| file.into())),
         ["--point", name] => point(name, None),
         ["--point", name, "--small", share] => point(name, share.parse().ok()),
+        ["--growth"] => growth_alone(),
         [] => all(&[]),
         ref names if known(names) => all(names),
         _ => {
             eprintln!(
-                "usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE] | --count [--events] [CASE…] | --record FILE"
+                "usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE] | --count [--events] [CASE…] | --record FILE | --growth"
             );
             ExitCode::from(2)
         }
@@ -80,6 +81,26 @@ fn one(name: &str, share: f64, small: bool) -> ExitCode {
 /// Measures one point of the table of growth in this process.
 fn point(name: &str, share: Option<f64>) -> ExitCode {
     print(growth::one(name, share).ok_or_else(|| format!("no such point: {name}")))
+}
+
+/// The table of growth, added to the figures in `bench.json` if that is here.
+fn growth_alone() -> ExitCode {
+    let Some(rows) = growth::table(child) else {
+        eprintln!("growth: failed");
+        return ExitCode::FAILURE;
+    };
+    let old = std::fs::read("bench.json").ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let mut document: Value = old.unwrap_or_else(|| json!({"schema": 1, "version": env!("CARGO_PKG_VERSION")}));
+    document["growth"] = rows;
+    write(&document)
+}
+
+fn write(document: &Value) -> ExitCode {
+    if let Err(error) = std::fs::write("bench.json", format!("{document:#}\n")) {
+        eprintln!("bench.json: {error}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }
 
 fn child(arguments: &[&str]) -> Option<Value> {
@@ -166,9 +187,9 @@ fn all(names: &[&str]) -> ExitCode {
         lines.iter().for_each(|line| println!("    {line}"));
     }
     let document = json!({"profile": {"case": hottest.map(|h| h.0), "functions": lines}, "schema": 1, "version": env!("CARGO_PKG_VERSION"), "cases": rows});
-    if let Err(error) = std::fs::write("bench.json", format!("{document:#}\n")) {
-        eprintln!("bench.json: {error}");
-        return ExitCode::FAILURE;
+    let written = write(&document);
+    if names.is_empty() && written == ExitCode::SUCCESS {
+        return growth_alone();
     }
-    ExitCode::SUCCESS
+    written
 }
