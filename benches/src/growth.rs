@@ -1,8 +1,7 @@
 //! How the cost of a request grows: with the size of the drive, its dies, the depth of the queue, and with what else a run may do.
 //!
 //! Times are CPU nanoseconds a request, the least of several stretches, so that a busy machine disturbs little. Every point has a
-//! process of its own. Instructions and events are the difference of two runs of different length, as for the cases; there the drive
-//! is not filled: what is read has been written just before, in the same order, so that a drive of any size is counted in seconds.
+//! process of its own. Instructions are the difference of two runs of different length, as for the cases.
 
 use crate::counts;
 use crate::measure::{grouped, peak_mib, report_of, timed};
@@ -57,14 +56,31 @@ const fn also(name: &'static str, extra: Extra) -> Point {
     Point { extra, ..point(name, Axis::Extra, 16, 64, 32) }
 }
 
+impl Point {
+    /// How many times fewer requests suffice: a timeline costs far more than the run.
+    fn scale(&self) -> u64 {
+        if self.extra == Extra::Timeline {
+            10
+        } else {
+            1
+        }
+    }
+
+    /// True if another point is measured with the same drive and the same load.
+    fn is_like(&self, other: &Self) -> bool {
+        let parts = |it: &Self| (it.gib, it.dies, it.depth, it.extra);
+        parts(self) == parts(other)
+    }
+}
+
 const POINTS: &[Point] = &[
     point("16 GB", Axis::Size, 16, 64, 32),
     point("128 GB", Axis::Size, 128, 64, 32),
     point("1 TB", Axis::Size, 1_024, 64, 32),
     point("8 TB", Axis::Size, 8_192, 64, 32),
-    point("8 dies", Axis::Dies, 64, 8, 512),
-    point("64 dies", Axis::Dies, 64, 64, 512),
-    point("512 dies", Axis::Dies, 64, 512, 512),
+    point("8 dies", Axis::Dies, 128, 8, 512),
+    point("64 dies", Axis::Dies, 128, 64, 512),
+    point("512 dies", Axis::Dies, 128, 512, 512),
     point("depth 1", Axis::Depth, 16, 64, 1),
     point("depth 32", Axis::Depth, 16, 64, 32),
     point("depth 1,024", Axis::Depth, 16, 64, 1_024),
@@ -83,11 +99,9 @@ const READS: u64 = 200_000;
 /// All stretches together take less than the spare space of the smallest drive, so that no GC runs.
 const OVERWRITES: u64 = 30_000;
 const MIXED: u64 = 100_000;
-/// Reads of the longer run in which instructions are counted.
-const COUNTED: f64 = 16_000.0;
-
-/// The seed of the writes and of the reads that are counted: they touch the same pages.
-const SEED: u64 = 1;
+/// Reads of the longer run in which instructions are counted, and the MiB that they read.
+const COUNTED: f64 = 100_000.0;
+const COUNTED_MIB: u64 = 256;
 
 fn find(name: &str) -> Option<&'static Point> {
     POINTS.iter().find(|point| point.name == name)
@@ -121,12 +135,12 @@ fn prepare(drive: &mut Drive, fill: bool, overwrites: f64) {
     precondition(drive, &config, 1, &mut |_| true).expect("preconditioning");
 }
 
-/// Runs `count` requests of 16 KB, with what the point does besides.
-fn go(point: &Point, drive: &mut Drive, rw: &str, near: bool, count: u64, seed: u64) {
+/// Runs `count` requests of 16 KB on a part of the drive, in MiB, or on all of it, with what the point does besides.
+fn go(point: &Point, drive: &mut Drive, rw: &str, part: Option<u64>, count: u64, seed: u64) {
     let mut words = json!({"rw": rw, "rwmixread": 70, "bs": "16k", "iodepth": point.depth, "norandommap": true,
         "number_ios": count, "randseed": seed});
-    if near {
-        words["size"] = format!("{NEAR}g").into();
+    if let Some(mib) = part {
+        words["size"] = format!("{mib}m").into();
     }
     let load =
         Load::open(&crate::cases::job(words), Path::new("."), drive.logical_bytes(), 1).expect("a load of the table");
@@ -170,20 +184,20 @@ fn with_timeline(drive: &mut Drive, load: Load) {
 
 /// CPU nanoseconds a request: the least of all stretches. And events a request, over all of them. What a run costs whatever its
 /// length, such as counts over all blocks at its end, is measured with runs of one request, and does not count.
-fn cost(point: &Point, drive: &mut Drive, rw: &str, near: bool, count: u64) -> (f64, f64) {
+fn cost(point: &Point, drive: &mut Drive, rw: &str, part: Option<u64>, count: u64) -> (f64, f64) {
     let mut least = |count: u64| -> f64 {
-        let stretches = (1..=STRETCHES).map(|seed| timed(|| go(point, drive, rw, near, count, seed)).0);
+        let stretches = (1..=STRETCHES).map(|seed| timed(|| go(point, drive, rw, part, count, seed)).0);
         stretches.fold(f64::INFINITY, f64::min)
     };
     let nanoseconds = (least(1 + count) - least(1)) * 1e9 / count as f64;
     let before = drive.events();
-    go(point, drive, rw, near, count, 0);
+    go(point, drive, rw, part, count, 0);
     (nanoseconds, (drive.events() - before) as f64 / count as f64)
 }
 
 /// Measures one point in this process, with a filled drive.
 fn times(point: &Point) -> Value {
-    let scale = if point.extra == Extra::Timeline { 10 } else { 1 };
+    let scale = point.scale();
     let mut drive = drive(point);
     prepare(&mut drive, true, 0.0);
     let mut row = json!({});
@@ -191,27 +205,27 @@ fn times(point: &Point) -> Value {
         row[format!("{load}_ns")] = nanoseconds.into();
         row[format!("{load}_events")] = events.into();
     };
-    note("read", cost(point, &mut drive, "randread", false, READS / scale));
+    note("read", cost(point, &mut drive, "randread", None, READS / scale));
     if point.gib > NEAR && point.axis == Axis::Size {
-        note("near_read", cost(point, &mut drive, "randread", true, READS));
+        note("near_read", cost(point, &mut drive, "randread", Some(1024 * u64::from(NEAR)), READS));
     }
-    note("overwrite", cost(point, &mut drive, "randwrite", false, OVERWRITES / scale));
+    note("overwrite", cost(point, &mut drive, "randwrite", None, OVERWRITES / scale));
     if point.steady {
         prepare(&mut drive, false, 1.0);
-        note("mix", cost(point, &mut drive, "randrw", false, MIXED / scale));
+        note("mix", cost(point, &mut drive, "randrw", None, MIXED / scale));
     }
     row["peak_mib"] = peak_mib().into();
     row
 }
 
-/// One run of which instructions are counted, on a drive that is not filled. As much is written whatever share of it is read; what
-/// is done besides, is done in the reads alone.
+/// One run of which instructions are counted, on a drive that is filled only where it is read, so that any size is counted in
+/// seconds. Whatever share of the length is read, as much is written; what is done besides, is done in the reads alone.
 fn counted(point: &Point, share: f64) -> Value {
     let mut drive = drive(point);
     let plain = Point { extra: Extra::Nothing, depth: 32, ..*point };
-    go(&plain, &mut drive, "randwrite", false, COUNTED as u64, 1);
-    let count = (COUNTED * share) as u64;
-    go(point, &mut drive, "randread", false, count, 1);
+    go(&plain, &mut drive, "write", Some(COUNTED_MIB), COUNTED_MIB * 64, 1);
+    let count = (COUNTED * share) as u64 / point.scale();
+    go(point, &mut drive, "randread", Some(COUNTED_MIB), count, 1);
     assert_eq!(drive.kernel().counters().reads(), count, "all that is read was written");
     report_of(&drive, count as f64, 0.0, 0.0, json!({}))
 }
@@ -224,7 +238,7 @@ pub fn one(name: &str, share: Option<f64>) -> Option<Value> {
 
 /// MiB of memory that the maps of the drive take once it is filled, with a quarter more for all else.
 fn needs_mib(point: &Point) -> f64 {
-    // Two maps of 4 bytes, one of them of the raw capacity, and a bit.
+    // Two maps of 4 bytes a page, one of them of the raw capacity, and a bit.
     f64::from(point.gib) * 65_536.0 * (4.0 + 1.28 * 4.125) * 1.25 / f64::from(1 << 20)
 }
 
@@ -253,14 +267,15 @@ pub fn table(measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
             println!("{:<14} left out: it takes {:.0} MiB of memory", point.name, needs_mib(point));
             continue;
         }
-        let mut row = measure(&["--point", point.name])?;
-        let counts =
-            counts::between(&["--point", point.name, "--small", "0.5"], &["--point", point.name, "--small", "1.0"])?;
+        let same = POINTS.iter().take_while(|it| it.name != point.name).find(|it| it.is_like(point));
+        let mut row = match same.and_then(|same| row_of(&rows, same.name)) {
+            Some(row) => row.clone(),
+            None => measured(point, &measure)?,
+        };
         row["name"] = point.name.into();
         row["gib"] = point.gib.into();
         row["dies"] = point.dies.into();
         row["depth"] = point.depth.into();
-        row["read_instructions"] = json!(counts.instructions);
         print_row(point.name, &row, "");
         if row["near_read_ns"].is_number() {
             print_row(&format!("  {NEAR} GB of it"), &row, "near_");
@@ -272,9 +287,20 @@ pub fn table(measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
     Some(rows.into())
 }
 
+fn measured(point: &Point, measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
+    let mut row = measure(&["--point", point.name])?;
+    let of = |share| ["--point", point.name, "--small", share];
+    row["read_instructions"] = json!(counts::between(&of("0.5"), &of("1.0"))?.instructions);
+    Some(row)
+}
+
+fn row_of<'a>(rows: &'a [Value], name: &str) -> Option<&'a Value> {
+    rows.iter().find(|row| row["name"] == name)
+}
+
 const NOTE: &str =
     "read, overwrite: a filled drive, before any GC; mix: 70/30 with GC, after as many overwrites as it has pages\n\
-    instructions, events: of a read; instructions on a drive with 256 MiB of data";
+    instructions, events: of a read; instructions on a drive that holds only what is read, 256 MiB";
 
 fn print_row(name: &str, row: &Value, which: &str) {
     let figure = |key: &str, digits: usize| {
