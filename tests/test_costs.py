@@ -21,7 +21,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or "target")
 PROGRAM = Path(os.environ.get("WORDLINE_BENCH") or ROOT / TARGET / "release" / "wordline-bench")
 RECORDED = json.loads((ROOT / "benches" / "recorded.json").read_text())
 CASES = list(RECORDED["cases"])
-QUICK = ["read", "sequential", "write"]
+QUICK = ["read", "sequential"]
 """Cases whose instructions are counted in every test; the others take minutes."""
 
 MARGIN = 0.05

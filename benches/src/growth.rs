@@ -321,5 +321,56 @@ fn print_row(name: &str, row: &Value, which: &str) {
     );
 }
 
-/// What explains a slope, with the figures of this run.
-fn explain(_axis: Axis, _rows: &[Value]) {}
+/// Prints what explains a slope, with the figures of this run. What takes the instructions was found by comparing profiles of both ends
+/// by function (callgrind on `--point NAME --small SHARE`).
+fn explain(axis: Axis, rows: &[Value]) {
+    let of_axis: Vec<&str> = POINTS.iter().filter(|point| point.axis == axis).map(|point| point.name).collect();
+    let mut here = rows.iter().filter(|row| of_axis.iter().any(|name| row["name"] == *name));
+    let Some(first) = here.next() else { return };
+    let rest: Vec<&Value> = here.collect();
+    let Some(last) = rest.last() else { return };
+    let ends =
+        format!("{} to {}", first["name"].as_str().unwrap_or_default(), last["name"].as_str().unwrap_or_default());
+    let slope = |from: &Value, to: &Value, key: &str| match (from[key].as_f64(), to[key].as_f64()) {
+        (Some(from), Some(to)) => format!("{:+.0} %", (to / from - 1.0) * 100.0),
+        _ => "not counted".to_owned(),
+    };
+    let (time, instructions) = (slope(first, last, "read_ns"), slope(first, last, "read_instructions"));
+    let overwrite = slope(first, last, "overwrite_ns");
+    match axis {
+        Axis::Size => {
+            let near = slope(first, last, "near_read_ns").replace("not counted", "-");
+            let near = last["near_read_ns"].as_f64().zip(first["read_ns"].as_f64()).map_or(near, |(near, first)| {
+                format!("{:+.0} %", (near / first - 1.0) * 100.0)
+            });
+            println!(
+                "    {ends}: time of a read {time}, of an overwrite {overwrite}, instructions {instructions}. The same work waits for memory: the\n    \
+                 maps outgrow the caches of the processor and of its page table. If only {NEAR} GB of the largest are read: {near}."
+            );
+        }
+        Axis::Dies => println!(
+            "    {ends}: time of a read {time}, of an overwrite {overwrite}, instructions {instructions}. The heap of pending events is deeper, and\n    \
+             the busy time of every die is taken at the end of each interval of the run, of which longer runs have few more. The rest of the\n    \
+             time is memory: the state of dies and of open blocks. GC has more planes, so fewer blocks in each to choose from."
+        ),
+        Axis::Depth => println!(
+            "    {ends}: time of a read {time}, instructions {instructions}. At depth 1 the heap of pending events is all but empty; with more in\n    \
+             flight it is deeper, up to one event for each die, and latencies reach back over more intervals. An overwrite {overwrite}: alone in\n    \
+             the drive, it has no company from other planes, and is a command by itself."
+        ),
+        Axis::Extra => {
+            for row in rest {
+                let name = row["name"].as_str().unwrap_or_default();
+                let why = match name {
+                    "shadow" => "each page read, and each moved, is compared with two tables of versions",
+                    "tables" => "a row a request, with the account of its latency; a second thread packs the rows, whose time is counted too",
+                    "timeline" => "every stage of a command is a slice that is written to the file at once",
+                    _ => continue,
+                };
+                let (time, mix) = (slope(first, row, "read_ns"), slope(first, row, "mix_ns"));
+                let instructions = slope(first, row, "read_instructions");
+                println!("    {name}: time of a read {time}, of the mix {mix}, instructions {instructions}: {why}.");
+            }
+        }
+    }
+}
