@@ -339,10 +339,8 @@ fn explain(axis: Axis, rows: &[Value]) {
     let overwrite = slope(first, last, "overwrite_ns");
     match axis {
         Axis::Size => {
-            let near = slope(first, last, "near_read_ns").replace("not counted", "-");
-            let near = last["near_read_ns"].as_f64().zip(first["read_ns"].as_f64()).map_or(near, |(near, first)| {
-                format!("{:+.0} %", (near / first - 1.0) * 100.0)
-            });
+            let near = last["near_read_ns"].as_f64().zip(first["read_ns"].as_f64());
+            let near = near.map_or("-".to_owned(), |(near, first)| format!("{:+.0} %", (near / first - 1.0) * 100.0));
             println!(
                 "    {ends}: time of a read {time}, of an overwrite {overwrite}, instructions {instructions}. The same work waits for memory: the\n    \
                  maps outgrow the caches of the processor and of its page table. If only {NEAR} GB of the largest are read: {near}."
