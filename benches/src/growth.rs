@@ -260,7 +260,7 @@ pub fn table(measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
     let mut last = None;
     for point in POINTS {
         if last.is_some_and(|last| last != point.axis) {
-            last.map(|axis| explain(axis, &rows));
+            last.into_iter().for_each(|axis| explain(axis, &rows));
         }
         last = Some(point.axis);
         if spare_mib().is_some_and(|spare| spare < needs_mib(point)) {
@@ -282,7 +282,7 @@ pub fn table(measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
         }
         rows.push(row);
     }
-    last.map(|axis| explain(axis, &rows));
+    last.into_iter().for_each(|axis| explain(axis, &rows));
     println!("{NOTE}");
     Some(rows.into())
 }
@@ -353,8 +353,7 @@ fn explain(axis: Axis, rows: &[Value]) {
         ),
         Axis::Depth => println!(
             "    {ends}: time of a read {time}, instructions {instructions}. At depth 1 the heap of pending events is all but empty; with more in\n    \
-             flight it is deeper, up to one event for each die, and latencies reach back over more intervals. An overwrite {overwrite}: alone in\n    \
-             the drive, it has no company from other planes, and is a command by itself."
+             flight it is deeper, up to one event for each die, and latencies reach back over more intervals. An overwrite {overwrite}, with as many events: not explained."
         ),
         Axis::Extra => {
             for row in rest {
