@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEELS := target/wheels
+# Built together with the command's library, whose features its libraries then share: only its own crate is compiled.
+BENCH := $(or $(CARGO_TARGET_DIR),target)/release/wordline-bench
+BUILD_BENCH = $(CARGO) build --release -p wordline-python -p wordline-bench --bin wordline-bench
 REPORT := out/run.html
 RELEASE := dist
 
@@ -17,7 +20,7 @@ SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -n
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
 PYTHON_FILES := python studies tests tools benches
 
-.PHONY: build wheel run test test-long bench docs site figures studies lint format clean
+.PHONY: build wheel run test test-long bench bench-growth bench-record docs site figures studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -57,15 +60,25 @@ wheel: $(VENV)/.maturin ## the wheel of a release, with link-time optimisation: 
 
 test: build $(VENV)/.tools ## the engine's tests, then the program as a user runs it
 	$(CARGO) test $(CHECKED) --workspace
+	$(BUILD_BENCH)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder tests
 
 test-long: export WORDLINE_LONG = 1
-test-long: test ## the same with many more random configurations and loads
+test-long: test ## the same with many more random configurations and loads, and the instructions of all cases
 
-bench: build ## speed: a table, and bench.json
-	$(CARGO) run --release -p wordline-bench
+bench: build ## speed: tables, and bench.json
+	$(BUILD_BENCH)
+	$(BENCH)
 	$(BIN)/python benches/report.py
 	$(BIN)/python benches/startup.py
+
+bench-growth: build ## how the cost of a request grows: the second table of bench alone
+	$(BUILD_BENCH)
+	$(BENCH) --growth
+
+bench-record: build ## what a request costs, as the tests compare it: benches/recorded.json; needs valgrind
+	$(BUILD_BENCH)
+	$(BENCH) --record benches/recorded.json
 
 docs: build ## the references of keys, policies, results, tables and formats, from the code
 	$(BIN)/python -m wordline.reference.pages docs

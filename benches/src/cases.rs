@@ -1,7 +1,7 @@
 //! The cases. The drive of most: 128 GB logical, 8 channels x 4 packages x 2 dies x 2 planes, pages of 16 KB, 256 pages a
 //! block, raw/logical 1.28, greedy.
 
-use crate::measure::{peak_mib, report, timed};
+use crate::measure::{peak_mib, report, report_of, timed};
 use crate::tables::table_of_requests;
 use serde_json::{json, Value};
 use std::io::Write;
@@ -19,7 +19,7 @@ pub struct Case {
     pub unit: &'static str,
     pub target: f64,
     pub lower_is_better: bool,
-    /// True if instructions are counted.
+    /// True if instructions and events are counted.
     pub counted: bool,
     mapping_kib: u32,
     /// Further sections of the drive file.
@@ -49,7 +49,7 @@ const fn cost(
     Case { name, title, unit, target, lower_is_better: true, counted: false, mapping_kib, sections: "", run }
 }
 
-/// A trace on the small drive would go round it many times and be another case: its instructions are not counted.
+/// A trace on the small drive would go round it many times and be another case: its instructions and events are not counted.
 pub(crate) const fn uncounted(case: Case) -> Case {
     Case { counted: false, ..case }
 }
@@ -265,7 +265,7 @@ fn random_read(case: &Case, share: f64, small: bool) -> Value {
     let words = json!({"rw": "randread", "bs": "4k", "iodepth": 32, "norandommap": true,
         "number_ios": requests(share, small, 5e6)});
     let (seconds, count) = measured(&mut drive, &job(words));
-    report(count, seconds, count / seconds, json!({}))
+    report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
 fn random_write(case: &Case, share: f64, small: bool) -> Value {
@@ -276,7 +276,8 @@ fn random_write(case: &Case, share: f64, small: bool) -> Value {
     let counters = drive.kernel().counters();
     let ops = (counters.reads() + counters.programs() + counters.erases()) as f64;
     let amplification = counters.programs() as f64 * f64::from(drive.kernel().plan().units_per_page) / count;
-    report(
+    report_of(
+        &drive,
         count,
         seconds,
         count / seconds,
@@ -293,7 +294,7 @@ fn mix(case: &Case, share: f64, small: bool) -> Value {
     let words = json!({"rw": "randrw", "rwmixread": 70, "bs": format!("{}k", case.mapping_kib), "iodepth": 32,
         "norandommap": true, "number_ios": requests(share, small, 4e6)});
     let (seconds, count) = measured(&mut drive, &job(words));
-    report(count, seconds, count / seconds, json!({}))
+    report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
 /// The preset kim18 with the sections of the case instead of its own, in steady state.
@@ -320,7 +321,7 @@ fn kim18(case: &Case, share: f64, small: bool) -> Value {
     let words = json!({"rw": "randrw", "rwmixread": 10, "bs": "4k", "rate_iops": 20_000, "rate_process": "poisson",
         "norandommap": true, "number_ios": requests(share, small, 4e6)});
     let (seconds, count) = measured(&mut drive, &job(words));
-    report(count, seconds, count / seconds, json!({}))
+    report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
 /// Sizes, part of reads and rate are those of LM-TBE, the longest trace of kim18's Table 2; its offsets are not published.
@@ -329,7 +330,7 @@ fn autossd(case: &Case, share: f64, small: bool) -> Value {
     let words = json!({"rw": "randrw", "rwmixread": 79, "bs": "52k,60k", "rate_iops": 526, "rate_process": "poisson",
         "norandommap": true, "number_ios": requests(share, small, 1e6)});
     let (seconds, count) = measured(&mut drive, &job(words));
-    report(count, seconds, count / seconds, json!({}))
+    report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
 fn sequential(case: &Case, share: f64, small: bool) -> Value {
@@ -337,7 +338,7 @@ fn sequential(case: &Case, share: f64, small: bool) -> Value {
     let words = json!({"rw": "write", "bs": "128k", "iodepth": 32, "number_ios": requests(share, small, 1e6)});
     let (seconds, _) = measured(&mut drive, &job(words));
     let pages = drive.kernel().counters().programs() as f64;
-    report(pages, seconds, pages / seconds, json!({}))
+    report_of(&drive, pages, seconds, pages / seconds, json!({}))
 }
 
 /// A trace in the MSR format with the published figures of its volume hm_0 (64.5 % writes of 7.4 KB), in bursts, 16 GiB in use.

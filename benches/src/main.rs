@@ -1,16 +1,19 @@
 //! `make bench`: speed of the engine on one thread, case by case.
 //!
-//! Every case runs in its own process, so that its peak memory is separate. Rates are per second of user CPU time. With
-//! valgrind installed, instructions per request are counted too, as the difference of two runs of different length on a
-//! smaller drive of the same shape.
+//! Every case runs in its own process, so that its peak memory is separate. Rates are per second of user CPU time. Events per
+//! request are counted too, and instructions with valgrind installed, both as the difference of two runs of different length on
+//! a smaller drive of the same shape.
 
 mod cases;
+mod counts;
+mod growth;
 mod measure;
 mod readers;
 mod tables;
 
 use serde_json::{json, Value};
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
@@ -30,11 +33,37 @@ fn main() -> ExitCode {
             let _ = std::io::stdout().write_all(list.as_bytes());
             ExitCode::SUCCESS
         }
+        ["--count", "--events", ref names @ ..] if known(names) => print(counts::document(names, false)),
+        ["--count", ref names @ ..] if known(names) => print(counts::document(names, true)),
+        ["--record", file] => print(counts::record(Path::new(file)).map(|()| file.into())),
+        ["--point", name] => point(name, None),
+        ["--point", name, "--small", share] => point(name, share.parse().ok()),
+        ["--growth"] => growth_alone(),
         [] => all(&[]),
-        ref names if names.iter().all(|name| cases::find(name).is_some()) => all(names),
+        ref names if known(names) => all(names),
         _ => {
-            eprintln!("usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE]");
+            eprintln!(
+                "usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE] | --count [--events] [CASE…] | --record FILE | --growth"
+            );
             ExitCode::from(2)
+        }
+    }
+}
+
+fn known(names: &[&str]) -> bool {
+    names.iter().all(|name| cases::find(name).is_some())
+}
+
+/// Prints what came out, or why nothing did.
+fn print(outcome: Result<Value, String>) -> ExitCode {
+    match outcome {
+        Ok(value) => {
+            println!("{value:#}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
         }
     }
 }
@@ -49,29 +78,35 @@ fn one(name: &str, share: f64, small: bool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Measures one point of the table of growth in this process.
+fn point(name: &str, share: Option<f64>) -> ExitCode {
+    print(growth::one(name, share).ok_or_else(|| format!("no such point: {name}")))
+}
+
+/// The table of growth, added to the figures in `bench.json` if that is here.
+fn growth_alone() -> ExitCode {
+    let Some(rows) = growth::table(child) else {
+        eprintln!("growth: failed");
+        return ExitCode::FAILURE;
+    };
+    let old = std::fs::read("bench.json").ok().and_then(|text| serde_json::from_slice(&text).ok());
+    let mut document: Value = old.unwrap_or_else(|| json!({"schema": 1, "version": env!("CARGO_PKG_VERSION")}));
+    document["growth"] = rows;
+    write(&document)
+}
+
+fn write(document: &Value) -> ExitCode {
+    if let Err(error) = std::fs::write("bench.json", format!("{document:#}\n")) {
+        eprintln!("bench.json: {error}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
 fn child(arguments: &[&str]) -> Option<Value> {
     let program = std::env::current_exe().ok()?;
     let output = Command::new(program).args(arguments).output().ok()?;
     serde_json::from_slice(&output.stdout).ok()
-}
-
-/// Instructions a request by callgrind: two lengths, so that set-up cancels out.
-fn instructions(name: &str) -> Option<f64> {
-    let program = std::env::current_exe().ok()?;
-    let count = |share: &str| -> Option<(f64, f64)> {
-        let output = Command::new("valgrind")
-            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(&program)
-            .args(["--case", name, "--small", share])
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        let collected = text.lines().find_map(|line| line.split("Collected : ").nth(1))?.trim().parse().ok()?;
-        let result: Value = serde_json::from_slice(&output.stdout).ok()?;
-        Some((collected, result["work"].as_f64()?))
-    };
-    let (short, long) = (count("0.5")?, count("1.0")?);
-    Some((long.0 - short.0) / (long.1 - short.1))
 }
 
 /// Where the instructions of a case go, by callgrind; nothing without valgrind.
@@ -99,25 +134,29 @@ fn profile(name: &str) -> Vec<String> {
 
 fn all(names: &[&str]) -> ExitCode {
     let mut rows = Vec::new();
+    let valgrind = counts::has_valgrind();
     println!(
-        "{:<22} {:>13} {:>13} {:>7} {:>12} {:>9} {:>9}",
-        "case", "rate", "to reach", "x", "instructions", "seconds", "MiB"
+        "{:<22} {:>13} {:>13} {:>7} {:>12} {:>7} {:>9} {:>9}",
+        "case", "rate", "to reach", "x", "instructions", "events", "seconds", "MiB"
     );
     for case in cases::every().filter(|case| names.is_empty() || names.contains(&case.name)) {
         let Some(mut result) = child(&["--case", case.name]) else {
             eprintln!("{}: failed", case.name);
             return ExitCode::FAILURE;
         };
-        let counted = if case.counted { instructions(case.name) } else { None };
+        let counted = if case.counted { counts::of(case.name, valgrind) } else { None };
+        let instructions = counted.and_then(|counts| counts.instructions);
+        let events = counted.map(|counts| counts.events);
         let rate = result["rate"].as_f64().unwrap_or(0.0);
         let target = case.target;
         println!(
-            "{:<22} {:>13} {:>13} {:>7.2} {:>12} {:>9.2} {:>9.0}",
+            "{:<22} {:>13} {:>13} {:>7.2} {:>12} {:>7} {:>9.2} {:>9.0}",
             case.name,
             measure::grouped(rate),
             measure::grouped(target),
             if case.lower_is_better { target / rate } else { rate / target },
-            counted.map_or_else(|| "-".to_owned(), |n| format!("{n:.0}")),
+            instructions.map_or_else(|| "-".to_owned(), |n| format!("{n:.0}")),
+            events.map_or_else(|| "-".to_owned(), |n| format!("{n:.2}")),
             result["cpu_s"].as_f64().unwrap_or(0.0),
             result["peak_mib"].as_f64().unwrap_or(0.0),
         );
@@ -130,11 +169,12 @@ fn all(names: &[&str]) -> ExitCode {
         result["title"] = case.title.into();
         result["unit"] = case.unit.into();
         result["target"] = target.into();
-        result["instructions"] = json!(counted);
+        result["instructions"] = json!(instructions);
+        result["events"] = json!(events);
         rows.push(result);
     }
     println!(
-        "instructions are counted on 16 planes of 32 blocks, whose collector moves more than that of the full drive"
+        "instructions and events are counted on 16 planes of 32 blocks, whose collector moves more than that of the full drive"
     );
     let hottest = rows.iter().max_by(|a, b| {
         let count = |row: &Value| row["instructions"].as_f64().unwrap_or(0.0);
@@ -147,9 +187,9 @@ fn all(names: &[&str]) -> ExitCode {
         lines.iter().for_each(|line| println!("    {line}"));
     }
     let document = json!({"profile": {"case": hottest.map(|h| h.0), "functions": lines}, "schema": 1, "version": env!("CARGO_PKG_VERSION"), "cases": rows});
-    if let Err(error) = std::fs::write("bench.json", format!("{document:#}\n")) {
-        eprintln!("bench.json: {error}");
-        return ExitCode::FAILURE;
+    let written = write(&document);
+    if names.is_empty() && written == ExitCode::SUCCESS {
+        return growth_alone();
     }
-    ExitCode::SUCCESS
+    written
 }

@@ -2,6 +2,7 @@
 
 use cpu_time::ProcessTime;
 use serde_json::{json, Value};
+use wordline_drive::Drive;
 
 /// Runs `work` and gives its CPU seconds.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
@@ -20,6 +21,13 @@ pub fn peak_mib() -> f64 {
 /// What a case hands to its parent.
 pub fn report(work: f64, cpu_s: f64, rate: f64, extra: Value) -> Value {
     json!({"work": work, "cpu_s": cpu_s, "rate": rate, "peak_mib": peak_mib(), "extra": extra})
+}
+
+/// The same of a case that counts the events of a drive, those of preconditioning included.
+pub fn report_of(drive: &Drive, work: f64, cpu_s: f64, rate: f64, extra: Value) -> Value {
+    let mut report = report(work, cpu_s, rate, extra);
+    report["events"] = drive.events().into();
+    report
 }
 
 /// A number with its thousands set apart.

@@ -90,6 +90,12 @@ impl EventQueue {
         self.count - usize::from(self.open) + in_rows
     }
 
+    /// Number of events put in so far, those that were forgotten included.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.sequence
+    }
+
     /// True if no event is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -298,11 +304,13 @@ mod tests {
             queue.push(7, 3, index);
         }
         queue.push(6, 1, MAX_INDEX);
+        assert_eq!(queue.events(), 101);
         assert_eq!(queue.pop(), Some(Event { time: 6, kind: 1, index: MAX_INDEX }));
         for index in 0..100 {
             assert_eq!(queue.pop(), Some(Event { time: 7, kind: 3, index }));
         }
         assert_eq!(queue.pop(), None);
+        assert_eq!(queue.events(), 101, "taking them out changes nothing");
     }
 
     #[test]

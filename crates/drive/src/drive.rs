@@ -282,6 +282,13 @@ impl Drive {
         event
     }
 
+    /// Events of the drive so far: what its queue of events got since it was made or loaded. Alarms of the firmware and rests of the host
+    /// go past the queue and are not among them.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.queue.events()
+    }
+
     /// The host's queues and the slots of each. Slot `s` is of queue `s / depth`.
     #[must_use]
     pub fn queues(&self) -> (u32, u32) {

@@ -1,0 +1,107 @@
+//! What a request costs in figures that no other program on the machine changes: instructions, and events of the drive.
+//!
+//! Both are the difference of two runs of different length on a small drive, so that making and preconditioning it cancel.
+
+use crate::cases;
+use serde_json::{json, Map, Value};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Shares of the small length that the two runs have.
+const SHARES: [&str; 2] = ["0.5", "1.0"];
+
+/// What a case costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    /// Instructions a request (or page) in user mode; none without valgrind.
+    pub instructions: Option<f64>,
+    /// Events of the drive a request (or page).
+    pub events: f64,
+}
+
+/// What one run counted since its process began.
+struct Run {
+    work: f64,
+    events: f64,
+    instructions: Option<f64>,
+}
+
+/// True if instructions can be counted.
+pub fn has_valgrind() -> bool {
+    let ran = Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    ran.is_ok_and(|status| status.success())
+}
+
+/// Counts a case, its instructions too if wanted. None if it fails, or has nothing to count.
+pub fn of(name: &str, with_instructions: bool) -> Option<Counts> {
+    let [short, long] = SHARES.map(|share| run(&["--case", name, "--small", share], with_instructions));
+    difference(&short?, &long?)
+}
+
+/// Instructions and events a request between two runs of this program, which differ in length.
+pub fn between(short: &[&str], long: &[&str]) -> Option<Counts> {
+    let valgrind = has_valgrind();
+    difference(&run(short, valgrind)?, &run(long, valgrind)?)
+}
+
+fn difference(short: &Run, long: &Run) -> Option<Counts> {
+    let work = long.work - short.work;
+    let instructions = long.instructions.zip(short.instructions).map(|(long, short)| (long - short) / work);
+    Some(Counts { instructions, events: (long.events - short.events) / work })
+}
+
+fn run(arguments: &[&str], with_instructions: bool) -> Option<Run> {
+    let program = std::env::current_exe().ok()?;
+    let mut command = if with_instructions {
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--cachegrind-out-file=/dev/null"]);
+        command.arg(program);
+        command
+    } else {
+        Command::new(program)
+    };
+    let output = command.args(arguments).output().ok()?;
+    let result: Value = serde_json::from_slice(&output.stdout).ok()?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let instructions = text.lines().find_map(total);
+    if with_instructions && instructions.is_none() {
+        return None;
+    }
+    Some(Run { work: result["work"].as_f64()?, events: result["events"].as_f64()?, instructions })
+}
+
+/// The number of instructions in a line such as `==1== I refs: 1,234`.
+fn total(line: &str) -> Option<f64> {
+    let (what, count) = line.split_once("refs:")?;
+    let count: String = count.chars().filter(char::is_ascii_digit).collect();
+    what.trim_end().ends_with('I').then(|| count.parse().ok())?
+}
+
+/// The figures of cases, or of all that are counted if none is named, with what instructions depend on besides the program:
+/// compiler and processor.
+pub fn document(names: &[&str], with_instructions: bool) -> Result<Value, String> {
+    if with_instructions && !has_valgrind() {
+        return Err("counting instructions needs valgrind; events alone are counted with --events".to_owned());
+    }
+    let mut figures = Map::new();
+    for case in cases::every().filter(|case| case.counted && (names.is_empty() || names.contains(&case.name))) {
+        let counts = of(case.name, with_instructions).ok_or_else(|| format!("{}: failed", case.name))?;
+        let mut row = Map::new();
+        if let Some(instructions) = counts.instructions {
+            row.insert("instructions".to_owned(), rounded(instructions, 10.0).into());
+        }
+        row.insert("events".to_owned(), rounded(counts.events, 10_000.0).into());
+        figures.insert(case.name.to_owned(), row.into());
+    }
+    Ok(json!({"rustc": env!("WORDLINE_RUSTC"), "processor": std::env::consts::ARCH, "cases": figures}))
+}
+
+/// Writes the figures of all cases that are counted: what the tests compare with.
+pub fn record(path: &Path) -> Result<(), String> {
+    let document = document(&[], true)?;
+    std::fs::write(path, format!("{document:#}\n")).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn rounded(value: f64, parts: f64) -> f64 {
+    (value * parts).round() / parts
+}
