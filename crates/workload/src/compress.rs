@@ -58,16 +58,25 @@ pub(crate) struct Input {
     size: u64,
     /// True if it comes through a pipe.
     once: bool,
-    stop: Option<Arc<AtomicBool>>,
 }
 
 thread_local! {
-    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    static STOPS: RefCell<Vec<Arc<AtomicBool>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Files that this thread opens from now on end with an error once `stop` is true: nobody needs them any more.
+/// Files that this thread reads end with an error once `stop` is true: nobody needs them any more.
 pub fn heed(stop: Arc<AtomicBool>) {
-    STOP.set(Some(stop));
+    STOPS.with_borrow_mut(|stops| stops.push(stop));
+}
+
+/// What this thread heeds, for another one that reads in its place.
+pub(crate) fn heeded() -> Vec<Arc<AtomicBool>> {
+    STOPS.with_borrow(Clone::clone)
+}
+
+/// True if nobody waits any more for what this thread reads.
+fn is_stopped() -> bool {
+    STOPS.with_borrow(|stops| stops.iter().any(|stop| stop.load(Ordering::Relaxed)))
 }
 
 /// The content of a pipe, which can be read once. Its beginning is kept until the actual reading starts, for detection
@@ -183,7 +192,6 @@ impl Input {
                 consumed,
                 size: meta.len(),
                 once: false,
-                stop: STOP.with_borrow(Clone::clone),
             });
         }
         Self::unpacked(path, file, &magic, meta.len())
@@ -197,7 +205,6 @@ impl Input {
             return Err(WorkloadError::NotText { file: path.to_owned(), what });
         }
         let consumed = Arc::new(AtomicU64::new(0));
-        let stop = STOP.with_borrow(Clone::clone);
         let counting = Counting { file, consumed: Arc::clone(&consumed) };
         let skippable = magic.len() >= 4 && (0x50..=0x5f).contains(&magic[0]) && magic[1..4] == [0x2a, 0x4d, 0x18];
         let (reader, compression): (Box<dyn Read + Send>, _) = if magic.starts_with(&[0x1f, 0x8b]) {
@@ -210,20 +217,26 @@ impl Input {
         } else {
             (Box::new(counting), Compression::Plain)
         };
-        Ok(Self { reader, compression, table: false, note: None, consumed, size, once: is_pipe(path), stop })
+        Ok(Self { reader, compression, table: false, note: None, consumed, size, once: is_pipe(path) })
     }
 
     /// Share of the file that has been read, 0 to 1.
     pub fn progress(&self) -> f64 {
         match self.size {
             0 => 1.0,
-            size => (self.consumed.load(Ordering::Relaxed) as f64 / size as f64).min(1.0),
+            size => (self.taken() as f64 / size as f64).min(1.0),
         }
+    }
+
+    /// Bytes that have been read from the file itself.
+    #[inline]
+    pub fn taken(&self) -> u64 {
+        self.consumed.load(Ordering::Relaxed)
     }
 
     /// Fills `buffer` from its start as far as the data goes.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        if is_stopped() {
             return Err(io::Error::other("nobody waits for it any more"));
         }
         loop {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod ahead;
 mod compress;
 mod convert;
 mod device;

@@ -1,5 +1,6 @@
 //! A whole workload: the streams of a workload file, opened for one drive.
 
+use crate::ahead::Replay;
 use crate::error::{option, WorkloadError};
 use crate::job::JobOptions;
 use crate::options::{Pace, TraceOptions};
@@ -54,7 +55,7 @@ pub enum Pacing {
 }
 
 enum Source {
-    Trace(Box<TraceStream>),
+    Trace(Box<Replay>),
     Job(Box<JobStream>),
 }
 
@@ -253,6 +254,16 @@ impl Load {
 }
 
 impl Load {
+    /// Says whether a thread of its own reads the trace while its first requests are used, and not how many processors there
+    /// are. It makes no difference but to the time that a run takes. A trace that is a pipe or a table never has such a thread.
+    pub fn read_ahead(&mut self, ahead: bool) {
+        for stream in &mut self.streams {
+            if let Source::Trace(trace) = &mut stream.source {
+                trace.read_ahead(ahead);
+            }
+        }
+    }
+
     /// Reads its trace once, if it has one, to find errors of a replay before the drive is preconditioned. `watch` gets
     /// the progress; returns `false` if it stops the reading.
     ///
@@ -347,7 +358,7 @@ fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadSt
         timed_out: false,
         job: None,
         manner: Manner::default(),
-        source: Source::Trace(Box::new(trace)),
+        source: Source::Trace(Box::new(Replay::new(trace))),
     };
     Ok((stream, text))
 }

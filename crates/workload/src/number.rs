@@ -62,15 +62,46 @@ pub(crate) fn whole(text: &[u8]) -> Result<u64, NotNumber> {
     if text.is_empty() || text.len() > 19 {
         return long_whole(text);
     }
-    let mut value = 0_u64;
-    for &byte in text {
+    digits(text).ok_or_else(|| diagnose(text))
+}
+
+/// The value of at most 19 bytes that are all digits.
+#[inline]
+fn digits(text: &[u8]) -> Option<u64> {
+    let (eights, mut rest) = text.as_chunks::<8>();
+    let mut value = 0;
+    for eight in eights {
+        value = value * 100_000_000 + eight_digits(u64::from_le_bytes(*eight))?;
+    }
+    if let Some((four, others)) = rest.split_first_chunk::<4>() {
+        // Four zeros come before them.
+        value = value * 10_000 + eight_digits(u64::from(u32::from_le_bytes(*four)) << 32 | 0x3030_3030)?;
+        rest = others;
+    }
+    for &byte in rest {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
-            return Err(diagnose(text));
+            return None;
         }
         value = value * 10 + u64::from(digit);
     }
-    Ok(value)
+    Some(value)
+}
+
+/// The value of eight bytes that are all digits; the lowest byte is the first digit.
+#[inline]
+fn eight_digits(word: u64) -> Option<u64> {
+    const UPPER: u64 = u64::from_le_bytes([0xf0; 8]);
+    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+    // A byte is a digit if its upper half is 3, and remains so when 6 is added. A carry needs a byte whose upper half is not 3.
+    let above = word.wrapping_add(u64::from_le_bytes([6; 8]));
+    if word & UPPER != ZEROS || above & UPPER != ZEROS {
+        return None;
+    }
+    // Neighbours are joined three times: to numbers of two digits, of four and of eight. What is above 64 bits is not used.
+    let twos = (word - ZEROS).wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = twos.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(10_000 << 32 | 1) >> 32)
 }
 
 #[cold]
@@ -101,6 +132,11 @@ const LARGEST_PS: u128 = 1 << 110;
 pub(crate) fn time_ps(text: &[u8], unit: u32) -> Result<u128, NotNumber> {
     let mut value = 0_u64;
     let mut at = 0;
+    for eight in text.as_chunks::<8>().0.iter().take(2) {
+        let Some(more) = eight_digits(u64::from_le_bytes(*eight)) else { break };
+        value = value * 100_000_000 + more;
+        at += 8;
+    }
     while at < text.len() && at < 19 {
         let digit = text[at].wrapping_sub(b'0');
         if digit > 9 {
@@ -119,14 +155,7 @@ pub(crate) fn time_ps(text: &[u8], unit: u32) -> Result<u128, NotNumber> {
     if text[at] != b'.' || fraction.len() > unit as usize {
         return slow_time_ps(text, unit);
     }
-    let mut part = 0_u64;
-    for &byte in fraction {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return slow_time_ps(text, unit);
-        }
-        part = part * 10 + u64::from(digit);
-    }
+    let Some(part) = digits(fraction) else { return slow_time_ps(text, unit) };
     let part = part * POWERS[unit as usize - fraction.len()];
     Ok(u128::from(value) * u128::from(POWERS[unit as usize]) + u128::from(part))
 }
@@ -233,6 +262,33 @@ mod tests {
         assert_eq!(whole(b"8.5"), Err(NotNumber::Fraction));
         assert_eq!(whole(b"0x10"), Err(NotNumber::Other));
         assert_eq!(whole(b"+5"), Err(NotNumber::Fraction));
+    }
+
+    #[test]
+    fn digits_are_read_several_at_once() {
+        let mut random = wordline_base::Stream::new(1, "number-test", 0);
+        let near = [b'0', b'9', b'0' - 1, b'9' + 1, 0, 0xff, 0xb0, 0x3f, 0xfa];
+        for _ in 0..100_000 {
+            let length = random.below(19) as usize + 1;
+            let mut text: Vec<u8> = (0..length).map(|_| b'0' + random.below(10) as u8).collect();
+            if random.below(2) == 0 {
+                text[random.below(length as u64) as usize] = near[random.below(9) as usize];
+            }
+            let expected = text
+                .iter()
+                .try_fold(0_u64, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0')));
+            assert_eq!(whole(&text).ok(), expected, "{text:?}");
+            let time = expected.map(|value| u128::from(value) * 1000);
+            if text.iter().all(|byte| *byte != b'.') {
+                assert_eq!(time_ps(&text, 3).ok(), time, "{text:?}");
+            }
+            let fraction = [b"7.", &text[..]].concat();
+            let places = 10_u128.pow(text.len() as u32);
+            let time = expected.map(|value| 7 * 10_u128.pow(19) + u128::from(value) * (10_u128.pow(19) / places));
+            if text.len() <= 12 {
+                assert_eq!(time_ps(&fraction, 19).ok(), time, "{fraction:?}");
+            }
+        }
     }
 
     #[test]

@@ -17,6 +17,20 @@ use wordline_base::{Op, Request, Time};
 /// Range of the replay speed.
 const SPEEDS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
+/// What a stream says of itself beside its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Requests left out or changed so far, in this loop.
+    pub left_out: LeftOut,
+    /// Devices seen so far, in this loop.
+    pub devices: usize,
+    /// Finished loops.
+    loops: u32,
+    /// How far the reading of the files has come.
+    place: (usize, u64),
+    finished: bool,
+}
+
 /// Replays a trace.
 pub(crate) struct TraceStream {
     path: PathBuf,
@@ -307,6 +321,47 @@ impl TraceStream {
         Ok(true)
     }
 
+    /// True if a thread of its own can read it: it comes from files, which never let their reader wait for a writer.
+    pub fn may_be_ahead(&self) -> bool {
+        self.options.table.is_none() && !self.once
+    }
+
+    /// True if the next request is the second half of the last one.
+    #[inline]
+    pub fn is_split(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// The most requests that it gives.
+    pub fn limit(&self) -> Option<u64> {
+        self.options.limit
+    }
+
+    /// Requests so far; both halves of a request are one.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// What it says of itself at this moment.
+    #[inline]
+    pub fn standing(&self) -> Standing {
+        Standing {
+            left_out: self.reader.left_out(),
+            devices: self.reader.devices().len(),
+            loops: self.loops,
+            place: self.reader.place(),
+            finished: self.finished,
+        }
+    }
+
+    /// Share of all loops already read, by bytes of the file; it changes only with [`TraceStream::standing`].
+    pub fn read(&self) -> f64 {
+        if self.finished {
+            return 1.0;
+        }
+        (f64::from(self.loops) + self.reader.progress()) / f64::from(self.options.loops)
+    }
+
     /// Share of the trace already read, by bytes of the file or by `limit`, whichever is larger.
     pub fn progress(&self) -> Option<f64> {
         if self.finished {
@@ -315,10 +370,14 @@ impl TraceStream {
         if self.once {
             return self.options.limit.map(|limit| (self.done as f64 / limit.max(1) as f64).min(1.0));
         }
-        let by_file = (f64::from(self.loops) + self.reader.progress()) / f64::from(self.options.loops);
-        let by_limit = self.options.limit.map_or(0.0, |limit| self.done as f64 / limit.max(1) as f64);
-        Some(by_file.max(by_limit).min(1.0))
+        Some(share(self.read(), self.done, self.options.limit))
     }
+}
+
+/// Share of a trace already replayed, of which the share `read` has been read, after `done` requests.
+pub(crate) fn share(read: f64, done: u64, limit: Option<u64>) -> f64 {
+    let by_limit = limit.map_or(0.0, |limit| done as f64 / limit.max(1) as f64);
+    read.max(by_limit).min(1.0)
 }
 
 /// Checks a factor of speed.

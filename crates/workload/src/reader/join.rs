@@ -134,6 +134,13 @@ impl Joined {
         self.sources[0].timed()
     }
 
+    /// How far the reading has come: files that are behind, and bytes of those that are being read. It changes whenever
+    /// [`Joined::progress`] does.
+    #[inline]
+    pub fn place(&self) -> (usize, u64) {
+        (self.passed, self.sources.iter().map(Source::taken).sum())
+    }
+
     /// Share that has been read, 0 to 1.
     pub fn progress(&self) -> f64 {
         let share: f64 = self.sources.iter().map(Source::progress).sum();

@@ -369,6 +369,15 @@ impl TraceReader {
         self.skipped
     }
 
+    /// How far the reading of files has come; it changes whenever [`TraceReader::progress`] does.
+    #[inline]
+    pub(crate) fn place(&self) -> (usize, u64) {
+        match &self.feed {
+            Feed::Files(files) => files.place(),
+            Feed::Table(_) => (0, 0),
+        }
+    }
+
     /// Share of the files read so far, 0 to 1.
     #[must_use]
     pub fn progress(&self) -> f64 {

@@ -46,12 +46,12 @@ pub(crate) struct Msr {
 
 /// Read or Write, in any case.
 fn op_of(text: &[u8]) -> Option<Op> {
-    if text.eq_ignore_ascii_case(b"read") {
-        Some(Op::Read)
-    } else if text.eq_ignore_ascii_case(b"write") {
-        Some(Op::Write)
-    } else {
-        None
+    match text {
+        b"Read" => Some(Op::Read),
+        b"Write" => Some(Op::Write),
+        _ if text.eq_ignore_ascii_case(b"read") => Some(Op::Read),
+        _ if text.eq_ignore_ascii_case(b"write") => Some(Op::Write),
+        _ => None,
     }
 }
 

@@ -172,6 +172,12 @@ impl Source {
         self.lines.input().progress()
     }
 
+    /// Bytes of the file that have been read.
+    #[inline]
+    pub fn taken(&self) -> u64 {
+        self.lines.input().taken()
+    }
+
     /// The next request in order of time.
     #[inline]
     pub fn next(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {

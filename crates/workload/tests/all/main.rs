@@ -1,5 +1,6 @@
 //! Workloads, seen from outside. One program: the readers are instantiated and linked once.
 
+mod ahead;
 mod common;
 mod errors;
 mod fio_jobs;
