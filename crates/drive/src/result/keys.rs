@@ -262,7 +262,7 @@ fn run() -> Vec<ResultKey> {
             "End of all figures, from the start of the run: at the last completion, at the end of a job's `runtime` \
              if that is later, or where the run was interrupted.",
         ),
-        stable("cpu_s", "s", "CPU time of the run.").or_null(),
+        stable("cpu_s", "s", "CPU time of the run, without that of a thread that reads its trace.").or_null(),
         key(
             "precondition_cpu_s",
             "s",

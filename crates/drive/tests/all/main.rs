@@ -2,6 +2,7 @@
 
 mod adversarial;
 mod afterwards;
+mod ahead;
 mod bandwidth;
 mod block_map;
 mod block_mapping;
