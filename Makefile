@@ -12,8 +12,8 @@ BUILD_BENCH = $(CARGO) build --release -p wordline-python -p wordline-bench --bi
 REPORT := out/run.html
 RELEASE := dist
 
-# The tests look for overflow; the libraries of others are the same as in the program, and compiled once.
-CHECKED := --release --config crates/checked.toml
+# The tests use the crates that the program was built from. With OVERFLOW=1 these are compiled once more, with checks for overflow.
+CHECKED = --release $(if $(OVERFLOW),--config crates/checked.toml)
 
 # What the installed command is made from: a change in any of these builds it anew.
 SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*' \
@@ -64,7 +64,8 @@ test: build $(VENV)/.tools ## the engine's tests, then the program as a user run
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder tests
 
 test-long: export WORDLINE_LONG = 1
-test-long: test ## the same with many more random configurations and loads, and the instructions of all cases
+test-long: OVERFLOW = 1
+test-long: test ## the same with checks for overflow, and many more random configurations and loads, and the instructions of all cases
 
 bench: build ## speed: tables, and bench.json
 	$(BUILD_BENCH)

@@ -123,11 +123,11 @@ def test_the_preset_of_today_is_steady_with_superblocks() -> None:
         "collect.stop_blocks": 48,
         "collect.blocks_per_die": 1,
     }
-    load = wordline.Workload.job(rw="randwrite", bs="4k", iodepth=32, norandommap=True, number_ios=200_000)
+    load = wordline.Workload.job(rw="randwrite", bs="4k", iodepth=32, norandommap=True, number_ios=100_000)
 
     def steady(more: dict[str, Any]) -> wordline.Run:
         drive = wordline.Drive("tlc-nvme", {**sizes, **more})
-        drive.precondition(overwrites=2, progress=False)
+        drive.precondition(overwrites=1, progress=False)
         return drive.run(load, progress=False)
 
     before, now = steady(single), steady({})

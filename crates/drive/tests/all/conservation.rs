@@ -418,7 +418,7 @@ fn random_drives() {
     let (mut wished, mut without_room, mut without_company) = (0, 0, 0);
     let (mut read_on, mut programmed_on) = (0, 0);
     let (mut parity, mut rebuilt, mut of_pages, mut around_them) = (0, 0, 0, 0);
-    let count = if long() { 10_000 } else { 1_500 };
+    let count = if long() { 10_000 } else { 1_000 };
     for_seeds("conservation", "random_drives", count, |seed| {
         let random = &mut Stream::new(seed, "test", 0);
         let Some(mut config) = random_config(random) else {

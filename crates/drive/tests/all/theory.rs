@@ -108,7 +108,7 @@ fn plane_local_collection_costs_more() {
     println!("{:<12}{:>12}{:>14}{:>20}{:>20}", "victim", "raw/logical", "drive", "plane, least-busy", "plane, static");
     let best_of = VICTIMS[2];
     for (name, victim, _) in [VICTIMS[0], VICTIMS[1], best_of] {
-        for ratio in RATIOS {
+        for ratio in RATIOS.into_iter().step_by(if long() { 1 } else { 2 }) {
             let [drive, plane, fixed] = [("least-busy", "drive"), ("least-busy", "plane"), ("static", "plane")]
                 .map(|(placement, scope)| measure(&text(shape, placement, scope, victim, ratio), 1, 1.5, 1.0, false));
             let more = |value: f64| format!("{value:.3} ({:+.1} %)", 100.0 * (value / drive - 1.0));
