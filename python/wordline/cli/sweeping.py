@@ -35,9 +35,12 @@ WIDEST = 20
     help="The directory for the results.  [default: the name of FILE with .sweep, here]",
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at once.  [default: one a core]")
+@click.option("--dask", metavar="ADDRESS", help="Run the points on the Dask cluster with this scheduler.")
 @click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @quiet_option
-def sweep(file: str, output: str | None, jobs: int | None, report_name: str | None, quiet: bool) -> None:
+def sweep(
+    file: str, output: str | None, jobs: int | None, dask: str | None, report_name: str | None, quiet: bool
+) -> None:
     """Run the sweep that FILE describes: a workload on a drive, at many points of a design space.
 
     The results stay in the directory: a sweep that was interrupted goes on where it was, and a repeated one runs only
@@ -49,6 +52,8 @@ def sweep(file: str, output: str | None, jobs: int | None, report_name: str | No
     from wordline.sweeps import file as files_of_sweeps
     from wordline.sweeps.function import carry_out
 
+    if dask is not None and jobs is not None:
+        raise Trouble("--jobs does not go with --dask: the cluster says how many runs there are at once")
     wanted = files_of_sweeps.read(file)
     directory = Path(output) if output else Path(f"{Path(file).stem}.sweep")
     if directory.exists() and not directory.is_dir():
@@ -59,7 +64,7 @@ def sweep(file: str, output: str | None, jobs: int | None, report_name: str | No
             report = open_files.enter_context(files.OutputFile(report_name, [file]))
         try:
             with Progress(quiet) as progress:
-                done = carry_out(wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs))
+                done = carry_out(wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs), dask)
             files.write_text(directory / "points.csv", done.csv())
             files.write_text(directory / "sweep.json", jsontext.dumps(done.document()) + "\n")
         except OSError as error:

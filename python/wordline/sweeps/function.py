@@ -17,6 +17,8 @@ from wordline.sweeps.runner import Ended, Runner
 from wordline.sweeps.store import Store
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from wordline.api.workload import Workload
     from wordline.base.progress import Told
 
@@ -37,6 +39,7 @@ def sweep(
     precondition: str = "each",
     out: Place | None = None,
     jobs: int | None = None,
+    dask: Client | str | None = None,
     progress: Told | bool | None = None,
 ) -> Sweep:
     """Runs a workload on a drive at many points of a design space, in parallel.
@@ -59,9 +62,11 @@ def sweep(
         one drive that was preconditioned without ``vary``, and differ only from there on.
     :param out: a directory that keeps the results: a repeated sweep, or one that goes on, runs only what is new.
     :param jobs: how many runs there are at once; as many as cores and memory allow if absent.
+    :param dask: the address of a Dask scheduler, or a client of one: the points run there (see ``docs/sweep.md``).
     :param progress: as for :func:`wordline.run`.
     :return: the points with their results. A point that fails is told there, and the others go on.
     :raises wordline.InputError: if the design is wrong, or all points are wrong.
+    :raises wordline.RunError: if the cluster cannot do the work.
     :raises KeyboardInterrupt: after Ctrl-C. With ``out``, what is done is kept.
     """
     given = {
@@ -78,18 +83,23 @@ def sweep(
     }
     if design == "list":
         raise InputError("design = 'list' is for sweep files; in Python call wordline.run in a loop")
+    if dask is not None and jobs is not None:
+        raise InputError("jobs: the cluster says how many runs there are at once; give jobs or dask")
     wanted = plan({key: value for key, value in given.items() if value is not None})
     with shown(progress) as told:
-        done = carry_out(wanted, out, jobs, told, lambda _: None)
+        done = carry_out(wanted, out, jobs, told, lambda _: None, dask)
     if done.interrupted:
         raise KeyboardInterrupt
     return done
 
 
-def carry_out(wanted: Plan, out: Place | None, jobs: int | None, told: Told, ended: Ended) -> Sweep:
-    """Does a sweep, as far as it is not interrupted.
+def carry_out(
+    wanted: Plan, out: Place | None, jobs: int | None, told: Told, ended: Ended, cluster: Client | str | None = None
+) -> Sweep:
+    """Does a sweep here or on a cluster, as far as it is not interrupted.
 
-    :raises wordline.InputError: if the design is wrong, or all points are wrong.
+    :raises wordline.InputError: if the design is wrong, all points are wrong, or no cluster answers.
+    :raises wordline.RunError: if the cluster cannot do the work.
     :raises OSError: if a result cannot be kept.
     """
     kept = None if out is None else Store(Path(out) / "results")
@@ -104,9 +114,16 @@ def carry_out(wanted: Plan, out: Place | None, jobs: int | None, told: Told, end
 
     ended([job for job in found if job.error is not None])
     due = sum(job.is_due for job in found)
+    if not due:
+        return Sweep(wanted.title, wanted.space.columns(), found, False, kept)
+    if cluster is not None:
+        from wordline.sweeps.cluster import ClusterRunner
+
+        interrupted = ClusterRunner(wanted, found, cluster, told, keep).run()
+        return Sweep(wanted.title, wanted.space.columns(), found, interrupted, kept)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     together = jobs or repeats.at_once(due, work.largest_state(found), memory)
-    interrupted = Runner(wanted, found, together, told, keep).run() if due else False
+    interrupted = Runner(wanted, found, together, told, keep).run()
     return Sweep(wanted.title, wanted.space.columns(), found, interrupted, kept)
 
 

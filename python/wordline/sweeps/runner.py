@@ -15,7 +15,7 @@ from wordline._core import InputError, RunError
 from wordline.api.drive import Drive, result_text
 from wordline.base import units
 from wordline.sweeps.file import ONCE, Plan
-from wordline.sweeps.work import Job
+from wordline.sweeps.work import Job, by_drive
 
 if TYPE_CHECKING:
     from wordline.base.progress import Told
@@ -73,11 +73,7 @@ class Runner:
 
         :raises Exception: what the receiver of the progress raised, or what is no fault of a point.
         """
-        groups: dict[str, list[Job]] = {}
-        for job in self.jobs:
-            if job.is_due:
-                groups.setdefault(job.aged, []).append(job)
-        coming = deque(_Group(jobs) for jobs in groups.values())
+        coming = deque(_Group(jobs) for jobs in by_drive(self.jobs))
         self.pieces = sum(len(group.jobs) + group.jobs[0].writes for group in coming)
         ready: deque[tuple[_Group, Job]] = deque()
         failed: BaseException | None = None

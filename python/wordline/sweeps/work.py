@@ -126,6 +126,15 @@ class _Desk:
         return self.loads[at]
 
 
+def by_drive(found: Sequence[Job]) -> list[list[Job]]:
+    """The runs that are due, in groups that start from the same preconditioned drive."""
+    groups: dict[str, list[Job]] = {}
+    for job in found:
+        if job.is_due:
+            groups.setdefault(job.aged, []).append(job)
+    return list(groups.values())
+
+
 def largest_state(found: Sequence[Job]) -> int:
     """Bytes of memory for the largest drive that has to run."""
     return max((job.state_bytes for job in found if job.is_due), default=0)
