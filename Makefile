@@ -37,7 +37,7 @@ $(VENV)/.maturin: $(VENV)/.created
 
 # What tests, lint and pages need besides; the program is built and run without.
 $(VENV)/.tools: $(VENV)/.created
-	$(PIP) install 'ruff>=0.11' 'pytest>=8' 'pytest-xdist>=3.7' 'distributed>=2024.1' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
+	$(PIP) install 'ruff>=0.11' 'pytest>=8' 'pytest-xdist>=3.7' 'distributed>=2024.1' 'optuna>=4' 'perfetto>=0.59,<1' 'viztracer>=1.1,<1.2' 'wasmtime>=50' \
 		'fio-plot>=1.1.21,<2' 'pyarrow>=18' 'polars>=1.20' 'pandas>=2.2' 'playwright>=1.49' 'mypy>=1.15' 'nbclient>=0.10' 'ipykernel>=6.29' \
 		'mkdocs-material>=9.5,<10'
 	@touch $@

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wordline.api.workload import Workload
     from wordline.sweeps.function import sweep
     from wordline.sweeps.outcome import Sweep
+    from wordline.sweeps.search import Search, optimise
 
     __version__: str
 
@@ -38,10 +39,12 @@ __all__ = [
     "Interrupted",
     "Run",
     "RunError",
+    "Search",
     "Sweep",
     "Workload",
     "__version__",
     "check",
+    "optimise",
     "policy",
     "run",
     "sweep",
@@ -59,6 +62,8 @@ LATER = {
     "check": "wordline.api.functions",
     "run": "wordline.api.functions",
     "sweep": "wordline.sweeps.function",
+    "Search": "wordline.sweeps.search",
+    "optimise": "wordline.sweeps.search",
 }
 """Names that are imported on first use, so that help, messages and Ctrl-C work at once."""
 

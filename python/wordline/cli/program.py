@@ -14,7 +14,13 @@ from wordline.cli.process import Signals, standard_streams, typed
 
 WORKFLOW: dict[str, dict[str, str]] = {
     "Look": {"drives": "looking", "check": "looking", "policies": "looking", "explain": "looking"},
-    "Simulate": {"run": "running", "sweep": "sweeping", "precondition": "running", "pts": "pts"},
+    "Simulate": {
+        "run": "running",
+        "sweep": "sweeping",
+        "optimise": "optimising",
+        "precondition": "running",
+        "pts": "pts",
+    },
     "Results": {"report": "saved", "compare": "saved", "timeline": "timelines"},
     "Traces": {"trace": "traces"},
     "Papers": {"study": "studies"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,13 @@ KEYS = (
     "vary_load",
     "point",
 )
+SEARCH_KEYS = ("title", "drive", "load", "seeds", "precondition", "set", "load_set", "vary", "vary_load")
+"""Keys of a search that are those of a sweep."""
+
 POINT_KEYS = ("drive", "load", "set", "load_set")
+
+Place = str | os.PathLike[str]
+"""The name of a file or of a directory, or that of a preset."""
 
 EACH, ONCE = "each", "once"
 PRECONDITIONS = (EACH, ONCE)
@@ -55,16 +62,24 @@ def read(name: str) -> Plan:
 
     :raises wordline.InputError: if the file cannot be read or is wrong.
     """
-    try:
-        given = toml.loads(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{name}: {(error.strerror or str(error)).lower()}; give a sweep file") from None
-    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: this is not TOML: {error}") from None
+    given = loaded(name)
     try:
         return plan(given, Path(name).parent)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
+
+
+def loaded(name: str) -> dict[str, Any]:
+    """What a sweep file holds.
+
+    :raises wordline.InputError: if it cannot be read.
+    """
+    try:
+        return toml.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{name}: {(error.strerror or str(error)).lower()}; give a sweep file") from None
+    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: this is not TOML: {error}") from None
 
 
 def plan(given: Mapping[str, Any], beside: Path | None = None) -> Plan:

@@ -11,7 +11,7 @@ from wordline._core import InputError
 from wordline.base.progress import shown
 from wordline.results import repeats
 from wordline.sweeps import work
-from wordline.sweeps.file import Plan, plan
+from wordline.sweeps.file import Place, Plan, plan
 from wordline.sweeps.outcome import Sweep
 from wordline.sweeps.runner import Ended, Runner
 from wordline.sweeps.store import Store
@@ -19,10 +19,9 @@ from wordline.sweeps.store import Store
 if TYPE_CHECKING:
     from distributed import Client
 
+    from wordline.api.drive import Drive
     from wordline.api.workload import Workload
     from wordline.base.progress import Told
-
-Place = str | os.PathLike[str]
 
 
 def sweep(
@@ -70,8 +69,8 @@ def sweep(
     :raises KeyboardInterrupt: after Ctrl-C. With ``out``, what is done is kept.
     """
     given = {
-        "drive": _places(drive),
-        "load": _places(load),
+        "drive": places(drive),
+        "load": places(load),
         "design": design,
         "precondition": precondition,
         "vary": vary,
@@ -103,31 +102,50 @@ def carry_out(
     :raises OSError: if a result cannot be kept.
     """
     kept = None if out is None else Store(Path(out) / "results")
-    found = work.jobs(wanted, kept)
+    found = work.jobs(wanted, wanted.space.points(), kept)
+    interrupted = run_due(wanted, found, kept, jobs, told, ended, cluster)
+    return Sweep(wanted.title, wanted.space.columns(), found, interrupted, kept)
 
-    def keep(jobs: Sequence[work.Job]) -> None:
-        for job in jobs:
+
+def run_due(
+    wanted: Plan,
+    found: Sequence[work.Job],
+    kept: Store | None,
+    jobs: int | None,
+    told: Told,
+    ended: Ended,
+    cluster: Client | str | None,
+    drives: dict[str, Drive] | None = None,
+) -> bool:
+    """Does the runs that are due, and keeps their results; true if it was interrupted.
+
+    :param drives: as for :class:`Runner`.
+    :raises wordline.InputError: if no cluster answers.
+    :raises wordline.RunError: if the cluster cannot do the work.
+    :raises OSError: if a result cannot be kept.
+    """
+
+    def keep(done: Sequence[work.Job]) -> None:
+        for job in done:
             if kept is not None and job.text is not None:
                 kept.put(job.key, job.text)
                 job.text = None
-        ended(jobs)
+        ended(done)
 
     ended([job for job in found if job.error is not None])
     due = sum(job.is_due for job in found)
     if not due:
-        return Sweep(wanted.title, wanted.space.columns(), found, False, kept)
+        return False
     if cluster is not None:
         from wordline.sweeps.cluster import ClusterRunner
 
-        interrupted = ClusterRunner(wanted, found, cluster, told, keep).run()
-        return Sweep(wanted.title, wanted.space.columns(), found, interrupted, kept)
+        return ClusterRunner(wanted, found, cluster, told, keep).run()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     together = jobs or repeats.at_once(due, work.largest_state(found), memory)
-    interrupted = Runner(wanted, found, together, told, keep).run()
-    return Sweep(wanted.title, wanted.space.columns(), found, interrupted, kept)
+    return Runner(wanted, found, together, told, keep, drives).run()
 
 
-def _places(given: object) -> list[object]:
+def places(given: object) -> list[object]:
     """One or several drives or workloads; paths become texts."""
     several = given if isinstance(given, list | tuple) else [given]
     return [os.fspath(one) if isinstance(one, os.PathLike) else one for one in several]

@@ -33,9 +33,11 @@ Ended = Callable[[Sequence[Job]], None]
 class _Group:
     """Jobs that start from the same preconditioned drive."""
 
-    def __init__(self, jobs: list[Job]) -> None:
+    def __init__(self, jobs: list[Job], stays: bool = False) -> None:
         self.jobs = jobs
         self.left = len(jobs)
+        self.stays = stays
+        """True if others need the drive later."""
         self.drive: Drive | None = None
         self.lock = Lock()
         """Held while the drive is forked: only one thread at a time may use it."""
@@ -48,7 +50,7 @@ class _Group:
             if once and job.point.sets:
                 return self.drive.fork(job.point.sets)
             drive = self.drive
-            if self.left == 0:
+            if self.left == 0 and not self.stays:
                 self.drive = None
                 return drive
             return drive.fork()
@@ -57,8 +59,21 @@ class _Group:
 class Runner:
     """The work of a sweep."""
 
-    def __init__(self, plan: Plan, jobs: Sequence[Job], together: int, told: Told, ended: Ended) -> None:
-        """:param together: how many runs there are at once."""
+    def __init__(
+        self,
+        plan: Plan,
+        jobs: Sequence[Job],
+        together: int,
+        told: Told,
+        ended: Ended,
+        drives: dict[str, Drive] | None = None,
+    ) -> None:
+        """Takes the work.
+
+        :param together: how many runs there are at once.
+        :param drives: preconditioned drives by their names, for points that come later.
+        """
+        self.drives = drives
         self.plan, self.jobs, self.together, self.told, self.ended = plan, jobs, together, told, ended
         self.stop = Event()
         self.begun = time.monotonic()
@@ -73,7 +88,7 @@ class Runner:
 
         :raises Exception: what the receiver of the progress raised, or what is no fault of a point.
         """
-        coming = deque(_Group(jobs) for jobs in by_drive(self.jobs))
+        coming = deque(_Group(jobs, self.drives is not None) for jobs in by_drive(self.jobs))
         self.pieces = sum(len(group.jobs) + group.jobs[0].writes for group in coming)
         ready: deque[tuple[_Group, Job]] = deque()
         failed: BaseException | None = None
@@ -127,12 +142,17 @@ class Runner:
 
     def _precondition(self, group: _Group) -> None:
         first = group.jobs[0]
+        if self.drives is not None and first.aged in self.drives:
+            group.drive = self.drives[first.aged]
+            return
         sets = self.plan.sets if self.plan.precondition == ONCE else first.sets
         drive = Drive(first.point.drive, sets, seed=first.point.seed)
         if first.writes:
             with self._piece(id(group)) as told:
                 drive.precondition(progress=told)
         group.drive = drive
+        if self.drives is not None:
+            self.drives[first.aged] = drive
 
     def _point(self, group: _Group, job: Job) -> dict[str, Any]:
         drive = group.start(job, self.plan.precondition == ONCE)

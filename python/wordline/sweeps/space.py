@@ -116,6 +116,10 @@ class Space:
             combinations = list(self._hypercube())
         else:
             combinations = list(self._grid())
+        return self.expanded(combinations)
+
+    def expanded(self, combinations: Sequence[tuple[Any, Any, dict[str, Any], dict[str, Any]]]) -> list[Point]:
+        """The points of combinations of drive, workload and their overrides: one for each seed."""
         columns = self.columns()
         found = []
         for (drive, load, sets, load_sets), seed in itertools.product(combinations, self.seeds):

@@ -57,18 +57,24 @@ class Job:
         self.digest = result["digest"]
 
 
-def jobs(plan: Plan, kept: Store | None) -> list[Job]:
-    """All runs of a sweep. What is wrong with one of them is its error.
+def jobs(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[Job]:
+    """The runs of some points. What is wrong with one of them is its error.
 
     :raises wordline.InputError: if all are wrong.
     """
-    desk = _Desk(plan)
-    found = [desk.job(point) for point in plan.space.points()]
+    found = checked(plan, points, kept)
     if all(job.error is not None for job in found):
         first = found[0]
         values = ", ".join(f"{name} = {value}" for name, value in first.point.factors.items())
         of_all = f"none of {len(found)} points can run; the first, {values}: " if len(found) > 1 else ""
         raise InputError(f"{of_all}{first.error}")
+    return found
+
+
+def checked(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[Job]:
+    """The runs of some points. What is wrong with one of them is its error, also if it is wrong with all."""
+    desk = _Desk(plan)
+    found = [desk.job(point) for point in points]
     for job in found:
         if kept is not None and job.error is None:
             result = kept.get(job.key)
