@@ -4,6 +4,7 @@
 //! page read of a job brought become writes after the time of their program, so that the job expects them until then.
 //! While commands take no time, processors take none either.
 
+use super::tags::DECISION;
 use super::Kernel;
 use crate::ops::{FlashOp, Role};
 use crate::policy::processor::Work;
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 use wordline_base::{EventQueue, Time};
 
 /// The kind of the events that end a piece of work, with the number of the task. The owner of the event queue hands them
-/// to [`Kernel::on_processor`].
+/// to [`Kernel::on_processor`]. The number after the tasks is that of the scheduler of the device queue.
 pub const PROCESSOR_EVENT: u8 = 4;
 
 /// What goes on when its time is over.
@@ -156,6 +157,10 @@ impl Kernel {
     /// When a rule is broken.
     pub fn on_processor(&mut self, now: Time, task: u32, queue: &mut EventQueue) -> Result<(), super::Fault> {
         self.now = now;
+        if task == DECISION {
+            self.decide();
+            return self.pump(queue);
+        }
         while let Some(Piece { slot, moves, .. }) = self.next_computed(task) {
             let op = *self.slab.get(slot);
             if moves {
