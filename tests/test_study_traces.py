@@ -70,7 +70,15 @@ def test_every_study_of_traces_names_those_of_its_chapter() -> None:
     tables = {"kim18": "trace", "choi18": "volume", "jung13-chapter-6": "trace"}
     some = {"autossd-share": ["MSN-BEFS"], "paq-sensitivity": ["fin2", "web1", "usr2"]}
     named = {study.name: study for study in catalogue.every() if study.traces}
-    assert set(named) == {"autossd", "autossd-2x", "autossd-share", "gc-parallel", "gc-parallel-4", "paq", "paq-sensitivity"}
+    assert set(named) == {
+        "autossd",
+        "autossd-2x",
+        "autossd-share",
+        "gc-parallel",
+        "gc-parallel-4",
+        "paq",
+        "paq-sensitivity",
+    }
     for study in named.values():
         chapter = catalogue.parsed(ROOT / "studies" / f"{study.chapter}.toml")
         names = list(chapter[tables[study.chapter]])

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from wordline.studies.context import Context
 from wordline.studies.outcome import Lines, Outcome, Table
 from wordline.studies.packages import mean
-from wordline.studies.queueing import FREE, PAQ0, PAQ1, PAQ2, PAQS, US_PER_MS, VAQ, Queueing
+from wordline.studies.queueing import PAQ0, PAQ1, PAQ2, PAQS, US_PER_MS, VAQ, Queueing
 
 CHANNELS = (4, 8, 16)
-QUEUES = (16, 32, 64, 128, 256)
-SYSTEMS = (VAQ, *PAQS, FREE)
+QUEUES = (16, 32, 64, 128)
+SYSTEMS = (VAQ, *PAQS)
 LINKS = {
     "nvme": {"link.policy": "nvme", "link.pcie_generation": 3, "link.pcie_lanes": 4},
     "two-lanes": {"link.policy": "nvme", "link.pcie_generation": 2, "link.pcie_lanes": 2},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from wordline.studies import queueing
 from wordline.studies.context import Context
@@ -22,6 +23,20 @@ FIGURES: dict[str, tuple[str, Callable[[Result], float]]] = {
 }
 """What each claim is about."""
 CONTENTION = "jung13.paq-contention"
+CAUSES = ("web1", "usr1", "sql1", "msnfs6")
+"""Traces for runs without a part of the load: nearly all reads; two with more writes; one with more reads."""
+AS_CHOSEN, READS_ALONE, FREE_WRITES, FAST_BUS = (
+    "as chosen",
+    "reads alone",
+    "writes to the least busy die",
+    "channels at 133 MT/s",
+)
+VARIANTS: dict[str, dict[str, Any]] = {
+    AS_CHOSEN: {},
+    READS_ALONE: {},
+    FREE_WRITES: {"placement.policy": "least-busy", "collect.scope": "drive"},
+    FAST_BUS: {"nand.interface": "nv-ddr", "nand.rate_mt_s": 133},
+}
 DECISION_US = 1.77
 """6.6.3."""
 BOUND_US = 2000
@@ -39,6 +54,7 @@ def run(context: Context) -> Outcome:
         for claim, them in values.items()
         for system in SYSTEMS[1:]
     }
+    why, found = causes(context, queue)
     contention = dict(zip(names, changes[CONTENTION, PAQ2], strict=True))
     faster = dict(zip(names, changes["jung13.paq-iops", PAQ2], strict=True))
     return Outcome(
@@ -54,6 +70,7 @@ def run(context: Context) -> Outcome:
                 for claim, (title, _) in (*FIGURES.items(), (CONTENTION, ("waiting for the bus, ms a request", float)))
             ),
             uses(names, results),
+            why,
             options(context, queue, results),
         ],
         figures=[
@@ -65,10 +82,14 @@ def run(context: Context) -> Outcome:
             f"{claim.removeprefix('jung13.paq-')}, {system}": mean(them) for (claim, system), them in changes.items()
         }
         | {f"best {claim.removeprefix('jung13.paq-')}": best(claim, changes[claim, PAQ2]) for claim in FIGURES}
+        | found
         | {"lower contention": sum(by < 0 for by in contention.values())}
         | {f"packed, {it}": 100 * mean(packed(results[it, name]) for name in names) for it in (VAQ, *PAQS)}
         | {f"channels, {it}": 100 * mean(channels(results[it, name]) for name in names) for it in (VAQ, PAQ2)}
-        | {f"dies, {it}": 100 * mean(mean(results[it, name]["utilisation"]["dies"]) for name in names) for it in (VAQ, PAQ2)},
+        | {
+            f"dies, {it}": 100 * mean(mean(results[it, name]["utilisation"]["dies"]) for name in names)
+            for it in (VAQ, PAQ2)
+        },
     )
 
 
@@ -102,7 +123,8 @@ def changes_table(names: Sequence[str], changes: Mapping[tuple[str, str], Sequen
             )
             for claim, head in heads.items()
         ],
-        f"{OTHER}: the alternative of the first open parameter below. {FREE}: reads go whenever their die is free, the oldest first.",
+        f"{OTHER}: the alternative of the first open parameter of the chapter below. {FREE}: reads go whenever their "
+        "die is free, the oldest first.",
     )
 
 
@@ -111,10 +133,7 @@ def by_trace(title: str, names: Sequence[str], values: Mapping[tuple[str, str], 
     return Table(
         title[0].upper() + title[1:],
         ("trace", *SYSTEMS, f"{PAQ2} against {VAQ}, %"),
-        [
-            (name, *(values[system, name] for system in SYSTEMS), queueing.change(values, PAQ2, name))
-            for name in names
-        ],
+        [(name, *(values[system, name] for system in SYSTEMS), queueing.change(values, PAQ2, name)) for name in names],
     )
 
 
@@ -141,6 +160,54 @@ def uses(names: Sequence[str], results: Runs) -> Table:
     )
 
 
+def causes(context: Context, queue: Queueing) -> tuple[Table, dict[str, float]]:
+    """What remains of the gain without writes, without their fixed dies, or on faster channels."""
+    outstanding = context.choice("outstanding")
+    requests = context.requests(queue.chapter["most_requests"])
+
+    def job(name: str, variant: str) -> dict[str, Any]:
+        told = queue.stand_in(name, requests, queue.channels)
+        only = {"write_percent": 0} if variant == READS_ALONE else {}
+        return {"stand_in": {**told, **only}, "replay": {"pace": "asap", "iodepth": outstanding}}
+
+    systems = queue.systems()
+    results = context.drives(
+        {
+            (system, name, variant): {
+                "drive": queue.chapter["preset"],
+                "sets": queue.keys(more),
+                "precondition": {"overwrites": context.choice("spare")},
+                "then": systems[system],
+                "jobs": [job(name, variant)],
+            }
+            for variant, more in VARIANTS.items()
+            for name in CAUSES
+            for system in (VAQ, PAQ2)
+        }
+    )
+    rows: list[tuple[str | float, ...]] = []
+    found: dict[str, float] = {}
+    for name in CAUSES:
+        for variant in VARIANTS:
+            vaq, paq = results[VAQ, name, variant], results[PAQ2, name, variant]
+            gain = 100 * (paq["iops"] / vaq["iops"] - 1)
+            wait = 100 * (queueing.contention_ms(paq) / queueing.contention_ms(vaq) - 1)
+            rows.append((name, variant, vaq["iops"], gain, wait, 100 * channels(vaq), 100 * channels(paq)))
+            found |= {f"gain, {name}, {variant}": gain, f"wait, {name}, {variant}": wait}
+            found |= {f"channels of VAQ, {name}, {variant}": 100 * channels(vaq)}
+            found |= {f"channels of PAQ2, {name}, {variant}": 100 * channels(paq)}
+    head = (
+        "trace",
+        "",
+        f"IOPS, {VAQ}",
+        f"{PAQ2} against it, %",
+        "waiting for the bus, against it, %",
+        f"channels, {VAQ}, %",
+        f"channels, {PAQ2}, %",
+    )
+    return Table("What the gain depends on", head, rows, "The stand-ins, also where there is a true trace."), found
+
+
 def options(context: Context, queue: Queueing, results: Runs) -> Table:
     """6.6.3 and 6.6.4: the time of decisions, and a bound on the wait of reads that are passed."""
     paq = queue.systems()[PAQ2]
@@ -151,7 +218,7 @@ def options(context: Context, queue: Queueing, results: Runs) -> Table:
     job = queue.job(SHOWN, context.choice("outstanding"), queue.channels)
     base = {
         "drive": queue.chapter["preset"],
-        "sets": queue.sets,
+        "sets": queue.keys({}),
         "precondition": {"overwrites": context.choice("spare")},
         "jobs": [job],
     }

@@ -1,4 +1,4 @@
-"""Device queues by virtual and by physical addresses: drive, stand-ins and runs that the studies of jung13's chapter 6 share."""
+"""Device queues by virtual and by physical addresses: what the studies of jung13's chapter 6 share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VAQ, PAQ0, PAQ1, PAQ2 = "VAQ", "PAQ0", "PAQ1", "PAQ2"
 PAQS = (PAQ0, PAQ1, PAQ2)
 """The schemes of the chapter."""
 OTHER, FREE = "PAQ2, other package rule", "out of order"
-"""Not in the chapter: PAQ2 with the other reading of what a package may do, and reads that go whenever their die is free."""
+"""Not in the chapter: PAQ2 with the other rule for packages, and reads that go whenever their die is free."""
 
 PAGE_BYTES = 2 * KIB
 OPS = ("read", "write")
@@ -38,10 +38,11 @@ class Queueing:
         blocks = self.chapter["blocks_per_plane"]
         self.start = math.ceil(collect["start_blocks"] * blocks / geometry["blocks_per_plane"])
         self.pages = math.prod(
-            geometry[key]
-            for key in ("packages_per_channel", "dies_per_package", "planes_per_die", "pages_per_block")
+            geometry[key] for key in ("packages_per_channel", "dies_per_package", "planes_per_die", "pages_per_block")
         )
         """Pages of a channel in one block of each plane."""
+        self.planes = self.pages // geometry["pages_per_block"]
+        """Planes of a channel."""
         self.channels = geometry["channels"]
         self.logical = blocks / config["capacity"]["raw_over_logical"]
         self.sets = {
@@ -54,6 +55,21 @@ class Queueing:
         self.interleaves = context.choice("package")
         for key in ("sizes", "pace", "blocks", "length"):
             context.choice(key)
+
+    def keys(self, more: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys of the drive, with others in place of some. Those of another placement replace all of it."""
+        kept = {
+            key: value
+            for key, value in self.sets.items()
+            if "placement.policy" not in more or not key.startswith("placement.")
+        }
+        keys = {**kept, **more}
+        if keys.get("collect.scope") == "drive":
+            # Free blocks are counted over the drive then, not in each plane.
+            planes = self.planes * keys.get("geometry.channels", self.channels)
+            keys["collect.start_blocks"] *= planes
+            keys["collect.stop_blocks"] = keys["collect.start_blocks"] + 1
+        return keys
 
     def systems(self) -> dict[str, dict[str, Any]]:
         """The schemes of 6.5.2 and the two beside them, as overrides of the drive."""
@@ -68,7 +84,7 @@ class Queueing:
         }
 
     def job(self, name: str, outstanding: int, channels: int, gap_us: float | None = None) -> dict[str, Any]:
-        """A workload with so many requests outstanding, or at a mean interarrival time: the true trace, or its stand-in."""
+        """The true trace or its stand-in, with so many requests outstanding, or at a mean interarrival time."""
         row = self.chapter["trace"][name]
         replay: dict[str, Any] = {} if gap_us else {"pace": "asap", "iodepth": outstanding}
         count = row["writes"] + row["reads"]
@@ -76,8 +92,14 @@ class Queueing:
         part = self.context.recorded(name, PAGE_BYTES, requests)
         if part is not None:
             return part.job(**({"speed": part.gap_us / gap_us} if gap_us else replay))
+        return {"stand_in": self.stand_in(name, requests, channels, gap_us), "replay": replay}
+
+    def stand_in(self, name: str, requests: int, channels: int, gap_us: float | None = None) -> dict[str, Any]:
+        """So many requests with the statistics of a trace."""
+        row = self.chapter["trace"][name]
+        count = row["writes"] + row["reads"]
         random = (row["writes"] * row["random_writes"] + row["reads"] * row["random_reads"]) / count
-        description = {
+        return {
             "requests": requests,
             "write_percent": 100 * row["writes"] / count,
             "read_size": f"{row['read_kib']}k",
@@ -88,7 +110,6 @@ class Queueing:
             # As fast as possible, times play no part.
             "gap_mean_us": gap_us or 1000,
         }
-        return {"stand_in": description, "replay": replay}
 
     def runs(
         self,
@@ -111,7 +132,7 @@ class Queueing:
             {
                 (system, name): {
                     "drive": self.chapter["preset"],
-                    "sets": {**self.sets, **more},
+                    "sets": self.keys(more),
                     "precondition": {"overwrites": overwrites},
                     "then": known[system],
                     "jobs": [self.job(name, outstanding, channels, gaps[name] if gaps else None)],

@@ -19,6 +19,7 @@ mod audit;
 mod bind;
 mod build;
 mod collect;
+mod commit;
 mod complete;
 mod copy;
 mod counters;

@@ -4,17 +4,19 @@
 //! page read of a job brought become writes after the time of their program, so that the job expects them until then.
 //! While commands take no time, processors take none either.
 
-use super::tags::DECISION;
 use super::Kernel;
 use crate::ops::{FlashOp, Role};
 use crate::policy::processor::Work;
-use crate::task::{ByTask, Class, Task};
+use crate::task::{ByTask, Class, Task, TASKS};
 use std::collections::VecDeque;
 use wordline_base::{EventQueue, Time};
 
 /// The kind of the events that end a piece of work, with the number of the task. The owner of the event queue hands them
 /// to [`Kernel::on_processor`]. The number after the tasks is that of the scheduler of the device queue.
 pub const PROCESSOR_EVENT: u8 = 4;
+
+/// The number that the events of the device queue's decisions have, instead of that of a task.
+pub(super) const DECISION: u32 = TASKS as u32;
 
 /// What goes on when its time is over.
 #[derive(Clone, Copy, Debug)]

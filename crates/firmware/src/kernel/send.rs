@@ -61,8 +61,10 @@ impl Kernel {
             stage.first_changes(at, sequence);
         }
         stage.count_staged(class, place, 1);
-        if stage.tags.is_some() && stage.holds(class) {
-            stage.line_up(at, (slot, sequence), first);
+        if stage.holds(class) {
+            if let Some(tags) = &mut stage.tags {
+                tags.line_up(at, (slot, sequence), first);
+            }
         }
         stage.wake(at);
     }

@@ -233,7 +233,8 @@ impl Stage {
     /// Operations of a queue may go now, unless their die is full.
     pub fn wake(&mut self, at: usize) {
         let queue = &self.queues[at];
-        self.dirty |= self.die_of(queue.place).is_none_or(|die| self.has_room(die, queue.class));
+        let free = |die| self.tags.as_ref().is_none_or(|tags| tags.is_free(die) || !self.holds(queue.class));
+        self.dirty |= self.die_of(queue.place).is_none_or(|die| self.has_room(die, queue.class) && free(die));
     }
 
     /// True if the dispatch policy should look.
@@ -345,8 +346,9 @@ impl Stage {
         if holds {
             load.held = load.held.checked_add_signed(change).expect("a die gives back what it was sent");
             self.balance += change;
-            if let Some(tags) = &mut self.tags {
-                tags.count_sent(die, change);
+            if let Some(package) = self.tags.as_mut().and_then(|tags| tags.count_sent(die, change)) {
+                package.for_each(|die| self.weigh(die));
+                return;
             }
         } else if change < 0 {
             // A page may have become free for a write.
@@ -365,7 +367,8 @@ impl Stage {
     #[inline]
     fn weigh(&mut self, die: u32) {
         let load = &self.loads[die as usize];
-        let open = load.held < self.depth || load.partial > 0;
+        let free = self.tags.as_ref().is_none_or(|tags| tags.is_free(die));
+        let open = (load.held < self.depth && free) || load.partial > 0;
         set(&mut self.open, die, open);
     }
 

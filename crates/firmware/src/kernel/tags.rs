@@ -1,44 +1,36 @@
-//! The device queue: operations of the host that wait in the commit stage by physical address, until the rules of the dispatch
-//! policy let them go to their dies, with others that share their command.
+//! The device queue: what the commit stage knows of the host's operations in it, in order or by physical address.
 //!
-//! Source: jung13 (6.4). In order, one that cannot go holds up all behind it (VAQ). Otherwise reads wait by die: the *clump table*, from
-//! which clumps are composed. Each die tells its oldest read by itself, so that a clump costs a look at each die with room.
+//! Source: jung13 (6.4). Reads that wait are counted by die, package and channel: the *clump table*. Each die tells its oldest read by itself, so
+//! that a clump costs a look at each die with room.
 
-use super::processor::PROCESSOR_EVENT;
-use super::stage::{Queue, Stage};
-use super::{stream_of, Kernel};
-use crate::policy::dispatch::{Addressed, Conflict, Staged, TagRules};
-use crate::policy::placement::Constraint;
-use crate::task::{Action, Class, TASKS};
+use crate::policy::dispatch::{Conflict, TagRules};
 use std::collections::VecDeque;
-use wordline_base::{Divisor, EventQueue, Time};
+use std::ops::Range;
+use wordline_base::{Divisor, Time};
 use wordline_flash::Geometry;
-
-/// The number that the events of decisions have among those of processors.
-pub(super) const DECISION: u32 = TASKS as u32;
 
 /// An operation that waits in order.
 #[derive(Clone, Copy, Debug)]
-struct Tag {
-    slot: u32,
+pub(super) struct Tag {
+    pub slot: u32,
     /// Its number; another one now if it is gone.
-    sequence: u64,
+    pub sequence: u64,
     /// Its queue in the stage.
-    queue: u32,
+    pub queue: u32,
 }
 
 /// A read that may be sent.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
-    rank: u8,
-    sequence: u64,
-    die: u32,
-    queue: u32,
+pub(super) struct Choice {
+    pub rank: u8,
+    pub sequence: u64,
+    pub die: u32,
+    pub queue: u32,
 }
 
 impl Choice {
     /// The order in which reads of a clump go.
-    fn order(&self) -> (u8, u64) {
+    pub fn order(&self) -> (u8, u64) {
         (self.rank, self.sequence)
     }
 }
@@ -46,22 +38,22 @@ impl Choice {
 /// The device queue of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct TagQueue {
-    rules: TagRules,
-    dies_per_package: Divisor,
+    pub rules: TagRules,
+    pub dies_per_package: Divisor,
     packages_per_channel: Divisor,
     /// Operations in the order of coming, if they go in it.
-    order: VecDeque<Tag>,
+    pub order: VecDeque<Tag>,
     /// Reads that wait, if they do not go in order: by die, package and channel.
     by_die: Vec<u32>,
     by_package: Vec<u32>,
     by_channel: Vec<u32>,
-    /// By package: operations of the host sent to its dies that have not ended.
+    /// By package, if it serves one read at a time: those sent to its dies that have not ended.
     sent: Vec<u32>,
-    clump: Vec<Choice>,
+    pub clump: Vec<Choice>,
     /// When the decision that is being made is made.
-    decided: Option<Time>,
+    pub decided: Option<Time>,
     /// True if its event is to come.
-    is_scheduled: bool,
+    pub is_scheduled: bool,
 }
 
 impl TagQueue {
@@ -100,16 +92,30 @@ impl TagQueue {
         }
     }
 
-    /// An operation was sent to a die, or, if negative, has ended there.
+    /// An operation was sent to a die, or, if negative, has ended there; gives the dies of the package if they all are free from now
+    /// on, or no longer.
     #[inline]
-    pub fn count_sent(&mut self, die: u32, change: i32) {
-        let sent = &mut self.sent[self.dies_per_package.quotient(die) as usize];
-        *sent = sent.checked_add_signed(change).expect("a package gives back what it was sent");
+    pub fn count_sent(&mut self, die: u32, change: i32) -> Option<Range<u32>> {
+        if !self.rules.by_package {
+            return None;
+        }
+        let package = self.dies_per_package.quotient(die);
+        let sent = &mut self.sent[package as usize];
+        let before = *sent;
+        *sent = before.checked_add_signed(change).expect("a package gives back what it was sent");
+        let dies = self.dies_per_package.get();
+        ((before == 0) != (*sent == 0)).then_some(package * dies..(package + 1) * dies)
+    }
+
+    /// True if the package of a die may take another read.
+    #[inline]
+    pub fn is_free(&self, die: u32) -> bool {
+        !self.rules.by_package || self.sent[self.dies_per_package.quotient(die) as usize] == 0
     }
 
     /// What a read for a die has to share with others that wait.
     #[inline]
-    fn conflict(&self, die: u32) -> Conflict {
+    pub fn conflict(&self, die: u32) -> Conflict {
         let package = self.dies_per_package.quotient(die);
         if self.by_die[die as usize] > 1 {
             Conflict::Node
@@ -123,7 +129,7 @@ impl TagQueue {
     }
 
     /// True if a command may be sent now. If deciding takes time, the decision begins, unless it is made.
-    fn decides(&mut self, now: Time) -> bool {
+    pub fn decides(&mut self, now: Time) -> bool {
         if self.rules.decision == 0 {
             return true;
         }
@@ -134,238 +140,18 @@ impl TagQueue {
         self.decided.get_or_insert(now + self.rules.decision);
         false
     }
-}
 
-impl Stage {
-    /// An operation of the host waits in the device queue, behind all others or before them.
+    /// An operation waits behind all others, or before them, if they go in order.
     #[inline]
     pub fn line_up(&mut self, queue: usize, (slot, sequence): (u32, u64), first: bool) {
-        let Some(tags) = self.tags.as_mut().filter(|tags| tags.rules.in_order) else { return };
-        let tag = Tag { slot, sequence, queue: queue as u32 };
-        if first {
-            tags.order.push_front(tag);
-        } else {
-            tags.order.push_back(tag);
-        }
-    }
-}
-
-impl Kernel {
-    /// Sends what can go: writes that are not held, then operations of the device queue by its rules.
-    pub(super) fn send_tags(&mut self, stage: &mut Stage, listed: &mut Vec<u32>) {
-        let Some(rules) = stage.tags.as_ref().map(|tags| tags.rules) else { return };
-        if !stage.roaming().is_empty() {
-            self.send_free(stage, listed);
-        }
-        if rules.in_order {
-            self.send_in_order(stage);
+        if !self.rules.in_order {
             return;
         }
-        // A package that serves one read at a time takes no other in a second clump.
-        while self.compose(stage, rules) && self.send_clump(stage) && !rules.by_package {}
-    }
-
-    /// Sends writes that are not held, if they have a page and company.
-    fn send_free(&mut self, stage: &mut Stage, listed: &mut Vec<u32>) {
-        listed.clear();
-        listed.extend(stage.roaming());
-        for &at in listed.iter() {
-            let at = at as usize;
-            while !stage.holds(stage.queue(at).class) && stage.queue(at).fifo.len > 0 {
-                let Some(Staged { die: Some(die), .. }) = self.head(stage, stage.queue(at)) else { break };
-                self.send(stage, at, die);
-            }
-        }
-    }
-
-    /// Sends operations in the order of coming, up to the first whose die has no room. Those that lack more than room, such
-    /// as a free page, wait beside the queue.
-    fn send_in_order(&mut self, stage: &mut Stage) {
-        let mut at = 0;
-        loop {
-            let Some(&Tag { slot, sequence, queue }) = stage.tags.as_ref().and_then(|tags| tags.order.get(at)) else {
-                return;
-            };
-            let waits = self.slab.get(slot).sequence == sequence;
-            let queue = queue as usize;
-            if waits && stage.queue(queue).fifo.head != slot {
-                // One before it in its queue lacks something.
-                at += 1;
-                continue;
-            }
-            if waits {
-                match self.head(stage, stage.queue(queue)) {
-                    None => {
-                        at += 1;
-                        continue;
-                    }
-                    Some(Staged { die: None, .. }) => return,
-                    Some(Staged { die: Some(die), .. }) => {
-                        let now = self.now;
-                        if !stage.tags.as_mut().is_some_and(|tags| tags.decides(now)) {
-                            return;
-                        }
-                        self.send_with_partners(stage, queue, die);
-                    }
-                }
-            }
-            if let Some(tags) = &mut stage.tags {
-                if at == 0 {
-                    tags.order.pop_front();
-                } else {
-                    tags.order.remove(at);
-                }
-            }
-        }
-    }
-
-    /// Composes a clump of reads that can go, at most one a package; false if there are none.
-    fn compose(&mut self, stage: &mut Stage, rules: TagRules) -> bool {
-        let Some(mut tags) = stage.tags.take() else { return false };
-        tags.clump.clear();
-        let mut last = u32::MAX;
-        for word in 0..stage.words() {
-            let mut bits = stage.open_for_host(word);
-            while bits != 0 {
-                let die = word as u32 * 64 + bits.trailing_zeros();
-                bits &= bits - 1;
-                let package = tags.dies_per_package.quotient(die);
-                if rules.by_package && tags.sent[package as usize] > 0 {
-                    continue;
-                }
-                let Some(queue) = stage.oldest_for_host(die) else { continue };
-                let Queue { fifo, first, .. } = *stage.queue(queue as usize);
-                let overdue = rules.bound <= self.now && self.slab.get(fifo.head).ready <= self.now - rules.bound;
-                let rank = self.dispatch.rank(&Addressed { conflict: tags.conflict(die), overdue });
-                let choice = Choice { rank, sequence: first, die, queue };
-                // Dies of a package come one after the other.
-                match tags.clump.last_mut().filter(|_| package == last) {
-                    Some(other) if choice.order() < other.order() => *other = choice,
-                    Some(_) => {}
-                    None => tags.clump.push(choice),
-                }
-                last = package;
-            }
-        }
-        if tags.clump.len() > 1 {
-            tags.clump.sort_unstable_by_key(Choice::order);
-        }
-        let any = !tags.clump.is_empty();
-        stage.tags = Some(tags);
-        any
-    }
-
-    /// Sends the reads of a clump; false if some have to wait for a decision.
-    fn send_clump(&mut self, stage: &mut Stage) -> bool {
-        let (mut at, now) = (0, self.now);
-        while let Some(&Choice { die, queue, .. }) = stage.tags.as_ref().and_then(|tags| tags.clump.get(at)) {
-            if !stage.tags.as_mut().is_some_and(|tags| tags.decides(now)) {
-                return false;
-            }
-            self.send_with_partners(stage, queue as usize, die);
-            at += 1;
-        }
-        true
-    }
-
-    /// Sends the oldest operation of a queue to a die, and those that may share its command: of other planes, at the same
-    /// page offset, and of the same request or, by the rules, of any.
-    fn send_with_partners(&mut self, stage: &mut Stage, at: usize, die: u32) {
-        let Queue { class, place, fifo, .. } = *stage.queue(at);
-        let op = self.slab.get(fifo.head);
-        let (owner, source) = (op.owner, op.source);
-        let (window, planes) = (self.pack.window(), self.planes_per_die.get());
-        if window == 0 || planes == 1 {
-            return self.send(stage, at, die);
-        }
-        let across = stage.tags.as_ref().is_some_and(|tags| tags.rules.packs_across);
-        match (class.action(), place) {
-            (Action::Read, Constraint::Plane(plane)) => {
-                let page = self.page_of(source);
-                self.send(stage, at, die);
-                let others = (die * planes..(die + 1) * planes).filter(|&other| other != plane);
-                others.for_each(|other| self.send_partner(stage, (class, other), page, (!across).then_some(owner)));
-            }
-            (_, Constraint::Plane(plane)) => {
-                let stream = stream_of(class);
-                let page = self.space.next_page(&self.blocks, plane, stream);
-                self.send(stage, at, die);
-                for other in (die * planes..(die + 1) * planes).filter(|&other| other != plane) {
-                    let at = stage.at(class, Constraint::Plane(other));
-                    let fifo = stage.queue(at).fifo;
-                    let joins = fifo.len > 0
-                        && (across || self.slab.get(fifo.head).owner == owner)
-                        && self.space.next_page(&self.blocks, other, stream) == page
-                        && self.finds_page(&fifo, class, other);
-                    if joins {
-                        self.send(stage, at, die);
-                    }
-                }
-            }
-            _ => {
-                let mut beside = self.planes_side_by_side(die, class);
-                self.send(stage, at, die);
-                while beside > 1 {
-                    beside -= 1;
-                    let queue = *stage.queue(at);
-                    let joins = queue.fifo.len > 0
-                        && (across || self.slab.get(queue.fifo.head).owner == owner)
-                        && matches!(self.head(stage, &queue), Some(_));
-                    if !joins {
-                        break;
-                    }
-                    self.send(stage, at, die);
-                }
-            }
-        }
-    }
-
-    /// Sends the first read of a plane to its die that may join a command for pages of this offset; only of the request
-    /// given, if one is.
-    fn send_partner(&mut self, stage: &mut Stage, (class, plane): (Class, u32), page: u32, owner: Option<u32>) {
-        let place = Constraint::Plane(plane);
-        let at = stage.at(class, place);
-        let fits = |op: &crate::ops::FlashOp| owner.is_none_or(|owner| op.owner == owner) && self.joins(op, page);
-        let Some((before, slot)) = stage.queue(at).fifo.position(&self.slab, self.pack.window(), fits) else { return };
-        stage.queue_mut(at).fifo.take(&mut self.slab, before, slot);
-        stage.count_staged(class, place, -1);
-        stage.count_waiting(self.planes_per_die.quotient(plane), class, 1);
-        self.commit_next(slot, class, place);
-        self.head_changes(stage, at);
-    }
-
-    /// How many planes of a die one command can write: those with the lowest write point.
-    fn planes_side_by_side(&self, die: u32, class: Class) -> u32 {
-        let (stream, planes) = (stream_of(class), self.planes_per_die.get());
-        let Some(best) = self.best_plane(die, stream) else { return 1 };
-        let page = self.space.next_page(&self.blocks, best, stream);
-        let fits = |&plane: &u32| {
-            self.space.next_page(&self.blocks, plane, stream) == page
-                && self.space.has_room(&self.blocks, plane, stream)
-        };
-        (die * planes..(die + 1) * planes).filter(fits).count() as u32
-    }
-
-    /// Puts the event of a decision into the queue that lacks it.
-    #[cold]
-    pub(super) fn schedule_decision(&mut self, queue: &mut EventQueue) {
-        let Some(tags) = self.stage.as_mut().and_then(|stage| stage.tags.as_mut()) else { return };
-        if let Some(time) = tags.decided.filter(|_| !tags.is_scheduled) {
-            queue.push(time, PROCESSOR_EVENT, DECISION);
-            tags.is_scheduled = true;
-        }
-    }
-
-    /// A decision is made: the device queue is looked at.
-    #[cold]
-    pub(super) fn decide(&mut self) {
-        if let Some(tags) = self.stage.as_mut().and_then(|stage| stage.tags.as_mut()) {
-            tags.is_scheduled = false;
-        }
-        self.run_stage();
-        if let Some(tags) = self.stage.as_mut().and_then(|stage| stage.tags.as_mut()) {
-            // What it was for may be gone.
-            tags.decided = tags.decided.filter(|&time| time > self.now);
+        let tag = Tag { slot, sequence, queue: queue as u32 };
+        if first {
+            self.order.push_front(tag);
+        } else {
+            self.order.push_back(tag);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Out of order: a read of the host goes when its die is free, the oldest first.
 //!
 //! Source: none of the papers; the comparison that jung13 (6) lacks, between its in-order baseline (VAQ) and its clumps.
-//! Reads wait by physical address as with PAQ, but which others they conflict with does not matter, and a package
+//! Faithful: nothing to be faithful to. Chosen: reads wait by physical address as with PAQ, but which others they conflict with does not matter, and a package
 //! may have a read of the host in each of its dies. Writes of the host and operations of other tasks go to their dies at once.
 
 use super::{Dispatch, TagRules};
