@@ -330,7 +330,7 @@ fn a_read_never_finds_what_a_write_before_it_replaces() {
             "policy=out-of-order",
         ];
         for (nth, dispatch) in policies.iter().enumerate() {
-            let placement = if (seed + nth as u64) % 2 == 0 { "least-busy" } else { "static" };
+            let placement = if (seed + nth as u64).is_multiple_of(2) { "least-busy" } else { "static" };
             dependent(dispatch, placement, seed);
         }
     });
