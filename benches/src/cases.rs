@@ -61,6 +61,10 @@ const fn with(sections: &'static str, case: Case) -> Case {
 
 const DEBIT: &str = "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\" }";
 
+const VAQ: &str = "dispatch = { policy = \"vaq\" }";
+
+const PAQ: &str = "dispatch = { policy = \"paq\" }\npack = { policy = \"planes\" }";
+
 /// All that kim18 describes beside the preset, which names a mapping of its own.
 const AUTOSSD: &str = "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\" }\n\
     refresh = { policy = \"scrub\" }\nprocessor = { policy = \"uniform\" }\n\
@@ -82,6 +86,8 @@ const ALL: &[Case] = &[
         DEBIT,
         rate("read-debit", "the reads with debit scheduling and share control", REQUESTS, 1.5e6, 16, random_read),
     ),
+    with(VAQ, rate("read-vaq", "the reads with a virtually addressed queue", REQUESTS, 1.2e6, 16, random_read)),
+    with(PAQ, rate("read-paq", "the reads with a physically addressed queue", REQUESTS, 1.2e6, 16, random_read)),
     with(DEBIT, rate("mix-debit", "the mix with debit scheduling and share control", REQUESTS, 1e6, 16, mix)),
     with(
         DEBIT,

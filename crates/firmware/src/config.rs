@@ -274,6 +274,11 @@ impl FirmwareConfig {
             );
             return Err(ConfigError::new("shares.policy", self.shares.name(), problem));
         }
+        let composes = matches!(&self.dispatch, DispatchConfig::Paq(options) if options.clumps);
+        if dispatch.tags().is_some_and(|rules| rules.packs_across) && pack.window() == 0 && !composes {
+            let problem = "has no effect: pack.policy has no multi-plane commands; use pack.policy = \"planes\"";
+            return Err(ConfigError::new("dispatch.packing", true, problem));
+        }
         let arbiter = self.arbiter.build(&build)?;
         if collect.paces() && pack.cache().is_none() && dispatch.depth().is_none() {
             self.check_pacing(&arbiter)?;

@@ -5,8 +5,12 @@ use crate::common::{config, for_seeds, long, request, watched_loop};
 use wordline_base::{Op, Stream};
 use wordline_drive::{Drive, Task};
 
-const DISPATCH: [&str; 10] = [
+const DISPATCH: [&str; 14] = [
     r#"dispatch = { policy = "fifo" }"#,
+    r#"dispatch = { policy = "vaq" }"#,
+    r#"dispatch = { policy = "paq", decision_us = 5.0, bound_us = 100.0 }"#,
+    r#"dispatch = { policy = "paq", interleave = true }"#,
+    r#"dispatch = { policy = "out-of-order" }"#,
     r#"dispatch = { policy = "one-queue", depth = 1 }"#,
     r#"dispatch = { policy = "one-queue", depth = 8 }"#,
     r#"dispatch = { policy = "priority", depth = 2 }"#,

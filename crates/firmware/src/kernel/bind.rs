@@ -423,7 +423,7 @@ impl Kernel {
             self.invalidate(old);
         }
         self.blocks.gain(block, plane);
-        if self.extra_units {
+        if self.follows_units {
             self.unit_changed(&op, old);
         }
         if op.buffered {
@@ -439,9 +439,11 @@ impl Kernel {
         Ok(())
     }
 
-    /// A unit got a place, in a drive with units that follow from others: those of the mapping table, or of parity.
+    /// A unit got a place, in a drive with units that follow from others (those of the mapping table, or of parity), or with
+    /// operations that wait for it.
     #[cold]
     fn unit_changed(&mut self, op: &FlashOp, old: Option<Place>) {
+        self.is_bound(op);
         if self.table.is_some() {
             self.entry_changed(op.unit, op.class);
         }

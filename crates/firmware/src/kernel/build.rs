@@ -85,7 +85,8 @@ impl Kernel {
         let arounds = redundancy.has_ways_around().then(Box::default);
         let (mut dispatch, shares) = (config.dispatch.build(&build)?, config.shares.build(&build)?);
         dispatch.share(&shares.shares());
-        let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, plan.units_per_program, &geometry)));
+        let tags = dispatch.tags();
+        let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, tags, plan.units_per_program, &geometry)));
         let timing = flash.timing();
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
@@ -122,7 +123,7 @@ impl Kernel {
             mapping: config.mapping.build(&build)?,
             table: None,
             parity,
-            extra_units: plan.units() > plan.logical_units,
+            follows_units: plan.units() > plan.logical_units || tags.is_some(),
             needed: Vec::new(),
             turns: turns.map(|groups| Box::new(Turns::new(groups, geometry.dies()))),
             placement,
@@ -142,6 +143,7 @@ impl Kernel {
             trim: config.trim.build(&build)?,
             upkeep,
             wishes,
+            after: tags.map(|_| Box::default()),
             detours,
             redundancy,
             arounds,

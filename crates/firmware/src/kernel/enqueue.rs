@@ -73,6 +73,9 @@ impl Kernel {
         } else {
             constraint
         };
+        if self.waits_for_writes(slot, &op, constraint) {
+            return;
+        }
         if self.lots.is_some() && op.class.is_write() {
             self.wait_in_lot(slot);
         } else if self.stage.is_some() && !self.passes_stage(&op, constraint) {

@@ -12,12 +12,14 @@
 //! up later are in place by the time the die serves the read.
 
 mod account;
+mod after;
 mod around;
 mod attend;
 mod audit;
 mod bind;
 mod build;
 mod collect;
+mod commit;
 mod complete;
 mod copy;
 mod counters;
@@ -47,6 +49,7 @@ mod stage;
 mod standing;
 mod steer;
 mod table;
+mod tags;
 mod together;
 mod turns;
 mod upkeep;
@@ -78,6 +81,7 @@ use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
 use crate::task::{Class, Tasks, CLASSES, ROWS};
 use crate::Plan;
+use after::After;
 use around::Arounds;
 use dispatch::Candidates;
 use hold_jobs::Holding;
@@ -186,8 +190,10 @@ pub struct Kernel {
     table: Option<Box<Table>>,
     /// Parity of logical pages, if there is any.
     parity: Option<Box<Parity>>,
-    /// True if there are units behind those of the host.
-    extra_units: bool,
+    /// True if something follows from the new place of a unit: for units behind those of the host, or for operations that
+    /// wait for it.
+    #[serde(rename = "extra_units")]
+    follows_units: bool,
     /// Units that the parity of a stripe needs.
     #[serde(skip)]
     needed: Vec<u32>,
@@ -233,6 +239,9 @@ pub struct Kernel {
     /// Moved units that wait with a wish of the collect policy; none if it has none.
     #[serde(skip)]
     wishes: Option<Box<Wishes>>,
+    /// Operations that wait for older writes of their units; none if operations do not overtake each other.
+    #[serde(skip)]
+    after: Option<Box<After>>,
     /// True if some operations take another way than to the queue of their die.
     #[serde(skip)]
     detours: bool,
@@ -538,6 +547,7 @@ impl Kernel {
                 }
                 if self.detours {
                     self.schedule_processors(queue);
+                    self.schedule_decision(queue);
                 }
                 if self.outside {
                     self.heed_all();
@@ -552,6 +562,9 @@ impl Kernel {
     fn send_on(&mut self) -> bool {
         if self.lots.as_ref().is_some_and(|lots| lots.is_due()) {
             self.run_lots();
+            return true;
+        }
+        if self.go_after() {
             return true;
         }
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return false };

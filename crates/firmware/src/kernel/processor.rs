@@ -7,13 +7,16 @@
 use super::Kernel;
 use crate::ops::{FlashOp, Role};
 use crate::policy::processor::Work;
-use crate::task::{ByTask, Class, Task};
+use crate::task::{ByTask, Class, Task, TASKS};
 use std::collections::VecDeque;
 use wordline_base::{EventQueue, Time};
 
 /// The kind of the events that end a piece of work, with the number of the task. The owner of the event queue hands them
-/// to [`Kernel::on_processor`].
+/// to [`Kernel::on_processor`]. The number after the tasks is that of the scheduler of the device queue.
 pub const PROCESSOR_EVENT: u8 = 4;
+
+/// The number that the events of the device queue's decisions have, instead of that of a task.
+pub(super) const DECISION: u32 = TASKS as u32;
 
 /// What goes on when its time is over.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +159,10 @@ impl Kernel {
     /// When a rule is broken.
     pub fn on_processor(&mut self, now: Time, task: u32, queue: &mut EventQueue) -> Result<(), super::Fault> {
         self.now = now;
+        if task == DECISION {
+            self.decide();
+            return self.pump(queue);
+        }
         while let Some(Piece { slot, moves, .. }) = self.next_computed(task) {
             let op = *self.slab.get(slot);
             if moves {

@@ -60,7 +60,12 @@ impl Kernel {
         } else if first {
             stage.first_changes(at, sequence);
         }
-        stage.waiting[class.task().index()] += 1;
+        stage.count_staged(class, place, 1);
+        if stage.holds(class) {
+            if let Some(tags) = &mut stage.tags {
+                tags.line_up(at, (slot, sequence), first);
+            }
+        }
         stage.wake(at);
     }
 
@@ -71,6 +76,13 @@ impl Kernel {
         let (Some(stage), Constraint::Plane(plane)) = (&mut self.stage, place) else { return false };
         let (class, sequence) = (op.class, op.sequence);
         let die = self.planes_per_die.quotient(plane);
+        if stage.tags.is_some() {
+            let passes = !stage.holds(class) && !class.is_write();
+            if passes {
+                stage.count_waiting(die, class, 1);
+            }
+            return passes;
+        }
         if class.is_write() || stage.is_due() || !stage.has_room(die, class) {
             return false;
         }
@@ -118,11 +130,13 @@ impl Kernel {
         }
         let mut listed = std::mem::take(&mut self.listed);
         match self.dispatch.sees() {
+            _ if stage.tags.is_some() => self.send_tags(&mut stage, &mut listed.queues),
             Sight::Oldest => self.send_oldest(&mut stage, &mut listed),
             sight => self.send_listed(&mut stage, sight, &mut listed),
         }
         self.listed = listed;
-        let roams = stage.roaming().iter().any(|&at| self.has_company(stage.queue(at as usize)));
+        let goes = |at| stage.tags.is_some() || self.has_company(stage.queue(at));
+        let roams = stage.roaming().iter().any(|&at| goes(at as usize));
         stage.roams = roams;
         stage.settle();
         self.stage = Some(stage);
@@ -212,7 +226,7 @@ impl Kernel {
     /// The oldest operation of a queue, with the die that has room for it: of several the one with the least load, of
     /// equals the next in turn. None if it has to wait outside: for company, or for a page.
     #[inline]
-    fn head(&mut self, stage: &Stage, queue: &Queue) -> Option<Staged> {
+    pub(super) fn head(&mut self, stage: &Stage, queue: &Queue) -> Option<Staged> {
         let Queue { class, place, fifo, first } = *queue;
         let room = |die: u32| stage.has_room(die, class).then_some(die);
         let die = match place {
@@ -252,7 +266,7 @@ impl Kernel {
         let turn = self.stage_turn.clamp(dies.start, dies.end);
         let in_turn = (turn..dies.end).chain(dies.start..turn);
         let wished = self.is_staged_wish(class, place);
-        let has_room = |die| if wished { stage.has_room_for_program(die) } else { stage.has_room(die, class) };
+        let has_room = |die| if wished { stage.has_room_for_program(die, class) } else { stage.has_room(die, class) };
         let mut best: Option<(u32, u32)> = None;
         for die in in_turn.clone() {
             let load = stage.load(die);
@@ -275,10 +289,10 @@ impl Kernel {
     }
 
     /// Sends the oldest operation of a queue, or units for a page, to a die.
-    fn send(&mut self, stage: &mut Stage, at: usize, die: u32) {
-        let Queue { class, place, .. } = *stage.queue(at);
-        let wished = self.is_staged_wish(class, place);
-        let place = match place {
+    pub(super) fn send(&mut self, stage: &mut Stage, at: usize, die: u32) {
+        let Queue { class, place: waits, .. } = *stage.queue(at);
+        let wished = self.is_staged_wish(class, waits);
+        let place = match waits {
             Constraint::Any | Constraint::Channel(_) => {
                 self.stage_turn = (die + 1) % self.flash.geometry().dies();
                 Constraint::Die(die)
@@ -293,13 +307,24 @@ impl Kernel {
         };
         for _ in 0..most {
             let Some(slot) = stage.queue_mut(at).fifo.pop(&self.slab) else { break };
-            stage.waiting[class.task().index()] -= 1;
+            stage.count_staged(class, waits, -1);
             stage.count_waiting(die, class, 1);
-            // At the die, what came first is what was sent first.
-            self.sequence += 1;
-            self.slab.get_mut(slot).sequence = self.sequence;
-            self.commit(slot, class, place);
+            self.commit_next(slot, class, place);
         }
+        self.head_changes(stage, at);
+    }
+
+    /// Puts an operation into the queue of its die: there, what came first is what was sent first.
+    #[inline]
+    pub(super) fn commit_next(&mut self, slot: u32, class: Class, place: Constraint) {
+        self.sequence += 1;
+        self.slab.get_mut(slot).sequence = self.sequence;
+        self.commit(slot, class, place);
+    }
+
+    /// A queue of the stage has another first operation, or none.
+    #[inline]
+    pub(super) fn head_changes(&self, stage: &mut Stage, at: usize) {
         match stage.queue(at).fifo.head {
             NONE => stage.drain(at),
             head => stage.first_changes(at, self.slab.get(head).sequence),

@@ -114,6 +114,9 @@ impl Kernel {
         } else if self.parity.is_some() && self.needs_old(unit) {
             op.role = Role::Change;
         }
+        if let Some(after) = self.after.as_mut().filter(|_| !buffered && self.timed) {
+            op.ordinal = after.write_comes(unit);
+        }
         let known = self.table.is_none() || self.finds_entries(unit, 1);
         if known {
             self.aim_write(&mut op);

@@ -3,8 +3,12 @@
 //! Used by the dispatch policies that give dies a depth; the others send operations to their dies at once. An operation
 //! waits in the queue of its class and place: any die, a channel, a die, a plane. The load of a die is counted from what
 //! waits there and what runs, so that operations that are dropped or looked up again free their room by themselves.
+//! Of a device queue (`tags`), only operations of some classes are held until their die has room; writes of the others
+//! wait here for a page alone.
 
+use super::tags::TagQueue;
 use crate::ops::Fifo;
+use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
 use wordline_base::{Divisor, Time};
@@ -27,6 +31,8 @@ struct Load {
     waiting: [u32; CLASSES],
     /// Of all tasks: operations that wait, pages of writes that wait, pages and blocks of the command that runs.
     all: u32,
+    /// Of these, the ones of classes that are held until there is room.
+    held: u32,
     /// Classes of writes of which a page waits that lacks units.
     partial: u32,
 }
@@ -35,11 +41,15 @@ struct Load {
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     depth: u32,
+    /// Classes that are held until there is room, a bit each.
+    holds: u32,
+    /// The device queue, if the dispatch policy works on one.
+    pub tags: Option<Box<TagQueue>>,
     units_per_program: Divisor,
     channels: u32,
     planes_per_die: u32,
     queues: Vec<Queue>,
-    /// Queues that are not empty: of writes that may go to several dies.
+    /// Queues that are not empty: of writes that may go to several dies, or that are not held.
     roaming: Vec<u32>,
     /// True if operations of such a queue may go as soon as a die has room.
     pub roams: bool,
@@ -66,7 +76,7 @@ pub(super) struct Stage {
 
 impl Stage {
     /// The stage of a drive.
-    pub fn new(depth: u32, units_per_program: u32, geometry: &Geometry) -> Self {
+    pub fn new(depth: u32, tags: Option<TagRules>, units_per_program: u32, geometry: &Geometry) -> Self {
         let (channels, dies) = (geometry.channels, geometry.dies());
         let places = std::iter::once(Constraint::Any)
             .chain((0..channels).map(Constraint::Channel))
@@ -80,8 +90,15 @@ impl Stage {
                 first: 0,
             })
         });
+        let holds = match tags {
+            None => u32::MAX,
+            Some(TagRules { in_order: true, .. }) => 1 << Class::HOST_READ.index() | 1 << Class::HOST_WRITE.index(),
+            Some(_) => 1 << Class::HOST_READ.index(),
+        };
         Self {
             depth,
+            holds,
+            tags: tags.map(|rules| Box::new(TagQueue::new(rules, geometry))),
             units_per_program: Divisor::new(units_per_program),
             channels,
             planes_per_die: geometry.planes_per_die,
@@ -132,10 +149,33 @@ impl Stage {
         }
     }
 
+    /// True if operations of a class are held until their die has room.
+    #[inline]
+    pub fn holds(&self, class: Class) -> bool {
+        self.holds >> class.index() & 1 == 1
+    }
+
+    /// The die at whose room operations of a queue wait, if it is one.
+    fn awaits(&self, class: Class, place: Constraint) -> Option<u32> {
+        self.die_of(place).filter(|_| self.holds(class))
+    }
+
+    /// An operation joins those that wait in the stage, or, if negative, leaves them.
+    #[inline]
+    pub fn count_staged(&mut self, class: Class, place: Constraint, change: i32) {
+        let waiting = &mut self.waiting[class.task().index()];
+        *waiting = waiting.checked_add_signed(change).expect("an operation leaves a stage that it is in");
+        if self.tags.is_some() {
+            if let (Some(die), Some(tags)) = (self.awaits(class, place), &mut self.tags) {
+                tags.count_waiting(die, change);
+            }
+        }
+    }
+
     /// A queue has its first operation, which is numbered.
     pub fn fill(&mut self, at: usize) {
         let Queue { class, place, first, .. } = self.queues[at];
-        match self.die_of(place) {
+        match self.awaits(class, place) {
             Some(die) => {
                 let index = self.row(class.task(), die);
                 self.bound[index].push(at as u32);
@@ -150,7 +190,7 @@ impl Stage {
     /// A queue has lost its last operation.
     pub fn drain(&mut self, at: usize) {
         let Queue { class, place, .. } = self.queues[at];
-        let die = self.die_of(place);
+        let die = self.awaits(class, place);
         let row = die.map(|die| self.row(class.task(), die));
         let list = match row {
             Some(row) => &mut self.bound[row],
@@ -169,7 +209,7 @@ impl Stage {
     pub fn first_changes(&mut self, at: usize, first: u64) {
         self.queues[at].first = first;
         let Queue { class, place, .. } = self.queues[at];
-        if let Some(die) = self.die_of(place) {
+        if let Some(die) = self.awaits(class, place) {
             self.find_oldest(class.task(), die);
         }
     }
@@ -181,7 +221,7 @@ impl Stage {
         self.oldest[row] = firsts.min().unwrap_or(u64::MAX);
     }
 
-    /// Queues that are not empty of writes that may go to several dies.
+    /// Queues that are not empty of writes that may go to several dies, or that are not held.
     pub fn roaming(&self) -> &[u32] {
         &self.roaming
     }
@@ -193,7 +233,8 @@ impl Stage {
     /// Operations of a queue may go now, unless their die is full.
     pub fn wake(&mut self, at: usize) {
         let queue = &self.queues[at];
-        self.dirty |= self.die_of(queue.place).is_none_or(|die| self.has_room(die, queue.class));
+        let free = |die| self.tags.as_ref().is_none_or(|tags| tags.is_free(die) || !self.holds(queue.class));
+        self.dirty |= self.die_of(queue.place).is_none_or(|die| self.has_room(die, queue.class) && free(die));
     }
 
     /// True if the dispatch policy should look.
@@ -245,13 +286,13 @@ impl Stage {
     #[inline]
     pub fn has_room(&self, die: u32, class: Class) -> bool {
         let load = &self.loads[die as usize];
-        load.all < self.depth || (class.is_write() && self.lacking(die, class) > 0)
+        load.held < self.depth || (class.is_write() && self.lacking(die, class) > 0) || !self.holds(class)
     }
 
     /// True if a die has room for another program, whatever waits there for company.
     #[inline]
-    pub fn has_room_for_program(&self, die: u32) -> bool {
-        self.loads[die as usize].all < self.depth
+    pub fn has_room_for_program(&self, die: u32, class: Class) -> bool {
+        self.loads[die as usize].held < self.depth || !self.holds(class)
     }
 
     /// Units that the page of a class lacks that waits at a die.
@@ -298,10 +339,21 @@ impl Stage {
 
     #[inline]
     fn shift(&mut self, die: u32, class: Class, change: i32) {
+        let holds = self.holds(class);
         let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
         load.all = load.all.checked_add_signed(change).expect("a die gives back what it has");
         *task = task.checked_add_signed(change).expect("a task has what its dies have");
-        self.balance += change;
+        if holds {
+            load.held = load.held.checked_add_signed(change).expect("a die gives back what it was sent");
+            self.balance += change;
+            if let Some(package) = self.tags.as_mut().and_then(|tags| tags.count_sent(die, change)) {
+                package.for_each(|die| self.weigh(die));
+                return;
+            }
+        } else if change < 0 {
+            // A page may have become free for a write.
+            self.dirty |= !self.has_nothing();
+        }
         self.weigh(die);
     }
 
@@ -315,7 +367,8 @@ impl Stage {
     #[inline]
     fn weigh(&mut self, die: u32) {
         let load = &self.loads[die as usize];
-        let open = load.all < self.depth || load.partial > 0;
+        let free = self.tags.as_ref().is_none_or(|tags| tags.is_free(die));
+        let open = (load.held < self.depth && free) || load.partial > 0;
         set(&mut self.open, die, open);
     }
 
@@ -358,6 +411,25 @@ impl Stage {
                 bits &= bits - 1;
             }
         }
+    }
+
+    /// Of 64 dies those that may have room, and that operations of the host wait for that are held, a bit each.
+    #[inline]
+    pub fn open_for_host(&self, word: usize) -> u64 {
+        self.awaited[Task::HOST.index() * self.open.len() + word] & self.open[word]
+    }
+
+    /// How many words such bits take.
+    #[inline]
+    pub fn words(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The queue with the oldest operation of the host that waits for a die and is held; its operations have one class.
+    #[inline]
+    pub fn oldest_for_host(&self, die: u32) -> Option<u32> {
+        let queues = &self.bound[self.row(Task::HOST, die)];
+        queues.iter().copied().min_by_key(|&at| self.queues[at as usize].first)
     }
 
     /// Lists all queues that are not empty.

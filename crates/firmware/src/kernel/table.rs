@@ -305,7 +305,7 @@ impl Kernel {
 
     /// Programs of the mapping table need not wait for company any more.
     pub(super) fn push_table_out(&mut self) {
-        if !self.extra_units {
+        if !self.follows_units {
             return;
         }
         self.shared_dirty |= self.shared_count > 0;

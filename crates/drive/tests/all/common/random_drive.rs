@@ -80,7 +80,7 @@ fn random_text(random: &mut Stream) -> String {
     }
     let (dispatch, shares) = commit(random);
     // What lets GC hold a die, or take no time.
-    let (alone, staged) = (chance(random, 30), dispatch.contains("depth"));
+    let (alone, staged) = (chance(random, 30), !dispatch.contains("fifo"));
     if alone && !staged && !together && !by_block && chance(random, 60) {
         collect += &format!(", hold_below_blocks = {}", between(random, 1, 6));
     }
@@ -291,7 +291,14 @@ fn ttflash(random: &mut Stream, channels: u64) -> String {
 fn commit(random: &mut Stream) -> (String, String) {
     let depth = between(random, 1, 8);
     let share = between(random, 1, 80);
-    let policy = match random.below(10) {
+    let policy = match random.below(13) {
+        10 => return ("policy = \"vaq\"".into(), String::new()),
+        11 => {
+            let (interleave, packing) = (chance(random, 50), chance(random, 50));
+            let more = pick(random, &["", ", bound_us = 300.0", ", decision_us = 1.77"]);
+            return (format!("policy = \"paq\", interleave = {interleave}, packing = {packing}{more}"), String::new());
+        }
+        12 => return ("policy = \"out-of-order\"".into(), String::new()),
         0..=2 => return (format!("policy = \"fifo\", window = {depth}"), String::new()),
         3 => return (format!("policy = \"one-queue\", depth = {depth}"), String::new()),
         4 if chance(random, 50) => {

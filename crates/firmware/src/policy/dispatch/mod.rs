@@ -1,7 +1,8 @@
 //! Family `dispatch`: when queued requests are served, and when the operations of all tasks are sent to the dies.
 //!
 //! Most members send operations to their dies at once, where the arbiter orders them (`direct`). The others let them
-//! wait in the commit stage, in queues by task, until they choose one for a die that has room.
+//! wait in the commit stage, in queues by task, until they choose one for a die that has room. Of these, some look at
+//! the host's requests alone, as a device queue does ([`TagRules`]): operations of other tasks go to their dies at once.
 
 use crate::policies;
 use crate::policy::Trouble;
@@ -44,6 +45,47 @@ pub enum Sight {
     All,
 }
 
+/// What a waiting read of the host has to share with others that wait: each level includes those before it.
+///
+/// Source: jung13 6.4.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conflict {
+    /// Nothing: no other read waits for its channel.
+    None,
+    /// Others wait for its channel, in other packages.
+    Domain,
+    /// Others wait for its package, in other dies.
+    Cluster,
+    /// Others wait for its die.
+    Node,
+}
+
+/// A read of the host that waits in the device queue, and can go now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addressed {
+    /// What it has to share with others that wait.
+    pub conflict: Conflict,
+    /// It has waited for longer than [`TagRules::bound`].
+    pub overdue: bool,
+}
+
+/// How operations of the host leave the device queue for their dies. One command of the host is under way at a die at a
+/// time. Times are in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TagRules {
+    /// Reads and writes go in the order of coming, and one that cannot go holds up all behind it. Otherwise writes go at
+    /// once, and reads when their die is free, in the order of [`Dispatch::rank`].
+    pub in_order: bool,
+    /// A package serves one read of the host at a time, not one for each of its dies.
+    pub by_package: bool,
+    /// Operations of any request share a multi-plane command, not only those of the one that leads it.
+    pub packs_across: bool,
+    /// Time that it takes to decide on a command.
+    pub decision: Time,
+    /// How long reads may wait before they are overdue; the end of time if they never are.
+    pub bound: Time,
+}
+
 /// Decides when requests are served, and when operations are sent to the dies.
 pub trait Dispatch {
     /// True if the oldest queued request may be served while `in_service` others are in service.
@@ -76,6 +118,15 @@ pub trait Dispatch {
     fn limits(&self) -> Option<ByTask<u32>> {
         None
     }
+    /// How operations of the host leave the device queue, if they wait there by physical address; [`Self::next`] is not
+    /// asked then.
+    fn tags(&self) -> Option<TagRules> {
+        None
+    }
+    /// Of the reads of the device queue that can go, those with the least rank go first, of equals the oldest.
+    fn rank(&self, _read: &Addressed) -> u8 {
+        0
+    }
     /// The last problem with an external policy, if any.
     #[inline]
     fn trouble(&self) -> Option<&Trouble> {
@@ -97,6 +148,12 @@ policies! {
         "debit" => debit::Debit,
         /// A virtual time for each task and die.
         "weighted-fair" => weighted_fair::WeightedFair,
+        /// One queue of the host's operations, in order: virtually addressed queueing.
+        "vaq" => vaq::Vaq,
+        /// Physically addressed queueing.
+        "paq" => paq::Paq,
+        /// Reads of the host when their die is free.
+        "out-of-order" => out_of_order::OutOfOrder,
     }
     guest guest::Guest;
     methods {
@@ -108,6 +165,8 @@ policies! {
         fn takes_shares(self: &Self) -> bool;
         fn share(self: &mut Self, shares: &ByTask<f64>) -> ();
         fn limits(self: &Self) -> Option<ByTask<u32>>;
+        fn tags(self: &Self) -> Option<TagRules>;
+        fn rank(self: &Self, read: &Addressed) -> u8;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
