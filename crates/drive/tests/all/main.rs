@@ -34,6 +34,7 @@ mod stripes;
 mod tables;
 mod theory;
 mod traces;
+mod transactions;
 mod ttflash;
 mod wear;
 mod worn_out;
