@@ -179,7 +179,8 @@ pub struct Drive {
     /// Busy times of channels and dies when measuring began.
     #[serde(skip)]
     busy_before: (Vec<Time>, Vec<Time>),
-    /// How long commands had held dies and waited for the bus, summed over dies.
+    /// How long commands had held dies and waited for the bus, summed over dies, when measuring began.
+    #[serde(skip)]
     held_before: (Time, Time),
     currents: EnergyConfig,
     /// Energy, and what wore, when measuring began.

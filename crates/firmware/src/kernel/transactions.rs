@@ -126,8 +126,9 @@ impl Transactions {
         if std::mem::replace(&mut self.open[unit as usize], open) != open {
             let channel = self.channel_of(unit);
             let change = if open { 1 } else { -1 };
-            self.open_in_channel[channel] = self.open_in_channel[channel].strict_add_signed(change);
-            self.open_count = self.open_count.strict_add_signed(change);
+            self.open_in_channel[channel] =
+                self.open_in_channel[channel].checked_add_signed(change).expect("what ends was open");
+            self.open_count = self.open_count.checked_add_signed(change).expect("what ends was open");
         }
     }
 
