@@ -67,9 +67,9 @@ def test_a_wrong_folder_is_named_with_what_is_looked_for(tmp_path: Path) -> None
 
 
 def test_every_study_of_traces_names_those_of_its_chapter() -> None:
-    tables = {"kim18": "trace", "choi18": "volume"}
+    tables = {"kim18": "trace", "choi18": "volume", "jung13-chapter-3": "workload"}
     named = {study.name: study for study in catalogue.every() if study.traces}
-    assert set(named) == {"autossd", "autossd-2x", "autossd-share", "gc-parallel", "gc-parallel-4"}
+    assert set(named) == {"autossd", "autossd-2x", "autossd-share", "gc-parallel", "gc-parallel-4", "palloc"}
     for study in named.values():
         chapter = catalogue.parsed(ROOT / "studies" / f"{study.chapter}.toml")
         names = list(chapter[tables[study.chapter]])
