@@ -129,6 +129,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "refresh.stop_reads": 10,
     }
     shared = {**scrubbing, "dispatch.policy": "debit", "shares.policy": "feedback"}
+    in_order = {"dispatch.policy": "in-order", "collect.scope": "plane", "placement.policy": "static"}
     crowded = {"queue.depth": 16, "dispatch.window": 4}
     table = {"mapping.policy": "cached", "mapping.unit_kib": 4, "mapping.cache_kib": 16}
     together = {"capacity.raw_over_logical": 6, "collect.scope": "drive", "placement.policy": "least-busy"}
@@ -140,6 +141,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
         "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
+        "in order": wordline.run(small, BUSY, {"buffer.policy": "none", **in_order}),
         "crowded": wordline.run(small, burst(), crowded),
         "cache mode": wordline.run(small, BUSY, {"pack.policy": "planes", "pack.cache": True}),
         "steady": wordline.run(small, Workload.read(fio)),
@@ -212,7 +214,7 @@ def test_units_are_known() -> None:
         "reads",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
-    assert words <= figures | counts | shapes | {"mapping units", "map units", "slices", "intervals"}
+    assert words <= figures | counts | shapes | {"mapping units", "map units", "transactions", "slices", "intervals"}
 
 
 def test_the_page_has_every_key() -> None:

@@ -135,6 +135,13 @@ pub(crate) fn dies(kernel: &Kernel, at: Time) -> impl Iterator<Item = Time> + '_
     (0..flash.geometry().dies()).map(move |die| flash.die_worked(die, at))
 }
 
+/// How long commands have held dies up to `now`, from their starts to their ends, and how long they waited for the bus meanwhile,
+/// summed over dies.
+pub(crate) fn held_and_waited(kernel: &Kernel, now: Time) -> (Time, Time) {
+    let dies = 0..kernel.flash().geometry().dies();
+    (dies.map(|die| kernel.occupied(die, now).iter().sum::<Time>()).sum(), waits(kernel).sum())
+}
+
 /// Name of what holds a die, in results.
 fn holder_name(holder: usize) -> &'static str {
     match holder {

@@ -168,6 +168,10 @@ impl DriveConfig {
         let build = self.build(&geometry, &plan, 0);
         let link = self.link.build(&build)?.costs();
         let buffer_units = self.buffer.build(&build)?.units(plan.unit_bytes);
+        if plan.has_transactions && buffer_units > 0 {
+            let problem = "does not go with a write buffer, whose writes wait in flash queues for company; use buffer.policy = \"none\"";
+            return Err(ConfigError::new("dispatch.policy", self.firmware.dispatch.name(), problem));
+        }
         let (queues, depth) = self.queues(&link)?;
         self.precondition.check()?;
         self.check_names()?;

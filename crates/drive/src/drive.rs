@@ -179,6 +179,9 @@ pub struct Drive {
     /// Busy times of channels and dies when measuring began.
     #[serde(skip)]
     busy_before: (Vec<Time>, Vec<Time>),
+    /// How long commands had held dies and waited for the bus, summed over dies, when measuring began.
+    #[serde(skip)]
+    held_before: (Time, Time),
     currents: EnergyConfig,
     /// Energy, and what wore, when measuring began.
     #[serde(skip)]
@@ -235,6 +238,7 @@ impl Drive {
             ended: None,
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
+            held_before: (0, 0),
             currents: energy,
             energy_before: Energy::default(),
             wear_before: WearCounts::default(),

@@ -10,10 +10,10 @@ use crate::metrics::{Metrics, QUANTILES};
 use crate::parts::Features;
 use crate::precondition::Preconditioned;
 use serde_json::{json, Map, Value};
-use wordline_base::{Histogram, Op};
+use wordline_base::{Histogram, Op, Time};
 use wordline_firmware::policy::redundancy::Stripe;
 use wordline_firmware::task::{Action, Class, Task};
-use wordline_firmware::{Counters, Plan};
+use wordline_firmware::{Counters, Kinds, Plan, TransactionCounts};
 
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
@@ -149,6 +149,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
     });
+    document["execution"] = execution(&reading, seconds);
     if plan.has_map() {
         document["mapping_table"] = mapping_table(plan, counters);
     }
@@ -157,6 +158,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     }
     if let Some(raid) = plan.raid {
         document["parity"] = parity(raid.dies, plan, counters);
+    }
+    if let Some(counts) = &reading.transactions {
+        document["transactions"] = transactions(counts, seconds);
     }
     if plan.slc.is_some() {
         document["slc"] = json!({"pages": counters.slc_pages, "blocks": reading.slc_blocks});
@@ -194,6 +198,47 @@ fn utilisation(reading: &Reading, seconds: f64) -> Value {
     })
 }
 
+/// Shares of the time of all dies.
+fn execution(reading: &Reading, seconds: f64) -> Value {
+    let all = seconds * 1e12 * reading.dies.len() as f64;
+    let (held, waited) = reading.dies_held;
+    let cell: Time = reading.dies.iter().sum();
+    // In cache mode the bus works beside the cells.
+    let bus = held.saturating_sub(cell + waited);
+    let share = |time: Time| if all > 0.0 { (time as f64 / all).min(1.0) } else { 0.0 };
+    json!({
+        "cell": share(cell),
+        "bus": share(bus),
+        "contention": share(waited),
+        "idle": if all > 0.0 { (1.0 - (held.max(cell) as f64 / all)).max(0.0) } else { 1.0 },
+    })
+}
+
+/// What transactions of the host did.
+fn transactions(counts: &TransactionCounts, seconds: f64) -> Value {
+    let by_kind = |counts: [u64; 4]| {
+        let [single, planes, dies, both] = counts;
+        json!({"single": single, "planes": planes, "dies": dies, "dies_and_planes": both})
+    };
+    let of = |kinds: &Kinds| {
+        let pages: u64 = kinds.pages.iter().sum();
+        json!({
+            "count": by_kind(kinds.count),
+            "pages": by_kind(kinds.pages),
+            "beside_channels": kinds.beside_channels,
+            "beside_ways": kinds.beside_ways,
+            "waited_us": (pages > 0).then(|| us(kinds.waited as f64 / pages as f64)),
+        })
+    };
+    let share = |time: Time| if seconds > 0.0 { (time as f64 / 1e12 / seconds).min(1.0) } else { 0.0 };
+    json!({
+        "read": of(&counts.of[0]),
+        "write": of(&counts.of[1]),
+        "package_taken": share(counts.package_taken),
+        "bus_taken": share(counts.bus_taken),
+    })
+}
+
 /// Latency of small and of large requests.
 fn by_size(metrics: &Metrics, op: Op) -> Value {
     let [small, large] = &metrics.by_size[op as usize];
@@ -214,8 +259,14 @@ fn cdf(histogram: &Histogram) -> Vec<(f64, f64)> {
 /// Flash operations of each task.
 fn tasks(plan: &Plan, counters: &Counters) -> Value {
     let of = |task: Task, action: Action| counters.ops[Class::new(task, action).index()];
+    let shared = |task: Task, action: Action| counters.multi_plane[Class::new(task, action).index()];
     let row = |task: Task| {
-        let mut row = json!({"reads": of(task, Action::Read), "programs": of(task, Action::Program)});
+        let mut row = json!({
+            "reads": of(task, Action::Read),
+            "programs": of(task, Action::Program),
+            "multi_plane_reads": shared(task, Action::Read),
+            "multi_plane_programs": shared(task, Action::Program),
+        });
         if task != Task::HOST {
             row["erases"] = json!(of(task, Action::Erase));
             row["blocks"] = json!(counters.jobs[task.index()]);

@@ -170,6 +170,8 @@ pub struct Plan {
     pub has_processor: bool,
     /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
     pub has_stage: bool,
+    /// True if operations of the host are committed together as transactions.
+    pub has_transactions: bool,
 }
 
 /// The figures of an SLC cache.
@@ -215,6 +217,12 @@ impl Plan {
     pub fn logical_bytes(&self) -> u64 {
         u64::from(self.logical_units) * u64::from(self.unit_bytes)
     }
+
+    /// Valid units that a plane may come to hold where planes take turns: all but what GC needs, and a block for writes under way.
+    pub(crate) fn most_in_plane(&self) -> u32 {
+        let filled = self.blocks_per_domain - self.spare_blocks;
+        (filled + self.expendable_blocks.saturating_sub(1)) * self.units_per_block
+    }
 }
 
 impl FirmwareConfig {
@@ -236,7 +244,10 @@ impl FirmwareConfig {
     pub fn plan(&self, geometry: &Geometry) -> Result<Plan, ConfigError> {
         let (mut plan, need) = self.draft(geometry)?;
         match plan.spare_blocks.checked_sub(need.blocks()) {
-            Some(expendable) => plan.expendable_blocks = expendable,
+            Some(expendable) => {
+                plan.expendable_blocks = expendable;
+                self.check_turns(geometry, expendable)?;
+            }
             None => return Err(self.too_little_spare(geometry, &plan, &need)),
         }
         Ok(plan)
@@ -250,7 +261,8 @@ impl FirmwareConfig {
         let units_per_page = geometry.page_bytes / unit_bytes;
         let units_per_program = units_per_page * geometry.pages_per_program;
         let build = self.build(geometry, units_per_program, 0);
-        let fixed = self.placement.build(&build)?.fixed();
+        let placement = self.placement.build(&build)?;
+        let (fixed, takes_turns) = (placement.fixed(), placement.takes_turns());
         let redundancy = self.redundancy.build(&build)?;
         let (stripe, raid) = (redundancy.stripe(), redundancy.raid());
         let collect = self.collect.build(&build)?;
@@ -278,6 +290,9 @@ impl FirmwareConfig {
         if dispatch.tags().is_some_and(|rules| rules.packs_across) && pack.window() == 0 && !composes {
             let problem = "has no effect: pack.policy has no multi-plane commands; use pack.policy = \"planes\"";
             return Err(ConfigError::new("dispatch.packing", true, problem));
+        }
+        if dispatch.commits().is_some() {
+            self.check_transactions(fixed || takes_turns, &build)?;
         }
         let arbiter = self.arbiter.build(&build)?;
         if collect.paces() && pack.cache().is_none() && dispatch.depth().is_none() {
@@ -330,7 +345,7 @@ impl FirmwareConfig {
             None => logical_units + map_units,
         };
         let outside = matches!(self.placement, PlacementConfig::Guest(_));
-        let share = if fixed || outside {
+        let share = if fixed || takes_turns || outside {
             (units.div_ceil(units_per_page)).div_ceil(build.domains) * units_per_page
         } else {
             units.div_ceil(build.domains)
@@ -372,6 +387,7 @@ impl FirmwareConfig {
             open_worn: Self::open_worn(&upkeep, collect.destination())?,
             has_processor: self.processor.build(&build)?.takes_time(),
             has_stage: dispatch.depth().is_some(),
+            has_transactions: dispatch.commits().is_some(),
         };
         let spare_blocks = plan.spare_blocks.saturating_sub(plan.slc_set_aside());
         let plan = Plan { spare_blocks, ..plan };
@@ -422,6 +438,41 @@ impl FirmwareConfig {
                 "has no effect: moved pages stay in their plane, and arbiter.order keeps host writes from a die \
                 until GC has nothing to do there; use collect.scope = \"drive\", or put host-write before gc-read";
             return Err(ConfigError::new("collect.pacing", true, problem));
+        }
+        Ok(())
+    }
+
+    /// Checks that planes which take turns can hold more than an even share: overwrites leave them uneven.
+    fn check_turns(&self, geometry: &Geometry, expendable: u32) -> Result<(), ConfigError> {
+        let build = self.build(geometry, 1, 0);
+        if expendable >= 2 || !self.placement.build(&build)?.takes_turns() {
+            return Ok(());
+        }
+        let problem = format!(
+            "needs two spare blocks in each plane beyond those of the other policies, and there are {expendable}: use a larger \
+             capacity.raw_over_logical, lower thresholds in [collect], or placement.policy = \"static\""
+        );
+        Err(ConfigError::new("placement.policy", self.placement.name(), problem))
+    }
+
+    /// Checks that the plane of each operation is known when it comes, so that transactions can wait for it.
+    fn check_transactions(&self, knows_plane: bool, build: &Build<'_>) -> Result<(), ConfigError> {
+        let wrong =
+            |problem: &str| Err(ConfigError::new("dispatch.policy", self.dispatch.name(), problem.replace("  ", " ")));
+        if !knows_plane {
+            return wrong(
+                "needs the plane of each write when it comes: use placement.policy = \"static\" or \"in-turn\"",
+            );
+        }
+        if self.mapping.build(build)?.fixes_pages() {
+            return wrong(
+                "does not go with mapping.policy = \"block\", whose writes wait for their turn in their block",
+            );
+        }
+        if self.redundancy.name() != "none" {
+            return wrong(
+                "does not go with redundancy.policy, whose parity and rebuilt reads are no transactions; use \"none\"",
+            );
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Measurements of a drive: their start, utilisation, and latency breakdown of requests.
 
 use super::{Drive, Reading};
-use crate::activity::{channels, dies, Activity};
+use crate::activity::{channels, dies, held_and_waited as held, Activity};
 use crate::block_map::BlockMap;
 use crate::metrics::Metrics;
 use crate::rounds::Rounds;
@@ -22,6 +22,7 @@ impl Drive {
         self.wires.iter_mut().for_each(|wire| wire.busy -= wire.used(self.now));
         let flash = self.kernel.flash();
         self.busy_before = (channels(&self.kernel, self.now).collect(), dies(&self.kernel, self.now).collect());
+        self.held_before = held(&self.kernel, self.now);
         self.energy_before = flash.energy(self.now, &self.currents);
         self.wear_before = flash.wear_counts();
         self.activity = Some(Box::new(Activity::new(&self.kernel, &self.wires, self.now)));
@@ -96,6 +97,11 @@ impl Drive {
     /// How long channels had been in use, and the cells of dies had worked, when measuring began.
     pub(crate) fn busy_before(&self) -> (&[Time], &[Time]) {
         (&self.busy_before.0, &self.busy_before.1)
+    }
+
+    /// How long commands had held dies and waited for the bus, summed over dies, when measuring began.
+    pub(crate) fn held_before(&self) -> (Time, Time) {
+        self.held_before
     }
 
     /// The blocks over the run, once measuring has begun; a drive with very many planes has no map of them.

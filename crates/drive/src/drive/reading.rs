@@ -1,11 +1,11 @@
 //! State of the flash in a result, taken when the figures of a run end; the drive then continues until it is idle.
 
 use super::Drive;
-use crate::activity::{channels, dies};
+use crate::activity::{channels, dies, held_and_waited as held};
 use crate::wear;
 use serde_json::{json, Value};
 use wordline_base::Time;
-use wordline_firmware::{Counters, PlaneUse};
+use wordline_firmware::{Counters, PlaneUse, TransactionCounts};
 use wordline_flash::{Energy, WearCounts};
 
 /// Counters and times of the flash from when measuring began. A command counts, with its energy, when it begins.
@@ -33,6 +33,10 @@ pub struct Reading {
     pub channels: Vec<Time>,
     /// How long the cells and registers of each die worked.
     pub dies: Vec<Time>,
+    /// How long commands held dies, and how long they waited for the bus meanwhile, summed over dies.
+    pub dies_held: (Time, Time),
+    /// What transactions of the host did, if there are any.
+    pub transactions: Option<TransactionCounts>,
     /// How long the link was in use, towards the drive and towards the host.
     pub link: [Time; 2],
     /// How busy channels and dies were over time.
@@ -63,6 +67,11 @@ impl Reading {
             slc_blocks: kernel.blocks().slc_blocks(),
             channels: channels(kernel, at).zip(channels_before).map(since).collect(),
             dies: dies(kernel, at).zip(dies_before).map(since).collect(),
+            dies_held: {
+                let ((held, waited), before) = (held(kernel, at), drive.held_before());
+                (held.saturating_sub(before.0), waited.saturating_sub(before.1))
+            },
+            transactions: kernel.transactions(),
             link: [to_drive, if drive.is_half_duplex() { to_drive } else { to_host }],
             activity: json!(drive.activity().map(|activity| activity.document(
                 kernel,

@@ -82,13 +82,20 @@ fn names(tasks: impl Iterator<Item = Task>) -> String {
 }
 
 /// Flash operations of each task.
-fn tasks() -> [ResultKey; 7] {
+fn tasks() -> [ResultKey; 9] {
     let all = names(Task::all());
     let background = names(Tasks::ALL.background());
     let of = |tasks: &str, what: &str, unit, meaning: &str| key(&format!("tasks.{{{tasks}}}.{what}"), unit, meaning);
     [
         of(&all, "reads", "pages", "Pages read for each task of the drive."),
         of(&all, "programs", "pages", "Pages programmed for it."),
+        of(&all, "multi_plane_reads", "pages", "Of the pages read, the ones that shared a multi-plane command."),
+        of(
+            &all,
+            "multi_plane_programs",
+            "pages",
+            "Of the pages programmed, the ones that shared a multi-plane command.",
+        ),
         of(&background, "erases", "blocks", "Blocks erased for it."),
         of(&background, "blocks", "blocks", "Blocks that it started to empty."),
         of(&background, "moved_pages", "pages", "Valid data that it moved; a fraction as above."),
@@ -99,6 +106,47 @@ fn tasks() -> [ResultKey; 7] {
             "map units",
             "Units of the mapping table written to flash for it, if the table is there.",
         ),
+    ]
+}
+
+/// Transactions of the host, of a drive that commits its operations together.
+fn transactions() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("transactions.{what}"), unit, meaning);
+    vec![
+        of(
+            "{read,write}.count.{single,planes,dies,dies_and_planes}",
+            "transactions",
+            "Transactions of the host: of one page, of several planes of a die, of one plane in each of several dies, of several \
+             dies with several planes in some. This part is there if `dispatch.policy` is `in-order`.",
+        ),
+        of(
+            "{read,write}.pages.{single,planes,dies,dies_and_planes}",
+            "pages",
+            "Their pages. Flash-level parallelism is the share of pages that are not in the first kind.",
+        ),
+        of(
+            "{read,write}.beside_channels",
+            "transactions",
+            "Transactions that were committed while another channel had one of the host under way.",
+        ),
+        of(
+            "{read,write}.beside_ways",
+            "transactions",
+            "Transactions that were committed while another package (or die, with `dispatch.unit`) of their channel had one under way.",
+        ),
+        of(
+            "{read,write}.waited_us",
+            "µs",
+            "Mean time of their operations from coming to being committed; `null` without any.",
+        )
+        .number()
+        .or_null(),
+        of(
+            "package_taken",
+            "0 to 1",
+            "Share of simulated time in which the oldest operation waited for an earlier transaction in its package (or die).",
+        ),
+        of("bus_taken", "0 to 1", "The same for the bus of its channel, when its package was free (`dispatch.wait_for_bus`)."),
     ]
 }
 
@@ -501,6 +549,7 @@ fn flash() -> Vec<ResultKey> {
         stable("energy_j", "J", "Energy of the NAND packages, from the currents of `[nand.energy]`.").or_null(),
     ];
     keys.extend(tasks());
+    keys.extend(transactions());
     keys.extend(mapping_table());
     keys.extend(superblocks());
     keys.extend(parity());
@@ -522,6 +571,15 @@ fn flash() -> Vec<ResultKey> {
             "list, 0 to 1",
             "Share of simulated time in which each channel or die was busy, for the host or in the background.",
         ),
+        key(
+            "execution.cell",
+            "0 to 1",
+            "Where the time of the dies went, as shares of simulated time over all dies: cells and registers at work. The four shares \
+             add up to 1 but in cache mode, where cells and bus work at the same time.",
+        ),
+        key("execution.bus", "0 to 1", "Commands, addresses and data of a die on the bus."),
+        key("execution.contention", "0 to 1", "Commands in a die wait for the bus."),
+        key("execution.idle", "0 to 1", "No command in the die."),
         key(
             "utilisation.{link_in,link_out}",
             "0 to 1",

@@ -36,6 +36,7 @@ mod stripes;
 mod tables;
 mod theory;
 mod traces;
+mod transactions;
 mod ttflash;
 mod wear;
 mod worn_out;

@@ -107,6 +107,7 @@ impl Kernel {
         self.flash.adopt_cells(&other.flash);
         self.map = other.map.clone();
         self.mapping.adopt(&other.mapping);
+        self.placement.restore(&other.placement);
         self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
         self.space = self.space.with_open_blocks_of(&other.space, &self.blocks);
         self.adopt_lots(other.lots.clone());
@@ -181,6 +182,9 @@ impl Kernel {
         }
         if let Some(stage) = self.stage.as_ref().filter(|stage| self.slab.live() == 0 && !stage.is_empty()) {
             return wrong(format!("nothing is under way, but the commit stage counts {:?}", stage.outstanding));
+        }
+        if self.transactions.as_ref().is_some_and(|transactions| self.slab.live() == 0 && !transactions.is_empty()) {
+            return wrong("nothing is under way, but a transaction waits or has not ended".into());
         }
         if self.slab.live() == 0 && self.table.as_ref().is_some_and(|table| !table.is_at_rest()) {
             return wrong("nothing is under way, but a map unit is being read or written".into());

@@ -94,7 +94,7 @@ impl Kernel {
             self.reroute(slot);
             return Ok(());
         }
-        let FlashOp { role, source, .. } = *op;
+        let FlashOp { role, source, owner, .. } = *op;
         if role == Role::Copy && self.issue_copy(die, plane, slot)? {
             return Ok(());
         }
@@ -103,11 +103,13 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         if window > 0 && planes > 1 {
             let page = self.page_of(source);
+            let any_owner = !self.keeps_to_request(class);
+            let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
             for partner in die * planes..(die + 1) * planes {
                 if partner == plane {
                     continue;
                 }
-                if let Some(slot) = self.take_read(partner, class, window, |kernel, op| kernel.joins(op, page)) {
+                if let Some(slot) = self.take_read(partner, class, window, fits) {
                     self.add_read(die, slot)?;
                 }
             }
@@ -116,6 +118,12 @@ impl Kernel {
             }
         }
         Ok(())
+    }
+
+    /// True if operations of a class share a command only with those of their request.
+    #[inline]
+    pub(super) fn keeps_to_request(&self, class: Class) -> bool {
+        class.is_host() && !class.is_map_write() && self.pack.within_request()
     }
 
     /// True if a read can join, or follow, a command for pages of this offset.
@@ -241,6 +249,10 @@ impl Kernel {
         self.bind_page(die, plane, class, place)?;
         let planes = self.flash.geometry().planes_per_die;
         if self.pack.window() > 0 && planes > 1 && !self.command.pages().is_empty() {
+            // Writes of a page that came from several requests go by the first.
+            let owner = self.keeps_to_request(class).then(|| self.slab.get(self.dies[die as usize].pages[0]).owner);
+            let joins =
+                |kernel: &Self, fifo: &Fifo| owner.is_none_or(|owner| kernel.slab.get(fifo.head).owner == owner);
             for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
                 if self.space.next_page(&self.blocks, partner, stream) != page
                     || !self.space.has_room(&self.blocks, partner, stream)
@@ -254,11 +266,11 @@ impl Kernel {
                     |index, fifo: &Fifo| self.shared_may_go(index, class) || self.fills_slc(partner, fifo, class);
                 // Parity has its page, and is bound alone.
                 let has_data = own.head != NONE && !(class.is_map_write() && self.leads_parity(&own));
-                if has_data && goes(&own) {
+                if has_data && goes(&own) && joins(self, &own) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
-                    if fifo.head != NONE && shared_goes(index, &fifo) {
+                    if fifo.head != NONE && shared_goes(index, &fifo) && joins(self, &fifo) {
                         self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }

@@ -10,6 +10,7 @@ use super::send::Listed;
 use super::sequence::Sequence;
 use super::stage::Stage;
 use super::table::Table;
+use super::transactions::Transactions;
 use super::turns::Turns;
 use super::{Counters, Die, Kernel, PlaneUse};
 use crate::blocks::{Blocks, Sizes};
@@ -87,13 +88,15 @@ impl Kernel {
         dispatch.share(&shares.shares());
         let tags = dispatch.tags();
         let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, tags, plan.units_per_program, &geometry)));
+        let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, &geometry)));
         let timing = flash.timing();
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
-        let places_outside = matches!(config.placement, PlacementConfig::Guest(_));
+        let takes_turns = placement.takes_turns();
+        let places_each = takes_turns || matches!(config.placement, PlacementConfig::Guest(_));
         let wishes = collect.places().then(Box::default);
-        let aside = arounds.is_some() || stage.is_some() || cores.is_some();
-        let detours = aside || lots.is_some() || wishes.is_some() || places_outside;
+        let aside = arounds.is_some() || stage.is_some() || transactions.is_some() || cores.is_some();
+        let detours = aside || lots.is_some() || wishes.is_some() || places_each;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_program } else { 0 };
@@ -135,6 +138,7 @@ impl Kernel {
             shares,
             stage,
             stage_aside: None,
+            transactions,
             listed: Listed::default(),
             nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,
@@ -144,6 +148,8 @@ impl Kernel {
             upkeep,
             wishes,
             after: tags.map(|_| Box::default()),
+            places_each,
+            most_in_plane: if takes_turns { plan.most_in_plane() } else { u32::MAX },
             detours,
             redundancy,
             arounds,

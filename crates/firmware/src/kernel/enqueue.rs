@@ -4,7 +4,7 @@ use super::wishes::WISHED;
 use super::Kernel;
 use crate::map::Place;
 use crate::ops::{Fifo, FlashOp};
-use crate::policy::placement::{Constraint, PlacementPolicy};
+use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, CLASSES, ROWS};
 
 impl Kernel {
@@ -61,9 +61,9 @@ impl Kernel {
         if self.may_go_around(&op) && self.goes_around(slot) {
             return;
         }
-        let asks = op.class == Class::HOST_WRITE && matches!(self.placement, PlacementPolicy::Guest(_));
+        let asks = op.class == Class::HOST_WRITE && self.places_each;
         let constraint = if asks {
-            let constraint = self.placement.place(self.units_together.quotient(op.unit), slot);
+            let constraint = self.place_write(self.units_together.quotient(op.unit), slot);
             if op.buffered && self.notes.is_some() {
                 self.witness_wait(slot, constraint);
             }
@@ -78,11 +78,28 @@ impl Kernel {
         }
         if self.lots.is_some() && op.class.is_write() {
             self.wait_in_lot(slot);
+        } else if self.waits_for_transaction(slot, op.class, constraint) {
+            // It is committed with others.
         } else if self.stage.is_some() && !self.passes_stage(&op, constraint) {
             self.put_on_stage(slot, op.class, constraint, false);
         } else {
             self.commit(slot, op.class, constraint);
         }
+    }
+
+    /// Asks the placement for a place of a write of the host. Where planes take turns, full ones are passed over.
+    fn place_write(&mut self, page: u32, slot: u32) -> Constraint {
+        let mut place = self.placement.place(page, slot);
+        for _ in 1..self.flash.geometry().planes() {
+            match place {
+                Constraint::Plane(plane) if self.blocks.valid_in_plane(plane) >= self.most_in_plane => {
+                    self.placement.pass_over();
+                    place = self.placement.place(page, slot);
+                }
+                _ => break,
+            }
+        }
+        place
     }
 
     /// The constraint of the operation in a slot, which has been queued before. A wish is given up then.

@@ -51,6 +51,7 @@ mod steer;
 mod table;
 mod tags;
 mod together;
+mod transactions;
 mod turns;
 mod upkeep;
 mod wishes;
@@ -96,6 +97,7 @@ use serde::{Deserialize, Serialize};
 use stage::Stage;
 use std::collections::VecDeque;
 use table::Table;
+use transactions::Transactions;
 use turns::Turns;
 use wishes::Wishes;
 use wordline_base::{Divisor, EventQueue, Time};
@@ -109,6 +111,7 @@ pub use history::HOLDERS;
 pub use processor::PROCESSOR_EVENT;
 pub use retire::FACTORY_BAD;
 pub use standing::Standing;
+pub use transactions::{Kinds, TransactionCounts};
 pub use wishes::Wished;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
@@ -213,6 +216,9 @@ pub struct Kernel {
     /// The commit stage, while commands take no time.
     #[serde(skip)]
     stage_aside: Option<Box<Stage>>,
+    /// Operations of the host that wait to be committed together; none if they go to their dies one by one.
+    #[serde(skip)]
+    transactions: Option<Box<Transactions>>,
     /// When shares are controlled next; the end of time if they are not.
     control_due: Time,
     /// What the dispatch policy is shown.
@@ -242,6 +248,12 @@ pub struct Kernel {
     /// Operations that wait for older writes of their units; none if operations do not overtake each other.
     #[serde(skip)]
     after: Option<Box<After>>,
+    /// True if the placement is asked for each write of the host when it comes.
+    #[serde(skip)]
+    places_each: bool,
+    /// Valid units of a plane from which on it is passed over, where planes take turns; the highest number elsewhere.
+    #[serde(skip)]
+    most_in_plane: u32,
     /// True if some operations take another way than to the queue of their die.
     #[serde(skip)]
     detours: bool,
@@ -451,6 +463,9 @@ impl Kernel {
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.plane_use = PlaneUse::default();
+        if let Some(transactions) = &mut self.transactions {
+            transactions.reset(self.now);
+        }
     }
 
     /// Operations that are queued or run, and jobs on hold.
@@ -521,7 +536,10 @@ impl Kernel {
         loop {
             while let Some(die) = self.dirty.pop_front() {
                 self.dies[die as usize].queued = false;
-                self.dispatch(die, queue)?;
+                if !self.dispatch(die, queue)? && self.transactions.is_some() {
+                    // Its operations may have become void.
+                    self.transaction_may_end(die);
+                }
             }
             if self.shared_dirty {
                 self.shared_dirty = false;
@@ -565,6 +583,10 @@ impl Kernel {
             return true;
         }
         if self.go_after() {
+            return true;
+        }
+        if self.transactions.as_ref().is_some_and(|transactions| transactions.due) {
+            self.run_transactions();
             return true;
         }
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return false };

@@ -125,6 +125,7 @@ impl Kernel {
             return Err("the counts of flash operations are impossible".into());
         }
         self.victim.restore(saved.victim, &saved.blocks)?;
+        self.placement.restore(&saved.placement);
         self.mapping.restore(saved.mapping)?;
         self.dispatch.restore(saved.dispatch)?;
         self.shares.restore(saved.shares)?;

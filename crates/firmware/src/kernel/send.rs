@@ -7,7 +7,7 @@ use super::stage::{Queue, Stage};
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::dispatch::{Sight, StageView, Staged};
-use crate::policy::placement::{Constraint, PlacementPolicy};
+use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, Tasks, CLASSES, ROWS, TASKS};
 
 /// What the dispatch policy is shown: queues of the stage, and the oldest operation of each.
@@ -36,9 +36,9 @@ impl Kernel {
             std::mem::swap(&mut self.stage, &mut self.stage_aside);
         }
         self.timed = timed;
-        let aside = self.arounds.is_some() || self.stage.is_some() || self.cores.is_some();
-        let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
-        self.detours = aside || self.lots.is_some() || self.wishes.is_some() || places_outside;
+        let staged = self.stage.is_some() || self.transactions.is_some();
+        let aside = self.arounds.is_some() || staged || self.cores.is_some();
+        self.detours = aside || self.lots.is_some() || self.wishes.is_some() || self.places_each;
         self.pages_fill = self.fills_pages();
     }
 

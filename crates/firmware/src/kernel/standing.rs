@@ -1,4 +1,5 @@
-//! How tasks stand at the commit stage, and the control of their shares: an alarm outside the event queue.
+//! How tasks stand at the commit stage, and alarms outside the event queue: the control of their shares, and a bus that a
+//! transaction waits for.
 
 use super::{Fault, Kernel};
 use crate::policy::upkeep::UpkeepView;
@@ -40,21 +41,22 @@ impl Kernel {
         })
     }
 
-    /// True if shares are controlled, and [`Kernel::alarm`] may tell a time.
+    /// True if shares are controlled or transactions wait for buses, and [`Kernel::alarm`] may tell a time.
     #[inline]
     #[must_use]
     pub fn controls(&self) -> bool {
-        self.control_due != END_OF_TIME
+        self.control_due != END_OF_TIME || self.transactions.is_some()
     }
 
-    /// When shares are controlled next, while operations are under way; the end of time if they are not controlled.
+    /// When shares are controlled next, or the bus is free that a transaction waits for, while operations are under way; the end
+    /// of time if nothing of it comes.
     #[inline]
     #[must_use]
     pub fn alarm(&self) -> Time {
-        if self.control_due == END_OF_TIME || self.slab.live() == 0 {
+        if self.slab.live() == 0 {
             return END_OF_TIME;
         }
-        self.control_due
+        self.transactions.as_ref().map_or(self.control_due, |waiting| waiting.bus_due.min(self.control_due))
     }
 
     /// It is the time of the alarm.
@@ -64,6 +66,9 @@ impl Kernel {
     #[cold]
     pub fn on_alarm(&mut self, now: Time, queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
+        if let Some(transactions) = &mut self.transactions {
+            transactions.due |= now >= transactions.bus_due;
+        }
         self.run_stage();
         self.pump(queue)
     }

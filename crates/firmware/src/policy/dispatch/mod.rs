@@ -12,6 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
+pub use in_order::{Commits, Unit};
+
 /// The oldest operation of a queue of the commit stage that can go now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Staged {
@@ -92,6 +94,10 @@ pub trait Dispatch {
     fn admits(&self, _in_service: u32) -> bool {
         true
     }
+    /// How operations of the host are committed, if together as transactions of packages.
+    fn commits(&self) -> Option<Commits> {
+        None
+    }
     /// Operations that a die holds at most, the running one included; none if operations go to their dies at once.
     fn depth(&self) -> Option<u32> {
         None
@@ -140,6 +146,8 @@ policies! {
     members {
         /// Requests in the order of arrival; operations at once.
         "fifo" => fifo::Fifo,
+        /// Transactions of packages, in order.
+        "in-order" => in_order::InOrder,
         /// One queue of operations for all tasks and dies.
         "one-queue" => one_queue::OneQueue,
         /// Fixed priorities of tasks.
@@ -158,6 +166,7 @@ policies! {
     guest guest::Guest;
     methods {
         fn admits(self: &Self, in_service: u32) -> bool;
+        fn commits(self: &Self) -> Option<Commits>;
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn sees(self: &Self) -> Sight;

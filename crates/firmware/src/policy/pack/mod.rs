@@ -20,6 +20,10 @@ pub trait Pack {
     fn gathers(&self) -> bool {
         false
     }
+    /// True if only operations of one request of the host share a command; those of other tasks have no requests.
+    fn within_request(&self) -> bool {
+        false
+    }
     /// True if commands of one task take operations of another along.
     fn mixes(&self) -> bool {
         false
@@ -51,6 +55,7 @@ policies! {
     methods {
         fn window(self: &Self) -> u32;
         fn gathers(self: &Self) -> bool;
+        fn within_request(self: &Self) -> bool;
         fn mixes(self: &Self) -> bool;
         fn joins(self: &mut Self, lead: Class, other: Class) -> bool;
         fn cache(self: &Self) -> Option<CacheMode>;

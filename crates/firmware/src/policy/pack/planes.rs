@@ -1,7 +1,8 @@
 //! Multi-plane packing: operations of one kind at one page offset in different planes of a die become one command.
 //!
 //! Source: the plane addressing rule of jung13 (2.3.3) and its plane-first packing (2.8.8); ONFI multi-plane commands.
-//! Host operations in commands of GC: I/O-parallelized GC (Algorithm 2 of choi18).
+//! Host operations in commands of GC: I/O-parallelized GC (Algorithm 2 of choi18). Scope of packing: across the requests of the
+//! queue (jung13 3.5.1), or within a request (the baseline of 6.4.4).
 //! Faithful: same die, same page offset, different planes, block numbers free; reads, programs and erases. A read of GC takes the
 //! oldest waiting read of the host that fits, a program the oldest waiting write of a plane whose write point is the same;
 //! data of GC come first on the bus. Simplified: only the oldest operations of a queue are searched (`window`).
@@ -28,6 +29,8 @@ pub struct Options {
     /// Pages that background tasks move to any die wait until they fill a program of all planes of a die, as long as
     /// more are to come.
     pub gather: bool,
+    /// Operations of different requests of the host share a command. If not, only those of one request do.
+    pub across_requests: bool,
     /// Reads and programs of GC take operations of the host along that wait for the other planes of the die and fit: same
     /// kind, same page offset.
     pub join_gc: bool,
@@ -40,7 +43,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: 8, gather: false, join_gc: false, cache: false, passes: 16 }
+        Self { window: 8, gather: false, across_requests: true, join_gc: false, cache: false, passes: 16 }
     }
 }
 
@@ -49,6 +52,7 @@ impl Default for Options {
 pub struct Planes {
     window: u32,
     gather: bool,
+    within_request: bool,
     join_gc: bool,
     cache: Option<CacheMode>,
 }
@@ -59,12 +63,16 @@ impl Planes {
             return Err(ConfigError::new("pack.window", options.window, "must lie between 1 and 64"));
         }
         let passes = checked_passes(options.passes)?;
-        let Options { window, gather, join_gc, cache, .. } = *options;
+        let Options { window, gather, across_requests, join_gc, cache, .. } = *options;
+        if !across_requests && cache {
+            let problem = "does not go with pack.cache, whose followers come from any request; remove one of them";
+            return Err(ConfigError::new("pack.across_requests", false, problem));
+        }
         if join_gc && cache {
             let problem = "does not go with pack.cache: a command of two tasks has no followers; remove one of them";
             return Err(ConfigError::new("pack.join_gc", true, problem));
         }
-        Ok(Self { window, gather, join_gc, cache: cache.then_some(CacheMode { passes }) })
+        Ok(Self { window, gather, within_request: !across_requests, join_gc, cache: cache.then_some(CacheMode { passes }) })
     }
 }
 
@@ -76,6 +84,10 @@ impl Pack for Planes {
 
     fn gathers(&self) -> bool {
         self.gather
+    }
+
+    fn within_request(&self) -> bool {
+        self.within_request
     }
 
     fn mixes(&self) -> bool {

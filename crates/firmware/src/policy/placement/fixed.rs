@@ -72,18 +72,24 @@ fn visit(order: &[u8], geometry: &Geometry) -> Vec<u32> {
         .collect()
 }
 
+/// The planes in the order of the options, for the policy of that name.
+pub(super) fn planes_in_order(options: &Options, build: &Build<'_>) -> Result<Vec<u32>, ConfigError> {
+    let order = options.order.to_uppercase().into_bytes();
+    let mut letters = order.clone();
+    letters.sort_unstable();
+    if letters != b"CDPW" {
+        return Err(ConfigError::new(
+            "placement.order",
+            &options.order,
+            "must hold each of the letters C, W, D, P once, such as CWDP or PDWC",
+        ));
+    }
+    Ok(visit(&order, build.geometry))
+}
+
 impl Fixed {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let order = options.order.to_uppercase().into_bytes();
-        let mut letters = order.clone();
-        letters.sort_unstable();
-        if letters != b"CDPW" {
-            return Err(ConfigError::new(
-                "placement.order",
-                &options.order,
-                "must hold each of the letters C, W, D, P once, such as CWDP or PDWC",
-            ));
-        }
+        let planes = planes_in_order(options, build)?;
         if !build.plane_local {
             return Err(ConfigError::new(
                 "placement.policy",
@@ -92,7 +98,7 @@ impl Fixed {
                  placement.policy = \"least-busy\"",
             ));
         }
-        Ok(Self { planes: visit(&order, build.geometry) })
+        Ok(Self { planes })
     }
 }
 

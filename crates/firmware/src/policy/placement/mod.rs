@@ -35,6 +35,12 @@ pub trait Placement {
     }
     /// True if a logical page always goes to the same plane.
     fn fixed(&self) -> bool;
+    /// True if each call of [`Self::place`] gives the next of all planes, so that a full one can be passed over.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+    /// The plane that the last call gave takes no write: the next call gives another.
+    fn pass_over(&mut self) {}
     /// The last problem with an external policy, if any.
     #[inline]
     fn trouble(&self) -> Option<&Trouble> {
@@ -48,6 +54,8 @@ policies! {
     members {
         /// A fixed plane for every logical page, in one of the 24 orders of channel, way, die and plane.
         "static" => fixed::Fixed,
+        /// The next plane for each page that is written, in one of the 24 orders.
+        "in-turn" => in_turn::InTurn,
         /// The first die that is ready takes the write.
         "least-busy" => least_busy::LeastBusy,
     }
@@ -57,6 +65,17 @@ policies! {
         fn place(self: &mut Self, page: u32, operation: u32) -> Constraint;
         fn placed(self: &Self, page: u32, operation: u32) -> Constraint;
         fn fixed(self: &Self) -> bool;
+        fn takes_turns(self: &Self) -> bool;
+        fn pass_over(self: &mut Self) -> ();
         fn trouble(self: &Self) -> Option<&Trouble>;
+    }
+}
+
+impl PlacementPolicy {
+    /// Continues from the saved state of the same policy.
+    pub(crate) fn restore(&mut self, saved: &Self) {
+        if let (Self::InTurn(own), Self::InTurn(saved)) = (self, saved) {
+            own.restore(saved);
+        }
     }
 }

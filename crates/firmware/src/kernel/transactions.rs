@@ -1,0 +1,330 @@
+//! Transactions of the host, committed in the order in which their oldest operations came (`policy/dispatch/in_order.rs`).
+//!
+//! An operation of the host waits in the queue of its package, or of its die if transactions take only that. The oldest of all leads the next
+//! transaction. It is committed when nothing of the host waits or runs in its package; those that can join go with it. Then
+//! they are at their dies like others, and share a command if the packer wants it.
+//!
+//! The order of all is a list of places in the order of coming. An operation that joined before its turn leaves its entry behind,
+//! which is dropped when it comes first.
+
+use super::{stream_of, Kernel};
+use crate::ops::{Fifo, FlashOp, NONE};
+use crate::policy::dispatch::{Commits, Unit};
+use crate::policy::placement::Constraint;
+use crate::task::{Action, Class};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use wordline_base::time::END_OF_TIME;
+use wordline_base::Time;
+use wordline_flash::Geometry;
+
+/// Transactions of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kinds {
+    /// Transactions: of one page, of several planes of a die, of single planes of several dies, of several planes and dies.
+    pub count: [u64; 4],
+    /// Their pages.
+    pub pages: [u64; 4],
+    /// Transactions that were committed while another channel had one under way.
+    pub beside_channels: u64,
+    /// Transactions that were committed while another package of their channel had one under way.
+    pub beside_ways: u64,
+    /// Time from the coming of an operation to its commitment, summed over operations, in picoseconds.
+    pub waited: Time,
+}
+
+/// Transactions of the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransactionCounts {
+    /// Reads, then programs.
+    pub of: [Kinds; 2],
+    /// Time in which the oldest operation waited for its package, in picoseconds.
+    pub package_taken: Time,
+    /// The same for its bus, when its package was free.
+    pub bus_taken: Time,
+}
+
+/// What the oldest operation waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    Package,
+    Bus,
+}
+
+/// Operations that wait for their transaction, and what is under way.
+#[derive(Clone, Debug)]
+pub(super) struct Transactions {
+    commits: Commits,
+    dies_per_unit: u32,
+    units_per_channel: u32,
+    /// By package, or by die.
+    waiting: Vec<Fifo>,
+    /// By package, or by die: true from the commitment of a transaction to its end.
+    open: Vec<bool>,
+    /// By channel: how many are open.
+    open_in_channel: Vec<u32>,
+    /// In all.
+    open_count: u32,
+    /// The number of each operation in the order of coming, and where it waits.
+    order: VecDeque<(u64, u32)>,
+    /// Since when the oldest operation waits for what.
+    obstacle: Option<(Obstacle, Time)>,
+    /// When the bus for which the oldest operation waits is free; the end of time if it waits for none.
+    pub bus_due: Time,
+    /// Something may have become possible.
+    pub due: bool,
+    pub counts: TransactionCounts,
+    joining: Joining,
+}
+
+/// The transaction that is put together.
+#[derive(Clone, Debug, Default)]
+struct Joining {
+    /// Its operations, with their planes.
+    chosen: Vec<(u32, u32)>,
+    /// By plane: operations of its kind that were looked at.
+    looked_at: Vec<u32>,
+    /// By die: how many were chosen.
+    pages: Vec<u32>,
+}
+
+impl Transactions {
+    /// Nothing waits.
+    pub fn new(commits: Commits, geometry: &Geometry) -> Self {
+        let dies_per_unit = match commits.unit {
+            Unit::Package => geometry.dies_per_package,
+            Unit::Die => 1,
+        };
+        let units = (geometry.dies() / dies_per_unit) as usize;
+        Self {
+            commits,
+            dies_per_unit,
+            units_per_channel: geometry.dies_per_channel() / dies_per_unit,
+            waiting: vec![Fifo::default(); units],
+            open: vec![false; units],
+            open_in_channel: vec![0; geometry.channels as usize],
+            open_count: 0,
+            order: VecDeque::new(),
+            obstacle: None,
+            bus_due: END_OF_TIME,
+            due: false,
+            counts: TransactionCounts::default(),
+            joining: Joining::default(),
+        }
+    }
+
+    /// True if nothing waits or is under way.
+    pub fn is_empty(&self) -> bool {
+        self.open_count == 0 && self.waiting.iter().all(|fifo| fifo.head == NONE)
+    }
+
+    fn channel_of(&self, unit: u32) -> usize {
+        (unit / self.units_per_channel) as usize
+    }
+
+    fn set_open(&mut self, unit: u32, open: bool) {
+        if std::mem::replace(&mut self.open[unit as usize], open) != open {
+            let channel = self.channel_of(unit);
+            let change = if open { 1 } else { -1 };
+            self.open_in_channel[channel] =
+                self.open_in_channel[channel].checked_add_signed(change).expect("what ends was open");
+            self.open_count = self.open_count.checked_add_signed(change).expect("what ends was open");
+        }
+    }
+
+    /// Counts how long the oldest operation has waited for something, up to `now`; from then on it waits for another thing, or no
+    /// longer.
+    fn waits_for(&mut self, obstacle: Option<Obstacle>, now: Time) {
+        if let Some((before, since)) = self.obstacle {
+            match before {
+                Obstacle::Package => self.counts.package_taken += now - since,
+                Obstacle::Bus => self.counts.bus_taken += now - since,
+            }
+        }
+        self.obstacle = obstacle.map(|obstacle| (obstacle, now));
+    }
+
+    /// Starts the counters anew at `now`.
+    pub fn reset(&mut self, now: Time) {
+        self.counts = TransactionCounts::default();
+        self.obstacle = self.obstacle.map(|(obstacle, _)| (obstacle, now));
+    }
+
+    /// The counters up to `now`.
+    pub fn counted(&self, now: Time) -> TransactionCounts {
+        let mut all = self.counts;
+        match self.obstacle {
+            Some((Obstacle::Package, since)) => all.package_taken += now - since,
+            Some((Obstacle::Bus, since)) => all.bus_taken += now - since,
+            None => {}
+        }
+        all
+    }
+}
+
+impl Kernel {
+    /// What transactions of the host did up to the last step; none if operations go to their dies one by one.
+    #[must_use]
+    pub fn transactions(&self) -> Option<TransactionCounts> {
+        Some(self.transactions.as_ref()?.counted(self.now))
+    }
+
+    /// Lets an operation of the host wait for its transaction; false if it goes on at once.
+    pub(super) fn waits_for_transaction(&mut self, slot: u32, class: Class, constraint: Constraint) -> bool {
+        let wanted = self.timed && matches!(class, Class::HOST_READ | Class::HOST_WRITE);
+        let Constraint::Plane(plane) = constraint else { return false };
+        let Some(transactions) = self.transactions.as_mut().filter(|_| wanted) else { return false };
+        let unit = self.planes_per_die.quotient(plane) / transactions.dies_per_unit;
+        transactions.waiting[unit as usize].push(&mut self.slab, slot);
+        transactions.order.push_back((self.slab.get(slot).sequence, unit));
+        transactions.due |= transactions.obstacle.is_none();
+        true
+    }
+
+    /// A command of a die has ended, perhaps the last of a transaction.
+    pub(super) fn transaction_may_end(&mut self, die: u32) {
+        let Some(mut transactions) = self.transactions.take() else { return };
+        let unit = die / transactions.dies_per_unit;
+        self.close_if_ended(&mut transactions, unit);
+        self.transactions = Some(transactions);
+    }
+
+    fn close_if_ended(&self, transactions: &mut Transactions, unit: u32) {
+        if transactions.open[unit as usize] && !self.serves_host(transactions, unit) {
+            transactions.set_open(unit, false);
+            transactions.due = true;
+        }
+    }
+
+    /// True if operations of the host wait or run in the dies of a transaction.
+    fn serves_host(&self, transactions: &Transactions, unit: u32) -> bool {
+        let dies = transactions.dies_per_unit;
+        (unit * dies..(unit + 1) * dies).any(|die| {
+            let (state, waiting) = (&self.dies[die as usize], self.waiting[die as usize]);
+            let runs = state.busy && state.class.is_host();
+            runs || waiting.has(Class::HOST_READ) || waiting.has(Class::HOST_WRITE)
+        })
+    }
+
+    /// Commits transactions while the oldest operation can go.
+    pub(super) fn run_transactions(&mut self) {
+        let Some(mut transactions) = self.transactions.take() else { return };
+        (transactions.due, transactions.bus_due) = (false, END_OF_TIME);
+        loop {
+            let Some(&(sequence, unit)) = transactions.order.front() else {
+                transactions.waits_for(None, self.now);
+                break;
+            };
+            let head = transactions.waiting[unit as usize].head;
+            if head == NONE || self.slab.get(head).sequence != sequence {
+                // It went with an earlier one.
+                transactions.order.pop_front();
+                continue;
+            }
+            self.close_if_ended(&mut transactions, unit);
+            if transactions.open[unit as usize] {
+                transactions.waits_for(Some(Obstacle::Package), self.now);
+                break;
+            }
+            let free_at = self.flash.bus_free_at(transactions.channel_of(unit) as u32);
+            if transactions.commits.wait_for_bus && free_at > self.now {
+                transactions.bus_due = free_at;
+                transactions.waits_for(Some(Obstacle::Bus), self.now);
+                break;
+            }
+            transactions.waits_for(None, self.now);
+            self.commit_transaction(&mut transactions, unit);
+            // Its commands use the bus before others are looked at.
+            if transactions.commits.wait_for_bus {
+                transactions.due = true;
+                break;
+            }
+        }
+        self.transactions = Some(transactions);
+    }
+
+    /// Commits the oldest operation of a package or die, with all that join it.
+    fn commit_transaction(&mut self, transactions: &mut Transactions, unit: u32) {
+        let mut joining = std::mem::take(&mut transactions.joining);
+        let dies = transactions.dies_per_unit;
+        self.choose_joining(&mut transactions.waiting[unit as usize], (unit * dies, dies), &mut joining);
+        let class = self.slab.get(joining.chosen[0].0).class;
+        let kinds = &mut transactions.counts.of[usize::from(class.is_write())];
+        kinds.waited += joining.chosen.iter().map(|&(slot, _)| self.now - self.slab.get(slot).ready).sum::<Time>();
+        let several_planes = joining.pages.iter().any(|&pages| pages > 1);
+        let several_dies = joining.pages.iter().filter(|&&pages| pages > 0).count() > 1;
+        let kind = usize::from(several_planes) + 2 * usize::from(several_dies);
+        kinds.count[kind] += 1;
+        kinds.pages[kind] += joining.chosen.len() as u64;
+        let in_channel = transactions.open_in_channel[(unit / transactions.units_per_channel) as usize];
+        kinds.beside_ways += u64::from(in_channel > 0);
+        kinds.beside_channels += u64::from(transactions.open_count > in_channel);
+        transactions.set_open(unit, true);
+        for &(slot, plane) in &joining.chosen {
+            self.commit(slot, class, Constraint::Plane(plane));
+        }
+        transactions.joining = joining;
+    }
+
+    /// Takes the oldest operation of a queue, and those of its kind that can go with it: at most one a plane. Reads may pass reads of
+    /// their plane; of writes only the oldest of a plane may join.
+    fn choose_joining(&mut self, queue: &mut Fifo, (first, dies): (u32, u32), joining: &mut Joining) {
+        let Joining { chosen, looked_at, pages } = joining;
+        let planes = self.planes_per_die.get();
+        chosen.clear();
+        looked_at.clear();
+        looked_at.resize((dies * planes) as usize, 0);
+        pages.clear();
+        pages.resize(dies as usize, 0);
+        let lead = *self.slab.get(queue.head);
+        let within = self.keeps_to_request(lead.class);
+        let most = if lead.class.is_write() { 1 } else { self.pack.window().max(1) };
+        let (mut before, mut at) = (NONE, queue.head);
+        while at != NONE {
+            let op = *self.slab.get(at);
+            let takes = match self.place_for(at) {
+                Constraint::Plane(plane) if op.class == lead.class => {
+                    let looked_at = &mut looked_at[(plane - first * planes) as usize];
+                    *looked_at += 1;
+                    let goes = chosen.is_empty()
+                        || (*looked_at <= most
+                            && (!within || op.owner == lead.owner)
+                            && self.fits_beside(&op, plane, chosen));
+                    goes.then_some(plane)
+                }
+                _ => None,
+            };
+            match takes {
+                Some(plane) => {
+                    queue.take(&mut self.slab, before, at);
+                    pages[(self.planes_per_die.quotient(plane) - first) as usize] += 1;
+                    chosen.push((at, plane));
+                }
+                None => before = at,
+            }
+            at = op.next;
+        }
+    }
+
+    /// True if an operation can go with those that were chosen: its plane is not among them, and its page has the offset of others of
+    /// its die.
+    fn fits_beside(&self, op: &FlashOp, plane: u32, chosen: &[(u32, u32)]) -> bool {
+        let die = self.planes_per_die.quotient(plane);
+        let mut beside = chosen.iter().filter(|(_, other)| self.planes_per_die.quotient(*other) == die);
+        if beside.clone().any(|&(_, other)| other == plane) {
+            return false;
+        }
+        let other = beside.next();
+        if other.is_some() && self.pack.window() == 0 {
+            return false;
+        }
+        if op.class.action() == Action::Read {
+            let same = |&(slot, _): &(u32, u32)| self.page_of(self.slab.get(slot).source) == self.page_of(op.source);
+            return self.is_current(op) && other.is_none_or(same);
+        }
+        let stream = stream_of(op.class);
+        let next_page = |plane| self.space.next_page(&self.blocks, plane, stream);
+        self.space.has_room(&self.blocks, plane, stream)
+            && other.is_none_or(|&(_, other)| next_page(plane) == next_page(other))
+    }
+}
