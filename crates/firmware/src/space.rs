@@ -188,6 +188,11 @@ impl Space {
         self.plain && self.pace_below == 0 && self.open[plane as usize * STREAMS + stream as usize] != NONE
     }
 
+    /// True if each stream has an open block of its own in each plane, and nothing paces the host.
+    pub fn is_plain(&self) -> bool {
+        self.plain && self.pace_below == 0
+    }
+
     /// The same where it takes more than a look at the open block.
     #[inline(never)]
     fn finds_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {

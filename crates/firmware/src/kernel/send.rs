@@ -40,6 +40,7 @@ impl Kernel {
         let places_outside = matches!(self.placement, PlacementPolicy::Guest(_));
         self.detours = aside || self.lots.is_some() || self.wishes.is_some() || places_outside;
         self.pages_fill = self.fills_pages();
+        self.direct = self.goes_direct();
     }
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.
