@@ -280,6 +280,22 @@ impl Space {
         BoundPage { block, page, opened, closed, slc }
     }
 
+    /// As [`Space::bind`] where [`Space::is_open`] says that there is an open block.
+    #[inline]
+    pub fn bind_open(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
+        let slot = plane as usize * STREAMS + stream as usize;
+        let block = self.open[slot];
+        let page = blocks.get(block).write_point;
+        let closed = blocks.programmed(block);
+        if closed {
+            self.close_slot(slot);
+        }
+        if stream == Stream::Collector {
+            self.domains[blocks.domain_of_plane(plane) as usize].collector_room -= 1;
+        }
+        BoundPage { block, page, opened: false, closed, slc: false }
+    }
+
     /// True if data of a stream open the most worn free block when a task writes them.
     fn takes_worn(&self, stream: Stream, task: Task) -> bool {
         stream == Stream::Collector && self.open_worn.has(task)

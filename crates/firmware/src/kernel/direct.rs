@@ -89,9 +89,12 @@ impl Kernel {
     pub fn write_direct(&mut self, now: Time, units: &[u32], queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
         self.counters.host_units += units.len() as u64;
-        if self.go_at_once(units) {
-            for &unit in units {
-                self.program_unit(unit)?;
+        if let Some(planes) = self.go_at_once(units) {
+            for (&unit, plane) in units.iter().zip(planes) {
+                self.program_unit(plane, unit)?;
+            }
+            if self.is_quiet() {
+                return Ok(());
             }
         } else {
             for &unit in units {
@@ -113,32 +116,30 @@ impl Kernel {
         plane
     }
 
-    /// True if each unit of a batch fills a program of a die of its own, where nothing else waits and a block is open.
+    /// The planes of a batch if each of its units fills a program of a die of its own, where nothing else waits and a block is open.
     #[inline]
-    fn go_at_once(&self, units: &[u32]) -> bool {
-        if self.units_per_program.get() > 1 || self.buffer.is_used() || units.len() > MOST_AT_ONCE || self.stalled {
-            return false;
+    fn go_at_once(&self, units: &[u32]) -> Option<[u32; MOST_AT_ONCE]> {
+        let special = self.units_per_program.get() > 1 || self.buffer.is_used() || self.stalled || self.fault.is_some();
+        if special || units.len() > MOST_AT_ONCE || !self.dirty.is_empty() || !self.ended.is_empty() {
+            return None;
         }
-        let mut dies = [u32::MAX; MOST_AT_ONCE];
+        let (mut dies, mut planes) = ([u32::MAX; MOST_AT_ONCE], [0; MOST_AT_ONCE]);
         for (at, &unit) in units.iter().enumerate() {
-            let plane = self.own_plane(unit);
-            let die = self.planes_per_die.quotient(plane);
-            if dies[..at].contains(&die)
-                || !self.waiting[die as usize].is_nothing()
-                || !self.space.is_open(plane, Stream::Host)
-            {
-                return false;
+            planes[at] = self.own_plane(unit);
+            let die = self.planes_per_die.quotient(planes[at]);
+            let free = self.waiting[die as usize].is_nothing() && self.space.is_open(planes[at], Stream::Host);
+            if !free || dies[..at].contains(&die) {
+                return None;
             }
             dies[at] = die;
         }
-        self.dirty.is_empty() && self.ended.is_empty() && self.fault.is_none()
+        Some(planes)
     }
 
-    /// Programs a page with one unit of the host.
+    /// Programs a page of a plane with one unit of the host.
     #[inline]
-    fn program_unit(&mut self, unit: u32) -> Result<(), Fault> {
-        let plane = self.own_plane(unit);
-        let bound = self.space.bind(&mut self.blocks, plane, Stream::Host, Task::HOST);
+    fn program_unit(&mut self, plane: u32, unit: u32) -> Result<(), Fault> {
+        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Host);
         if let Some(old) = self.map.bind(unit, bound.block * self.plan.units_per_block + bound.page) {
             self.invalidate(old);
         }
@@ -202,7 +203,7 @@ impl Kernel {
     }
 
     /// Puts an operation into the queue of its class in a plane.
-    #[inline]
+    #[inline(always)]
     fn push_direct(&mut self, plane: u32, op: FlashOp) -> u32 {
         self.sequence += 1;
         let class = op.class;
@@ -348,18 +349,23 @@ impl Kernel {
     /// Fills the next page of a plane's open block with units of the host that wait there.
     #[inline]
     fn bind_direct(&mut self, die: u32, plane: u32) {
-        let bound = self.space.bind(&mut self.blocks, plane, Stream::Host, Task::HOST);
         let most = self.plan.units_per_program;
-        let place = bound.block * self.plan.units_per_block + bound.page * most;
-        let at = plane as usize * CLASSES + Class::HOST_WRITE.index();
-        let first = self.queues[at].head;
+        let first = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
+        // The units have waited for each other: what is needed of each is asked for before the first is done.
+        let mut bound_units = [(NONE, 0, NONE); MOST_UNITS];
+        let bound_units = &mut bound_units[..most as usize];
         let mut slot = first;
-        for filled in 0..most {
-            if filled > 0 {
-                slot = self.slab.get(slot).next;
-            }
-            let FlashOp { unit, buffered, held, .. } = *self.slab.get(slot);
-            if let Some(old) = self.map.bind(unit, place + filled) {
+        for entry in bound_units.iter_mut() {
+            let FlashOp { unit, held, next, .. } = *self.slab.get(slot);
+            *entry = (slot, unit, held);
+            slot = next;
+        }
+        bound_units.iter().for_each(|&(_, unit, _)| self.expect_overwrite(unit));
+        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Host);
+        let place = bound.block * self.plan.units_per_block + bound.page * most;
+        let buffered = self.buffer.is_used();
+        for (place, &(slot, unit, held)) in (place..).zip(bound_units.iter()) {
+            if let Some(old) = self.map.bind(unit, place) {
                 self.invalidate(old);
             }
             self.blocks.gain(bound.block, plane);
@@ -367,7 +373,7 @@ impl Kernel {
                 self.buffer.bound(held, slot);
             }
         }
-        self.cut_queue(plane, Class::HOST_WRITE, slot, most);
+        self.cut_queue(plane, Class::HOST_WRITE, bound_units[bound_units.len() - 1].0, most);
         self.command
             .add(self.page_address(plane, bound.block, bound.page * self.pages_per_program), self.program_bytes);
         self.attach(die, first);
@@ -467,7 +473,7 @@ impl Kernel {
         }
         let gone = u32::from(units) - found;
         self.jobs.read_ended(owner);
-        self.settle_units(domain, gone);
+        self.space.settle(domain, gone);
         self.jobs.get_mut(owner).on_the_way -= gone;
         self.advance_direct(owner, plane);
         if self.units_per_program.get() > 1 && !self.jobs.expects(group) {
@@ -541,7 +547,7 @@ impl Kernel {
             slot = next;
         }
         self.cut_queue(plane, GC_WRITE, moved[moved.len() - 1].0, most);
-        let bound = self.space.bind(&mut self.blocks, plane, Stream::Collector, Task::GC);
+        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Collector);
         let place = bound.block * self.plan.units_per_block + bound.page * most;
         for (place, &(_, unit, source, _)) in (place..).zip(moved.iter()) {
             let old = self.map.bind(unit, place);
@@ -549,7 +555,7 @@ impl Kernel {
             self.map.invalidate(source);
             self.blocks.moved(self.units_per_block.quotient(source), bound.block, domain);
         }
-        self.settle_units(domain, most);
+        self.space.settle(domain, most);
         if bound.closed {
             self.settle_page(plane, bound, GC_WRITE);
         }
