@@ -22,6 +22,8 @@ const TIMED_DEPTH: u32 = 64;
 const AHEAD: usize = 16;
 /// Units ahead of their writing when their map entries are at hand.
 const KNOWN: u64 = 8;
+/// The same when the records of their blocks are at hand, too.
+const NEAR: u64 = 12;
 /// Units between two reports of progress.
 const REPORT: u64 = 1 << 18;
 
@@ -173,6 +175,8 @@ impl Writer<'_> {
         // Units are handed over as many at a time as a die can program in one command, as a host with a queue would have them
         // waiting: the planes of a die then get neighbours, and reads of them share a command later.
         let together = u64::from(kernel.plan().units_per_program * kernel.planes_per_command());
+        let direct = kernel.is_direct();
+        let mut batch = Vec::with_capacity(together as usize);
         // Units are drawn some places ahead, so that their map entries are at hand when they are written.
         let mut ahead = [0_u32; AHEAD];
         for nth in from..from + count + AHEAD as u64 {
@@ -186,7 +190,18 @@ impl Writer<'_> {
             if at_random && nth >= from + KNOWN {
                 kernel.expect_overwrite(ahead[((nth - KNOWN) % AHEAD as u64) as usize]);
             }
+            if at_random && nth >= from + NEAR {
+                kernel.expect_overwrite_soon(ahead[((nth - NEAR) % AHEAD as u64) as usize]);
+            }
             let Some(nth) = nth.checked_sub(AHEAD as u64).filter(|&nth| nth >= from) else { continue };
+            if direct {
+                batch.push(due);
+                if (nth + 1) % together == 0 || nth + 1 == from + count {
+                    kernel.write_direct(now, &batch, queue)?;
+                    batch.clear();
+                }
+                continue;
+            }
             if !kernel.buffer().has_room() {
                 kernel.pump(queue)?;
                 kernel.done().clear();
@@ -223,6 +238,93 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A random small drive, mostly one whose untimed writes go the direct way.
+    fn random_drive(random: &mut Stream) -> String {
+        let mut pick = |of: &[&str]| (*of)[random.below(of.len() as u64) as usize].to_owned();
+        let victim = ["greedy", "cost-benefit", "fifo", "random", "best-of", "read-aligned"];
+        let pack = [
+            "policy = \"none\"",
+            "policy = \"planes\"",
+            "policy = \"planes\"\nwindow = 1",
+            "policy = \"planes\"\ncache = true",
+        ];
+        let buffer =
+            ["policy = \"none\"", "policy = \"fifo\"\ncapacity_kib = 2048", "policy = \"fifo\"\ncapacity_kib = 512"];
+        let place = [
+            "policy = \"static\"\norder = \"CWDP\"",
+            "policy = \"static\"\norder = \"PDWC\"",
+            "policy = \"static\"\norder = \"DPCW\"",
+        ];
+        let start = pick(&["2", "3", "5"]);
+        format!(
+            "title = \"small\"\n[geometry]\nchannels = {}\npackages_per_channel = {}\ndies_per_package = {}\nplanes_per_die = {}\n\
+             blocks_per_plane = {}\npages_per_block = {}\npage_kib = 16\npages_per_program = {}\n[capacity]\nraw_over_logical = {}\n\
+             [mapping]\npolicy = \"page\"\nunit_kib = {}\n[placement]\n{}\n[collect]\npolicy = \"{}\"\nscope = \"plane\"\n\
+             window_pages = {}\nstart_blocks = {start}\nstop_blocks = {}\nblocks_at_a_time = {}\n{}[victim]\npolicy = \"{}\"\n\
+             [free_block]\npolicy = \"{}\"\n[pack]\n{}\n[buffer]\n{}\n[verify]\nshadow = {}\n",
+            pick(&["1", "2", "3"]),
+            pick(&["1", "2"]),
+            pick(&["1", "2"]),
+            pick(&["1", "2", "2", "4"]),
+            pick(&["32", "40", "57"]),
+            pick(&["12", "24", "48"]),
+            pick(&["1", "1", "3"]),
+            pick(&["1.4", "1.6", "2.2"]),
+            pick(&["4", "8", "16", "16"]),
+            pick(&place),
+            pick(&["on-demand", "on-demand", "on-demand", "preemptive"]),
+            pick(&["3", "8", "9", "30"]),
+            pick(&["5", "6"]),
+            pick(&["1", "1", "2", "3"]),
+            pick(&["", "", "blocks_per_die = 1\n", "pacing = true\n"]),
+            pick(&victim),
+            pick(&["fifo", "least-erased"]),
+            pick(&pack),
+            pick(&buffer),
+            pick(&["false", "false", "false", "false", "true"]),
+        )
+    }
+
+    #[test]
+    fn the_direct_way_leaves_the_state_of_the_general_one() {
+        let (mut refused, mut direct, mut moved) = (0, 0, 0);
+        for seed in 0..120 {
+            let text = random_drive(&mut Stream::new(seed, "direct-test", 0));
+            let Ok(config) = crate::load::from_text("small", &text) else {
+                refused += 1;
+                continue;
+            };
+            let Ok(new) = Drive::new(&config, seed) else {
+                refused += 1;
+                continue;
+            };
+            let (mut fast, mut slow) = (new.clone(), new);
+            slow.kernel_mut().0.avoid_direct();
+            fast.kernel_mut().0.set_timed(false);
+            direct += u32::from(fast.kernel().is_direct());
+            fast.kernel_mut().0.set_timed(true);
+            let untimed =
+                PreconditionConfig { fill: seed % 7 > 0, overwrites: 1.5, timed: false, ..config.precondition.clone() };
+            // What a run does afterwards depends on more than a snapshot keeps.
+            let timed = PreconditionConfig { fill: false, overwrites: 0.2, timed: true, ..untimed.clone() };
+            for (step, config) in [&untimed, &timed, &untimed].into_iter().enumerate() {
+                let state = |drive: &mut Drive| {
+                    let done = precondition(drive, config, seed + step as u64, &mut |_| true);
+                    let done = done.unwrap_or_else(|fault| panic!("seed {seed}, step {step}: {fault}\n{text}"));
+                    (done, postcard::to_allocvec(drive).expect("a drive can be saved"))
+                };
+                let (fast, slow) = (state(&mut fast), state(&mut slow));
+                assert_eq!(fast.0, slow.0, "seed {seed}, step {step}\n{text}");
+                assert!(fast.1 == slow.1, "seed {seed}, step {step}: the states differ\n{text}");
+            }
+            assert_eq!(fast.kernel().counters(), slow.kernel().counters());
+            fast.kernel().audit().unwrap_or_else(|fault| panic!("seed {seed}: {fault}\n{text}"));
+            moved += fast.kernel().counters().moved.iter().sum::<u64>();
+        }
+        println!("refused {refused}, direct {direct}, moved {moved}");
+        assert!(refused < 40 && direct > 40 && moved > 100_000, "refused {refused}, direct {direct}, moved {moved}");
+    }
 
     #[test]
     fn steady_means_range_and_slope() {

@@ -341,6 +341,18 @@ impl Blocks {
         prefetch(&self.records, block as usize);
     }
 
+    /// Asks for its neighbours in the ranking, too, when its own record is at hand.
+    #[inline]
+    pub(crate) fn expect_neighbours(&self, block: u32) {
+        let record = &self.records[block as usize];
+        if self.ranked && record.status == Status::Closed {
+            prefetch(&self.records, record.previous as usize);
+            prefetch(&self.records, record.next as usize);
+            let lists = &self.domains[self.domain_of(block) as usize].ranking;
+            prefetch(lists, record.valid as usize);
+        }
+    }
+
     /// A unit of a block became invalid; gives the domain of the block.
     #[inline]
     pub(crate) fn lose(&mut self, block: u32) -> u32 {
@@ -361,6 +373,17 @@ impl Blocks {
             self.link(domain, block, rank - 1);
         }
         domain
+    }
+
+    /// A unit of a victim has moved to an open block of its plane.
+    #[inline]
+    pub(crate) fn moved(&mut self, from: u32, to: u32, domain: u32) {
+        let clock = self.domains[domain as usize].clock;
+        let record = &mut self.records[from as usize];
+        debug_assert_eq!(record.status, Status::Victim);
+        record.touched = clock;
+        record.valid -= 1;
+        self.records[to as usize].valid += 1;
     }
 
     /// An open block is full, and stays until it is replaced.

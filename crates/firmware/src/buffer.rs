@@ -106,6 +106,29 @@ impl Buffer {
         self.in_flash = longer;
     }
 
+    /// Takes a unit in, as [`Self::take`], unless it waits for its page already: then it gives the operation that waits.
+    #[inline]
+    pub(crate) fn enter(&mut self, unit: u32) -> Result<(u64, u32), u32> {
+        let cell = if self.used > 0 { self.held.find(unit) } else { NONE };
+        if let Some(held) = self.held.cells.get_mut(cell as usize) {
+            if held.pending != NONE {
+                return Err(held.pending);
+            }
+            held.versions += 1;
+        }
+        self.used += 1;
+        self.newest += 1;
+        if self.newest - self.oldest == self.in_flash.len() as u64 {
+            self.lengthen();
+        }
+        if cell != NONE {
+            return Ok((self.newest, cell));
+        }
+        let cell = self.held.insert(unit);
+        self.held.cells[cell as usize].versions = 1;
+        Ok((self.newest, cell))
+    }
+
     /// The newest version of a unit waits for its page as this operation.
     #[inline]
     pub(crate) fn pend(&mut self, cell: u32, operation: u32) {

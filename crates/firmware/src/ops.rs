@@ -277,6 +277,16 @@ impl Fifo {
         self.len -= 1;
     }
 
+    /// Takes the oldest operations up to one, so many in all. They stay linked in their order.
+    #[inline]
+    pub fn cut(&mut self, slab: &mut Slab, last: u32, count: u32) {
+        self.head = std::mem::replace(&mut slab.get_mut(last).next, NONE);
+        if self.head == NONE {
+            self.tail = NONE;
+        }
+        self.len -= count;
+    }
+
     /// Takes the first of the oldest `window` operations that `fits`.
     #[inline]
     pub fn take_if(&mut self, slab: &mut Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {

@@ -188,6 +188,11 @@ impl Space {
         self.plain && self.pace_below == 0 && self.open[plane as usize * STREAMS + stream as usize] != NONE
     }
 
+    /// True if each stream has an open block of its own in each plane, and nothing paces the host.
+    pub fn is_plain(&self) -> bool {
+        self.plain && self.pace_below == 0
+    }
+
     /// The same where it takes more than a look at the open block.
     #[inline(never)]
     fn finds_room(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
@@ -273,6 +278,22 @@ impl Space {
             self.domains[domain].spend(cost);
         }
         BoundPage { block, page, opened, closed, slc }
+    }
+
+    /// As [`Space::bind`] where [`Space::is_open`] says that there is an open block.
+    #[inline]
+    pub fn bind_open(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
+        let slot = plane as usize * STREAMS + stream as usize;
+        let block = self.open[slot];
+        let page = blocks.get(block).write_point;
+        let closed = blocks.programmed(block);
+        if closed {
+            self.close_slot(slot);
+        }
+        if stream == Stream::Collector {
+            self.domains[blocks.domain_of_plane(plane) as usize].collector_room -= 1;
+        }
+        BoundPage { block, page, opened: false, closed, slc: false }
     }
 
     /// True if data of a stream open the most worn free block when a task writes them.

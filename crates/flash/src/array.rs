@@ -16,7 +16,7 @@ use wordline_nand::log::Silent;
 use wordline_nand::reliability::{ReliabilityConfig, ReliabilityError};
 use wordline_nand::times::{DieTimes, SegmentUse};
 use wordline_nand::wear::WearCounts;
-use wordline_nand::{Around, Command, Lane, Package, Port, SharedBus, Step, Timing, Violation};
+use wordline_nand::{Around, Command, Kind, Lane, Package, PageAddress, Port, SharedBus, Step, Timing, Violation};
 
 /// Receiver of the times at which lanes must be stepped.
 pub trait Agenda {
@@ -512,6 +512,17 @@ impl Flash {
     pub fn commit(&mut self, now: Time, die: u32, command: &Command) -> Result<(), FlashError> {
         let (at, die_in_package) = self.locate(die);
         self.packages[at].commit(now, die_in_package, command).map_err(|violation| self.story(now, at, violation))
+    }
+
+    /// The same for a read or program of one page.
+    ///
+    /// # Errors
+    /// When it is illegal.
+    #[inline]
+    pub fn commit_page(&mut self, now: Time, die: u32, kind: Kind, page: PageAddress) -> Result<(), FlashError> {
+        let (at, die_in_package) = self.locate(die);
+        let committed = self.packages[at].commit_page(now, die_in_package, kind, page);
+        committed.map_err(|violation| self.story(now, at, violation))
     }
 
     /// Handles an event of a lane.

@@ -12,7 +12,7 @@ use crate::bus::Bus;
 use crate::cells::{Cells, Violation};
 use crate::command::{Command, Kind};
 use crate::die::Die;
-use crate::geometry::PackageGeometry;
+use crate::geometry::{PackageGeometry, PageAddress};
 use crate::log::Log;
 use crate::reliability::{ReliabilityConfig, ReliabilityError};
 use crate::step::{Around, Lane, Step};
@@ -247,6 +247,24 @@ impl Package {
         Ok(())
     }
 
+    /// The same for a command of one page that reads, or programs outside of SLC mode.
+    ///
+    /// # Errors
+    /// As [`Package::begin`].
+    #[inline]
+    pub fn commit_page(&mut self, now: Time, die: u32, kind: Kind, page: PageAddress) -> Result<(), Violation> {
+        if self.wear.is_none() {
+            match kind {
+                Kind::Read => return self.cells.read(die, page, false),
+                Kind::Program => return self.cells.program(die, page, false),
+                Kind::Erase | Kind::Copyback => {}
+            }
+        }
+        let mut command = Command::new(kind);
+        command.add(page, 0);
+        self.commit(now, die, &command)
+    }
+
     /// Copyback: pages move inside their planes.
     fn copy(&mut self, die: u32, command: &Command) -> Result<(), Violation> {
         for (&page, &to) in command.pages().iter().zip(command.targets()) {
@@ -309,7 +327,6 @@ mod tests {
     use crate::cells::Violation;
     use crate::chain::Segment;
     use crate::config::NandConfig;
-    use crate::geometry::PageAddress;
     use crate::interface::Interface;
     use crate::log::Silent;
 

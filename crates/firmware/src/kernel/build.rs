@@ -157,6 +157,8 @@ impl Kernel {
             cores,
             read_limit: u32::MAX,
             reads_reached: false,
+            direct: false,
+            avoids_direct: false,
             has_slc: plan.slc.is_some(),
             pages_fill: false,
             binds_apart: plan.slc.is_some() || plan.destination == Destination::PairedBlocks,

@@ -23,6 +23,7 @@ mod commit;
 mod complete;
 mod copy;
 mod counters;
+mod direct;
 mod dispatch;
 mod drain;
 mod enqueue;
@@ -263,6 +264,11 @@ pub struct Kernel {
     /// True if a block may have as many.
     #[serde(skip)]
     reads_reached: bool,
+    /// True if untimed writes go the direct way, and if they never do.
+    #[serde(skip)]
+    direct: bool,
+    #[serde(skip)]
+    avoids_direct: bool,
     /// True if some blocks may be in SLC mode.
     has_slc: bool,
     /// True if programs take several units, of which a queue knows how many fill one.
@@ -502,6 +508,14 @@ impl Kernel {
         if let Some(place) = self.map.place(unit) {
             self.map.expect_overwrite(place);
             self.blocks.expect(self.units_per_block.quotient(place));
+        }
+    }
+
+    /// The same a little later, when what was asked for then is at hand.
+    #[inline]
+    pub fn expect_overwrite_soon(&self, unit: u32) {
+        if let Some(place) = self.map.place(unit) {
+            self.blocks.expect_neighbours(self.units_per_block.quotient(place));
         }
     }
 

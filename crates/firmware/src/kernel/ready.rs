@@ -51,6 +51,18 @@ impl Ready {
         self.0[class.index() / WIDTH] & all != 0
     }
 
+    /// The planes for which operations of a class wait, as bits.
+    #[inline]
+    pub fn planes(self, class: Class) -> u32 {
+        (self.0[class.index() / WIDTH] >> (class.index() % WIDTH * PLANES)) as u32 & ((1 << PLANES) - 1)
+    }
+
+    /// True if nothing waits.
+    #[inline]
+    pub fn is_nothing(self) -> bool {
+        self == Self::NOTHING
+    }
+
     /// The bits of host and GC, if nothing else waits.
     #[inline]
     pub fn of_host_and_gc(self) -> Option<u64> {

@@ -40,6 +40,7 @@ impl Kernel {
         let aside = self.arounds.is_some() || staged || self.cores.is_some();
         self.detours = aside || self.lots.is_some() || self.wishes.is_some() || self.places_each;
         self.pages_fill = self.fills_pages();
+        self.direct = self.goes_direct();
     }
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.
