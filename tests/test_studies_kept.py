@@ -22,8 +22,18 @@ from wordline.studies.runner import Report
 LIMIT_S = 900.0
 """All studies take longer than a command may otherwise."""
 
-SLOW = ("autossd", "autossd-2x", "autossd-micro", "autossd-share", "gc-parallel", "gc-parallel-4")
-"""Studies of more than 20 s. Here their pages are made from their results, and parts of two of them are run."""
+SLOW = (
+    "autossd",
+    "autossd-2x",
+    "autossd-micro",
+    "autossd-share",
+    "gc-parallel",
+    "gc-parallel-4",
+    "palloc",
+    "paq",
+    "paq-sensitivity",
+)
+"""Studies of more than 20 s. Here their pages are made from their results, and parts of some are run."""
 
 FIGURES = {it.__name__.lower(): it for it in (*outcome.Figure.__args__, outcome.LogLines)}
 """The kinds of figures, by their names in results."""

@@ -87,9 +87,15 @@ def _legend(axes: Axes, entries: int) -> None:
 CROWDED = 60
 """Letters below an axis from which on they are smaller, so that neighbours stay apart."""
 
+TOO_CROWDED = 80
+"""Letters below an axis from which on they stand upright."""
+
 
 def _steps(axes: Axes, steps: Sequence[str]) -> None:
-    axes.set_xticks(range(len(steps)), steps, fontsize="small" if sum(map(len, steps)) > CROWDED else None)
+    letters = sum(map(len, steps))
+    axes.set_xticks(range(len(steps)), steps, fontsize="small" if letters > CROWDED else None)
+    if letters > TOO_CROWDED:
+        axes.tick_params("x", labelrotation=90)
     axes.grid(visible=False, axis="x")
 
 
