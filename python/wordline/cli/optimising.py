@@ -121,7 +121,7 @@ def counted(done: Search) -> str:
     keeping = sum(done.keeps(tried) for tried in done.tried)
     text = f"{len(done.tried)} trials"
     if done.wanted.limits:
-        text += f", {keeping} keep the limits"
+        text += f", {keeping} {'keeps' if keeping == 1 else 'keep'} the limits"
     if failed:
         text += f", {failed} failed"
     return text + "."
