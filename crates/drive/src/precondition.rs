@@ -322,7 +322,6 @@ mod tests {
             fast.kernel().audit().unwrap_or_else(|fault| panic!("seed {seed}: {fault}\n{text}"));
             moved += fast.kernel().counters().moved.iter().sum::<u64>();
         }
-        println!("refused {refused}, direct {direct}, moved {moved}");
         assert!(refused < 40 && direct > 40 && moved > 100_000, "refused {refused}, direct {direct}, moved {moved}");
     }
 

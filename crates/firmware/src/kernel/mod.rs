@@ -7,6 +7,7 @@
 //! uses the same queues as a separate task (`collect`), with copyback where allowed (`copy`). Each step is a file of
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
+//! `direct` does the usual cases of untimed writes at less cost, with the same state.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
 //! up later are in place by the time the die serves the read.
