@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wordline.base.errors import FAILED, INTERRUPTED, Trouble, tell
-from wordline.cli.options import Command, quiet_option
+from wordline.cli import spaces
+from wordline.cli.options import Command
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from wordline.base.progress import Told
     from wordline.sweeps.search import Search, Tried
+
+SUFFIX = ".search"
+"""Of the directory of a search."""
 
 MOST_SHOWN = 10
 """Points of a front on the terminal."""
 
 
 @click.command(cls=Command, short_help="Search a design space for the best drive.")
-@click.argument("file")
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    help="The directory for the results.  [default: the name of FILE with .search, here]",
-)
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at once.  [default: one a core]")
-@click.option("--dask", metavar="ADDRESS", help="Run the trials on the Dask cluster with this scheduler.")
-@click.option("--report", "report_name", metavar="FILE", help="Write a report of all trials, one HTML file.")
-@quiet_option
+@spaces.options(SUFFIX, "trials")
 def optimise(
     file: str, output: str | None, jobs: int | None, dask: str | None, report_name: str | None, quiet: bool
 ) -> None:
@@ -42,42 +36,21 @@ def optimise(
     the directory has all of them, search.json the same for programs, and results/ a file for each run. The same command
     goes on with a search that was interrupted.
     """
-    from wordline.base import files, jsontext
-    from wordline.base.progress import Progress
     from wordline.cli.sweeping import told
     from wordline.sweeps import search
 
-    if dask is not None and jobs is not None:
-        raise Trouble("--jobs does not go with --dask: the cluster says how many runs there are at once")
+    spaces.one_place(jobs, dask)
     wanted = search.read(file)
-    directory = Path(output) if output else Path(f"{Path(file).stem}.search")
-    if directory.exists() and not directory.is_dir():
-        raise Trouble(f"{directory}: this is a file; give a directory with -o")
-    with ExitStack() as open_files:
-        report = None
-        if report_name is not None:
-            report = open_files.enter_context(files.OutputFile(report_name, [file]))
-        try:
-            with Progress(quiet) as progress:
-                done = search.carry_out(
-                    wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs), dask
-                )
-            files.write_text(directory / "trials.csv", done.csv())
-            files.write_text(directory / "search.json", jsontext.dumps(done.document()) + "\n")
-        except OSError as error:
-            where = error.filename or directory
-            raise Trouble(f"{where}: cannot write: {(error.strerror or str(error)).lower()}", FAILED) from None
-        if report is not None:
-            from wordline.sweeps import page
+    directory = spaces.directory_of(file, output, SUFFIX)
 
-            report.write(page.html(done.sweep))
-    if not quiet:
-        from wordline.base.console import console
+    def work(progress: Told) -> Search:
+        return search.carry_out(wanted, directory, jobs, progress, lambda ran: None if quiet else told(ran), dask)
 
-        show(console(stderr=report is not None and report.standard), done, directory)
+    left = {"table": "trials.csv", "document": "search.json"}
+    done = spaces.carried_out(work, left, (file, directory, report_name), quiet, lambda found: found.sweep, show)
     if done.interrupted:
-        left = wanted.trials - len(done.tried)
-        tell(f"interrupted with {left} of {wanted.trials} trials to do; the same command goes on")
+        to_do = wanted.trials - len(done.tried)
+        tell(f"interrupted with {to_do} of {wanted.trials} trials to do; the same command goes on")
         sys.exit(INTERRUPTED)
     if not done.best:
         raise Trouble(f"no trial keeps the limits; {directory / 'trials.csv'} has all of them", FAILED)

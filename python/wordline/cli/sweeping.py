@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wordline.base.errors import FAILED, INTERRUPTED, Trouble, tell
-from wordline.cli.options import Command, quiet_option
+from wordline.cli import spaces
+from wordline.cli.options import Command
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from wordline.base.progress import Told
     from wordline.sweeps.outcome import Sweep
     from wordline.sweeps.work import Job
+
+SUFFIX = ".sweep"
+"""Of the directory of a sweep."""
 
 MOST_ROWS = 60
 """Rows of the table on the terminal."""
@@ -27,17 +31,7 @@ WIDEST = 20
 
 
 @click.command(cls=Command, short_help="Run a workload at many points of a design space.")
-@click.argument("file")
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    help="The directory for the results.  [default: the name of FILE with .sweep, here]",
-)
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Runs at once.  [default: one a core]")
-@click.option("--dask", metavar="ADDRESS", help="Run the points on the Dask cluster with this scheduler.")
-@click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
-@quiet_option
+@spaces.options(SUFFIX, "points")
 def sweep(
     file: str, output: str | None, jobs: int | None, dask: str | None, report_name: str | None, quiet: bool
 ) -> None:
@@ -47,40 +41,21 @@ def sweep(
     what is new. points.csv has the table of points, sweep.json the same for programs, and results/ a file for each
     run, as of 'wordline run --json'.
     """
-    from wordline.base import files, jsontext
-    from wordline.base.progress import Progress
     from wordline.sweeps import file as files_of_sweeps
     from wordline.sweeps.function import carry_out
 
-    if dask is not None and jobs is not None:
-        raise Trouble("--jobs does not go with --dask: the cluster says how many runs there are at once")
+    spaces.one_place(jobs, dask)
     wanted = files_of_sweeps.read(file)
-    directory = Path(output) if output else Path(f"{Path(file).stem}.sweep")
-    if directory.exists() and not directory.is_dir():
-        raise Trouble(f"{directory}: this is a file; give a directory with -o")
-    with ExitStack() as open_files:
-        report = None
-        if report_name is not None:
-            report = open_files.enter_context(files.OutputFile(report_name, [file]))
-        try:
-            with Progress(quiet) as progress:
-                done = carry_out(wanted, directory, jobs, progress, lambda jobs: None if quiet else told(jobs), dask)
-            files.write_text(directory / "points.csv", done.csv())
-            files.write_text(directory / "sweep.json", jsontext.dumps(done.document()) + "\n")
-        except OSError as error:
-            where = error.filename or directory
-            raise Trouble(f"{where}: cannot write: {(error.strerror or str(error)).lower()}", FAILED) from None
-        if report is not None:
-            from wordline.sweeps import page
+    directory = spaces.directory_of(file, output, SUFFIX)
 
-            report.write(page.html(done))
-    if not quiet:
-        from wordline.base.console import console
+    def work(progress: Told) -> Sweep:
+        return carry_out(wanted, directory, jobs, progress, lambda ran: None if quiet else told(ran), dask)
 
-        show(console(stderr=report is not None and report.standard), done, directory)
+    left = {"table": "points.csv", "document": "sweep.json"}
+    done = spaces.carried_out(work, left, (file, directory, report_name), quiet, lambda found: found, show)
     if done.interrupted:
-        left = sum(job.is_due for job in done.jobs)
-        tell(f"interrupted with {left} of {len(done)} points to do; the same command goes on")
+        to_do = sum(job.is_due for job in done.jobs)
+        tell(f"interrupted with {to_do} of {len(done)} points to do; the same command goes on")
         sys.exit(INTERRUPTED)
     if done.failed:
         raise Trouble(f"{len(done.failed)} of {len(done)} points failed; {directory / 'points.csv'} says why", FAILED)
