@@ -9,6 +9,7 @@
 use super::ready::Ready;
 use super::{Fault, Kernel, Reason, Waits};
 use crate::blocks::{Block, Status};
+use crate::map::Place;
 use crate::mover::Job;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::collect::{CandidateView, Copyback, SpaceView};
@@ -342,6 +343,26 @@ impl Kernel {
         pages * self.plan.units_per_page
     }
 
+    /// A job goes on past the page of its next valid unit, which will be read; gives the page's valid units.
+    #[inline]
+    pub(super) fn take_page(&mut self, slot: u32, place: Place) -> u32 {
+        let units_per_page = self.plan.units_per_page;
+        let page = place - self.units_per_page.remainder(place);
+        let units = if units_per_page == 1 { 1 } else { self.map.count_valid(page, page + units_per_page) };
+        let state = self.jobs.get_mut(slot);
+        state.cursor = page + units_per_page;
+        state.on_the_way += units;
+        state.unread -= units;
+        self.jobs.read_queued(slot);
+        // The units move in a moment.
+        let mut next = Some(place);
+        while let Some(place) = next {
+            self.map.expect(self.map.unit_at(place));
+            next = self.map.next_valid(place + 1, page + units_per_page);
+        }
+        units
+    }
+
     /// Queues the next page reads of a job, up to its window; erases its block when nothing is left.
     #[inline]
     pub(super) fn advance(&mut self, slot: u32) {
@@ -358,19 +379,7 @@ impl Kernel {
             if self.holding.asks && self.is_put_on_hold(slot, false) {
                 return;
             }
-            let page = place - self.units_per_page.remainder(place);
-            let units = if units_per_page == 1 { 1 } else { self.map.count_valid(page, page + units_per_page) };
-            let state = self.jobs.get_mut(slot);
-            state.cursor = page + units_per_page;
-            state.on_the_way += units;
-            state.unread -= units;
-            self.jobs.read_queued(slot);
-            // The units move in a moment.
-            let mut next = Some(place);
-            while let Some(place) = next {
-                self.map.expect(self.map.unit_at(place));
-                next = self.map.next_valid(place + 1, page + units_per_page);
-            }
+            let units = self.take_page(slot, place);
             let op = FlashOp {
                 class: Class::new(job.task, Action::Read),
                 source: place,

@@ -490,7 +490,6 @@ impl Kernel {
     /// As [`Kernel::advance`], for a job of GC in a plane.
     #[inline]
     fn advance_direct(&mut self, slot: u32, plane: u32) {
-        let units_per_page = self.plan.units_per_page;
         loop {
             let job = self.jobs.get(slot);
             if job.cursor >= job.end {
@@ -507,18 +506,7 @@ impl Kernel {
                 self.jobs.get_mut(slot).cursor = end;
                 continue;
             };
-            let page = place - self.units_per_page.remainder(place);
-            let units = if units_per_page == 1 { 1 } else { self.map.count_valid(page, page + units_per_page) };
-            let job = self.jobs.get_mut(slot);
-            job.cursor = page + units_per_page;
-            job.on_the_way += units;
-            job.unread -= units;
-            self.jobs.read_queued(slot);
-            let mut next = Some(place);
-            while let Some(place) = next {
-                self.map.expect(self.map.unit_at(place));
-                next = self.map.next_valid(place + 1, page + units_per_page);
-            }
+            let units = self.take_page(slot, place);
             let op = FlashOp {
                 class: GC_READ,
                 source: place,
