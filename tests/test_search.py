@@ -99,6 +99,17 @@ def test_limits_are_kept_or_told(wordline: Run, tmp_path: Path) -> None:
     assert "0 keep the limits" in failed.stdout and "The nearest to the limits:" in failed.stdout
 
 
+def test_points_that_cannot_run_are_told_once(wordline: Run, tmp_path: Path) -> None:
+    written(tmp_path, FILE.replace('"random", "greedy"', '"greedy", "gredy"'))
+    failed = wordline("optimise", "space.toml")
+    assert failed.returncode == 0 and failed.stderr.count("gredy") >= 1 and "failed." in failed.stdout
+    assert failed.stderr.count("wordline:") == 1, failed.stderr
+    trace = FILE.replace('minimise = "write_amplification"', 'minimise = "latency_us.read.p99"')
+    written(tmp_path, trace.replace("trials = 24", "trials = 4"))
+    failed = wordline("optimise", "space.toml")
+    assert failed.returncode == 1 and "no trial has a result" in failed.stderr
+
+
 def test_a_front_has_what_no_other_beats() -> None:
     def tried(reads: float, writes: float) -> Tried:
         return Tried([], figures={"iops": reads, "write_amplification": writes})

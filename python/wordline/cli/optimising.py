@@ -53,7 +53,8 @@ def optimise(
         tell(f"interrupted with {to_do} of {wanted.trials} trials to do; the same command goes on")
         sys.exit(INTERRUPTED)
     if not done.best:
-        raise Trouble(f"no trial keeps the limits; {directory / 'trials.csv'} has all of them", FAILED)
+        why = "no trial keeps the limits" if done.nearest else "no trial has a result"
+        raise Trouble(f"{why}; {directory / 'trials.csv'} has all of them", FAILED)
 
 
 def show(console: Console, done: Search, directory: Path) -> None:

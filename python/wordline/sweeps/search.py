@@ -344,6 +344,8 @@ def carry_out(
     drives: dict[str, Drive] | None = {} if wanted.plan.precondition == ONCE else None
     known: dict[str, Job] = {}
     tried: list[Tried] = []
+    heard: set[str | None] = set()
+    """Errors of points that cannot run, each told once."""
     interrupted = False
     while len(tried) < wanted.trials and not interrupted:
         trials = [study.ask() for _ in range(min(wanted.batch, wanted.trials - len(tried)))]
@@ -351,6 +353,9 @@ def carry_out(
         if not tried and all(job.error is not None for it in batch for job in it.jobs):
             raise InputError(f"no point of the first {len(batch)} can run; the first: {batch[0].jobs[0].error}")
         found = [job for it in batch for job in it.jobs]
+        refused = {job.error: job for job in found if job.error is not None and job.error not in heard}
+        heard.update(refused)
+        ended(list(refused.values()))
         new = {job.key: job for job in found if job.is_due and job.key not in known}
 
         def telling(_: str, share: float | None, __: int, ___: float, done: int = len(tried)) -> None:
@@ -363,7 +368,8 @@ def carry_out(
             _repeat(job, known.get(job.key))
         for trial, it in zip(trials, batch, strict=True):
             if any(job.is_due for job in it.jobs):
-                continue
+                # What ended after it is kept, and known when the search goes on, in its place.
+                break
             _settle(it, wanted)
             tried.append(it)
             _tell(study, trial, it, wanted)
