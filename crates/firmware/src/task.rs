@@ -76,6 +76,21 @@ impl Tasks {
     /// The tasks of every drive.
     pub const BASIC: Self = Self(1 << Task::HOST.0 | 1 << Task::GC.0);
 
+    /// Those for which a condition holds, which gets their numbers.
+    #[inline]
+    #[must_use]
+    pub fn that(holds: impl Fn(usize) -> bool) -> Self {
+        Self((0..TASKS).fold(0, |tasks, task| tasks | u8::from(holds(task)) << task))
+    }
+
+    /// The first of these, which is none of them any more.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Task> {
+        let first = self.0.trailing_zeros() as u8;
+        self.0 &= self.0.wrapping_sub(1);
+        (first < u8::BITS as u8).then_some(Task(first))
+    }
+
     /// These and another.
     #[must_use]
     pub const fn with(self, task: Task) -> Self {

@@ -188,7 +188,7 @@ impl Kernel {
         let fits = |op: &FlashOp| owner.is_none_or(|owner| op.owner == owner) && self.joins(op, page);
         let Some((before, slot)) = stage.queue(at).fifo.position(&self.slab, self.pack.window(), fits) else { return };
         stage.queue_mut(at).fifo.take(&mut self.slab, before, slot);
-        stage.count_staged(class, place, -1);
+        stage.count_staged(at, -1);
         stage.count_waiting(self.planes_per_die.quotient(plane), class, 1);
         self.commit_next(slot, class, place);
         self.head_changes(stage, at);

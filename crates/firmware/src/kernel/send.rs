@@ -8,7 +8,7 @@ use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::dispatch::{Sight, StageView, Staged};
 use crate::policy::placement::Constraint;
-use crate::task::{Class, Task, Tasks, CLASSES, ROWS, TASKS};
+use crate::task::{Class, Task, Tasks, CLASSES, ROWS};
 
 /// What the dispatch policy is shown: queues of the stage, and the oldest operation of each.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +61,7 @@ impl Kernel {
         } else if first {
             stage.first_changes(at, sequence);
         }
-        stage.count_staged(class, place, 1);
+        stage.count_staged(at, 1);
         if stage.holds(class) {
             if let Some(tags) = &mut stage.tags {
                 tags.line_up(at, (slot, sequence), first);
@@ -176,59 +176,64 @@ impl Kernel {
 
     /// Shows the policy the oldest operation of each task that a die has room for.
     fn send_oldest(&mut self, stage: &mut Stage, listed: &mut Listed) {
-        let mut oldest: [Option<(Staged, u32)>; TASKS] = [None; TASKS];
+        listed.clear();
         let mut again = Tasks::ALL;
         loop {
-            self.find_oldest(stage, again, &mut oldest);
-            listed.clear();
-            for (head, at) in oldest.iter().flatten() {
-                listed.heads.push(*head);
-                listed.queues.push(*at);
+            let mut tasks = again.and(stage.tasks()).and(self.dispatch.eligible(&stage.outstanding));
+            while let Some(task) = tasks.pop() {
+                if let Some((head, at)) = self.find_oldest(stage, task) {
+                    listed.heads.push(head);
+                    listed.queues.push(at);
+                }
             }
             let Some((at, die)) = self.choice(stage, listed) else { return };
             let task = stage.queue(at as usize).class.task();
             self.send(stage, at as usize, die);
             // What was found for others stays, unless it was for the same die.
-            let same = |task: &Task| oldest[task.index()].is_some_and(|(head, _)| head.die == Some(die));
-            again = Task::all().filter(same).fold(Tasks::default().with(task), Tasks::with);
+            again = Tasks::default().with(task);
+            let mut next = 0;
+            while let Some(head) = listed.heads.get(next) {
+                let found = head.class.task();
+                if found == task || head.die == Some(die) {
+                    again = again.with(found);
+                    listed.heads.swap_remove(next);
+                    listed.queues.swap_remove(next);
+                } else {
+                    next += 1;
+                }
+            }
         }
     }
 
-    /// Finds the oldest operation of some tasks, if they are eligible.
+    /// Finds the oldest operation of a task that can go to a die, and its queue.
     #[inline]
-    fn find_oldest(&mut self, stage: &Stage, tasks: Tasks, oldest: &mut [Option<(Staged, u32)>; TASKS]) {
-        tasks.iter().for_each(|task| oldest[task.index()] = None);
-        for task in self.dispatch.eligible(&stage.outstanding).and(tasks).iter() {
-            if stage.waiting[task.index()] == 0 {
-                continue;
+    fn find_oldest(&mut self, stage: &Stage, task: Task) -> Option<(Staged, u32)> {
+        let (mut best, mut before) = (None, u64::MAX);
+        let mut look = |at: u32, before: &mut u64| {
+            let queue = stage.queue(at as usize);
+            if queue.first < *before {
+                if let Some(head) = self.head(stage, queue).filter(|head| head.die.is_some()) {
+                    (best, *before) = (Some((head, at)), queue.first);
+                }
             }
-            let best = &mut oldest[task.index()];
-            let roaming = stage.roaming().iter().filter(|&&at| stage.queue(at as usize).class.task() == task);
-            roaming.for_each(|&at| self.keep_older(stage, at, best));
-            let older = |best: &Option<(Staged, u32)>| best.map_or(u64::MAX, |(best, _)| best.sequence);
-            stage.look_at_older(task, older(best), |queues| {
-                queues.iter().for_each(|&at| self.keep_older(stage, at, best));
-                older(best)
-            });
-        }
-    }
-
-    /// Keeps the first operation of a queue if it is older than the one found so far, and can go to a die.
-    #[inline]
-    fn keep_older(&mut self, stage: &Stage, at: u32, best: &mut Option<(Staged, u32)>) {
-        let queue = stage.queue(at as usize);
-        if best.is_none_or(|(best, _)| queue.first < best.sequence) {
-            if let Some(head) = self.head(stage, queue).filter(|head| head.die.is_some()) {
-                *best = Some((head, at));
+        };
+        for &at in stage.roaming() {
+            if stage.queue(at as usize).class.task() == task {
+                look(at, &mut before);
             }
         }
+        stage.look_at_older(task, before, |queues, mut before| {
+            queues.iter().for_each(|&at| look(at, &mut before));
+            before
+        });
+        best
     }
 
     /// The oldest operation of a queue, with the die that has room for it: of several the one with the least load, of
     /// equals the next in turn. None if it has to wait outside: for company, or for a page.
     #[inline]
     pub(super) fn head(&mut self, stage: &Stage, queue: &Queue) -> Option<Staged> {
-        let Queue { class, place, fifo, first } = *queue;
+        let Queue { class, place, fifo, first, .. } = *queue;
         let room = |die: u32| stage.has_room(die, class).then_some(die);
         let die = match place {
             Constraint::Plane(plane) => {
@@ -308,7 +313,7 @@ impl Kernel {
         };
         for _ in 0..most {
             let Some(slot) = stage.queue_mut(at).fifo.pop(&self.slab) else { break };
-            stage.count_staged(class, waits, -1);
+            stage.count_staged(at, -1);
             stage.count_waiting(die, class, 1);
             self.commit_next(slot, class, place);
         }

@@ -7,7 +7,7 @@
 //! wait here for a page alone.
 
 use super::tags::TagQueue;
-use crate::ops::Fifo;
+use crate::ops::{Fifo, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
@@ -22,6 +22,10 @@ pub(super) struct Queue {
     pub fifo: Fifo,
     /// Number of its first operation in the order of becoming ready.
     pub first: u64,
+    /// The die of its place; [`NONE`] if it is none.
+    die: u32,
+    /// The die at whose room its operations wait; [`NONE`] if it is none.
+    awaits: u32,
 }
 
 /// Operations at a die.
@@ -35,6 +39,8 @@ struct Load {
     held: u32,
     /// Classes of writes of which a page waits that lacks units.
     partial: u32,
+    /// True if the die may have room.
+    open: bool,
 }
 
 /// The commit stage of a drive whose dispatch policy gives dies a depth.
@@ -47,7 +53,6 @@ pub(super) struct Stage {
     pub tags: Option<Box<TagQueue>>,
     units_per_program: Divisor,
     channels: u32,
-    planes_per_die: u32,
     queues: Vec<Queue>,
     /// Queues that are not empty: of writes that may go to several dies, or that are not held.
     roaming: Vec<u32>,
@@ -82,33 +87,35 @@ impl Stage {
             .chain((0..channels).map(Constraint::Channel))
             .chain((0..dies).map(Constraint::Die))
             .chain((0..geometry.planes()).map(Constraint::Plane));
-        let queues = places.flat_map(|place| {
-            (0..CLASSES as u8).map(move |class| Queue {
-                class: Class::numbered(class),
-                place,
-                fifo: Fifo::default(),
-                first: 0,
-            })
-        });
         let holds = match tags {
             None => u32::MAX,
             Some(TagRules { in_order: true, .. }) => 1 << Class::HOST_READ.index() | 1 << Class::HOST_WRITE.index(),
             Some(_) => 1 << Class::HOST_READ.index(),
         };
+        let queues = places.flat_map(|place| {
+            let die = match place {
+                Constraint::Die(die) => die,
+                Constraint::Plane(plane) => plane / geometry.planes_per_die,
+                Constraint::Any | Constraint::Channel(_) => NONE,
+            };
+            (0..CLASSES as u8).map(Class::numbered).map(move |class| {
+                let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
+                Queue { class, place, fifo: Fifo::default(), first: 0, die, awaits }
+            })
+        });
         Self {
             depth,
             holds,
             tags: tags.map(|rules| Box::new(TagQueue::new(rules, geometry))),
             units_per_program: Divisor::new(units_per_program),
             channels,
-            planes_per_die: geometry.planes_per_die,
             queues: queues.collect(),
             roaming: Vec::new(),
             roams: false,
             bound_count: 0,
             bound: vec![Vec::new(); TASKS * dies as usize],
             oldest: vec![u64::MAX; TASKS * dies as usize],
-            loads: vec![Load::default(); dies as usize],
+            loads: vec![Load { open: true, ..Load::default() }; dies as usize],
             open: vec![u64::MAX; dies.div_ceil(64) as usize],
             awaited: vec![0; TASKS * dies.div_ceil(64) as usize],
             outstanding: [0; TASKS],
@@ -140,65 +147,46 @@ impl Stage {
         &mut self.queues[at]
     }
 
-    /// The die of a place, if it is one.
-    fn die_of(&self, place: Constraint) -> Option<u32> {
-        match place {
-            Constraint::Die(die) => Some(die),
-            Constraint::Plane(plane) => Some(plane / self.planes_per_die),
-            Constraint::Any | Constraint::Channel(_) => None,
-        }
-    }
-
     /// True if operations of a class are held until their die has room.
     #[inline]
     pub fn holds(&self, class: Class) -> bool {
         self.holds >> class.index() & 1 == 1
     }
 
-    /// The die at whose room operations of a queue wait, if it is one.
-    fn awaits(&self, class: Class, place: Constraint) -> Option<u32> {
-        self.die_of(place).filter(|_| self.holds(class))
-    }
-
-    /// An operation joins those that wait in the stage, or, if negative, leaves them.
+    /// An operation joins those that wait in a queue of the stage, or, if negative, leaves them.
     #[inline]
-    pub fn count_staged(&mut self, class: Class, place: Constraint, change: i32) {
-        let waiting = &mut self.waiting[class.task().index()];
+    pub fn count_staged(&mut self, at: usize, change: i32) {
+        let queue = &self.queues[at];
+        let waiting = &mut self.waiting[queue.class.task().index()];
         *waiting = waiting.checked_add_signed(change).expect("an operation leaves a stage that it is in");
-        if self.tags.is_some() {
-            if let (Some(die), Some(tags)) = (self.awaits(class, place), &mut self.tags) {
-                tags.count_waiting(die, change);
+        if let Some(tags) = &mut self.tags {
+            if queue.awaits != NONE {
+                tags.count_waiting(queue.awaits, change);
             }
         }
     }
 
     /// A queue has its first operation, which is numbered.
     pub fn fill(&mut self, at: usize) {
-        let Queue { class, place, first, .. } = self.queues[at];
-        match self.awaits(class, place) {
-            Some(die) => {
-                let index = self.row(class.task(), die);
-                self.bound[index].push(at as u32);
-                self.oldest[index] = self.oldest[index].min(first);
-                self.bound_count += 1;
-                self.note(class.task(), die);
-            }
-            None => self.roaming.push(at as u32),
+        let Queue { class, first, awaits: die, .. } = self.queues[at];
+        if die == NONE {
+            return self.roaming.push(at as u32);
         }
+        let row = self.row(class.task(), die);
+        self.bound[row].push(at as u32);
+        self.oldest[row] = self.oldest[row].min(first);
+        self.bound_count += 1;
+        self.note(class.task(), die);
     }
 
     /// A queue has lost its last operation.
     pub fn drain(&mut self, at: usize) {
-        let Queue { class, place, .. } = self.queues[at];
-        let die = self.awaits(class, place);
-        let row = die.map(|die| self.row(class.task(), die));
-        let list = match row {
-            Some(row) => &mut self.bound[row],
-            None => &mut self.roaming,
-        };
+        let Queue { class, awaits: die, .. } = self.queues[at];
+        let row = self.row(class.task(), die);
+        let list = if die == NONE { &mut self.roaming } else { &mut self.bound[row] };
         let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
         list.swap_remove(found);
-        if let Some(die) = die {
+        if die != NONE {
             self.bound_count -= 1;
             self.find_oldest(class.task(), die);
             self.note(class.task(), die);
@@ -207,9 +195,10 @@ impl Stage {
 
     /// Another operation of a queue is the first.
     pub fn first_changes(&mut self, at: usize, first: u64) {
-        self.queues[at].first = first;
-        let Queue { class, place, .. } = self.queues[at];
-        if let Some(die) = self.awaits(class, place) {
+        let queue = &mut self.queues[at];
+        queue.first = first;
+        let Queue { class, awaits: die, .. } = *queue;
+        if die != NONE {
             self.find_oldest(class.task(), die);
         }
     }
@@ -234,7 +223,7 @@ impl Stage {
     pub fn wake(&mut self, at: usize) {
         let queue = &self.queues[at];
         let free = |die| self.tags.as_ref().is_none_or(|tags| tags.is_free(die) || !self.holds(queue.class));
-        self.dirty |= self.die_of(queue.place).is_none_or(|die| self.has_room(die, queue.class) && free(die));
+        self.dirty |= queue.die == NONE || (self.has_room(queue.die, queue.class) && free(queue.die));
     }
 
     /// True if the dispatch policy should look.
@@ -247,6 +236,12 @@ impl Stage {
     #[inline]
     pub fn has_nothing(&self) -> bool {
         self.waiting == [0; TASKS]
+    }
+
+    /// The tasks of which something waits.
+    #[inline]
+    pub fn tasks(&self) -> Tasks {
+        Tasks::that(|task| self.waiting[task] > 0)
     }
 
     /// True if something that waits could go now: not if only room was gained, and all lacks company.
@@ -339,11 +334,25 @@ impl Stage {
 
     #[inline]
     fn shift(&mut self, die: u32, class: Class, change: i32) {
-        let holds = self.holds(class);
         let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
         load.all = load.all.checked_add_signed(change).expect("a die gives back what it has");
         *task = task.checked_add_signed(change).expect("a task has what its dies have");
-        if holds {
+        if self.tags.is_some() {
+            return self.shift_held(die, class, change);
+        }
+        load.held = load.all;
+        self.balance += change;
+        let open = load.held < self.depth || load.partial > 0;
+        if load.open != open {
+            load.open = open;
+            set(&mut self.open, die, open);
+        }
+    }
+
+    /// Counts what a die has of a device queue, of which only some classes are held.
+    fn shift_held(&mut self, die: u32, class: Class, change: i32) {
+        if self.holds(class) {
+            let load = &mut self.loads[die as usize];
             load.held = load.held.checked_add_signed(change).expect("a die gives back what it was sent");
             self.balance += change;
             if let Some(package) = self.tags.as_mut().and_then(|tags| tags.count_sent(die, change)) {
@@ -363,13 +372,15 @@ impl Stage {
         self.has_nothing() && self.outstanding == [0; TASKS] && self.loads.iter().all(idle)
     }
 
-    /// Notes whether a die may have room.
-    #[inline]
+    /// Notes whether a die of a device queue may have room.
     fn weigh(&mut self, die: u32) {
-        let load = &self.loads[die as usize];
         let free = self.tags.as_ref().is_none_or(|tags| tags.is_free(die));
+        let load = &mut self.loads[die as usize];
         let open = (load.held < self.depth && free) || load.partial > 0;
-        set(&mut self.open, die, open);
+        if load.open != open {
+            load.open = open;
+            set(&mut self.open, die, open);
+        }
     }
 
     /// Notes whether operations of a task wait for a die.
@@ -397,16 +408,16 @@ impl Stage {
     }
 
     /// Queues that are not empty of a task and a die that may have room, of each die whose first operation came before the one
-    /// that `look` has found last; it is given the queues of a die.
+    /// that `look` has found last; it is given the queues of a die, and the number of that one.
     #[inline]
-    pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&[u32]) -> u64) {
+    pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&[u32], u64) -> u64) {
         let words = self.open.len();
         for word in 0..words {
             let mut bits = self.awaited[task.index() * words + word] & self.open[word];
             while bits != 0 {
                 let row = self.row(task, word as u32 * 64 + bits.trailing_zeros());
                 if self.oldest[row] < before {
-                    before = look(&self.bound[row]);
+                    before = look(&self.bound[row], before);
                 }
                 bits &= bits - 1;
             }

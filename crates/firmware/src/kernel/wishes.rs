@@ -257,7 +257,7 @@ impl Kernel {
                 Some(stage) => {
                     let at = stage.at(WISHED, place);
                     let slot = stage.queue_mut(at).fifo.pop_last(&mut self.slab);
-                    stage.count_staged(WISHED, place, -1);
+                    stage.count_staged(at, -1);
                     if stage.queue(at).fifo.head == NONE {
                         stage.drain(at);
                     }

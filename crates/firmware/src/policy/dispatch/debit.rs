@@ -8,7 +8,7 @@
 //! its page.
 
 pub use super::DepthOptions as Options;
-use super::{Dispatch, Sight, StageView};
+use super::{Dispatch, Sight, StageView, Staged};
 use crate::policy::{About, Build};
 use crate::task::{ByTask, Task, Tasks, TASKS};
 use crate::ConfigError;
@@ -67,8 +67,7 @@ impl Dispatch for Debit {
     }
 
     fn eligible(&self, outstanding: &ByTask<u32>) -> Tasks {
-        let below = |task: &Task| outstanding[task.index()] < self.limits[task.index()];
-        self.tasks.iter().filter(below).fold(Tasks::default(), Tasks::with)
+        Tasks::that(|task| outstanding[task] < self.limits[task]).and(self.tasks)
     }
 
     fn takes_shares(&self) -> bool {
@@ -84,6 +83,11 @@ impl Dispatch for Debit {
     }
 
     fn next(&mut self, view: &StageView<'_>) -> Option<usize> {
+        if let [Staged { class, die: Some(_), .. }] = view.staged {
+            // Nobody competes with it.
+            let task = class.task().index();
+            return (view.outstanding[task] < self.limits[task]).then_some(0);
+        }
         // Of each task the oldest that is eligible.
         let mut oldest: [Option<(u64, usize)>; TASKS] = [None; TASKS];
         for (at, staged) in view.staged.iter().enumerate().filter(|(_, staged)| staged.die.is_some()) {
@@ -118,7 +122,6 @@ impl Dispatch for Debit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::dispatch::Staged;
     use crate::task::Class;
 
     const A: Class = Class::HOST_READ;
