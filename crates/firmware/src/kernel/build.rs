@@ -148,6 +148,7 @@ impl Kernel {
             upkeep,
             wishes,
             after: tags.map(|_| Box::default()),
+            comes_alone: false,
             places_each,
             most_in_plane: if takes_turns { plan.most_in_plane() } else { u32::MAX },
             detours,

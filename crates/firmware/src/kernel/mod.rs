@@ -250,6 +250,8 @@ pub struct Kernel {
     /// Operations that wait for older writes of their units; none if operations do not overtake each other.
     #[serde(skip)]
     after: Option<Box<After>>,
+    /// The read that comes next is all that its request reads.
+    comes_alone: bool,
     /// True if the placement is asked for each write of the host when it comes.
     #[serde(skip)]
     places_each: bool,

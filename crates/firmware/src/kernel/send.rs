@@ -77,10 +77,22 @@ impl Kernel {
         let (Some(stage), Constraint::Plane(plane)) = (&mut self.stage, place) else { return false };
         let (class, sequence) = (op.class, op.sequence);
         let die = self.planes_per_die.quotient(plane);
-        if stage.tags.is_some() {
-            let passes = !stage.holds(class) && !class.is_write();
+        if let Some(tags) = &stage.tags {
+            let passes = if stage.holds(class) {
+                // With nothing before it and no partner, it would go in the next look at the queue.
+                self.comes_alone
+                    && class == Class::HOST_READ
+                    && !stage.is_due()
+                    && tags.is_clear(die)
+                    && stage.has_room(die, class)
+            } else {
+                !class.is_write()
+            };
             if passes {
                 stage.count_waiting(die, class, 1);
+                if stage.holds(class) {
+                    stage.settle();
+                }
             }
             return passes;
         }

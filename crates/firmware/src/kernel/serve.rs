@@ -52,7 +52,11 @@ impl Kernel {
                 if let Some(since) = since {
                     self.witness_lookup(op, since);
                 }
+                if self.detours {
+                    self.comes_alone = units_waiting == 0 && at + units == end && since.is_none();
+                }
                 self.enqueue(op);
+                self.comes_alone = false;
                 units_waiting += units;
                 bytes_waiting += share;
             }

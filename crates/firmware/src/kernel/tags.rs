@@ -113,6 +113,19 @@ impl TagQueue {
         !self.rules.by_package || self.sent[self.dies_per_package.quotient(die) as usize] == 0
     }
 
+    /// True if a read for a die may be sent as it comes: its package is free, none waits that would go before or with it, and deciding takes
+    /// no time.
+    #[inline]
+    pub fn is_clear(&self, die: u32) -> bool {
+        let package = self.dies_per_package.quotient(die);
+        let none_waits = match (self.rules.in_order, self.rules.by_package) {
+            (true, _) => self.order.is_empty(),
+            (false, true) => self.by_package[package as usize] == 0,
+            (false, false) => self.by_die[die as usize] == 0,
+        };
+        none_waits && self.rules.decision == 0 && self.is_free(die)
+    }
+
     /// What a read for a die has to share with others that wait.
     #[inline]
     pub fn conflict(&self, die: u32) -> Conflict {
