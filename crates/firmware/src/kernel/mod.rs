@@ -24,6 +24,7 @@ mod commit;
 mod complete;
 mod copy;
 mod counters;
+mod deadlines;
 mod direct;
 mod dispatch;
 mod drain;
@@ -86,6 +87,7 @@ use crate::task::{Class, Tasks, CLASSES, ROWS};
 use crate::Plan;
 use after::After;
 use around::Arounds;
+use deadlines::Deadlines;
 use dispatch::Candidates;
 use hold_jobs::Holding;
 use interrupt::Interruption;
@@ -250,6 +252,9 @@ pub struct Kernel {
     /// Operations that wait for older writes of their units; none if operations do not overtake each other.
     #[serde(skip)]
     after: Option<Box<After>>,
+    /// Deadlines of requests, if the dispatch policy has any.
+    #[serde(skip)]
+    deadlines: Option<Box<Deadlines>>,
     /// True if the placement is asked for each write of the host when it comes.
     #[serde(skip)]
     places_each: bool,
