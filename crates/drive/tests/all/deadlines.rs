@@ -54,22 +54,22 @@ fn assert_about(found: &[Time], sums: &[u64]) {
 fn requests_of_a_die_go_by_their_deadlines() {
     // Even pages are in die 0. The first read begins at once; of the others the one of stream 0 is due first.
     let reads = [(Op::Read, 0, 1), (Op::Read, 2, 1), (Op::Read, 4, 1), (Op::Read, 6, 0)];
-    let mut plain = two_dies("depth = 1", NO_BUFFER, 1);
+    let mut plain = two_dies("read_deadline_us = 1000.0", NO_BUFFER, 1);
     assert_about(&latencies(&mut plain, &reads), &[50, 100, 150, 200]);
-    let mut by_stream = two_dies("stream_us = { 0 = 90.0 }", NO_BUFFER, 1);
+    let mut by_stream = two_dies("stream_deadline_us = { 0 = 90.0 }", NO_BUFFER, 1);
     assert_about(&latencies(&mut by_stream, &reads), &[50, 150, 200, 100]);
     // Of two kinds: a write that came first waits for reads, or reads wait for it. Its data take some time to come.
     let mixed = [(Op::Read, 0, 1), (Op::Read, 2, 1), (Op::Write, 4, 1), (Op::Read, 6, 1), (Op::Read, 1, 1)];
-    let mut reads_first = two_dies("read_us = 1000.0, write_us = 5000.0", NO_BUFFER, 1);
+    let mut reads_first = two_dies("read_deadline_us = 1000.0, write_deadline_us = 5000.0", NO_BUFFER, 1);
     assert_about(&latencies(&mut reads_first, &mixed), &[50, 100, 650, 150, 50]);
-    let mut writes_first = two_dies("read_us = 5000.0, write_us = 1000.0", NO_BUFFER, 1);
+    let mut writes_first = two_dies("read_deadline_us = 5000.0, write_deadline_us = 1000.0", NO_BUFFER, 1);
     assert_about(&latencies(&mut writes_first, &mixed), &[50, 600, 550, 650, 50]);
     // So do writes of two streams to one die, but not of one page: the newer waits for the older one.
     let writes = [(Op::Read, 0, 1), (Op::Write, 2, 1), (Op::Write, 4, 1), (Op::Write, 6, 0)];
-    let mut apart = two_dies("stream_us = { 0 = 900.0 }", NO_BUFFER, 1);
+    let mut apart = two_dies("stream_deadline_us = { 0 = 900.0 }", NO_BUFFER, 1);
     assert_about(&latencies(&mut apart, &writes), &[50, 1050, 1550, 550]);
     let same = [(Op::Read, 0, 1), (Op::Write, 2, 1), (Op::Write, 4, 1), (Op::Write, 4, 0)];
-    let mut together = two_dies("stream_us = { 0 = 900.0 }", NO_BUFFER, 1);
+    let mut together = two_dies("stream_deadline_us = { 0 = 900.0 }", NO_BUFFER, 1);
     assert_about(&latencies(&mut together, &same), &[50, 550, 1050, 1550]);
 }
 
@@ -92,7 +92,12 @@ fn flush_among_reads(dispatch: &str, seed: u64) -> Time {
 fn a_flush_brings_its_deadline_to_the_writes_before_it() {
     for_seeds("deadlines", "a_flush_brings_its_deadline_to_the_writes_before_it", 3, |seed| {
         // Reads are late all the time, and writes could wait for a minute.
-        let flush = |us| flush_among_reads(&format!("read_us = 100.0, write_us = 6e7, flush_us = {us}"), seed);
+        let flush = |us| {
+            flush_among_reads(
+                &format!("read_deadline_us = 100.0, write_deadline_us = 6e7, flush_deadline_us = {us}"),
+                seed,
+            )
+        };
         let (soon, late) = (flush("1000.0"), flush("2e7"));
         // After the flush's millisecond a read is due later than its writes: two or so for each die.
         assert!(soon > 1_000 * US && soon < 5_000 * US, "{soon}");
@@ -102,7 +107,8 @@ fn a_flush_brings_its_deadline_to_the_writes_before_it() {
 
 /// The longest latency of a write, and the victim blocks of GC, under reads that are late all the time.
 fn writes_among_late_reads(background_us: &str, seed: u64) -> (Time, u64) {
-    let dispatch = format!("read_us = 1.0, write_us = 2000.0, background_us = {background_us}");
+    let dispatch =
+        format!("read_deadline_us = 1.0, write_deadline_us = 2000.0, background_deadline_us = {background_us}");
     let mut drive = two_dies(&dispatch, NO_BUFFER, seed);
     let pages = drive.logical_bytes() / 4096;
     let mut random = Stream::new(seed, "late reads", 0);
@@ -155,8 +161,12 @@ fn missed(dispatch: &str, seed: u64) -> u64 {
 fn requests_with_slack_bear_gc() {
     for_seeds("deadlines", "requests_with_slack_bear_gc", 3, |seed| {
         // By deadlines alone, GC's are early or late. In the slack of requests it hurts few that have little.
-        let aware = missed("read_us = 400.0, write_us = 20000.0, background_us = 20000.0", seed);
-        let early = missed("gc_aware = false, read_us = 400.0, write_us = 20000.0, background_us = 1.0", seed);
+        let aware =
+            missed("read_deadline_us = 400.0, write_deadline_us = 20000.0, background_deadline_us = 20000.0", seed);
+        let early = missed(
+            "gc_aware = false, read_deadline_us = 400.0, write_deadline_us = 20000.0, background_deadline_us = 1.0",
+            seed,
+        );
         assert!(aware < early, "{aware} {early}");
     });
 }

@@ -181,7 +181,11 @@ impl Kernel {
                 listed.dues.extend(listed.queues.iter().map(due));
             }
             let Some((at, die)) = self.choice(stage, listed) else { return };
-            self.send(stage, at as usize, die);
+            if self.deadlines.is_some() {
+                self.send_with_partners(stage, at as usize, die);
+            } else {
+                self.send(stage, at as usize, die);
+            }
         }
     }
 
@@ -327,6 +331,10 @@ impl Kernel {
             stage.count_staged(class, waits, -1);
             stage.count_waiting(die, class, 1);
             self.commit_next(slot, class, place);
+        }
+        if self.deadlines.is_some() && matches!(place, Constraint::Die(_)) {
+            // Of units that go with others, the last may lose their company at once: then their die sends them back.
+            self.mark(die);
         }
         self.head_changes(stage, at);
     }

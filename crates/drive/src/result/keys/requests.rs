@@ -72,7 +72,7 @@ pub(super) fn latency() -> Vec<ResultKey> {
             "The longest time from a deadline to the completion after it; `null` if none was missed.",
         )
         .or_null(),
-        key("deadlines.streams[].stream", "", "A stream with a deadline of its own (`dispatch.stream_us`); absent if there is none."),
+        key("deadlines.streams[].stream", "", "A stream with a deadline of its own (`dispatch.stream_deadline_us`); absent if there is none."),
         key("deadlines.streams[].deadline_us", "µs", "Deadline of its reads, writes and flushes."),
         key("deadlines.streams[].requests", "requests", "These requests."),
         key("deadlines.streams[].missed", "requests", "Of these, the ones that took longer."),

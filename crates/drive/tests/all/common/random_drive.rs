@@ -302,8 +302,9 @@ fn commit(random: &mut Stream) -> (String, String) {
         13 => {
             let (aware, read) = (chance(random, 70), pick(random, &["60.0", "500.0", "20000.0"]));
             let background = pick(random, &["100.0", "3000.0", "1000000.0"]);
-            let more = pick(random, &["", ", depth = 1", ", margin_us = 0.0", ", stream_us = { 0 = 100.0 }"]);
-            let deadline = format!("gc_aware = {aware}, read_us = {read}, background_us = {background}{more}");
+            let more = pick(random, &["", ", depth = 1", ", margin_us = 0.0", ", stream_deadline_us = { 0 = 100.0 }"]);
+            let deadline =
+                format!("gc_aware = {aware}, read_deadline_us = {read}, background_deadline_us = {background}{more}");
             return (format!("policy = \"deadline\", {deadline}"), String::new());
         }
         0..=2 => return (format!("policy = \"fifo\", window = {depth}"), String::new()),

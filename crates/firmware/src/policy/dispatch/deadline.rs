@@ -33,36 +33,36 @@ pub(crate) const ABOUT: About = About {
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Deadline of reads.
-    pub read_us: f64,
+    pub read_deadline_us: f64,
     /// Deadline of writes. Those in the write buffer, which the host does not wait for, have it from their coming there.
-    pub write_us: f64,
+    pub write_deadline_us: f64,
     /// Deadline of flushes, and so of the buffered writes before them.
-    pub flush_us: f64,
+    pub flush_deadline_us: f64,
     /// Deadline of operations of GC and of other background tasks, from when they could begin.
-    pub background_us: f64,
+    pub background_deadline_us: f64,
     /// Deadlines of all reads, writes and flushes of some streams, instead of those above: by number, `{ 0 = 300.0 }`. Jobs are
     /// streams in the order of the workload, each clone one.
-    pub stream_us: BTreeMap<String, f64>,
+    pub stream_deadline_us: BTreeMap<String, f64>,
     /// Scheduling looks at GC. False: operations go by deadlines alone, and writes to the least loaded die.
     pub gc_aware: bool,
     /// Time kept free before each deadline for what the array times of a die do not tell, such as transfers, 0 to 1,000,000 µs.
     pub margin_us: f64,
-    /// Operations that a die holds at most, the running one included, 1 to 65,535. Absent: one for each of its planes, so that they can
-    /// share a multi-plane command.
-    pub depth: Option<u32>,
+    /// Operations that a die holds at most, the running one included, 1 to 65,535. Others that share its multi-plane command do not
+    /// count. What a die has taken goes before all that comes later.
+    pub depth: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            read_us: 2_000.0,
-            write_us: 10_000.0,
-            flush_us: 10_000.0,
-            background_us: 10_000.0,
-            stream_us: BTreeMap::new(),
+            read_deadline_us: 2_000.0,
+            write_deadline_us: 10_000.0,
+            flush_deadline_us: 10_000.0,
+            background_deadline_us: 10_000.0,
+            stream_deadline_us: BTreeMap::new(),
             gc_aware: true,
             margin_us: 100.0,
-            depth: None,
+            depth: 1,
         }
     }
 }
@@ -87,26 +87,25 @@ fn checked(key: &str, us: f64) -> Result<Time, ConfigError> {
 }
 
 impl Deadline {
-    pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
+    pub(super) fn new(options: &Options, _: &Build<'_>) -> Result<Self, ConfigError> {
         let mut by_stream = BTreeMap::new();
-        for (name, &us) in &options.stream_us {
+        for (name, &us) in &options.stream_deadline_us {
             let stream = name.parse::<u16>().ok().filter(|number| number.to_string() == *name);
             let Some(stream) = stream else {
-                let problem = "is no stream; streams have numbers from 0 to 65,535, such as stream_us = { 0 = 300.0 }";
-                return Err(ConfigError::new("dispatch.stream_us", format!("{name:?}"), problem));
+                let problem = "is no stream; streams have numbers from 0 to 65,535, such as stream_deadline_us = { 0 = 300.0 }";
+                return Err(ConfigError::new("dispatch.stream_deadline_us", format!("{name:?}"), problem));
             };
-            by_stream.insert(stream, checked(&format!("stream_us.{name}"), us)?);
+            by_stream.insert(stream, checked(&format!("stream_deadline_us.{name}"), us)?);
         }
         let mut by_kind = [None; Op::ALL.len()];
-        by_kind[Op::Read as usize] = Some(checked("read_us", options.read_us)?);
-        by_kind[Op::Write as usize] = Some(checked("write_us", options.write_us)?);
-        by_kind[Op::Flush as usize] = Some(checked("flush_us", options.flush_us)?);
-        let background = checked("background_us", options.background_us)?;
+        by_kind[Op::Read as usize] = Some(checked("read_deadline_us", options.read_deadline_us)?);
+        by_kind[Op::Write as usize] = Some(checked("write_deadline_us", options.write_deadline_us)?);
+        by_kind[Op::Flush as usize] = Some(checked("flush_deadline_us", options.flush_deadline_us)?);
+        let background = checked("background_deadline_us", options.background_deadline_us)?;
         if !(0.0..=1e6).contains(&options.margin_us) {
             return Err(ConfigError::new("dispatch.margin_us", options.margin_us, "must lie between 0 and 1,000,000"));
         }
-        let depth = options.depth.unwrap_or(build.geometry.planes_per_die);
-        let depth = DepthOptions { depth }.checked()?;
+        let depth = DepthOptions { depth: options.depth }.checked()?;
         let limits = Limits { by_kind, by_stream, background, avoids_gc: options.gc_aware };
         Ok(Self { depth, limits, margin: (options.margin_us * US).round() as Time })
     }
@@ -252,19 +251,19 @@ mod tests {
     #[test]
     fn impossible_deadlines_are_refused_by_name() {
         let refused = |change: fn(&mut Options)| policy(change).expect_err("it is impossible").key;
-        assert_eq!(refused(|options| options.read_us = 0.0), "dispatch.read_us");
-        assert_eq!(refused(|options| options.write_us = 1e9), "dispatch.write_us");
-        assert_eq!(refused(|options| options.flush_us = f64::NAN), "dispatch.flush_us");
-        assert_eq!(refused(|options| options.background_us = -1.0), "dispatch.background_us");
+        assert_eq!(refused(|options| options.read_deadline_us = 0.0), "dispatch.read_deadline_us");
+        assert_eq!(refused(|options| options.write_deadline_us = 1e9), "dispatch.write_deadline_us");
+        assert_eq!(refused(|options| options.flush_deadline_us = f64::NAN), "dispatch.flush_deadline_us");
+        assert_eq!(refused(|options| options.background_deadline_us = -1.0), "dispatch.background_deadline_us");
         assert_eq!(refused(|options| options.margin_us = -0.1), "dispatch.margin_us");
-        assert_eq!(refused(|options| options.depth = Some(0)), "dispatch.depth");
+        assert_eq!(refused(|options| options.depth = 0), "dispatch.depth");
         let of_streams = |name: &str, us| {
             let name = name.to_owned();
-            policy(|options| options.stream_us = BTreeMap::from([(name, us)])).expect_err("it is impossible").key
+            policy(|options| options.stream_deadline_us = BTreeMap::from([(name, us)])).expect_err("it is impossible").key
         };
         for name in ["first", "-1", "65536", "01", ""] {
-            assert_eq!(of_streams(name, 5.0), "dispatch.stream_us", "{name}");
+            assert_eq!(of_streams(name, 5.0), "dispatch.stream_deadline_us", "{name}");
         }
-        assert_eq!(of_streams("7", 0.0), "dispatch.stream_us.7");
+        assert_eq!(of_streams("7", 0.0), "dispatch.stream_deadline_us.7");
     }
 }
