@@ -18,6 +18,7 @@ pub(crate) use saved::Unusable;
 use crate::activity::Activity;
 use crate::block_map::BlockMap;
 use crate::config::{DriveConfig, Parts};
+use crate::late::Late;
 use crate::metrics::{Measured, Metrics};
 use crate::policy::link::LinkCosts;
 use crate::rounds::Rounds;
@@ -131,6 +132,9 @@ pub struct Drive {
     /// True if some background task waits for the host to rest.
     #[serde(skip)]
     waits_for_rest: bool,
+    /// True if some background task waits for the host to rest, or requests have deadlines: the coming and leaving of requests counts.
+    #[serde(skip)]
+    minds_requests: bool,
     /// True if the firmware may ask to be woken.
     #[serde(skip)]
     has_alarms: bool,
@@ -172,6 +176,9 @@ pub struct Drive {
     look_due: Time,
     #[serde(skip)]
     split: Option<Box<Split>>,
+    /// Requests that missed their deadlines, if they have any.
+    #[serde(skip)]
+    late: Option<Box<Late>>,
     /// State of the flash when measuring ended, if it has.
     #[serde(skip)]
     ended: Option<Box<Reading>>,
@@ -212,11 +219,13 @@ impl Drive {
                 }
             })?;
         let rounds = Rounds::new(&plan, kernel.blocks());
+        let late = kernel.deadlines().map(Late::new).map(Box::new);
         Ok(Self {
             plan,
             link,
             wires: [Wire::default(); 2],
             waits_for_rest: kernel.waits_for_rest(),
+            minds_requests: kernel.waits_for_rest() || kernel.deadlines().is_some(),
             has_alarms: kernel.controls() || kernel.waits_for_rest(),
             expects_more: false,
             kernel,
@@ -230,6 +239,7 @@ impl Drive {
             flushing: VecDeque::new(),
             completions: Vec::new(),
             metrics: Metrics::new(0),
+            late,
             rounds,
             activity: None,
             block_map: None,
@@ -358,8 +368,8 @@ impl Drive {
         let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
         self.now = at;
         self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };
-        if self.waits_for_rest {
-            self.note_rest();
+        if self.minds_requests {
+            self.note_coming(slot);
         }
         self.kernel.expect((offset / u64::from(self.plan.unit_bytes)) as u32);
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
@@ -532,6 +542,7 @@ impl Drive {
                 } else {
                     self.slots[slot as usize].units = 1;
                     self.flushing.push_back(slot);
+                    self.kernel.flush_by_deadline(slot, ordinal);
                     self.await_buffer(slot);
                 }
             }
@@ -669,8 +680,8 @@ impl Drive {
         let queue = usize::from(request.stream) % self.free_slots.len();
         self.free_slots[queue].push(slot);
         self.in_service -= 1;
-        if self.waits_for_rest {
-            self.note_rest();
+        if self.minds_requests {
+            self.note_leaving(slot);
         }
         let measured = Measured {
             op: request.op,

@@ -10,6 +10,7 @@ pub mod fio_json;
 mod gauges;
 pub mod guests;
 pub mod jobs;
+mod late;
 pub mod load;
 pub mod metrics;
 pub mod observe;

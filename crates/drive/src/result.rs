@@ -162,6 +162,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     if let Some(counts) = &reading.transactions {
         document["transactions"] = transactions(counts, seconds);
     }
+    if let Some(late) = drive.late() {
+        document["deadlines"] = late.document();
+    }
     if plan.slc.is_some() {
         document["slc"] = json!({"pages": counters.slc_pages, "blocks": reading.slc_blocks});
     }

@@ -196,6 +196,23 @@ impl Fifo {
         self.len += 1;
     }
 
+    /// Puts an operation before the first that `comes_later` than it, or behind all; true if it comes before all others.
+    pub fn push_before(&mut self, slab: &mut Slab, op: u32, comes_later: impl Fn(&FlashOp) -> bool) -> bool {
+        if self.tail == NONE || !comes_later(slab.get(self.tail)) {
+            self.push(slab, op);
+            return false;
+        }
+        let Some((before, other)) = self.position(slab, self.len, comes_later) else { return false };
+        if before == NONE {
+            self.push_front(slab, op);
+            return true;
+        }
+        slab.get_mut(op).next = other;
+        slab.get_mut(before).next = op;
+        self.len += 1;
+        false
+    }
+
     /// Takes the newest operation.
     pub fn pop_last(&mut self, slab: &mut Slab) -> Option<u32> {
         let last = self.tail;
@@ -318,12 +335,20 @@ mod tests {
         let op = slab.insert(FlashOp { unit: 9, ..FlashOp::default() });
         queue.push(&mut slab, op);
         assert_eq!(queue.iter(&slab).map(|op| op.unit).collect::<Vec<_>>(), [0, 1, 2, 4, 9]);
+        // Ordered by unit: into the middle, before all, behind all.
+        for (unit, comes_first) in [(3, false), (0, false), (9, false), (10, false)] {
+            let op = slab.insert(FlashOp { unit, ..FlashOp::default() });
+            assert_eq!(queue.push_before(&mut slab, op, |other| other.unit > unit), comes_first, "{unit}");
+        }
+        assert_eq!(queue.iter(&slab).map(|op| op.unit).collect::<Vec<_>>(), [0, 0, 1, 2, 3, 4, 9, 9, 10]);
+        let op = slab.insert(FlashOp { unit: 7, ..FlashOp::default() });
+        assert!(queue.push_before(&mut slab, op, |_| true), "all others come later");
         let mut left = Vec::new();
         while let Some(op) = queue.pop(&slab) {
             left.push(slab.get(op).unit);
             slab.remove(op);
         }
-        assert_eq!(left, [0, 1, 2, 4, 9]);
+        assert_eq!(left, [7, 0, 0, 1, 2, 3, 4, 9, 9, 10]);
         assert_eq!((queue, slab.live()), (Fifo::default(), 2));
     }
 }

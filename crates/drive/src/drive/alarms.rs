@@ -1,5 +1,5 @@
-//! Times outside the event queue at which the firmware is woken: for its control of shares while operations are under way, and when the
-//! host has rested for a while. The latter only if more requests are to come: a drive comes to rest after the last one without it.
+//! What follows from the coming and leaving of requests, and times outside the event queue at which the firmware is woken: for its
+//! control of shares while operations are under way, and when the host has rested for a while. The latter only if more requests are to come: a drive comes to rest after the last one without it.
 
 use super::Drive;
 use wordline_base::time::END_OF_TIME;
@@ -25,6 +25,27 @@ impl Drive {
             self.note_rest();
         }
         self.expects_more = more && self.waits_for_rest;
+    }
+
+    /// A request has got a slot: tasks that wait for rests hear of it, and the firmware learns its deadline.
+    #[cold]
+    pub(super) fn note_coming(&mut self, slot: u32) {
+        if self.waits_for_rest {
+            self.note_rest();
+        }
+        self.kernel.expect_by_deadline(slot, &self.slots[slot as usize].request);
+    }
+
+    /// A request has given its slot back: tasks that wait for rests hear of it, and if it comes after its deadline, that counts.
+    #[cold]
+    pub(super) fn note_leaving(&mut self, slot: u32) {
+        if self.waits_for_rest {
+            self.note_rest();
+        }
+        if let Some(late) = &mut self.late {
+            let request = &self.slots[slot as usize].request;
+            late.count(request, self.now - request.arrival);
+        }
     }
 
     /// The host has no request in the drive, or has one again.

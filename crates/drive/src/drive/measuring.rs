@@ -3,6 +3,7 @@
 use super::{Drive, Reading};
 use crate::activity::{channels, dies, held_and_waited as held, Activity};
 use crate::block_map::BlockMap;
+use crate::late::Late;
 use crate::metrics::Metrics;
 use crate::rounds::Rounds;
 use crate::split::Split;
@@ -18,6 +19,9 @@ impl Drive {
         self.ended = None;
         self.kernel.reset_counters();
         self.rounds = Rounds::new(&self.plan, self.kernel.blocks());
+        if let Some(late) = &mut self.late {
+            late.reset();
+        }
         // What is booked and still to come is part of what is measured.
         self.wires.iter_mut().for_each(|wire| wire.busy -= wire.used(self.now));
         let flash = self.kernel.flash();
@@ -68,6 +72,12 @@ impl Drive {
     #[must_use]
     pub fn split(&self) -> Option<&Split> {
         self.split.as_deref()
+    }
+
+    /// Requests that missed their deadlines, if they have any.
+    #[must_use]
+    pub(crate) fn late(&self) -> Option<&Late> {
+        self.late.as_deref()
     }
 
     /// How busy channels and dies were over time, once measuring has begun.

@@ -5,12 +5,15 @@ use crate::common::{config, for_seeds, long, request, watched_loop};
 use wordline_base::{Op, Stream};
 use wordline_drive::{Drive, Task};
 
-const DISPATCH: [&str; 14] = [
+const DISPATCH: [&str; 17] = [
     r#"dispatch = { policy = "fifo" }"#,
     r#"dispatch = { policy = "vaq" }"#,
     r#"dispatch = { policy = "paq", decision_us = 5.0, bound_us = 100.0 }"#,
     r#"dispatch = { policy = "paq", interleave = true }"#,
     r#"dispatch = { policy = "out-of-order" }"#,
+    r#"dispatch = { policy = "deadline" }"#,
+    r#"dispatch = { policy = "deadline", depth = 1, read_deadline_us = 50.0, write_deadline_us = 1.0, background_deadline_us = 5000.0 }"#,
+    r#"dispatch = { policy = "deadline", gc_aware = false, write_deadline_us = 60000000.0, stream_deadline_us = { 0 = 900.0 } }"#,
     r#"dispatch = { policy = "one-queue", depth = 1 }"#,
     r#"dispatch = { policy = "one-queue", depth = 8 }"#,
     r#"dispatch = { policy = "priority", depth = 2 }"#,

@@ -328,6 +328,8 @@ fn a_read_never_finds_what_a_write_before_it_replaces() {
             "policy=paq interleave=true",
             "policy=paq clumps=false",
             "policy=out-of-order",
+            "policy=deadline",
+            "policy=deadline depth=1 stream_deadline_us.0=300.0 write_deadline_us=20000.0",
         ];
         for (nth, dispatch) in policies.iter().enumerate() {
             let placement = if (seed + nth as u64).is_multiple_of(2) { "least-busy" } else { "static" };

@@ -11,6 +11,7 @@ mod commit;
 mod common;
 mod company;
 mod conservation;
+mod deadlines;
 mod device_queue;
 mod equality;
 mod full_drive;

@@ -1,5 +1,5 @@
-//! Operations of the host that wait for writes of the same units that came before them, on drives whose device queue lets operations
-//! overtake each other.
+//! Operations of the host that wait for writes of the same units that came before them, on drives whose device queue or deadlines let
+//! operations overtake each other.
 //!
 //! A write changes the map when it is bound to a page. A read that came after it and goes before would return old data; so
 //! would all later ones if a newer write to another die were bound first. Such operations wait here until what came
@@ -102,8 +102,10 @@ impl Kernel {
             Class::HOST_READ if op.role == Role::Plain => 0,
             _ => {
                 self.slab.get_mut(slot).ordinal = 0;
-                // Those for one plane stay in order, and those that need old data look at them again when they are bound.
-                let in_order = matches!(place, Constraint::Plane(_)) || op.role != Role::Plain || op.ordinal == 0;
+                // Those for one plane stay in order, unless deadlines order them, and those that need old data look at them again
+                // when they are bound.
+                let in_plane = matches!(place, Constraint::Plane(_)) && self.deadlines.is_none();
+                let in_order = in_plane || op.role != Role::Plain || op.ordinal == 0;
                 if in_order {
                     0
                 } else {

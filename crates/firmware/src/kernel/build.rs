@@ -1,5 +1,6 @@
 //! Building the firmware of a drive from its configuration.
 
+use super::deadlines::Deadlines;
 use super::dispatch::Candidates;
 use super::hold_jobs::Holding;
 use super::interrupt::Interruption;
@@ -87,6 +88,8 @@ impl Kernel {
         let (mut dispatch, shares) = (config.dispatch.build(&build)?, config.shares.build(&build)?);
         dispatch.share(&shares.shares());
         let tags = dispatch.tags();
+        let deadlines = dispatch.deadlines().map(|limits| Box::new(Deadlines::new(limits)));
+        let overtakes = tags.is_some() || deadlines.is_some();
         let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, tags, plan.units_per_program, &geometry)));
         let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, &geometry)));
         let timing = flash.timing();
@@ -126,7 +129,7 @@ impl Kernel {
             mapping: config.mapping.build(&build)?,
             table: None,
             parity,
-            follows_units: plan.units() > plan.logical_units || tags.is_some(),
+            follows_units: plan.units() > plan.logical_units || overtakes,
             needed: Vec::new(),
             turns: turns.map(|groups| Box::new(Turns::new(groups, geometry.dies()))),
             placement,
@@ -147,8 +150,9 @@ impl Kernel {
             trim: config.trim.build(&build)?,
             upkeep,
             wishes,
-            after: tags.map(|_| Box::default()),
+            after: overtakes.then(Box::default),
             comes_alone: false,
+            deadlines,
             places_each,
             most_in_plane: if takes_turns { plan.most_in_plane() } else { u32::MAX },
             detours,

@@ -1,5 +1,5 @@
 //! Sending operations of the host from the device queue to their dies, by the rules of the dispatch policy, with others that share
-//! their command.
+//! their command. Where operations have deadlines, those of all tasks take others along in the same way.
 //!
 //! Source: jung13 (6.4). In order, one that cannot go holds up all behind it (VAQ). Otherwise clumps are composed of reads, one a package.
 
@@ -129,8 +129,8 @@ impl Kernel {
     }
 
     /// Sends the oldest operation of a queue to a die, and those that may share its command: of other planes, at the same
-    /// page offset, and of the same request or, by the rules, of any.
-    fn send_with_partners(&mut self, stage: &mut Stage, at: usize, die: u32) {
+    /// page offset, and of the same request or, by the rules or without a device queue, of any.
+    pub(super) fn send_with_partners(&mut self, stage: &mut Stage, at: usize, die: u32) {
         let Queue { class, place, fifo, .. } = *stage.queue(at);
         let op = self.slab.get(fifo.head);
         let (owner, source) = (op.owner, op.source);
@@ -138,13 +138,22 @@ impl Kernel {
         if window == 0 || planes == 1 {
             return self.send(stage, at, die);
         }
-        let across = stage.tags.as_ref().is_some_and(|tags| tags.rules.packs_across);
+        let across = stage.tags.as_ref().is_none_or(|tags| tags.rules.packs_across);
         match (class.action(), place) {
             (Action::Read, Constraint::Plane(plane)) => {
                 let page = self.page_of(source);
                 self.send(stage, at, die);
                 let others = (die * planes..(die + 1) * planes).filter(|&other| other != plane);
                 others.for_each(|other| self.send_partner(stage, (class, other), page, (!across).then_some(owner)));
+            }
+            (Action::Erase, Constraint::Plane(plane)) => {
+                self.send(stage, at, die);
+                for other in (die * planes..(die + 1) * planes).filter(|&other| other != plane) {
+                    let at = stage.at(class, Constraint::Plane(other));
+                    if stage.queue(at).fifo.len > 0 {
+                        self.send(stage, at, die);
+                    }
+                }
             }
             (_, Constraint::Plane(plane)) => {
                 let stream = stream_of(class);

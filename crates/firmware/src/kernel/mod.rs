@@ -24,6 +24,7 @@ mod commit;
 mod complete;
 mod copy;
 mod counters;
+mod deadlines;
 mod direct;
 mod dispatch;
 mod drain;
@@ -86,6 +87,7 @@ use crate::task::{Class, Tasks, CLASSES, ROWS};
 use crate::Plan;
 use after::After;
 use around::Arounds;
+use deadlines::Deadlines;
 use dispatch::Candidates;
 use hold_jobs::Holding;
 use interrupt::Interruption;
@@ -251,7 +253,11 @@ pub struct Kernel {
     #[serde(skip)]
     after: Option<Box<After>>,
     /// The read that comes next is all that its request reads.
+    #[serde(skip)]
     comes_alone: bool,
+    /// Deadlines of requests, if the dispatch policy has any.
+    #[serde(skip)]
+    deadlines: Option<Box<Deadlines>>,
     /// True if the placement is asked for each write of the host when it comes.
     #[serde(skip)]
     places_each: bool,

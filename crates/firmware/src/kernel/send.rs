@@ -6,7 +6,7 @@
 use super::stage::{Queue, Stage};
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, NONE};
-use crate::policy::dispatch::{Sight, StageView, Staged};
+use crate::policy::dispatch::{Due, Sight, StageView, Staged};
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, Tasks, CLASSES, ROWS};
 
@@ -15,12 +15,15 @@ use crate::task::{Class, Task, Tasks, CLASSES, ROWS};
 pub(super) struct Listed {
     queues: Vec<u32>,
     heads: Vec<Staged>,
+    /// How urgent each is, if there are deadlines.
+    dues: Vec<Due>,
 }
 
 impl Listed {
     fn clear(&mut self) {
         self.queues.clear();
         self.heads.clear();
+        self.dues.clear();
     }
 }
 
@@ -49,8 +52,11 @@ impl Kernel {
         let at = stage.at(class, place);
         let queue = stage.queue_mut(at);
         let is_first = queue.fifo.head == NONE;
+        let mut first = first;
         if first {
             queue.fifo.push_front(&mut self.slab, slot);
+        } else if let Some(deadlines) = &self.deadlines {
+            first = deadlines.push(&mut queue.fifo, &mut self.slab, slot);
         } else {
             queue.fifo.push(&mut self.slab, slot);
         }
@@ -107,7 +113,7 @@ impl Kernel {
             return false;
         }
         let staged = [Staged { class, sequence, die: Some(die) }];
-        let view = StageView { staged: &staged, outstanding: &stage.outstanding, times: &self.nominal };
+        let view = StageView { staged: &staged, dues: &[], outstanding: &stage.outstanding, times: &self.nominal };
         let wanted =
             self.dispatch.eligible(&stage.outstanding).has(class.task()) && self.dispatch.next(&view).is_some();
         if wanted {
@@ -161,7 +167,8 @@ impl Kernel {
         if listed.heads.is_empty() {
             return None;
         }
-        let view = StageView { staged: &listed.heads, outstanding: &stage.outstanding, times: &self.nominal };
+        let Listed { heads, dues, .. } = listed;
+        let view = StageView { staged: heads, dues, outstanding: &stage.outstanding, times: &self.nominal };
         let chosen = self.dispatch.next(&view)?;
         let die = listed.heads[chosen].die.expect("the policy chooses an operation with a die");
         Some((listed.queues[chosen], die))
@@ -175,14 +182,22 @@ impl Kernel {
                 Sight::All => stage.list_all(&mut listed.queues),
                 _ => stage.list(self.dispatch.eligible(&stage.outstanding), &mut listed.queues),
             }
-            let Listed { queues, heads } = listed;
+            let Listed { queues, heads, .. } = listed;
             queues.retain(|&at| {
                 let head = self.head(stage, stage.queue(at as usize));
                 heads.extend(head);
                 head.is_some()
             });
+            if let Some(deadlines) = &self.deadlines {
+                let due = |&at: &u32| self.due(deadlines, stage.queue(at as usize));
+                listed.dues.extend(listed.queues.iter().map(due));
+            }
             let Some((at, die)) = self.choice(stage, listed) else { return };
-            self.send(stage, at as usize, die);
+            if self.deadlines.is_some() {
+                self.send_with_partners(stage, at as usize, die);
+            } else {
+                self.send(stage, at as usize, die);
+            }
         }
     }
 
@@ -285,9 +300,14 @@ impl Kernel {
         let in_turn = (turn..dies.end).chain(dies.start..turn);
         let wished = self.is_staged_wish(class, place);
         let has_room = |die| if wished { stage.has_room_for_program(die, class) } else { stage.has_room(die, class) };
+        let avoids_gc = self.deadlines.as_ref().is_some_and(|deadlines| deadlines.limits.avoids_gc && class.is_host());
         let mut best: Option<(u32, u32)> = None;
         for die in in_turn.clone() {
-            let load = stage.load(die);
+            let mut load = stage.load(die);
+            if avoids_gc && self.dies[die as usize].collections > 0 {
+                // More than any die holds.
+                load += 1 << 16;
+            }
             if best.is_some_and(|(least, _)| load >= least) || !has_room(die) {
                 continue;
             }
@@ -328,6 +348,10 @@ impl Kernel {
             stage.count_staged(at, -1);
             stage.count_waiting(die, class, 1);
             self.commit_next(slot, class, place);
+        }
+        if self.deadlines.is_some() && matches!(place, Constraint::Die(_)) {
+            // Of units that go with others, the last may lose their company at once: then their die sends them back.
+            self.mark(die);
         }
         self.head_changes(stage, at);
     }

@@ -54,6 +54,34 @@ pub(super) fn latency() -> Vec<ResultKey> {
             "list of pairs",
             "Cumulative distribution of latency: a latency in µs, and the share of requests that took at most as long.",
         ),
+        key(
+            "deadlines.{read,write,flush}.deadline_us",
+            "µs",
+            "Deadline of requests of this kind, from their arrival at the host queue. This part is there if `dispatch.policy` is \
+             `deadline`.",
+        ),
+        key(
+            "deadlines.{read,write,flush}.requests",
+            "requests",
+            "Requests completed that had this deadline: all of the kind but those of the streams below.",
+        ),
+        key("deadlines.{read,write,flush}.missed", "requests", "Of these, the ones that took longer."),
+        key(
+            "deadlines.{read,write,flush}.most_late_us",
+            "µs",
+            "The longest time from a deadline to the completion after it; `null` if none was missed.",
+        )
+        .or_null(),
+        key("deadlines.streams[].stream", "", "A stream with a deadline of its own (`dispatch.stream_deadline_us`); absent if there is none."),
+        key("deadlines.streams[].deadline_us", "µs", "Deadline of its reads, writes and flushes."),
+        key("deadlines.streams[].requests", "requests", "These requests."),
+        key("deadlines.streams[].missed", "requests", "Of these, the ones that took longer."),
+        key(
+            "deadlines.streams[].most_late_us",
+            "µs",
+            "The longest time from a deadline to the completion after it; `null` if none was missed.",
+        )
+        .or_null(),
     ]
 }
 

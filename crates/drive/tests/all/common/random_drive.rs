@@ -291,7 +291,7 @@ fn ttflash(random: &mut Stream, channels: u64) -> String {
 fn commit(random: &mut Stream) -> (String, String) {
     let depth = between(random, 1, 8);
     let share = between(random, 1, 80);
-    let policy = match random.below(13) {
+    let policy = match random.below(14) {
         10 => return ("policy = \"vaq\"".into(), String::new()),
         11 => {
             let (interleave, packing) = (chance(random, 50), chance(random, 50));
@@ -299,6 +299,14 @@ fn commit(random: &mut Stream) -> (String, String) {
             return (format!("policy = \"paq\", interleave = {interleave}, packing = {packing}{more}"), String::new());
         }
         12 => return ("policy = \"out-of-order\"".into(), String::new()),
+        13 => {
+            let (aware, read) = (chance(random, 70), pick(random, &["60.0", "500.0", "20000.0"]));
+            let background = pick(random, &["100.0", "3000.0", "1000000.0"]);
+            let more = pick(random, &["", ", depth = 1", ", margin_us = 0.0", ", stream_deadline_us = { 0 = 100.0 }"]);
+            let deadline =
+                format!("gc_aware = {aware}, read_deadline_us = {read}, background_deadline_us = {background}{more}");
+            return (format!("policy = \"deadline\", {deadline}"), String::new());
+        }
         0..=2 => return (format!("policy = \"fifo\", window = {depth}"), String::new()),
         3 => return (format!("policy = \"one-queue\", depth = {depth}"), String::new()),
         4 if chance(random, 50) => {

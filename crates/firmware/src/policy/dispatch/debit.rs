@@ -160,7 +160,7 @@ mod tests {
     fn figure_3a_the_task_below_its_limit_goes_to_the_chip_with_room() {
         // Chip 0 is full; task B has all that it may have outstanding.
         let waiting = [staged(A, 1, None), staged(B, 2, Some(1)), staged(A, 3, Some(2))];
-        let view = StageView { staged: &waiting, outstanding: &outstanding(1, 3), times: &[1; 3] };
+        let view = StageView { staged: &waiting, dues: &[], outstanding: &outstanding(1, 3), times: &[1; 3] };
         assert_eq!(debit(1).next(&view), Some(2));
     }
 
@@ -168,10 +168,10 @@ mod tests {
     fn figure_3b_a_request_passes_those_of_its_task_whose_chip_is_full() {
         // An operation of task B has ended. Task A is below its limit, but its request is for chip 0, which is full.
         let waiting = [staged(A, 1, None), staged(B, 2, None), staged(B, 4, Some(1))];
-        let view = StageView { staged: &waiting, outstanding: &outstanding(2, 2), times: &[1; 3] };
+        let view = StageView { staged: &waiting, dues: &[], outstanding: &outstanding(2, 2), times: &[1; 3] };
         assert_eq!(debit(1).next(&view), Some(2));
         // At its limit it may not.
-        let view = StageView { staged: &waiting, outstanding: &outstanding(2, 3), times: &[1; 3] };
+        let view = StageView { staged: &waiting, dues: &[], outstanding: &outstanding(2, 3), times: &[1; 3] };
         assert_eq!(debit(1).next(&view), None);
     }
 
@@ -179,7 +179,7 @@ mod tests {
     fn competing_tasks_are_chosen_by_the_unused_part_of_their_limits() {
         let waiting = [staged(B, 1, Some(0)), staged(A, 2, Some(0))];
         // A has used 1 of 5, B 2 of 3: chances of 4/5 and 1/3.
-        let view = StageView { staged: &waiting, outstanding: &outstanding(1, 2), times: &[1; 3] };
+        let view = StageView { staged: &waiting, dues: &[], outstanding: &outstanding(1, 2), times: &[1; 3] };
         let mut debit = debit(7);
         let count = 100_000;
         let of_a = (0..count).filter(|_| debit.next(&view) == Some(1)).count();

@@ -10,7 +10,8 @@ use crate::task::{ByTask, Class, Tasks};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wordline_base::Time;
+use std::collections::BTreeMap;
+use wordline_base::{Op, Request, Time};
 
 pub use in_order::{Commits, Unit};
 
@@ -25,11 +26,44 @@ pub struct Staged {
     pub die: Option<u32>,
 }
 
+/// How urgent the first operation of a queue of the commit stage is, where the dispatch policy has deadlines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Time left until its deadline, in picoseconds; less than 0 from then on.
+    pub left: i64,
+    /// Page reads, page programs or erases that its queue has for its die, it included.
+    pub operations: u32,
+}
+
+/// Deadlines, in picoseconds from the arrival of a request at the host queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// By kind of request ([`Op`]); none of a kind without deadline.
+    pub by_kind: [Option<Time>; Op::ALL.len()],
+    /// Of some streams: that of all their requests whose kind has one.
+    pub by_stream: BTreeMap<u16, Time>,
+    /// Of operations of background tasks, from when they could begin.
+    pub background: Time,
+    /// Writes that may go to several dies go around those that collect.
+    pub avoids_gc: bool,
+}
+
+impl Limits {
+    /// How long after its arrival a request should be complete, if it has a deadline.
+    #[must_use]
+    pub fn of(&self, request: &Request) -> Option<Time> {
+        let by_kind = self.by_kind[request.op as usize]?;
+        Some(self.by_stream.get(&request.stream).copied().unwrap_or(by_kind))
+    }
+}
+
 /// Operations that wait in the commit stage, and the load of dies and tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct StageView<'a> {
     /// Oldest operations, in no order: what [`Dispatch::sees`] asks for.
     pub staged: &'a [Staged],
+    /// How urgent each is; nothing where the policy has no deadlines, or where there is no choice.
+    pub dues: &'a [Due],
     /// By task: pages and blocks committed that have not ended.
     pub outstanding: &'a ByTask<u32>,
     /// Nominal times of a page read, a page program and an erase in the array, in picoseconds.
@@ -133,6 +167,10 @@ pub trait Dispatch {
     fn rank(&self, _read: &Addressed) -> u8 {
         0
     }
+    /// Deadlines of requests, if it has any: [`Self::next`] is told how urgent operations are then.
+    fn deadlines(&self) -> Option<&Limits> {
+        None
+    }
     /// The last problem with an external policy, if any.
     #[inline]
     fn trouble(&self) -> Option<&Trouble> {
@@ -162,6 +200,8 @@ policies! {
         "paq" => paq::Paq,
         /// Reads of the host when their die is free.
         "out-of-order" => out_of_order::OutOfOrder,
+        /// Earliest deadline first, with garbage collection in the slack of requests.
+        "deadline" => deadline::Deadline,
     }
     guest guest::Guest;
     methods {
@@ -176,6 +216,7 @@ policies! {
         fn limits(self: &Self) -> Option<ByTask<u32>>;
         fn tags(self: &Self) -> Option<TagRules>;
         fn rank(self: &Self, read: &Addressed) -> u8;
+        fn deadlines(self: &Self) -> Option<&Limits>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

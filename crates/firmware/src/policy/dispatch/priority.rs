@@ -98,7 +98,7 @@ mod tests {
             .iter()
             .map(|&(task, sequence, die)| Staged { class: Class::new(task, Action::Read), sequence, die })
             .collect();
-        let view = StageView { staged: &staged, outstanding: &[0; TASKS], times: &[1; 3] };
+        let view = StageView { staged: &staged, dues: &[], outstanding: &[0; TASKS], times: &[1; 3] };
         Priority { depth: 4, ranks }.next(&view)
     }
 

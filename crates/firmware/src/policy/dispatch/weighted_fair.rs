@@ -96,7 +96,7 @@ mod tests {
     const GC: Class = Class::new(Task::GC, Action::Program);
 
     fn view<'a>(staged: &'a [Staged], times: &'a [u64; 3]) -> StageView<'a> {
-        StageView { staged, outstanding: &[0; TASKS], times }
+        StageView { staged, dues: &[], outstanding: &[0; TASKS], times }
     }
 
     /// How many of so many choices the host has on a die for which both tasks always have work.
