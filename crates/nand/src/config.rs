@@ -105,6 +105,9 @@ pub struct NandConfig {
     /// Spread of tPROG within a page class, in percent: each page of the package has its own fixed factor, uniformly
     /// distributed over plus or minus this range.
     pub spread_percent: f64,
+    /// A program that has not data for the whole page loads the rest, too. If false, it loads its data alone, as ONFI allows: what is
+    /// not loaded is as erased.
+    pub load_whole_pages: bool,
     /// Address cycles of a page address (column and row).
     pub page_address_cycles: u32,
     /// Address cycles of a block address (row only).
@@ -138,6 +141,7 @@ impl Default for NandConfig {
             typical_read_us: None,
             typical_program_us: None,
             spread_percent: 0.0,
+            load_whole_pages: true,
             page_address_cycles: 5,
             block_address_cycles: 3,
             reliability: ReliabilityConfig::default(),

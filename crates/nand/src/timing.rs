@@ -81,6 +81,8 @@ pub struct Timing {
     bus: [BusTime; SEGMENTS],
     fixed: [Fixed; SEGMENTS],
     cycles: Cycles,
+    /// True if a program loads the part of its page without data, too.
+    pub loads_whole_pages: bool,
     /// Busy times that are the same for all pages.
     pub pauses: Pauses,
     /// tBERS.
@@ -315,6 +317,7 @@ impl Timing {
             },
             bus: priced.map(|(bus, _)| bus),
             fixed: priced.map(|(_, fixed)| fixed),
+            loads_whole_pages: config.load_whole_pages,
             pauses: Pauses {
                 dummy: one_time("dummy_busy_us", config.dummy_busy_us)?,
                 cache_read: one_time("cache_read_busy_us", config.cache_read_busy_us)?,

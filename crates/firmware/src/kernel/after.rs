@@ -102,8 +102,10 @@ impl Kernel {
             Class::HOST_READ if op.role == Role::Plain => 0,
             _ => {
                 self.slab.get_mut(slot).ordinal = 0;
-                // Those for one plane stay in order, and those that need old data look at them again when they are bound.
-                let in_order = matches!(place, Constraint::Plane(_)) || op.role != Role::Plain || op.ordinal == 0;
+                // Those for one plane stay in order, unless each request has its own; and those that need old data look at them again when
+                // they are bound.
+                let one_plane = matches!(place, Constraint::Plane(_)) && self.banks.is_none();
+                let in_order = one_plane || op.role != Role::Plain || op.ordinal == 0;
                 if in_order {
                     0
                 } else {

@@ -1,5 +1,6 @@
 //! Building the firmware of a drive from its configuration.
 
+use super::banks::Banks;
 use super::dispatch::Candidates;
 use super::hold_jobs::Holding;
 use super::interrupt::Interruption;
@@ -89,13 +90,16 @@ impl Kernel {
         let tags = dispatch.tags();
         let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, tags, plan.units_per_program, &geometry)));
         let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, &geometry)));
+        let banks = dispatch.banks().map(|order| Box::new(Banks::new(order, &geometry)));
+        let overtakes = tags.is_some() || banks.is_some();
+        let follows_ends = transactions.is_some() || banks.is_some();
         let timing = flash.timing();
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
         let takes_turns = placement.takes_turns();
         let places_each = takes_turns || matches!(config.placement, PlacementConfig::Guest(_));
         let wishes = collect.places().then(Box::default);
-        let aside = arounds.is_some() || stage.is_some() || transactions.is_some() || cores.is_some();
+        let aside = arounds.is_some() || stage.is_some() || follows_ends || cores.is_some();
         let detours = aside || lots.is_some() || wishes.is_some() || places_each;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
@@ -126,7 +130,7 @@ impl Kernel {
             mapping: config.mapping.build(&build)?,
             table: None,
             parity,
-            follows_units: plan.units() > plan.logical_units || tags.is_some(),
+            follows_units: plan.units() > plan.logical_units || overtakes,
             needed: Vec::new(),
             turns: turns.map(|groups| Box::new(Turns::new(groups, geometry.dies()))),
             placement,
@@ -139,6 +143,8 @@ impl Kernel {
             stage,
             stage_aside: None,
             transactions,
+            banks,
+            follows_ends,
             listed: Listed::default(),
             nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,
@@ -147,7 +153,7 @@ impl Kernel {
             trim: config.trim.build(&build)?,
             upkeep,
             wishes,
-            after: tags.map(|_| Box::default()),
+            after: overtakes.then(Box::default),
             places_each,
             most_in_plane: if takes_turns { plan.most_in_plane() } else { u32::MAX },
             detours,

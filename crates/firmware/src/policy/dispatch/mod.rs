@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use wordline_base::Time;
 
 pub use in_order::{Commits, Unit};
+pub use one_request::Order;
 
 /// The oldest operation of a queue of the commit stage that can go now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,10 @@ pub trait Dispatch {
     fn commits(&self) -> Option<Commits> {
         None
     }
+    /// In which order dies serve requests of the host, if each serves one at a time.
+    fn banks(&self) -> Option<Order> {
+        None
+    }
     /// Operations that a die holds at most, the running one included; none if operations go to their dies at once.
     fn depth(&self) -> Option<u32> {
         None
@@ -148,6 +153,8 @@ policies! {
         "fifo" => fifo::Fifo,
         /// Transactions of packages, in order.
         "in-order" => in_order::InOrder,
+        /// Dies that serve a request of the host at a time.
+        "one-request" => one_request::OneRequest,
         /// One queue of operations for all tasks and dies.
         "one-queue" => one_queue::OneQueue,
         /// Fixed priorities of tasks.
@@ -167,6 +174,7 @@ policies! {
     methods {
         fn admits(self: &Self, in_service: u32) -> bool;
         fn commits(self: &Self) -> Option<Commits>;
+        fn banks(self: &Self) -> Option<Order>;
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn sees(self: &Self) -> Sight;
