@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from wordline.studies.context import Context
-from wordline.studies.organisations import ALL, FIRST_COME, OPS, Bus, Measured, Organisation, Space, bus
+from wordline.studies.organisations import (
+    ALL,
+    FIRST_COME,
+    KEPT,
+    OPS,
+    READS_FIRST,
+    US_PER_MS,
+    Bus,
+    Measured,
+    Organisation,
+    Space,
+    bus,
+)
 from wordline.studies.outcome import Bars, Cell, LogLines, Outcome, Published, Table
 from wordline.studies.packages import mean
 
@@ -32,6 +45,25 @@ WHOLE_BITS = 32
 WORDS = {"read": "reads", "write": "writes", ALL: "all"}
 ONE = Organisation()
 
+AS_CHOSEN, READS_BEFORE, ALONE, SPREAD, PAGES = (
+    "as chosen",
+    "reads first",
+    "requests alone",
+    "old data page by page in all banks",
+    "banks take pages of any requests",
+)
+"""Experiments on causes."""
+VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    AS_CHOSEN: ({}, {}),
+    READS_BEFORE: ({"dispatch.order": READS_FIRST}, {}),
+    ALONE: ({}, {"gap_mean_us": 1e6, "gap_median_us": None, "burst_requests": None}),
+    SPREAD: ({"placement.fill_kib": 2}, {}),
+    PAGES: ({"dispatch": {"policy": "fifo"}}, {}),
+}
+"""Overrides of the drive, and of the arrival of requests."""
+TRIED = "pc2"
+"""The trace of these experiments."""
+
 
 def run(context: Context) -> Outcome:
     """All figures, from one sweep of the design space."""
@@ -53,6 +85,9 @@ def run(context: Context) -> Outcome:
         fixed_bandwidth(measured),
         all_points(measured, organisations),
     ]
+    # They explain what was measured; a run with another choice does without them.
+    if not context.instead:
+        parts.append(causes(space))
     return Outcome(
         measured={name: value for part in parts for name, value in part.measured.items()},
         tables=[table for part in parts for table in part.tables],
@@ -80,9 +115,7 @@ def banking(context: Context, measured: Measured) -> Outcome:
     """Figure 6a, and eight banks on two channels."""
     space = measured.space
     steps = list(pairwise(space.banking))
-    changes = {
-        (op, after.banks): measured.change(after, before, op) for before, after in steps for op in OPS
-    }
+    changes = {(op, after.banks): measured.change(after, before, op) for before, after in steps for op in OPS}
     lines = courses(measured, space.banking, SHOWN)
     published = context.published(BANKING)
     marks = []
@@ -237,7 +270,9 @@ def transfer(measured: Measured) -> Outcome:
 
     faster = {it: 100 * (at(it, rates[-1], ALL) / at(it, ENOUGH_MB_S, ALL) - 1) for it in organisations}
     before = {it: 100 * (at(it, ENOUGH_MB_S, ALL) / at(it, rates[0], ALL) - 1) for it in organisations}
-    rows = [[str(it), *(at(it, rate, op) for op in OPS for rate in rates), before[it], faster[it]] for it in organisations]
+    rows = [
+        [str(it), *(at(it, rate, op) for op in OPS for rate in rates), before[it], faster[it]] for it in organisations
+    ]
     return Outcome(
         measured={SATURATION: {str(it): change > -SIGNIFICANT for it, change in faster.items()}},
         tables=[
@@ -248,7 +283,7 @@ def transfer(measured: Measured) -> Outcome:
                     "25 to 100 MB/s, %", "100 to 400 MB/s, %",
                 ),
                 rows,
-                "Means of the traces, and of the buses of a rate. The last columns are changes for reads and writes together.",
+                "Means of the traces, and of the buses of a rate. The last columns are changes of all requests.",
             )
         ],
         figures=[
@@ -291,7 +326,9 @@ def concurrency(measured: Measured) -> Outcome:
                 series,
             )
         ],
-        discussed={f"four banks on four channels, {it.mhz} MHz": measured.change(four[1], four[0], ALL, [it]) for it in buses},
+        discussed={
+            f"four banks on four channels, {it.mhz} MHz": measured.change(four[1], four[0], ALL, [it]) for it in buses
+        },
     )
 
 
@@ -301,7 +338,9 @@ def splitting(measured: Measured) -> Outcome:
     mhz = min(it.mhz for it in space.buses)
     parts = [(1, 32), (2, 16), (4, 8)]
     found = {
-        (total, op): [measured.ms(Organisation(channels, total // channels), bus(bits, mhz), op) for channels, bits in parts]
+        (total, op): [
+            measured.ms(Organisation(channels, total // channels), bus(bits, mhz), op) for channels, bits in parts
+        ]
         for total in (4, 8)
         for op in OPS
     }
@@ -311,7 +350,7 @@ def splitting(measured: Measured) -> Outcome:
             Bars(
                 "splitting",
                 "Splitting a bus of 32 bits at 25 MHz (figure 9b)",
-                "Mean response time with one bus of 32 bits, two of 16 or four of 8 bits, and four or eight banks in all.",
+                "Mean response time with one bus of 32 bits, two of 16 or four of 8, and four or eight banks in all.",
                 "ms",
                 [f"{channels} x {bits} bits" for channels, bits in parts],
                 {f"{WORDS[op]}, {total} banks": values for (total, op), values in found.items()},
@@ -359,7 +398,7 @@ def fixed_bandwidth(measured: Measured) -> Outcome:
             Bars(
                 "fixed-bandwidth",
                 "Channels at a fixed total bandwidth (figure 9c)",
-                "Mean response time of reads and writes with one, two and four channels that share 100, 200 or 400 MB/s.",
+                "Mean response time with one, two and four channels that share 100, 200 or 400 MB/s.",
                 "ms",
                 groups,
                 series,
@@ -367,6 +406,61 @@ def fixed_bandwidth(measured: Measured) -> Outcome:
         ],
         discussed=found,
     )
+
+
+def causes(space: Space) -> Outcome:
+    """What bounds reads and writes: the same with one thing changed at a time."""
+    four, eight = Organisation(banks=4), EIGHT
+    whole = bus(WHOLE_BITS, SLOW.mhz)
+    pairs = {
+        **{f"8 banks against 4, {it.mb_s} MB/s": ((eight, it), (four, it)) for it in (SLOW, MIDDLE)},
+        **{
+            f"{banks} banks on 4 channels against 1": (
+                (Organisation(4, banks // 4), SLOW),
+                (Organisation(banks=banks), whole),
+            )
+            for banks in (4, 8)
+        },
+    }
+    points = {
+        (name, place): space.point((*place, TRIED, FIRST_COME), sets, arrivals)
+        for name, (sets, arrivals) in VARIANTS.items()
+        for place in dict.fromkeys(each for pair in pairs.values() for each in pair)
+    }
+    results = space.context.sweep(points, KEPT[:1])
+
+    def us(name: str, place: tuple[Organisation, Bus], op: str) -> float:
+        return results[name, place]["latency_us"][op]["mean"]
+
+    found = {
+        (name, what, op): 100 * (us(name, after, op) / us(name, before, op) - 1)
+        for name in VARIANTS
+        for what, (after, before) in pairs.items()
+        for op in OPS
+    }
+    rows: list[list[Cell]] = [
+        [
+            name,
+            *(us(name, (eight, SLOW), op) / US_PER_MS for op in OPS),
+            *(found[name, what, op] for what in pairs for op in OPS),
+        ]
+        for name in VARIANTS
+    ]
+    return Outcome(
+        measured={},
+        tables=[
+            Table(
+                "Experiments on causes: changes of response times in percent",
+                (
+                    "experiment", *(f"{WORDS[op]}, 8 banks, 25 MB/s, ms" for op in OPS),
+                    *(f"{WORDS[op]}, {what}" for what in pairs for op in OPS),
+                ),
+                rows,
+                f"Trace {TRIED}. Four channels have 8 bits each, and one has 32, all at 25 MHz.",
+            )
+        ],
+        discussed={f"{name}: {op}, {what}": value for (name, what, op), value in found.items()},
+    )  # fmt: skip
 
 
 def all_points(measured: Measured, organisations: Sequence[Organisation]) -> Outcome:
@@ -386,7 +480,10 @@ def all_points(measured: Measured, organisations: Sequence[Organisation]) -> Out
         tables=[
             Table(
                 "The design space (figures 6 to 9)",
-                ("organisation", "packages", "bus of a channel", "MB/s in all", "reads, ms", "writes, ms", "all, ms", "buses in use, %"),
+                (
+                    "organisation", "packages", "bus of a channel", "MB/s in all",
+                    *(f"{WORDS[op]}, ms" for op in (*OPS, ALL)), "buses in use, %",
+                ),
                 rows,
                 "Means of the traces.",
             )

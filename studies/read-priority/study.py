@@ -72,8 +72,15 @@ def run(context: Context) -> Outcome:
             )
         ],
         discussed={f"{op}, {it}": gain for (it, op), gain in gains.items()}
-        | {f"{op}, {wires.mb_s} MB/s": change(measured, space.superblocks, op, [wires]) for op in OPS for wires in (SLOW, FAST)}
-        | {f"ahead, {wires.mb_s} MB/s": mean(ahead(measured, it, wires) for it in space.superblocks) for wires in (SLOW, FAST)},
+        | {
+            f"{op}, {wires.mb_s} MB/s": change(measured, space.superblocks, op, [wires])
+            for op in OPS
+            for wires in (SLOW, FAST)
+        }
+        | {
+            f"ahead, {wires.mb_s} MB/s": mean(ahead(measured, it, wires) for it in space.superblocks)
+            for wires in (SLOW, FAST)
+        },
     )  # fmt: skip
 
 

@@ -113,7 +113,9 @@ class Context:
         :param kept: the parts of the results that are needed; the others take much memory where there are many.
         :raises KeyboardInterrupt: if it was interrupted.
         """
-        texts = {key: json.dumps({"seed": self.seed, "kept": list(kept), **it}, sort_keys=True) for key, it in points.items()}
+        texts = {
+            key: json.dumps({"seed": self.seed, "kept": list(kept), **it}, sort_keys=True) for key, it in points.items()
+        }
         due = {text: points[key] for key, text in texts.items() if text not in self.known}
         if due:
             told = self._of_many(0, 1, 0, 0.0)

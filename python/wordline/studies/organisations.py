@@ -110,10 +110,20 @@ class Space:
         part = self.context.recorded(name, PAGE_KIB * KIB, requests)
         return part.job(past_end="wrap") if part is not None else {"stand_in": stand_in, "replay": {}}
 
-    def point(self, key: Key) -> dict[str, Any]:
-        """A point, as :meth:`Context.sweep` takes it."""
+    def point(
+        self, key: Key, sets: Mapping[str, Any] | None = None, arrivals: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """A point, as :meth:`Context.sweep` takes it.
+
+        :param sets: other overrides of the drive; a whole section replaces its keys.
+        :param arrivals: other statistics of the stand-in; None leaves one out. A true trace stays as it is.
+        """
         organisation, wires, trace, order = key
-        sets = {
+        job = self.jobs[trace]
+        if arrivals and "stand_in" in job:
+            changed = {**job["stand_in"], **arrivals}
+            job = {**job, "stand_in": {name: value for name, value in changed.items() if value is not None}}
+        of_point = {
             **self.sets,
             "geometry.channels": organisation.channels,
             "geometry.packages_per_channel": organisation.banks,
@@ -124,8 +134,10 @@ class Space:
             "dispatch.order": order,
         }
         if self.whole_units:
-            sets["mapping.unit_kib"] = PAGE_KIB * organisation.gang
-        return {"drive": self.table["preset"], "sets": sets, "job": self.jobs[trace]}
+            of_point["mapping.unit_kib"] = PAGE_KIB * organisation.gang
+        more = sets or {}
+        kept = {name: value for name, value in of_point.items() if name.partition(".")[0] not in more}
+        return {"drive": self.table["preset"], "sets": {**kept, **more}, "job": job}
 
     def sweep(self, keys: Iterable[Key]) -> Measured:
         """All points, as one sweep."""
@@ -165,5 +177,7 @@ class Measured:
 
     def channels_used(self, organisation: Organisation, wires: Bus) -> float:
         """Share of time in which buses are in use, mean of the traces, in percent."""
-        used = [self.results[organisation, wires, it, FIRST_COME]["utilisation"]["channels"] for it in self.space.traces]
+        used = [
+            self.results[organisation, wires, it, FIRST_COME]["utilisation"]["channels"] for it in self.space.traces
+        ]
         return 100 * mean(mean(each) for each in used)

@@ -8,8 +8,7 @@
 //! writes comes in requests of `fill_kib`.
 
 use super::fixed::visit;
-use super::{Constraint, Placement};
-use crate::ops::NONE;
+use super::{Constraint, Placement, NO_REQUEST};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -88,7 +87,7 @@ impl Turns {
     }
 
     fn spot_mut(&mut self, request: u32) -> &mut Spot {
-        if request == NONE {
+        if request == NO_REQUEST {
             return &mut self.filling;
         }
         let at = request as usize;
@@ -138,7 +137,7 @@ impl ByRequest {
             turn: 0,
             filling,
             spots: Vec::new(),
-            last: NONE,
+            last: NO_REQUEST,
             places: Vec::new(),
         })))
     }
@@ -165,7 +164,7 @@ impl Placement for ByRequest {
 
     fn place(&mut self, _: u32, operation: u32, request: u32) -> Constraint {
         let turns = &mut *self.0;
-        if request == NONE && turns.filling.placed >= turns.fill {
+        if request == NO_REQUEST && turns.filling.placed >= turns.fill {
             turns.filling = turns.next();
         }
         let (units, planes) = (turns.units, turns.planes_per_die);
@@ -283,10 +282,10 @@ mod tests {
         let geometry = geometry(1);
         // Programs of 16 KiB in two units; requests of 20 KiB have three units.
         let mut policy = policy(&geometry, "WCD", Some(20), 2);
-        assert_eq!(placed(&mut policy, NONE, 0..7), [0, 0, 0, 1, 1, 1, 2]);
+        assert_eq!(placed(&mut policy, NO_REQUEST, 0..7), [0, 0, 0, 1, 1, 1, 2]);
         let mut other = self::policy(&geometry, "WCD", Some(20), 2);
         other.restore(&policy);
-        assert_eq!(placed(&mut other, NONE, 0..3), [2, 2, 3]);
+        assert_eq!(placed(&mut other, NO_REQUEST, 0..3), [2, 2, 3]);
         other.begin(0);
         assert_eq!(placed(&mut other, 0, 0..1), [0]);
     }

@@ -16,13 +16,16 @@ pub enum Constraint {
     Plane(u32),
 }
 
+/// In place of the request of a write that belongs to none.
+pub const NO_REQUEST: u32 = crate::ops::NONE;
+
 /// Decides page allocation for writes.
 pub trait Placement {
     /// The constraint for the logical page `page` (mapping units of one page belong together), whatever writes it.
     /// An external policy has none but for writes of the host.
     fn at(&self, page: u32) -> Constraint;
     /// The constraint for a write of the host, which has this number among the operations until it ends. It belongs to the request
-    /// given, or to none ([`NONE`](crate::ops::NONE)) while a drive is preconditioned or where the write buffer took it over.
+    /// given, or to none ([`NO_REQUEST`]) while a drive is preconditioned or where the write buffer took it over.
     #[inline]
     fn place(&mut self, page: u32, operation: u32, request: u32) -> Constraint {
         let _ = (operation, request);
