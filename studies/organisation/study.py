@@ -12,6 +12,7 @@ from wordline.studies.organisations import (
     FIRST_COME,
     KEPT,
     OPS,
+    PAGE_KIB,
     READS_FIRST,
     US_PER_MS,
     Bus,
@@ -21,7 +22,7 @@ from wordline.studies.organisations import (
     bus,
 )
 from wordline.studies.outcome import Bars, Cell, LogLines, Outcome, Published, Table
-from wordline.studies.packages import mean
+from wordline.studies.packages import KIB, mean
 
 BANKING, FLATTEN, CHANNELS, SUPERBLOCKS, SLOW_BUS, SATURATION, FIXED = (
     "dirik09.banking",
@@ -298,7 +299,11 @@ def transfer(measured: Measured) -> Outcome:
             )
             for op in OPS
         ],
-        discussed={f"beyond 100 MB/s, {it}": change for it, change in faster.items()},
+        discussed={f"beyond 100 MB/s, {it}": change for it, change in faster.items()}
+        | {
+            f"transfer of a page{words}": members * PAGE_KIB * KIB / ENOUGH_MB_S
+            for members, words in ((1, ""), (8, " of eight"))
+        },
     )  # fmt: skip
 
 
@@ -459,7 +464,7 @@ def causes(space: Space) -> Outcome:
                 f"Trace {TRIED}. Four channels have 8 bits each, and one has 32, all at 25 MHz.",
             )
         ],
-        discussed={f"{name}: {op}, {what}": value for (name, what, op), value in found.items()},
+        discussed={f"{name}, {op}, {what}": value for (name, what, op), value in found.items()},
     )  # fmt: skip
 
 
