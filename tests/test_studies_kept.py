@@ -29,9 +29,11 @@ SLOW = (
     "autossd-share",
     "gc-parallel",
     "gc-parallel-4",
+    "organisation",
     "palloc",
     "paq",
     "paq-sensitivity",
+    "read-priority",
 )
 """Studies of more than 20 s. Here their pages are made from their results, and parts of some are run."""
 
@@ -151,7 +153,7 @@ def test_a_discussion_types_no_measured_figure(name: str) -> None:
     study = catalogue.load(name)
     given = (study.folder / "study.toml").read_text()
     chapter = (study.folder.parent / f"{study.chapter}.toml").read_text()
-    presets = ("jung13-slc", "jung13-mlc1", "jung13-mlc2", "jung13-ch3", "jung13-ch6", "kim18", "choi18")
+    presets = ("jung13-slc", "jung13-mlc1", "jung13-mlc2", "jung13-ch3", "jung13-ch6", "kim18", "choi18", "dirik09")
     devices = "".join((ROOT / "drives" / f"{it}.toml").read_text() for it in presets if it.split("-")[0] in chapter)
     claims = numerals(" ".join(f"{it.says} {it.value} {it.max}" for it in study.claims))
     typed = words.PLACE.sub("", study.discussion())

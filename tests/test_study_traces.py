@@ -68,6 +68,7 @@ def test_a_wrong_folder_is_named_with_what_is_looked_for(tmp_path: Path) -> None
 
 def test_every_study_of_traces_names_those_of_its_chapter() -> None:
     tables = {"kim18": "trace", "choi18": "volume", "jung13-chapter-3": "workload", "jung13-chapter-6": "trace"}
+    tables["dirik09"] = "trace"
     some = {"autossd-share": ["MSN-BEFS"], "paq-sensitivity": ["fin2", "web1", "usr2"]}
     named = {study.name: study for study in catalogue.every() if study.traces}
     assert set(named) == {
@@ -76,9 +77,11 @@ def test_every_study_of_traces_names_those_of_its_chapter() -> None:
         "autossd-share",
         "gc-parallel",
         "gc-parallel-4",
+        "organisation",
         "palloc",
         "paq",
         "paq-sensitivity",
+        "read-priority",
     }
     for study in named.values():
         chapter = catalogue.parsed(ROOT / "studies" / f"{study.chapter}.toml")

@@ -56,7 +56,7 @@ ROOMS: dict[str, set[str]] = {
     "package": {"api"},
     "pts": {"base", "report", "api", "policy"},
     "sweeps": {"base", "results", "report", "api"},
-    "studies": {"base", "api", "package"},
+    "studies": {"base", "api", "package", "sweeps"},
     "cli": {"base", "results", "reference", "traces", "report", "api", "pts", "sweeps", "studies", "policy"},
     "__init__": {"api", "policy", "sweeps"},
     "__main__": {"cli"},

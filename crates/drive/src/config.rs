@@ -159,16 +159,26 @@ impl DriveConfig {
         let timing = Timing::new(&self.nand, geometry.pages_per_block)
             .map_err(|e| ConfigError::new(format!("nand.{}", e.key), e.value, e.problem))?;
         self.check_programs(&geometry)?;
-        let (reliability, energy) = (self.nand.reliability.clone(), self.nand.energy.clone());
-        Reliability::new(&reliability, &geometry.package(), geometry.pages_per_block, 0, 0)
+        Reliability::new(&self.nand.reliability, &geometry.package(), geometry.pages_per_block, 0, 0)
             .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
-        energy.check().map_err(|e| ConfigError::new(format!("nand.energy.{}", e.key), e.value, e.problem))?;
+        self.nand.energy.check().map_err(|e| ConfigError::new(format!("nand.energy.{}", e.key), e.value, e.problem))?;
+        let reliability = self.nand.reliability.of_gang(geometry.gang);
+        let energy = self.nand.energy.of_gang(geometry.gang);
+        Reliability::new(&reliability, &geometry.package(), geometry.pages_per_block, 0, 0).map_err(|error| {
+            let problem = format!("makes nand.reliability.{} = {}, which {}", error.key, error.value, error.problem);
+            ConfigError::new("geometry.gang", geometry.gang, problem)
+        })?;
         let plan = self.firmware.plan(&geometry)?;
         self.check_slc(&plan)?;
         let build = self.build(&geometry, &plan, 0);
         let link = self.link.build(&build)?.costs();
         let buffer_units = self.buffer.build(&build)?.units(plan.unit_bytes);
-        if plan.has_transactions && buffer_units > 0 {
+        if plan.places_requests && buffer_units > 0 {
+            let problem =
+                "does not go with a write buffer, whose writes belong to no request; use buffer.policy = \"none\"";
+            return Err(ConfigError::new("placement.policy", self.firmware.placement.name(), problem));
+        }
+        if (plan.has_transactions || plan.has_banks) && buffer_units > 0 {
             let problem = "does not go with a write buffer, whose writes wait in flash queues for company; use buffer.policy = \"none\"";
             return Err(ConfigError::new("dispatch.policy", self.firmware.dispatch.name(), problem));
         }
@@ -253,7 +263,7 @@ impl PreconditionConfig {
 pub struct Derived {
     /// Number of channels.
     pub channels: u32,
-    /// Total packages.
+    /// Total packages, those of gangs each for itself.
     pub packages: u32,
     /// Total dies.
     pub dies: u32,
@@ -332,7 +342,7 @@ impl Parts {
         let state = 4 * u64::from(plan.units()) + 4 * units + units / 8 + u64::from(geometry.blocks()) * (36 + 12 + 16);
         Derived {
             channels: geometry.channels,
-            packages: geometry.channels * geometry.packages,
+            packages: geometry.channels * geometry.packages * geometry.gang,
             dies: geometry.dies(),
             planes: geometry.planes(),
             blocks: geometry.blocks(),

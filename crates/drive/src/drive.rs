@@ -214,7 +214,9 @@ impl Drive {
             Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow).map_err(|error| {
                 // The firmware checks factory bad blocks; it does not know the keys of the flash.
                 match error.key.as_str() {
-                    FACTORY_BAD => ConfigError { value: reliability.factory_bad_percent.to_string(), ..error },
+                    FACTORY_BAD => {
+                        ConfigError { value: config.nand.reliability.factory_bad_percent.to_string(), ..error }
+                    }
                     _ => error,
                 }
             })?;
@@ -519,6 +521,7 @@ impl Drive {
                 let state = &mut self.slots[slot as usize];
                 state.units = end - first;
                 state.next_unit = first;
+                self.kernel.begin_write(slot);
                 if self.blocked.is_empty() && self.write(slot) {
                     self.complete_if_done(slot);
                 } else {

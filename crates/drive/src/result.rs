@@ -13,7 +13,7 @@ use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op, Time};
 use wordline_firmware::policy::redundancy::Stripe;
 use wordline_firmware::task::{Action, Class, Task};
-use wordline_firmware::{Counters, Kinds, Plan, TransactionCounts};
+use wordline_firmware::{BankCounts, BankUse, Counters, Kinds, Plan, TransactionCounts};
 
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
@@ -165,6 +165,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     if let Some(late) = drive.late() {
         document["deadlines"] = late.document();
     }
+    if let Some(counts) = &reading.banks {
+        document["banks"] = banks(counts);
+    }
     if plan.slc.is_some() {
         document["slc"] = json!({"pages": counters.slc_pages, "blocks": reading.slc_blocks});
     }
@@ -240,6 +243,18 @@ fn transactions(counts: &TransactionCounts, seconds: f64) -> Value {
         "package_taken": share(counts.package_taken),
         "bus_taken": share(counts.bus_taken),
     })
+}
+
+/// What dies did for requests that wait for each other there.
+fn banks(counts: &BankCounts) -> Value {
+    let of = |bank: &BankUse| {
+        json!({
+            "parts": bank.parts,
+            "waited_us": (bank.parts > 0).then(|| us(bank.waited as f64 / bank.parts as f64)),
+            "ahead": bank.ahead,
+        })
+    };
+    json!({"read": of(&counts[0]), "write": of(&counts[1])})
 }
 
 /// Latency of small and of large requests.

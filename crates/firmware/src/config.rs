@@ -172,6 +172,10 @@ pub struct Plan {
     pub has_stage: bool,
     /// True if operations of the host are committed together as transactions.
     pub has_transactions: bool,
+    /// True if dies serve a request of the host at a time.
+    pub has_banks: bool,
+    /// True if the placement needs the request of each write.
+    pub places_requests: bool,
 }
 
 /// The figures of an SLC cache.
@@ -291,7 +295,7 @@ impl FirmwareConfig {
             let problem = "has no effect: pack.policy has no multi-plane commands; use pack.policy = \"planes\"";
             return Err(ConfigError::new("dispatch.packing", true, problem));
         }
-        if dispatch.commits().is_some() {
+        if dispatch.commits().is_some() || dispatch.banks().is_some() {
             self.check_transactions(fixed || takes_turns, &build)?;
         }
         let arbiter = self.arbiter.build(&build)?;
@@ -388,6 +392,8 @@ impl FirmwareConfig {
             has_processor: self.processor.build(&build)?.takes_time(),
             has_stage: dispatch.depth().is_some(),
             has_transactions: dispatch.commits().is_some(),
+            has_banks: dispatch.banks().is_some(),
+            places_requests: placement.needs_requests(),
         };
         let spare_blocks = plan.spare_blocks.saturating_sub(plan.slc_set_aside());
         let plan = Plan { spare_blocks, ..plan };
@@ -455,13 +461,13 @@ impl FirmwareConfig {
         Err(ConfigError::new("placement.policy", self.placement.name(), problem))
     }
 
-    /// Checks that the plane of each operation is known when it comes, so that transactions can wait for it.
+    /// Checks that the plane of each operation is known when it comes, so that transactions and requests can wait for it.
     fn check_transactions(&self, knows_plane: bool, build: &Build<'_>) -> Result<(), ConfigError> {
         let wrong =
             |problem: &str| Err(ConfigError::new("dispatch.policy", self.dispatch.name(), problem.replace("  ", " ")));
         if !knows_plane {
             return wrong(
-                "needs the plane of each write when it comes: use placement.policy = \"static\" or \"in-turn\"",
+                "needs the plane of each write when it comes: use placement.policy = \"static\", \"in-turn\" or \"by-request\"",
             );
         }
         if self.mapping.build(build)?.fixes_pages() {
@@ -471,7 +477,7 @@ impl FirmwareConfig {
         }
         if self.redundancy.name() != "none" {
             return wrong(
-                "does not go with redundancy.policy, whose parity and rebuilt reads are no transactions; use \"none\"",
+                "does not go with redundancy.policy, whose parity and rebuilt reads belong to no request; use \"none\"",
             );
         }
         Ok(())

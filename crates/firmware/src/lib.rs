@@ -21,8 +21,8 @@ pub mod task;
 
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
 pub use kernel::{
-    divide, Account, Counters, Fault, HostDone, Kernel, Kinds, Noted, Noting, Passage, PlaneUse, Reason, Service,
-    Standing, TransactionCounts, Way, Wished, DRAINS, FACTORY_BAD, HOLDERS, PROCESSOR_EVENT,
+    divide, Account, BankCounts, BankUse, Counters, Fault, HostDone, Kernel, Kinds, Noted, Noting, Passage, PlaneUse,
+    Reason, Service, Standing, TransactionCounts, Way, Wished, DRAINS, FACTORY_BAD, HOLDERS, PROCESSOR_EVENT,
 };
 
 /// Most mapping units that one page can hold.

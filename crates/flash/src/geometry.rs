@@ -6,14 +6,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_nand::{PackageGeometry, MAX_PLANES};
 
+/// The largest page, of all members of a gang together.
+const MOST_PAGE_KIB: u32 = 256;
+
 /// Shape of the flash: channels, packages, dies, planes, blocks, pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GeometryConfig {
     /// Channels (independent buses) of the controller.
     pub channels: u32,
-    /// Packages (ways) on each channel.
+    /// Packages (ways) on each channel; with `gang`, gangs of packages.
     pub packages_per_channel: u32,
+    /// Packages in lockstep behind one chip enable (a gang, Micron's superblocks): 1, 2, 4, 8 or 16. To the firmware a gang is one
+    /// package whose pages and blocks are so many times as large: all members read, program and erase at once, in the time of one,
+    /// and their data follow each other on the bus. `page_kib` is a page of one member. A bad block of a member spoils those of all
+    /// (dirik09, section 5.2).
+    pub gang: u32,
     /// Dies (LUNs) in each package.
     pub dies_per_package: u32,
     /// Planes in each die, 1 to 8.
@@ -36,6 +44,7 @@ impl Default for GeometryConfig {
         Self {
             channels: 4,
             packages_per_channel: 1,
+            gang: 1,
             dies_per_package: 2,
             planes_per_die: 2,
             blocks_per_plane: 128,
@@ -64,8 +73,10 @@ pub struct GeometryError {
 pub struct Geometry {
     /// Channels of the controller.
     pub channels: u32,
-    /// Packages on each channel.
+    /// Packages on each channel; each is a gang, if packages work in lockstep.
     pub packages: u32,
+    /// Packages of a gang; 1 if each works by itself.
+    pub gang: u32,
     /// Dies in each package.
     pub dies_per_package: u32,
     /// Planes in each die.
@@ -74,7 +85,7 @@ pub struct Geometry {
     pub blocks_per_plane: u32,
     /// Pages in each block.
     pub pages_per_block: u32,
-    /// Bytes in each page.
+    /// Bytes in each page, of all members of a gang together.
     pub page_bytes: u32,
     /// Pages of a block that one program writes.
     pub pages_per_program: u32,
@@ -96,7 +107,7 @@ impl Geometry {
             ("planes_per_die", config.planes_per_die, planes),
             ("blocks_per_plane", config.blocks_per_plane, 1 << 24),
             ("pages_per_block", config.pages_per_block, 65_535),
-            ("page_kib", config.page_kib, 256),
+            ("page_kib", config.page_kib, MOST_PAGE_KIB),
             ("pages_per_program", config.pages_per_program, 16),
         ] {
             if value == 0 || value > most {
@@ -107,6 +118,18 @@ impl Geometry {
         if !config.page_kib.is_power_of_two() {
             let problem = format!("must be a power of two, such as {}", config.page_kib.next_power_of_two());
             return Err(GeometryError { key: "page_kib", value: u64::from(config.page_kib), problem });
+        }
+        if ![1, 2, 4, 8, 16].contains(&config.gang) {
+            let problem = "must be 1, 2, 4, 8 or 16".into();
+            return Err(GeometryError { key: "gang", value: u64::from(config.gang), problem });
+        }
+        if config.page_kib * config.gang > MOST_PAGE_KIB {
+            let problem = format!(
+                "makes pages of {} KiB from page_kib = {}; at most {MOST_PAGE_KIB} are possible",
+                config.page_kib * config.gang,
+                config.page_kib
+            );
+            return Err(GeometryError { key: "gang", value: u64::from(config.gang), problem });
         }
         if !config.pages_per_block.is_multiple_of(config.pages_per_program) {
             let problem = format!("must divide pages_per_block = {}", config.pages_per_block);
@@ -121,11 +144,12 @@ impl Geometry {
         let geometry = Self {
             channels: config.channels,
             packages: config.packages_per_channel,
+            gang: config.gang,
             dies_per_package: config.dies_per_package,
             planes_per_die: config.planes_per_die,
             blocks_per_plane: config.blocks_per_plane,
             pages_per_block: config.pages_per_block,
-            page_bytes: config.page_kib * 1024,
+            page_bytes: config.page_kib * config.gang * 1024,
             pages_per_program: config.pages_per_program,
             slc_pages_per_block: slc_pages,
         };
@@ -236,6 +260,19 @@ mod tests {
         assert!(Geometry::new(&config).unwrap_err().to_string().contains("at most 4294967294 are possible"));
         let config = GeometryConfig { page_kib: 12, ..GeometryConfig::default() };
         assert!(Geometry::new(&config).unwrap_err().to_string().contains("such as 16"));
+    }
+
+    #[test]
+    fn a_gang_is_a_package_with_larger_pages() {
+        let alone = GeometryConfig { packages_per_channel: 4, page_kib: 2, ..GeometryConfig::default() };
+        let gang = GeometryConfig { packages_per_channel: 1, gang: 4, ..alone.clone() };
+        let [alone, gang] = [alone, gang].map(|config| Geometry::new(&config).unwrap());
+        assert_eq!((gang.page_bytes, gang.dies()), (4 * alone.page_bytes, alone.dies() / 4));
+        assert_eq!(gang.raw_bytes(), alone.raw_bytes());
+        let wrong = |gang, page_kib| Geometry::new(&GeometryConfig { gang, page_kib, ..GeometryConfig::default() });
+        assert_eq!(wrong(3, 2).unwrap_err().to_string(), "gang = 3: must be 1, 2, 4, 8 or 16");
+        let large = "gang = 16: makes pages of 512 KiB from page_kib = 32; at most 256 are possible";
+        assert_eq!(wrong(16, 32).unwrap_err().to_string(), large);
     }
 
     #[test]

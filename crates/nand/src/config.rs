@@ -62,8 +62,14 @@ pub enum PageOrder {
 pub struct NandConfig {
     /// Data interface of the packages, by its ONFI name.
     pub interface: Interface,
-    /// Transfers per microsecond on the data bus (bytes, the bus has 8 bits); one of the interface's timing modes.
+    /// Transfers per microsecond on the data bus (bytes, if it has 8 bits); one of the interface's timing modes.
     pub rate_mt_s: u32,
+    /// Data lines of the bus: 8, or with `sdr` also 16 or 32. A wider bus moves more bytes in a data cycle; commands, addresses and
+    /// waits take as long (dirik09, section 3).
+    pub bus_bits: u32,
+    /// Length of all cycles of an `sdr` bus, in nanoseconds, where it is not that of a timing mode: 40 for 25 MHz. Absent: as in the
+    /// mode `rate_mt_s`, whose waits (such as tADL and tWB) hold in either case.
+    pub cycle_ns: Option<f64>,
     /// tR: array read, in microseconds; one value, or one per page class.
     pub read_us: ByClass,
     /// tPROG: page program, in microseconds; one value, or one per page class.
@@ -99,6 +105,9 @@ pub struct NandConfig {
     /// Spread of tPROG within a page class, in percent: each page of the package has its own fixed factor, uniformly
     /// distributed over plus or minus this range.
     pub spread_percent: f64,
+    /// A program that has not data for the whole page loads the rest, too. If false, it loads its data alone, as ONFI allows: what is
+    /// not loaded is as erased.
+    pub load_whole_pages: bool,
     /// Address cycles of a page address (column and row).
     pub page_address_cycles: u32,
     /// Address cycles of a block address (row only).
@@ -114,6 +123,8 @@ impl Default for NandConfig {
         Self {
             interface: Interface::NvDdr3,
             rate_mt_s: 800,
+            bus_bits: 8,
+            cycle_ns: None,
             read_us: ByClass::One(50.0),
             program_us: ByClass::One(500.0),
             slc_read_us: None,
@@ -130,6 +141,7 @@ impl Default for NandConfig {
             typical_read_us: None,
             typical_program_us: None,
             spread_percent: 0.0,
+            load_whole_pages: true,
             page_address_cycles: 5,
             block_address_cycles: 3,
             reliability: ReliabilityConfig::default(),

@@ -74,6 +74,21 @@ pub struct EnergyError {
 }
 
 impl EnergyConfig {
+    /// The section of so many packages in lockstep: the cells of all work at once, all hear commands and addresses, and stand by;
+    /// one at a time drives the data on the bus, or takes them from there.
+    #[must_use]
+    pub fn of_gang(&self, members: u32) -> Self {
+        let all = |of_one: f64| of_one * f64::from(members);
+        Self {
+            icc1_read_ma: all(self.icc1_read_ma),
+            icc2_program_ma: all(self.icc2_program_ma),
+            icc3_erase_ma: all(self.icc3_erase_ma),
+            icc5_bus_idle_ma: all(self.icc5_bus_idle_ma),
+            isb_standby_ua: all(self.isb_standby_ua),
+            ..self.clone()
+        }
+    }
+
     /// Checks every key.
     ///
     /// # Errors
@@ -258,6 +273,17 @@ mod tests {
         assert_close(energy.cells(), 334.125e-6);
         assert_close(energy.bus(), 1.4355e-6);
         assert_close(energy.total(), 632.5605e-6);
+    }
+
+    #[test]
+    fn the_cells_of_a_gang_work_together_and_its_data_go_one_after_the_other() {
+        let config = EnergyConfig::default();
+        let activity = Activity { read: 50 * US, command: US, data_out: 20 * US, die_time: S, ..Activity::default() };
+        let [one, four] = [1, 4].map(|members| Energy::of(&activity, &config.of_gang(members)));
+        assert_close(four.read_j, 4.0 * one.read_j);
+        assert_close(four.command_j, 4.0 * one.command_j);
+        assert_close(four.standby_j, 4.0 * one.standby_j);
+        assert_eq!(four.data_out_j, one.data_out_j);
     }
 
     #[test]

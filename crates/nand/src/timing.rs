@@ -4,7 +4,7 @@ use crate::chain::{self, Cycle, Segment, SEGMENTS};
 use crate::command::{Command, Kind};
 use crate::config::{LatencyModel, NandConfig, PageOrder};
 use crate::geometry::PageAddress;
-use crate::interface::Mode;
+use crate::interface::{Interface, Mode};
 use serde::{Deserialize, Serialize};
 use wordline_base::{ps_from_us, Time};
 
@@ -18,7 +18,10 @@ const T_FEAT: Time = 1_000_000;
 pub struct BusTime {
     fixed: Time,
     cycle: Time,
-    bytes_per_cycle: u32,
+    /// Bytes in a cycle, less one.
+    round: u32,
+    /// Binary logarithm of the bytes in a cycle.
+    shift: u32,
 }
 
 impl BusTime {
@@ -26,8 +29,8 @@ impl BusTime {
     #[inline]
     #[must_use]
     pub fn with(&self, bytes: u32) -> Time {
-        // Interfaces move one or two bytes per cycle, so a shift divides.
-        self.fixed + Time::from((bytes + self.bytes_per_cycle - 1) >> (self.bytes_per_cycle - 1)) * self.cycle
+        // A bus moves one, two or four bytes in a cycle, so a shift divides.
+        self.fixed + Time::from((bytes + self.round) >> self.shift) * self.cycle
     }
 }
 
@@ -78,6 +81,8 @@ pub struct Timing {
     bus: [BusTime; SEGMENTS],
     fixed: [Fixed; SEGMENTS],
     cycles: Cycles,
+    /// True if a program loads the part of its page without data, too.
+    pub loads_whole_pages: bool,
     /// Busy times that are the same for all pages.
     pub pauses: Pauses,
     /// tBERS.
@@ -103,6 +108,39 @@ pub struct TimingError {
     pub problem: String,
 }
 
+/// The timing mode of a configuration, with the width and the cycle of its bus.
+///
+/// # Errors
+/// Names the key that cannot be used with the interface, and the valid values.
+pub(crate) fn bus_mode(config: &NandConfig) -> Result<Mode, TimingError> {
+    let (interface, name) = (config.interface, config.interface.name());
+    let wrong = |key: &'static str, value: String, problem: String| Err(TimingError { key, value, problem });
+    let Some(mut mode) = interface.mode(config.rate_mt_s) else {
+        let rates: Vec<String> = interface.modes().iter().map(|m| m.rate_mt_s.to_string()).collect();
+        return wrong("rate_mt_s", config.rate_mt_s.to_string(), format!("{name} has the rates {}", rates.join(", ")));
+    };
+    match (config.bus_bits, interface) {
+        (8, _) => {}
+        (bits @ (16 | 32), Interface::Sdr) => mode.bytes_per_cycle = bits / 8,
+        (bits @ (16 | 32), _) => {
+            return wrong("bus_bits", bits.to_string(), format!("{name} has 8 data lines; only sdr can have 16 or 32"))
+        }
+        (bits, _) => return wrong("bus_bits", bits.to_string(), "must be 8, 16 or 32".into()),
+    }
+    if let Some(cycle) = config.cycle_ns {
+        if interface != Interface::Sdr {
+            let problem = format!("is for sdr; the cycles of {name} are those of rate_mt_s");
+            return wrong("cycle_ns", cycle.to_string(), problem);
+        }
+        if !(1.0..=1_000.0).contains(&cycle) {
+            return wrong("cycle_ns", cycle.to_string(), "must lie between 1 and 1,000 nanoseconds".into());
+        }
+        let cycle = ps_from_us(cycle / 1e3);
+        (mode.write_cycle, mode.read_cycle, mode.latch_cycle) = (cycle, cycle, cycle);
+    }
+    Ok(mode)
+}
+
 fn price(segment: Segment, mode: &Mode, config: &NandConfig) -> (BusTime, Fixed) {
     let mut fixed = Fixed::default();
     let mut cycle_time = 0;
@@ -123,7 +161,8 @@ fn price(segment: Segment, mode: &Mode, config: &NandConfig) -> (BusTime, Fixed)
         }
     }
     let whole = fixed.command + fixed.address + fixed.wait;
-    (BusTime { fixed: whole, cycle: cycle_time, bytes_per_cycle: mode.bytes_per_cycle }, fixed)
+    let (round, shift) = (mode.bytes_per_cycle - 1, mode.bytes_per_cycle.trailing_zeros());
+    (BusTime { fixed: whole, cycle: cycle_time, round, shift }, fixed)
 }
 
 /// Class of each page of a block.
@@ -225,14 +264,7 @@ impl Timing {
     /// # Errors
     /// Names the invalid key, its value and the valid choices.
     pub fn new(config: &NandConfig, pages_per_block: u32) -> Result<Self, TimingError> {
-        let mode = config.interface.mode(config.rate_mt_s).ok_or_else(|| {
-            let rates: Vec<String> = config.interface.modes().iter().map(|m| m.rate_mt_s.to_string()).collect();
-            TimingError {
-                key: "rate_mt_s",
-                value: config.rate_mt_s.to_string(),
-                problem: format!("{} has the rates {}", config.interface.name(), rates.join(", ")),
-            }
-        })?;
+        let mode = bus_mode(config)?;
         let (reads, programs) = (config.read_us.values(), config.program_us.values());
         let count = reads.len().max(programs.len());
         if reads.len() != programs.len() && reads.len() != 1 && programs.len() != 1 {
@@ -285,6 +317,7 @@ impl Timing {
             },
             bus: priced.map(|(bus, _)| bus),
             fixed: priced.map(|(_, fixed)| fixed),
+            loads_whole_pages: config.load_whole_pages,
             pauses: Pauses {
                 dummy: one_time("dummy_busy_us", config.dummy_busy_us)?,
                 cache_read: one_time("cache_read_busy_us", config.cache_read_busy_us)?,
@@ -424,7 +457,6 @@ impl Timing {
 mod tests {
     use super::*;
     use crate::config::ByClass;
-    use crate::interface::Interface;
 
     #[test]
     fn chains_add_up_by_hand_on_sdr_mode_5() {
@@ -440,6 +472,37 @@ mod tests {
         assert_eq!(timing.on_bus(Segment::Erase, 0), 200_000);
         // 06h + 5 address cycles + E0h, tCCS = 200 ns, data.
         assert_eq!(timing.on_bus(Segment::ReadOutPlane, 512), 140_000 + 200_000 + 10_240_000);
+    }
+
+    #[test]
+    fn a_wide_bus_moves_more_data_in_a_cycle_and_no_other_cycle_is_shorter() {
+        let config = NandConfig { interface: Interface::Sdr, rate_mt_s: 50, ..NandConfig::default() };
+        let bus = |bus_bits, cycle_ns| Timing::new(&NandConfig { bus_bits, cycle_ns, ..config.clone() }, 64).unwrap();
+        // 32 bits at 25 MHz: 512 data cycles of 40 ns. 80h, 5 address cycles and 10h take 40 ns each; tADL = 70 ns and tWB = 100 ns
+        // are those of the mode.
+        let wide = bus(32, Some(40.0));
+        assert_eq!(wide.on_bus(Segment::ReadOut, 2_048), 20_000 + 512 * 40_000);
+        assert_eq!(wide.on_bus(Segment::Program, 2_048), 240_000 + 70_000 + 512 * 40_000 + 40_000 + 100_000);
+        assert_eq!(wide.on_bus(Segment::ReadOut, 2_045), wide.on_bus(Segment::ReadOut, 2_048));
+        // 16 bits with the cycle of the mode, 20 ns: commands and addresses as on 8 bits.
+        let (double, single) = (bus(16, None), bus(8, None));
+        assert_eq!(double.on_bus(Segment::ReadOut, 2_048), 20_000 + 1_024 * 20_000);
+        assert_eq!(double.on_bus(Segment::Read, 0), single.on_bus(Segment::Read, 0));
+        // 8 bits at 100 MHz.
+        assert_eq!(bus(8, Some(10.0)).on_bus(Segment::ReadOut, 2_048), 20_000 + 20_480_000);
+    }
+
+    #[test]
+    fn a_bus_that_the_interface_cannot_have_is_refused() {
+        let sdr = NandConfig { interface: Interface::Sdr, rate_mt_s: 50, ..NandConfig::default() };
+        let shown = |config: &NandConfig| Timing::new(config, 64).unwrap_err().to_string();
+        assert_eq!(shown(&NandConfig { bus_bits: 12, ..sdr.clone() }), "bus_bits = 12: must be 8, 16 or 32");
+        let zero = shown(&NandConfig { cycle_ns: Some(0.0), ..sdr });
+        assert_eq!(zero, "cycle_ns = 0: must lie between 1 and 1,000 nanoseconds");
+        let wide = shown(&NandConfig { bus_bits: 16, ..NandConfig::default() });
+        assert_eq!(wide, "bus_bits = 16: nv-ddr3 has 8 data lines; only sdr can have 16 or 32");
+        let slow = shown(&NandConfig { cycle_ns: Some(40.0), ..NandConfig::default() });
+        assert_eq!(slow, "cycle_ns = 40: is for sdr; the cycles of nv-ddr3 are those of rate_mt_s");
     }
 
     #[test]

@@ -14,6 +14,8 @@ WORDS: tuple[tuple[str, str], ...] = (
         "geometry.packages_per_channel",
         "package, packages, chip, chips, chips per channel, way, ways, chip enable, ce, targets",
     ),
+    ("geometry.packages_per_channel geometry.channels", "bank, banks, banking, interleaving"),
+    ("geometry.gang", "gang, ganging, ganged, lockstep, linked packages"),
     ("geometry.dies_per_package", "die, dies, lun, luns, dies per chip, luns per package"),
     ("geometry.planes_per_die", "plane, planes, number of planes, planes per lun"),
     ("geometry.blocks_per_plane", "blocks, block count, number of blocks, blocks per die"),
@@ -111,8 +113,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     # Between flash and host.
     ("buffer", "write buffer, write cache, write back cache, cache, dram, dram cache, dram buffer, data cache"),
     ("buffer.capacity_kib", "buffer size, cache size, write buffer size, write cache size, dram size"),
-    ("link", "host interface, host link, pcie, pci express, nvme, sata, protocol"),
+    ("link", "host interface, host link, pcie, pci express, nvme, sata, ata, pata, ide, ultra dma, protocol"),
     ("nand.interface link", "interface"),
+    ("nand.bus_bits", "bus width, io width, data lines, bus bits, x8, x16"),
+    ("nand.cycle_ns nand.rate_mt_s", "bus clock, bus speed, bus frequency, io clock, cycle time"),
     ("link.pcie_generation", "pcie gen, pcie version, gen"),
     ("link.pcie_lanes", "lanes, pcie width, link width"),
     (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from wordline import package
 from wordline.studies import drives, traces
+from wordline.studies import points as engine
 from wordline.studies.catalogue import Study, parsed
 from wordline.studies.packages import Chapter
 from wordline.studies.traces import Recorded
@@ -105,6 +106,22 @@ class Context:
         :raises KeyboardInterrupt: if one was interrupted.
         """
         return self._each(experiments, drives.run)
+
+    def sweep(self, points: Mapping[Key, dict[str, Any]], kept: Sequence[str]) -> dict[Key, dict[str, Any]]:
+        """Runs points of a design space as one sweep, side by side (see :func:`wordline.studies.points.run`).
+
+        :param kept: the parts of the results that are needed; the others take much memory where there are many.
+        :raises KeyboardInterrupt: if it was interrupted.
+        """
+        texts = {
+            key: json.dumps({"seed": self.seed, "kept": list(kept), **it}, sort_keys=True) for key, it in points.items()
+        }
+        due = {text: points[key] for key, text in texts.items() if text not in self.known}
+        if due:
+            told = self._of_many(0, 1, 0, 0.0)
+            for text, result in zip(due, engine.run(list(due.values()), self.seed, told), strict=True):
+                self.known[text] = {it: result[it] for it in kept}
+        return {key: self.known[text] for key, text in texts.items()}
 
     def _each(self, experiments: Mapping[Key, dict[str, Any]], run: Run) -> dict[Key, dict[str, Any]]:
         results: dict[Key, dict[str, Any]] = {}

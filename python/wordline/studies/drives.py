@@ -117,14 +117,20 @@ def workload(job: Mapping[str, Any], seed: int) -> Workload:
 @lru_cache(maxsize=16)
 def _stand_in(description: str, seed: int) -> Any:  # noqa: ANN401
     """The requests of a synthesised trace: the systems of a study replay the same ones."""
-    from wordline import _core
-    from wordline.api import functions as api
     from wordline.api.workload import Workload
 
     with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "stand-in.parquet")
-        _core.trace_synth(None, api.set_texts({**json.loads(description), "seed": seed}), path, path, None, _silent)
+        path = Path(folder) / "stand-in.parquet"
+        write_stand_in(json.loads(description), seed, path)
         return Workload.trace(path).to_frame()
+
+
+def write_stand_in(description: Mapping[str, Any], seed: int, path: Path) -> None:
+    """Writes a stand-in, which is described as ``wordline trace synth`` takes it, as a Parquet file."""
+    from wordline import _core
+    from wordline.api import functions as api
+
+    _core.trace_synth(None, api.set_texts({**description, "seed": seed}), str(path), str(path), None, _silent)
 
 
 def _silent(*_: object) -> None:

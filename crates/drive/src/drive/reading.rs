@@ -5,7 +5,7 @@ use crate::activity::{channels, dies, held_and_waited as held};
 use crate::wear;
 use serde_json::{json, Value};
 use wordline_base::Time;
-use wordline_firmware::{Counters, PlaneUse, TransactionCounts};
+use wordline_firmware::{BankCounts, Counters, PlaneUse, TransactionCounts};
 use wordline_flash::{Energy, WearCounts};
 
 /// Counters and times of the flash from when measuring began. A command counts, with its energy, when it begins.
@@ -37,6 +37,8 @@ pub struct Reading {
     pub dies_held: (Time, Time),
     /// What transactions of the host did, if there are any.
     pub transactions: Option<TransactionCounts>,
+    /// What dies did for requests that wait for each other there, if they do.
+    pub banks: Option<BankCounts>,
     /// How long the link was in use, towards the drive and towards the host.
     pub link: [Time; 2],
     /// How busy channels and dies were over time.
@@ -72,6 +74,7 @@ impl Reading {
                 (held.saturating_sub(before.0), waited.saturating_sub(before.1))
             },
             transactions: kernel.transactions(),
+            banks: kernel.banks(),
             link: [to_drive, if drive.is_half_duplex() { to_drive } else { to_host }],
             activity: json!(drive.activity().map(|activity| activity.document(
                 kernel,

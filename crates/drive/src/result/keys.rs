@@ -109,6 +109,27 @@ fn tasks() -> [ResultKey; 9] {
     ]
 }
 
+/// Requests at the dies of a drive whose dies serve one at a time.
+fn banks() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("banks.{{read,write}}.{what}"), unit, meaning);
+    vec![
+        of(
+            "parts",
+            "parts",
+            "Parts of requests that dies served, one for each die in which a request has pages. This part is there if \
+             `dispatch.policy` is `one-request`.",
+        ),
+        of(
+            "waited_us",
+            "µs",
+            "Mean time that they waited for their die to be done with other requests; `null` without any.",
+        )
+        .number()
+        .or_null(),
+        of("ahead", "parts", "Those that went before an older one of the other kind (`dispatch.order`)."),
+    ]
+}
+
 /// Transactions of the host, of a drive that commits its operations together.
 fn transactions() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("transactions.{what}"), unit, meaning);
@@ -550,6 +571,7 @@ fn flash() -> Vec<ResultKey> {
     ];
     keys.extend(tasks());
     keys.extend(transactions());
+    keys.extend(banks());
     keys.extend(mapping_table());
     keys.extend(superblocks());
     keys.extend(parity());

@@ -312,6 +312,7 @@ fn erases() {
         let shape = GeometryConfig {
             channels: 1,
             packages_per_channel: 1,
+            gang: 1,
             dies_per_package: 1,
             planes_per_die: 2,
             blocks_per_plane: 4,

@@ -23,6 +23,7 @@ mod one_shot;
 mod options_cache;
 mod options_copyback;
 mod options_suspend;
+mod organisations;
 mod parallel_gc;
 mod processor;
 mod rain;

@@ -19,7 +19,15 @@ const NAND: &str =
     slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 23] = [
+const KINDS: [(&str, &str); 24] = [
+    (
+        "by request",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "by-request", fill_kib = 40 }
+        collect = { policy = "on-demand", scope = "plane" }
+        dispatch = { policy = "one-request", order = "reads-first" }
+        buffer = { policy = "none" }"#,
+    ),
     (
         "in turn",
         r#"capacity = { raw_over_logical = 1.8 }

@@ -102,10 +102,11 @@ impl Kernel {
             Class::HOST_READ if op.role == Role::Plain => 0,
             _ => {
                 self.slab.get_mut(slot).ordinal = 0;
-                // Those for one plane stay in order, unless deadlines order them, and those that need old data look at them again
-                // when they are bound.
-                let in_plane = matches!(place, Constraint::Plane(_)) && self.deadlines.is_none();
-                let in_order = in_plane || op.role != Role::Plain || op.ordinal == 0;
+                // Those for one plane stay in order, unless deadlines order them or each request has its own; and those that need old
+                // data look at them again when they are bound.
+                let one_plane =
+                    matches!(place, Constraint::Plane(_)) && self.deadlines.is_none() && self.banks.is_none();
+                let in_order = one_plane || op.role != Role::Plain || op.ordinal == 0;
                 if in_order {
                     0
                 } else {

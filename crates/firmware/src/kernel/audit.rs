@@ -186,6 +186,9 @@ impl Kernel {
         if self.transactions.as_ref().is_some_and(|transactions| self.slab.live() == 0 && !transactions.is_empty()) {
             return wrong("nothing is under way, but a transaction waits or has not ended".into());
         }
+        if self.banks.as_ref().is_some_and(|banks| self.slab.live() == 0 && !banks.is_empty()) {
+            return wrong("nothing is under way, but a bank serves a request, or one waits for it".into());
+        }
         if self.slab.live() == 0 && self.table.as_ref().is_some_and(|table| !table.is_at_rest()) {
             return wrong("nothing is under way, but a map unit is being read or written".into());
         }

@@ -362,6 +362,9 @@ impl Kernel {
             self.command.slc = true;
             self.counters.slc_pages += 1;
         }
+        if filled < most && !self.flash.timing().loads_whole_pages {
+            bytes = filled * self.plan.unit_bytes;
+        }
         let address = self.page_address(plane, bound.block, bound.page * pages);
         self.command.add(address, bytes);
         self.attach(die, first);

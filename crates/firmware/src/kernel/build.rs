@@ -1,5 +1,6 @@
 //! Building the firmware of a drive from its configuration.
 
+use super::banks::Banks;
 use super::deadlines::Deadlines;
 use super::dispatch::Candidates;
 use super::hold_jobs::Holding;
@@ -89,16 +90,18 @@ impl Kernel {
         dispatch.share(&shares.shares());
         let tags = dispatch.tags();
         let deadlines = dispatch.deadlines().map(|limits| Box::new(Deadlines::new(limits)));
-        let overtakes = tags.is_some() || deadlines.is_some();
         let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, tags, plan.units_per_program, &geometry)));
         let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, &geometry)));
+        let banks = dispatch.banks().map(|order| Box::new(Banks::new(order, &geometry)));
+        let overtakes = tags.is_some() || deadlines.is_some() || banks.is_some();
+        let follows_ends = transactions.is_some() || banks.is_some();
         let timing = flash.timing();
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
         let takes_turns = placement.takes_turns();
         let places_each = takes_turns || matches!(config.placement, PlacementConfig::Guest(_));
         let wishes = collect.places().then(Box::default);
-        let aside = arounds.is_some() || stage.is_some() || transactions.is_some() || cores.is_some();
+        let aside = arounds.is_some() || stage.is_some() || follows_ends || cores.is_some();
         let detours = aside || lots.is_some() || wishes.is_some() || places_each;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
@@ -142,6 +145,8 @@ impl Kernel {
             stage,
             stage_aside: None,
             transactions,
+            banks,
+            follows_ends,
             listed: Listed::default(),
             nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,

@@ -45,8 +45,8 @@ impl Kernel {
             self.hand_back(die, class, &pages[..count], collector_end)?;
         }
         self.mark(die);
-        if self.transactions.is_some() {
-            self.transaction_may_end(die);
+        if self.follows_ends {
+            self.may_be_free(die);
         }
         if self.holding.asks {
             self.holding.changed(die);

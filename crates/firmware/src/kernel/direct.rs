@@ -53,7 +53,7 @@ impl Kernel {
             && self.row_units == 0
             && !self.detours
             && self.stage.is_none()
-            && self.transactions.is_none()
+            && !self.follows_ends
             && self.after.is_none();
         let plain_gc = !self.holding.asks
             && self.hold_below == 0

@@ -63,7 +63,7 @@ impl Kernel {
         }
         let asks = op.class == Class::HOST_WRITE && self.places_each;
         let constraint = if asks {
-            let constraint = self.place_write(self.units_together.quotient(op.unit), slot);
+            let constraint = self.place_write(self.units_together.quotient(op.unit), slot, op.owner);
             if op.buffered && self.notes.is_some() {
                 self.witness_wait(slot, constraint);
             }
@@ -80,6 +80,8 @@ impl Kernel {
             self.wait_in_lot(slot);
         } else if self.waits_for_transaction(slot, op.class, constraint) {
             // It is committed with others.
+        } else if self.waits_for_bank(slot, op.class, constraint) {
+            // It goes when its die is done with other requests.
         } else if self.stage.is_some() && !self.passes_stage(&op, constraint) {
             self.put_on_stage(slot, op.class, constraint, false);
         } else {
@@ -87,14 +89,22 @@ impl Kernel {
         }
     }
 
+    /// A write request of the host begins.
+    #[inline]
+    pub fn begin_write(&mut self, request: u32) {
+        if self.places_each {
+            self.placement.begin(request);
+        }
+    }
+
     /// Asks the placement for a place of a write of the host. Where planes take turns, full ones are passed over.
-    fn place_write(&mut self, page: u32, slot: u32) -> Constraint {
-        let mut place = self.placement.place(page, slot);
+    fn place_write(&mut self, page: u32, slot: u32, request: u32) -> Constraint {
+        let mut place = self.placement.place(page, slot, request);
         for _ in 1..self.flash.geometry().planes() {
             match place {
                 Constraint::Plane(plane) if self.blocks.valid_in_plane(plane) >= self.most_in_plane => {
                     self.placement.pass_over();
-                    place = self.placement.place(page, slot);
+                    place = self.placement.place(page, slot, request);
                 }
                 _ => break,
             }

@@ -17,6 +17,7 @@ mod after;
 mod around;
 mod attend;
 mod audit;
+mod banks;
 mod bind;
 mod build;
 mod collect;
@@ -87,6 +88,7 @@ use crate::task::{Class, Tasks, CLASSES, ROWS};
 use crate::Plan;
 use after::After;
 use around::Arounds;
+use banks::Banks;
 use deadlines::Deadlines;
 use dispatch::Candidates;
 use hold_jobs::Holding;
@@ -108,6 +110,7 @@ use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, Progress, MAX_PLANES};
 
 pub use account::{Account, Way};
+pub use banks::{BankCounts, BankUse};
 pub use counters::{Counters, PlaneUse};
 pub use drain::{divide, DRAINS};
 pub use fault::{Fault, Reason};
@@ -223,6 +226,12 @@ pub struct Kernel {
     /// Operations of the host that wait to be committed together; none if they go to their dies one by one.
     #[serde(skip)]
     transactions: Option<Box<Transactions>>,
+    /// Banks that serve a request of the host at a time, if they do.
+    #[serde(skip)]
+    banks: Option<Box<Banks>>,
+    /// True if transactions or banks have to know of the end of each command.
+    #[serde(skip)]
+    follows_ends: bool,
     /// When shares are controlled next; the end of time if they are not.
     control_due: Time,
     /// What the dispatch policy is shown.
@@ -481,6 +490,9 @@ impl Kernel {
         if let Some(transactions) = &mut self.transactions {
             transactions.reset(self.now);
         }
+        if let Some(banks) = &mut self.banks {
+            banks.counts = BankCounts::default();
+        }
     }
 
     /// Operations that are queued or run, and jobs on hold.
@@ -559,9 +571,9 @@ impl Kernel {
         loop {
             while let Some(die) = self.dirty.pop_front() {
                 self.dies[die as usize].queued = false;
-                if !self.dispatch(die, queue)? && self.transactions.is_some() {
+                if !self.dispatch(die, queue)? && self.follows_ends {
                     // Its operations may have become void.
-                    self.transaction_may_end(die);
+                    self.may_be_free(die);
                 }
             }
             if self.shared_dirty {
@@ -610,6 +622,10 @@ impl Kernel {
         }
         if self.transactions.as_ref().is_some_and(|transactions| transactions.due) {
             self.run_transactions();
+            return true;
+        }
+        if self.banks.as_ref().is_some_and(|banks| banks.is_due()) {
+            self.run_banks();
             return true;
         }
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return false };

@@ -39,7 +39,7 @@ impl Kernel {
             std::mem::swap(&mut self.stage, &mut self.stage_aside);
         }
         self.timed = timed;
-        let staged = self.stage.is_some() || self.transactions.is_some();
+        let staged = self.stage.is_some() || self.follows_ends;
         let aside = self.arounds.is_some() || staged || self.cores.is_some();
         self.detours = aside || self.lots.is_some() || self.wishes.is_some() || self.places_each;
         self.pages_fill = self.fills_pages();

@@ -181,8 +181,15 @@ impl Kernel {
         true
     }
 
-    /// A command of a die has ended, perhaps the last of a transaction.
-    pub(super) fn transaction_may_end(&mut self, die: u32) {
+    /// A command of a die has ended, perhaps the last of a transaction, or of the request that its bank serves.
+    #[inline(never)]
+    pub(super) fn may_be_free(&mut self, die: u32) {
+        self.transaction_may_end(die);
+        self.bank_may_be_free(die);
+    }
+
+    /// The same for a transaction.
+    fn transaction_may_end(&mut self, die: u32) {
         let Some(mut transactions) = self.transactions.take() else { return };
         let unit = die / transactions.dies_per_unit;
         self.close_if_ended(&mut transactions, unit);
@@ -199,11 +206,7 @@ impl Kernel {
     /// True if operations of the host wait or run in the dies of a transaction.
     fn serves_host(&self, transactions: &Transactions, unit: u32) -> bool {
         let dies = transactions.dies_per_unit;
-        (unit * dies..(unit + 1) * dies).any(|die| {
-            let (state, waiting) = (&self.dies[die as usize], self.waiting[die as usize]);
-            let runs = state.busy && state.class.is_host();
-            runs || waiting.has(Class::HOST_READ) || waiting.has(Class::HOST_WRITE)
-        })
+        (unit * dies..(unit + 1) * dies).any(|die| self.die_serves_host(die))
     }
 
     /// Commits transactions while the oldest operation can go.

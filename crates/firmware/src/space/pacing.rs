@@ -113,6 +113,7 @@ mod tests {
         let geometry = Geometry::new(&GeometryConfig {
             channels: 1,
             packages_per_channel: 1,
+            gang: 1,
             dies_per_package: 1,
             planes_per_die: 1,
             blocks_per_plane: 20,

@@ -242,6 +242,7 @@ impl Experiment {
         let geometry = Geometry::new(&GeometryConfig {
             channels: 1,
             packages_per_channel: 1,
+            gang: 1,
             dies_per_package: package.dies,
             planes_per_die: package.planes,
             blocks_per_plane: package.blocks_per_plane,

@@ -75,6 +75,7 @@ pub fn run(shape: Shape, durations: &Durations, hosts: Vec<Host<'_>>) -> Trace {
     let geometry = Geometry::new(&GeometryConfig {
         channels: 1,
         packages_per_channel: shape.packages,
+        gang: 1,
         dies_per_package: shape.dies / shape.packages,
         planes_per_die: shape.planes,
         blocks_per_plane: BLOCKS,

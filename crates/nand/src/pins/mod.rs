@@ -40,7 +40,7 @@ use crate::cells::{Cells, Rules};
 use crate::config::NandConfig;
 use crate::geometry::{PackageGeometry, PageAddress};
 use crate::interface;
-use crate::timing::{Timing, TimingError};
+use crate::timing::{bus_mode, Timing, TimingError};
 use die::Die;
 use error::Wait as W;
 use identity::Features;
@@ -195,10 +195,6 @@ impl Pins {
 /// The times of a configuration, with its timing mode.
 fn priced(config: &NandConfig, pages: u32) -> Result<(Timing, interface::Mode), TimingError> {
     let timing = Timing::new(config, pages)?;
-    let mode = config.interface.mode(config.rate_mt_s).ok_or_else(|| TimingError {
-        key: "rate_mt_s",
-        value: config.rate_mt_s.to_string(),
-        problem: format!("{} has no such rate", config.interface.name()),
-    })?;
+    let mode = bus_mode(config)?;
     Ok((timing, mode))
 }

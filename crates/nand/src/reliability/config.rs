@@ -223,6 +223,23 @@ impl ReliabilityConfig {
         Ok(Some(Code { bits, correctable: self.ecc_bits, codewords: page / bytes }))
     }
 
+    /// The section of so many packages in lockstep, where a block is bad, or fails, if that of any member does: none of them does
+    /// with the probability of one to the power of their number. Failures of programs and erases have it at the end of endurance, and
+    /// grow towards it as those of one package.
+    #[must_use]
+    pub fn of_gang(&self, members: u32) -> Self {
+        if members == 1 {
+            return self.clone();
+        }
+        let any = |of_one: f64| 1.0 - (0..members).fold(1.0, |none, _| none * (1.0 - of_one));
+        Self {
+            factory_bad_percent: 100.0 * any(self.factory_bad_percent / 100.0),
+            program_fail: any(self.program_fail),
+            erase_fail: any(self.erase_fail),
+            ..self.clone()
+        }
+    }
+
     /// Checks everything that does not depend on the package.
     ///
     /// # Errors
@@ -254,5 +271,20 @@ impl ReliabilityConfig {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bad_block_spoils_those_of_the_gang() {
+        let one = ReliabilityConfig { factory_bad_percent: 2.0, erase_fail: 0.5, ..ReliabilityConfig::default() };
+        let four = one.of_gang(4);
+        // 1 - 0.98^4 = 0.07763184, and 1 - 0.5^4.
+        assert!((four.factory_bad_percent - 7.763_184).abs() < 1e-9, "{}", four.factory_bad_percent);
+        assert_eq!((four.erase_fail, four.program_fail), (0.9375, 0.0));
+        assert_eq!(one.of_gang(1), one);
     }
 }

@@ -21,9 +21,17 @@ fn config(stream: &mut Stream) -> NandConfig {
     let interface = interfaces[stream.below(5) as usize];
     let modes = interface.modes();
     let us = |stream: &mut Stream, most: u64| stream.below(most * 1000) as f64 / 1000.0;
+    let rate_mt_s = modes[stream.below(modes.len() as u64) as usize].rate_mt_s;
+    // Only sdr has a wider bus, and cycles of its own.
+    let (bus_bits, cycle_ns) = match interface {
+        Interface::Sdr => (8 << stream.below(3), [None, Some(40.0), Some(12.5)][stream.below(3) as usize]),
+        _ => (8, None),
+    };
     NandConfig {
         interface,
-        rate_mt_s: modes[stream.below(modes.len() as u64) as usize].rate_mt_s,
+        rate_mt_s,
+        bus_bits,
+        cycle_ns,
         read_us: ByClass::Each(vec![1.0 + us(stream, 60), 1.0 + us(stream, 90)]),
         program_us: ByClass::Each(vec![1.0 + us(stream, 300), 1.0 + us(stream, 900)]),
         dummy_busy_us: us(stream, 2),

@@ -75,6 +75,8 @@ wordline_firmware::policies! {
         "nvme" => nvme::Nvme,
         /// Serial ATA with native command queueing.
         "sata" => sata::Sata,
+        /// Parallel ATA with Ultra DMA.
+        "ata" => ata::Ata,
     }
     guest guest::Guest;
     methods {

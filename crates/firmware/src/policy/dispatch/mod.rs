@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use wordline_base::{Op, Request, Time};
 
 pub use in_order::{Commits, Unit};
+pub use one_request::Order;
 
 /// The oldest operation of a queue of the commit stage that can go now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +133,10 @@ pub trait Dispatch {
     fn commits(&self) -> Option<Commits> {
         None
     }
+    /// In which order dies serve requests of the host, if each serves one at a time.
+    fn banks(&self) -> Option<Order> {
+        None
+    }
     /// Operations that a die holds at most, the running one included; none if operations go to their dies at once.
     fn depth(&self) -> Option<u32> {
         None
@@ -186,6 +191,8 @@ policies! {
         "fifo" => fifo::Fifo,
         /// Transactions of packages, in order.
         "in-order" => in_order::InOrder,
+        /// Dies that serve a request of the host at a time.
+        "one-request" => one_request::OneRequest,
         /// One queue of operations for all tasks and dies.
         "one-queue" => one_queue::OneQueue,
         /// Fixed priorities of tasks.
@@ -207,6 +214,7 @@ policies! {
     methods {
         fn admits(self: &Self, in_service: u32) -> bool;
         fn commits(self: &Self) -> Option<Commits>;
+        fn banks(self: &Self) -> Option<Order>;
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn sees(self: &Self) -> Sight;

@@ -51,7 +51,7 @@ fn some<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<u32>, D::Error> {
 }
 
 /// The planes in the order in which consecutive logical pages visit them.
-fn visit(order: &[u8], geometry: &Geometry) -> Vec<u32> {
+pub(super) fn visit(order: &[u8], geometry: &Geometry) -> Vec<u32> {
     let size = |letter| match letter {
         b'C' => geometry.channels,
         b'W' => geometry.packages,

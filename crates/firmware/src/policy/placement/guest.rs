@@ -85,7 +85,7 @@ impl Placement for Guest {
     }
 
     #[cold]
-    fn place(&mut self, page: u32, operation: u32) -> Constraint {
+    fn place(&mut self, page: u32, operation: u32, _: u32) -> Constraint {
         let mut answer = self.0.seat.ask(|guest| guest.place(page)).unwrap_or(Constraint::Any);
         if let Some(objection) = self.objection(page, answer) {
             self.0.seat.refuse(objection);

@@ -67,7 +67,7 @@ impl Placement for InTurn {
         Constraint::Any
     }
 
-    fn place(&mut self, page: u32, operation: u32) -> Constraint {
+    fn place(&mut self, page: u32, operation: u32, _: u32) -> Constraint {
         let Turns { planes, turn, units, open, places } = &mut *self.0;
         let (lacking, last) = *open;
         if lacking > 0 && page.wrapping_sub(last) <= 1 {
@@ -124,17 +124,17 @@ mod tests {
         };
         let mut placement = InTurn::new(&Options { order: "CWDP".into() }, &build).unwrap();
         // 2 channels, 2 ways, 2 dies, 2 planes: a channel is 8 planes apart, a way 4, a die 2, a plane 1.
-        let places = [7, 7, 0, 3].map(|page| placement.place(page, page));
+        let places = [7, 7, 0, 3].map(|page| placement.place(page, page, 0));
         assert_eq!(places, [0, 8, 4, 12].map(Constraint::Plane));
         assert_eq!(placement.placed(7, 7), Constraint::Plane(8));
         let mut other = InTurn::new(&Options { order: "PDWC".into() }, &build).unwrap();
         other.restore(&placement);
-        assert_eq!(other.place(0, 0), Constraint::Plane(4));
+        assert_eq!(other.place(0, 0, 0), Constraint::Plane(4));
         // Two units fill a program, if they follow each other.
         let mut paired = InTurn::new(&Options { order: "CWDP".into() }, &Build { units_per_program: 2, ..build }).unwrap();
-        let places = [3, 3, 9, 4, 5, 6].map(|page| paired.place(page, page));
+        let places = [3, 3, 9, 4, 5, 6].map(|page| paired.place(page, page, 0));
         assert_eq!(places, [0, 0, 8, 4, 4, 12].map(Constraint::Plane));
         paired.pass_over();
-        assert_eq!(paired.place(6, 6), Constraint::Plane(2));
+        assert_eq!(paired.place(6, 6, 0), Constraint::Plane(2));
     }
 }

@@ -16,16 +16,29 @@ pub enum Constraint {
     Plane(u32),
 }
 
+/// In place of the request of a write that belongs to none.
+pub const NO_REQUEST: u32 = crate::ops::NONE;
+
 /// Decides page allocation for writes.
 pub trait Placement {
     /// The constraint for the logical page `page` (mapping units of one page belong together), whatever writes it.
     /// An external policy has none but for writes of the host.
     fn at(&self, page: u32) -> Constraint;
-    /// The constraint for a write of the host, which has this number among the operations until it ends.
+    /// The constraint for a write of the host, which has this number among the operations until it ends. It belongs to the request
+    /// given, or to none ([`NO_REQUEST`]) while a drive is preconditioned or where the write buffer took it over.
     #[inline]
-    fn place(&mut self, page: u32, operation: u32) -> Constraint {
-        let _ = operation;
+    fn place(&mut self, page: u32, operation: u32, request: u32) -> Constraint {
+        let _ = (operation, request);
         self.at(page)
+    }
+    /// A write request of the host begins; its writes come afterwards.
+    #[inline]
+    fn begin(&mut self, request: u32) {
+        let _ = request;
+    }
+    /// True if it needs the request of each write.
+    fn needs_requests(&self) -> bool {
+        false
     }
     /// The answer of [`Self::place`] for a write that still waits.
     #[inline]
@@ -35,7 +48,7 @@ pub trait Placement {
     }
     /// True if a logical page always goes to the same plane.
     fn fixed(&self) -> bool;
-    /// True if each call of [`Self::place`] gives the next of all planes, so that a full one can be passed over.
+    /// True if planes take turns, so that a full one can be passed over.
     fn takes_turns(&self) -> bool {
         false
     }
@@ -56,13 +69,17 @@ policies! {
         "static" => fixed::Fixed,
         /// The next plane for each page that is written, in one of the 24 orders.
         "in-turn" => in_turn::InTurn,
+        /// The next die for each request that writes, with all its pages.
+        "by-request" => by_request::ByRequest,
         /// The first die that is ready takes the write.
         "least-busy" => least_busy::LeastBusy,
     }
     guest guest::Guest;
     methods {
         fn at(self: &Self, page: u32) -> Constraint;
-        fn place(self: &mut Self, page: u32, operation: u32) -> Constraint;
+        fn place(self: &mut Self, page: u32, operation: u32, request: u32) -> Constraint;
+        fn begin(self: &mut Self, request: u32) -> ();
+        fn needs_requests(self: &Self) -> bool;
         fn placed(self: &Self, page: u32, operation: u32) -> Constraint;
         fn fixed(self: &Self) -> bool;
         fn takes_turns(self: &Self) -> bool;
@@ -74,8 +91,10 @@ policies! {
 impl PlacementPolicy {
     /// Continues from the saved state of the same policy.
     pub(crate) fn restore(&mut self, saved: &Self) {
-        if let (Self::InTurn(own), Self::InTurn(saved)) = (self, saved) {
-            own.restore(saved);
+        match (self, saved) {
+            (Self::InTurn(own), Self::InTurn(saved)) => own.restore(saved),
+            (Self::ByRequest(own), Self::ByRequest(saved)) => own.restore(saved),
+            _ => {}
         }
     }
 }

@@ -1,0 +1,162 @@
+//! Banks that serve a request of the host at a time (`policy/dispatch/one_request.rs`). A bank is a die.
+//!
+//! Operations of a request wait at their die until it has done all that the request before them has there. Then they go into its
+//! queues together. What comes later of the same request, such as the write after a read of old data, follows at once while the die
+//! still serves it, and waits again if it does not.
+
+use super::Kernel;
+use crate::ops::{Fifo, FlashOp, Role, NONE};
+use crate::policy::dispatch::Order;
+use crate::policy::placement::Constraint;
+use crate::task::Class;
+use serde::{Deserialize, Serialize};
+use wordline_base::Time;
+use wordline_flash::Geometry;
+
+/// What banks did for requests of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BankUse {
+    /// Parts of requests that were served: one for each die in which a request has pages.
+    pub parts: u64,
+    /// Time that they waited for their die to be done with other requests, in picoseconds.
+    pub waited: Time,
+    /// Parts that went before older ones of the other kind.
+    pub ahead: u64,
+}
+
+/// Reads, then writes.
+pub type BankCounts = [BankUse; 2];
+
+/// Operations that wait for their bank, and the requests that are served.
+#[derive(Clone, Debug)]
+pub(super) struct Banks {
+    order: Order,
+    /// By die: operations of requests that read, and of those that write.
+    waiting: Vec<[Fifo; 2]>,
+    /// By die: the request that it serves, or none.
+    serving: Vec<u32>,
+    /// Dies that may serve another request.
+    free: Vec<u32>,
+    pub counts: BankCounts,
+}
+
+impl Banks {
+    /// Nothing waits.
+    pub fn new(order: Order, geometry: &Geometry) -> Self {
+        let dies = geometry.dies() as usize;
+        Self {
+            order,
+            waiting: vec![[Fifo::default(); 2]; dies],
+            serving: vec![NONE; dies],
+            free: Vec::new(),
+            counts: BankCounts::default(),
+        }
+    }
+
+    /// True if nothing waits or is served.
+    pub fn is_empty(&self) -> bool {
+        self.serving.iter().all(|&request| request == NONE)
+            && self.waiting.iter().flatten().all(|fifo| fifo.head == NONE)
+    }
+
+    /// True if a die may serve another request.
+    pub fn is_due(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    fn is_wanted(&self, die: u32) -> bool {
+        self.waiting[die as usize].iter().any(|fifo| fifo.head != NONE)
+    }
+}
+
+/// True if an operation is part of a write: also the reads of old data that it needs.
+fn is_of_write(op: &FlashOp) -> bool {
+    op.class.is_write() || op.is_of_overwriting()
+}
+
+impl Kernel {
+    /// What banks did for reads and writes; none if dies take operations of any requests.
+    #[must_use]
+    pub fn banks(&self) -> Option<BankCounts> {
+        Some(self.banks.as_ref()?.counts)
+    }
+
+    /// Lets an operation of the host wait for its bank; false if it goes on at once.
+    pub(super) fn waits_for_bank(&mut self, slot: u32, class: Class, constraint: Constraint) -> bool {
+        let Constraint::Plane(plane) = constraint else { return false };
+        let op = *self.slab.get(slot);
+        let wanted = self.timed && matches!(class, Class::HOST_READ | Class::HOST_WRITE) && op.owner != NONE;
+        let Some(banks) = self.banks.as_mut().filter(|_| wanted && op.role != Role::Map) else { return false };
+        let die = self.planes_per_die.quotient(plane);
+        let serving = banks.serving[die as usize];
+        if serving == op.owner {
+            return false;
+        }
+        banks.waiting[die as usize][usize::from(is_of_write(&op))].push(&mut self.slab, slot);
+        if serving == NONE {
+            banks.free.push(die);
+        }
+        true
+    }
+
+    /// A command of a die has ended, perhaps the last of the request that it serves.
+    pub(super) fn bank_may_be_free(&mut self, die: u32) {
+        let serves = self.die_serves_host(die);
+        let Some(banks) = &mut self.banks else { return };
+        let at = die as usize;
+        if serves || banks.serving[at] == NONE {
+            return;
+        }
+        banks.serving[at] = NONE;
+        if banks.is_wanted(die) {
+            banks.free.push(die);
+        }
+    }
+
+    /// True if operations of the host run in a die, or wait in its queues.
+    pub(super) fn die_serves_host(&self, die: u32) -> bool {
+        let (state, waiting) = (&self.dies[die as usize], self.waiting[die as usize]);
+        let runs = state.busy && state.class.is_host();
+        runs || waiting.has(Class::HOST_READ) || waiting.has(Class::HOST_WRITE)
+    }
+
+    /// Gives free dies their next requests.
+    pub(super) fn run_banks(&mut self) {
+        let Some(mut banks) = self.banks.take() else { return };
+        while let Some(die) = banks.free.pop() {
+            // It may have been listed twice.
+            if banks.serving[die as usize] == NONE {
+                self.serve_next(&mut banks, die);
+            }
+        }
+        self.banks = Some(banks);
+    }
+
+    /// Sends all that the next request has for a die into its queues.
+    fn serve_next(&mut self, banks: &mut Banks, die: u32) {
+        let at = die as usize;
+        let heads = banks.waiting[at].map(|fifo| fifo.head);
+        let age = |slot: u32| if slot == NONE { u64::MAX } else { self.slab.get(slot).sequence };
+        let [read, write] = heads.map(age);
+        let writes = match banks.order {
+            Order::FirstCome => write < read,
+            Order::ReadsFirst => heads[0] == NONE,
+        };
+        let head = heads[usize::from(writes)];
+        if head == NONE {
+            return;
+        }
+        let FlashOp { owner, ready, sequence, .. } = *self.slab.get(head);
+        let counts = &mut banks.counts[usize::from(writes)];
+        counts.parts += 1;
+        counts.waited += self.now - ready;
+        counts.ahead += u64::from(sequence > read.min(write));
+        banks.serving[at] = owner;
+        for queue in 0..banks.waiting[at].len() {
+            while let Some(slot) = banks.waiting[at][queue].take_if(&mut self.slab, u32::MAX, |op| op.owner == owner) {
+                let class = self.slab.get(slot).class;
+                self.commit(slot, class, self.place_for(slot));
+            }
+        }
+    }
+}
