@@ -141,6 +141,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
         "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
+        "banks": wordline.run(small, BUSY, {"buffer.policy": "none", **in_order, "dispatch.policy": "one-request"}),
         "in order": wordline.run(small, BUSY, {"buffer.policy": "none", **in_order}),
         "crowded": wordline.run(small, burst(), crowded),
         "cache mode": wordline.run(small, BUSY, {"pack.policy": "planes", "pack.cache": True}),
@@ -212,6 +213,7 @@ def test_units_are_known() -> None:
         "streams",
         "operations",
         "reads",
+        "parts",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
     assert words <= figures | counts | shapes | {"mapping units", "map units", "transactions", "slices", "intervals"}

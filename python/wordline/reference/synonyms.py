@@ -116,7 +116,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("link", "host interface, host link, pcie, pci express, nvme, sata, ata, pata, ide, ultra dma, protocol"),
     ("nand.interface link", "interface"),
     ("nand.bus_bits", "bus width, io width, data lines, bus bits, x8, x16"),
-    ("nand.cycle_ns nand.rate_mt_s", "bus clock, bus speed, bus frequency, io clock, cycle time"),
+    ("nand.cycle_ns nand.rate_mt_s", "bus frequency, io clock, bus cycle, cycle time"),
     ("link.pcie_generation", "pcie gen, pcie version, gen"),
     ("link.pcie_lanes", "lanes, pcie width, link width"),
     (
