@@ -11,6 +11,7 @@ mod clock;
 mod export;
 mod protocol;
 mod record;
+mod scheduling;
 mod server;
 mod stats;
 pub mod store;

@@ -9,6 +9,7 @@ use crate::clock::{Clock, Pace};
 use crate::export::{forget, Asker, Export, Reply};
 use crate::protocol::{Entry, Kind, Step};
 use crate::record::Recorder;
+use crate::scheduling::Scheduling;
 use crate::stats::Answered;
 use crate::store::Store;
 use crate::sync::Waker;
@@ -32,8 +33,10 @@ const SPIN: Duration = Duration::from_micros(50);
 const AWAKE: Duration = Duration::from_micros(100);
 /// In the low-CPU mode it sleeps at least so long.
 const NAP: Duration = Duration::from_micros(50);
-/// When the server stops, requests in progress have so long to end.
+/// When the server stops, requests in progress have so long to end,
 const LAST_ORDERS: Duration = Duration::from_secs(5);
+/// and clients to read their replies.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Between two updates of the status.
 const TELL: Duration = Duration::from_millis(100);
 
@@ -129,8 +132,8 @@ pub struct Server {
     connections: u64,
     turned_away: u64,
     transport: Duration,
-    /// Above other threads, where the system allows it.
-    raised: bool,
+    /// How the system schedules the loop.
+    scheduling: Scheduling,
     /// When the last command came.
     heard: Instant,
     told: Instant,
@@ -167,7 +170,7 @@ impl Server {
             connections: 0,
             turned_away: 0,
             transport: Duration::ZERO,
-            raised: false,
+            scheduling: Scheduling::Normal,
             heard: now,
             told: now,
             pool: Vec::new(),
@@ -195,7 +198,8 @@ impl Server {
             }
             if let Some(end) = ending {
                 let idle = self.exports.iter().all(|export| export.in_progress() == 0);
-                if (idle && !self.clients.iter().flatten().any(Client::has_output)) || now >= end {
+                let unread = self.clients.iter().flatten().any(Client::has_output);
+                if (idle && (!unread || now + LAST_ORDERS >= end + LAST_WORDS)) || now >= end {
                     break;
                 }
             }
@@ -205,13 +209,15 @@ impl Server {
         self.close()
     }
 
-    /// Readies the thread, measures what a reply and a command take on their way, and starts the clock.
+    /// Readies the thread, measures what a command and its reply take on their way, and starts the clock.
     fn prepare(&mut self) {
-        // A nanosecond: by default the system may wake a thread 50 µs late. It is a matter of accuracy only.
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        self.raised = rustix::process::setpriority_process(None, -20).is_ok();
-        if !self.clock.jumps() {
-            self.transport = transport::measure(self.options.low_cpu).unwrap_or_default();
+        if self.clock.jumps() {
+            // Nothing has to be in time.
+        } else {
+            let mut scheduling = Scheduling::Normal;
+            let measured = transport::measure(self.options.low_cpu, || scheduling = Scheduling::raise());
+            self.transport = measured.unwrap_or_default();
+            self.scheduling = scheduling;
         }
         self.clock = Clock::new(self.options.pace);
         for export in &mut self.exports {
@@ -255,6 +261,8 @@ impl Server {
 
     /// Sends what clients are ready to take.
     fn send_all(&mut self) {
+        // A client may have its reply before the call that sends it returns.
+        let sent = self.clock.at(Instant::now());
         for place in 0..self.clients.len() {
             let Some(client) = &mut self.clients[place] else { continue };
             let failed = client.has_output() && client.send(&mut self.pool).is_err();
@@ -262,10 +270,6 @@ impl Server {
                 self.clients[place] = None;
             }
         }
-        if self.sent.is_empty() {
-            return;
-        }
-        let sent = self.clock.at(Instant::now());
         for (export, times) in self.sent.drain(..) {
             let export = &mut self.exports[export];
             let times = Answered { sent, ..times };
@@ -300,7 +304,7 @@ impl Server {
                 limit = Some(limit.map_or(left, |limit| limit.min(left)));
             }
         };
-        shorten(ending);
+        shorten(ending.map(|_| now + LAST_WORDS));
         shorten(self.clients.iter().flatten().filter(|client| client.is_on_trial()).map(|c| c.since + PATIENCE).min());
         let timeout =
             limit.map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) });
@@ -477,7 +481,7 @@ impl Server {
             "wall_s": wall as f64 / 1e12 / self.pace().unwrap_or(1.0),
             "pace": self.pace(),
             "low_cpu": self.options.low_cpu,
-            "raised_priority": self.raised,
+            "scheduling": self.scheduling.name(),
             "transport_us": self.transport.as_nanos() as f64 / 1e3,
         });
         drop((self.clients, self.listener));

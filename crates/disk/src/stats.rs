@@ -18,7 +18,7 @@ pub struct Answered {
     pub taken: Time,
     /// When the modelled drive completed it.
     pub completed: Time,
-    /// When the reply was with the system, on the same clock.
+    /// When the reply was given to the system, on the same clock.
     pub sent: Time,
 }
 
@@ -45,8 +45,10 @@ pub struct Stats {
     late: Histogram,
     /// Taken by the drive after its arrival, in picoseconds.
     taken_late: Histogram,
-    /// Error of the latency in millionths, for latencies from [`FLOOR`] on.
-    error: Histogram,
+    /// What replies were late by in millionths of their latency, for latencies from [`FLOOR`] on.
+    reply_error: Histogram,
+    /// The same with what requests were taken late by: the error that a client sees, but for its own part.
+    delay_error: Histogram,
     /// The most that the drive's time was behind its clock, in picoseconds.
     pub lag: Time,
 }
@@ -72,8 +74,9 @@ impl Stats {
         self.taken_late.record(taken_late);
         let latency = request.latency();
         if latency >= FLOOR {
-            let error = u128::from(late) + u128::from(taken_late);
-            self.error.record((error * 1_000_000 / u128::from(latency)) as u64);
+            let share = |error: u64| (u128::from(error) * 1_000_000 / u128::from(latency)) as u64;
+            self.reply_error.record(share(late));
+            self.delay_error.record(share(late.saturating_add(taken_late)));
         }
     }
 
@@ -90,7 +93,8 @@ impl Stats {
             "syncs": self.syncs,
             "reply_late_us": spread(&self.late, 1e6),
             "taken_late_us": spread(&self.taken_late, 1e6),
-            "delay_error_percent": spread(&self.error, 1e4),
+            "reply_error_percent": spread(&self.reply_error, 1e4),
+            "delay_error_percent": spread(&self.delay_error, 1e4),
             "lag_us": self.lag as f64 / 1e6,
         })
     }
@@ -140,5 +144,6 @@ mod tests {
         assert_eq!(told["taken_late_us"]["max"], 2.0);
         assert_eq!(told["delay_error_percent"]["count"], 20);
         assert_eq!(told["delay_error_percent"]["max"], 1.5, "1 µs and 2 µs of 200 µs");
+        assert_eq!(told["reply_error_percent"]["max"], 0.5);
     }
 }

@@ -5,7 +5,7 @@ use crate::protocol::wire::REQUEST_BYTES;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::thread;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// Round trips, of which the first are left out.
@@ -14,23 +14,26 @@ const WARM_UP: usize = 100;
 /// Length of a reply without data.
 const REPLY_BYTES: usize = 16;
 
-/// The median of what a round trip takes beside the work of the server.
+/// The median of what a round trip takes from the client to the server and back, without the server's work between. `begin` is called
+/// once the client is a thread of its own: what it does to this thread, the client does not inherit.
 ///
 /// # Errors
 /// When the system has no sockets or threads left.
-pub fn measure(sleeps: bool) -> io::Result<Duration> {
+pub fn measure(sleeps: bool, begin: impl FnOnce()) -> io::Result<Duration> {
     let (mut near, mut far) = UnixStream::pair()?;
-    let client = thread::Builder::new().name("wordline-echo".into()).spawn(move || -> io::Result<Vec<Duration>> {
-        let mut trips = Vec::with_capacity(ROUNDS);
-        for _ in 0..ROUNDS {
-            let start = Instant::now();
-            far.write_all(&[0; REQUEST_BYTES])?;
-            far.read_exact(&mut [0; REPLY_BYTES])?;
-            trips.push(start.elapsed());
-        }
-        Ok(trips)
-    })?;
-    let mut work = Vec::with_capacity(ROUNDS);
+    let client =
+        Builder::new().name("wordline-echo".into()).spawn(move || -> io::Result<Vec<(Instant, Instant)>> {
+            let mut trips = Vec::with_capacity(ROUNDS);
+            for _ in 0..ROUNDS {
+                let start = Instant::now();
+                far.write_all(&[0; REQUEST_BYTES])?;
+                far.read_exact(&mut [0; REPLY_BYTES])?;
+                trips.push((start, Instant::now()));
+            }
+            Ok(trips)
+        })?;
+    begin();
+    let mut turns = Vec::with_capacity(ROUNDS);
     let spin = Timespec { tv_sec: 0, tv_nsec: 0 };
     for _ in 0..ROUNDS {
         loop {
@@ -39,14 +42,16 @@ pub fn measure(sleeps: bool) -> io::Result<Duration> {
                 break;
             }
         }
-        let start = Instant::now();
+        let heard = Instant::now();
         near.read_exact(&mut [0; REQUEST_BYTES])?;
+        turns.push((heard, Instant::now()));
         near.write_all(&[0; REPLY_BYTES])?;
-        work.push(start.elapsed());
     }
     let trips = client.join().unwrap_or_else(|_| Err(io::Error::other("the client of the measurement failed")))?;
-    let mut offsets: Vec<Duration> =
-        trips.iter().zip(&work).skip(WARM_UP).map(|(trip, work)| trip.saturating_sub(*work)).collect();
+    let way = |((start, end), (heard, sent)): (&(Instant, Instant), &(Instant, Instant))| {
+        heard.saturating_duration_since(*start) + end.saturating_duration_since(*sent)
+    };
+    let mut offsets: Vec<Duration> = trips.iter().zip(&turns).skip(WARM_UP).map(way).collect();
     offsets.sort_unstable();
     Ok(offsets.get(offsets.len() / 2).copied().unwrap_or_default())
 }
@@ -58,7 +63,7 @@ mod tests {
     #[test]
     fn a_round_trip_takes_some_microseconds() {
         for sleeps in [false, true] {
-            let offset = measure(sleeps).unwrap();
+            let offset = measure(sleeps, || ()).unwrap();
             assert!(offset < Duration::from_millis(10), "{offset:?}");
         }
     }

@@ -50,16 +50,18 @@ impl FileStore {
                 sync_directory(path).map_err(failed)?;
             }
             size if size == bytes => {}
-            size => return Err(format!(
+            size => {
+                return Err(format!(
                 "{name}: this file has {size} bytes, and the drive {bytes}: give the drive that it was made for, or \
                      the name of a new file"
-            )),
+            ))
+            }
         }
         Ok(Self { file, makes_holes: true })
     }
 
     #[cfg(test)]
-    pub fn refuse_holes(&mut self) {
+    pub(super) fn refuse_holes(&mut self) {
         self.makes_holes = false;
     }
 }

@@ -41,7 +41,8 @@ fn range(dice: &mut Dice) -> (u64, u64) {
     let aligned = dice.below(2) == 0;
     let unit = if aligned { PAGE as u64 } else { 1 };
     let offset = dice.below(BYTES / unit) * unit;
-    let bytes = (1 + dice.below(if dice.below(8) == 0 { 3 << 20 } else { 20_000 } / unit)) * unit;
+    let most = if dice.below(8) == 0 { 3 << 20 } else { 20_000 };
+    let bytes = (1 + dice.below(most / unit)) * unit;
     (offset, bytes.min(BYTES - offset))
 }
 
