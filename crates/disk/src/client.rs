@@ -38,6 +38,8 @@ pub struct Client {
     pub number: u64,
     /// When it came, or began to leave.
     pub since: Instant,
+    /// When the bytes in `input` came.
+    pub heard: Instant,
     /// Bytes that it sent and that are not handled yet.
     input: Vec<u8>,
     /// Bytes needed for the next message.
@@ -62,6 +64,7 @@ impl Client {
             export: None,
             number,
             since: now,
+            heard: now,
             input: Vec::new(),
             needed: 0,
             output: VecDeque::new(),
@@ -99,11 +102,12 @@ impl Client {
         self.leaving && self.commands == 0 && self.output.is_empty()
     }
 
-    /// Reads what has come, at most a turn of it.
+    /// Reads what has come by `now`, at most a turn of it.
     ///
     /// # Errors
     /// When the connection is broken.
-    pub fn hear(&mut self) -> io::Result<Heard> {
+    pub fn hear(&mut self, now: Instant) -> io::Result<Heard> {
+        self.heard = now;
         let have = self.input.len();
         let room = self.needed.saturating_sub(have).clamp(64 << 10, TURN);
         self.input.resize(have + room, 0);
@@ -120,6 +124,11 @@ impl Client {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Heard::Open),
             Err(error) => Err(error),
         }
+    }
+
+    /// True if there is something to handle.
+    pub fn has_work(&self) -> bool {
+        self.has_message() && self.is_heard()
     }
 
     /// True if there may be a whole message.

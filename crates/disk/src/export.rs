@@ -4,7 +4,7 @@
 //! command sees all that was acknowledged before it came, and commands in flight together may take effect in the order of their arrival,
 //! as NBD allows.
 //!
-//! A request's arrival is set back by the time that it and its reply are on the way (`Export::offset`): so the client, not the server,
+//! A request's arrival is set back by the time that it and its reply are on the way (`Export::offsets`): so the client, not the server,
 //! sees the delay of the drive. The drive takes it then, or, if it has gone on meanwhile, at once.
 
 mod parts;
@@ -39,6 +39,8 @@ pub struct Asker {
     pub replies: Replies,
     /// Bytes of data that its reply will have.
     pub promised: usize,
+    /// True if it has nothing else in progress, and so will sleep until the reply comes.
+    pub alone: bool,
 }
 
 /// A reply that may go out.
@@ -81,8 +83,8 @@ pub struct Export {
     pub answered: Option<Vec<Answered>>,
     /// The drive's time when its clock began.
     base: Time,
-    /// How far arrivals are set back, in simulated picoseconds.
-    offset: Time,
+    /// How far arrivals are set back, in simulated picoseconds: of a client that is alone, and of others.
+    offsets: (Time, Time),
     tickets: Vec<Option<Ticket>>,
     free: Vec<u32>,
     /// The ticket in each slot of the drive.
@@ -114,7 +116,7 @@ impl Export {
             recorder,
             fault: None,
             answered: None,
-            offset: 0,
+            offsets: (0, 0),
             tickets: Vec::new(),
             free: Vec::new(),
             slots: vec![NONE; (queues * depth) as usize],
@@ -124,9 +126,9 @@ impl Export {
         })
     }
 
-    /// Sets arrivals back by so much, in simulated picoseconds.
-    pub fn set_back(&mut self, offset: Time) {
-        self.offset = offset;
+    /// Sets arrivals back by so much, in simulated picoseconds: of a client that sleeps until the reply, and of one that is awake.
+    pub fn set_back(&mut self, asleep: Time, awake: Time) {
+        self.offsets = (asleep, awake);
     }
 
     /// Requests in progress.
@@ -163,8 +165,11 @@ impl Export {
             Some(_) => Err(NbdError::Io),
             None => self.stored(asker.replies, command, &mut reply),
         };
-        let arrival =
-            if clock.jumps() { self.drive.now() } else { self.base + clock.at(wall).saturating_sub(self.offset) };
+        let arrival = if clock.jumps() {
+            self.drive.now()
+        } else {
+            self.base + clock.at(wall).saturating_sub(if asker.alone { self.offsets.0 } else { self.offsets.1 })
+        };
         if arrival > self.drive.now() {
             if let Err(fault) = self.step_to(arrival, out) {
                 self.fail(fault, out);

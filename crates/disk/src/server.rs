@@ -13,7 +13,7 @@ use crate::scheduling::Scheduling;
 use crate::stats::Answered;
 use crate::store::Store;
 use crate::sync::Waker;
-use crate::transport;
+use crate::transport::Transport;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use serde_json::json;
 use std::io;
@@ -33,6 +33,8 @@ const SPIN: Duration = Duration::from_micros(50);
 const AWAKE: Duration = Duration::from_micros(100);
 /// In the low-CPU mode it sleeps at least so long.
 const NAP: Duration = Duration::from_micros(50);
+/// A command takes a microsecond or more, so a long burst would keep replies that are due waiting.
+const AT_ONCE: u32 = 4;
 /// When the server stops, requests in progress have so long to end,
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 /// and clients to read their replies.
@@ -131,11 +133,13 @@ pub struct Server {
     clock: Clock,
     connections: u64,
     turned_away: u64,
-    transport: Duration,
+    transport: Transport,
     /// How the system schedules the loop.
     scheduling: Scheduling,
     /// When the last command came.
     heard: Instant,
+    /// Commands of a client that are handled before replies that are due meanwhile are sent.
+    at_once: u32,
     told: Instant,
     pool: Vec<Vec<u8>>,
     replies: Vec<Reply>,
@@ -169,9 +173,10 @@ impl Server {
             clock: Clock::new(options.pace),
             connections: 0,
             turned_away: 0,
-            transport: Duration::ZERO,
+            transport: Transport::default(),
             scheduling: Scheduling::Normal,
             heard: now,
+            at_once: if options.pace == Pace::Jump { u32::MAX } else { AT_ONCE },
             told: now,
             pool: Vec::new(),
             replies: Vec::new(),
@@ -215,13 +220,13 @@ impl Server {
             // Nothing has to be in time.
         } else {
             let mut scheduling = Scheduling::Normal;
-            let measured = transport::measure(self.options.low_cpu, || scheduling = Scheduling::raise());
+            let measured = Transport::measure(self.options.low_cpu, || scheduling = Scheduling::raise());
             self.transport = measured.unwrap_or_default();
             self.scheduling = scheduling;
         }
         self.clock = Clock::new(self.options.pace);
         for export in &mut self.exports {
-            export.set_back(self.clock.span(self.transport));
+            export.set_back(self.clock.span(self.transport.asleep), self.clock.span(self.transport.awake));
         }
     }
 
@@ -234,10 +239,10 @@ impl Server {
             self.hand_out(index);
         }
         self.send_all();
-        // Messages that were left while too much of their client was in progress.
+        // Messages that were left: replies that were due went before them, or too much of their client was in progress.
         for place in 0..self.clients.len() {
-            if self.clients[place].as_ref().is_some_and(|client| client.has_message() && client.is_heard()) {
-                self.take_messages(place, now);
+            if self.clients[place].as_ref().is_some_and(Client::has_work) {
+                self.take_messages(place);
             }
         }
     }
@@ -284,6 +289,9 @@ impl Server {
 
     /// How long the loop may sleep; zero to spin.
     fn sleep(&self, now: Instant) -> Option<Duration> {
+        if self.clients.iter().flatten().any(Client::has_work) {
+            return Some(Duration::ZERO);
+        }
         if !self.options.low_cpu && now.saturating_duration_since(self.heard) < AWAKE {
             return Some(Duration::ZERO);
         }
@@ -378,8 +386,8 @@ impl Server {
     fn serve(&mut self, place: usize, flags: PollFlags, now: Instant, ending: bool) {
         let Some(client) = &mut self.clients[place] else { return };
         if !ending && client.is_heard() && flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
-            match client.hear() {
-                Ok(Heard::Open) => self.take_messages(place, now),
+            match client.hear(now) {
+                Ok(Heard::Open) => self.take_messages(place),
                 // A client that is gone waits for no replies; what it asked for is still done.
                 Ok(Heard::Gone) | Err(_) => {
                     self.clients[place] = None;
@@ -397,19 +405,20 @@ impl Server {
         }
     }
 
-    /// Handles the whole messages that a client has sent, as many as it may have in progress.
-    fn take_messages(&mut self, place: usize, now: Instant) {
+    /// Handles the whole messages that a client has sent, as many as it may have in progress, and not more than fit between replies.
+    fn take_messages(&mut self, place: usize) {
         let Some(client) = &mut self.clients[place] else { return };
         if !client.has_message() {
             return;
         }
-        self.heard = now;
+        let now = client.heard;
+        self.heard = self.heard.max(now);
         let input = client.take_input();
-        let (mut taken, mut needed) = (0, 0);
+        let (mut taken, mut needed, mut commands) = (0, 0, 0);
         let mut answers = self.pool.pop().unwrap_or_default();
         loop {
             let Some(client) = &mut self.clients[place] else { return };
-            if !client.is_heard() || taken == input.len() {
+            if !client.is_heard() || taken == input.len() || commands == self.at_once {
                 break;
             }
             let (used, step) = client.session.next(&input[taken..], &self.entries, &mut answers);
@@ -424,7 +433,9 @@ impl Server {
                 Step::Command(command) => {
                     let Some(export) = client.export else { break };
                     let promised = if command.kind == Kind::Read { command.bytes as usize } else { 0 };
-                    let asker = Asker { place, number: client.number, replies: client.session.replies(), promised };
+                    let (number, replies, alone) = (client.number, client.session.replies(), client.commands == 0);
+                    let asker = Asker { place, number, replies, promised, alone };
+                    commands += 1;
                     client.commands += 1;
                     client.reply_bytes += promised;
                     let clock = self.clock;
@@ -482,7 +493,10 @@ impl Server {
             "pace": self.pace(),
             "low_cpu": self.options.low_cpu,
             "scheduling": self.scheduling.name(),
-            "transport_us": self.transport.as_nanos() as f64 / 1e3,
+            "transport_us": {
+                "asleep": self.transport.asleep.as_nanos() as f64 / 1e3,
+                "awake": self.transport.awake.as_nanos() as f64 / 1e3,
+            },
         });
         drop((self.clients, self.listener));
         let closed = self.entries.into_iter().zip(self.exports).map(|(entry, mut export)| {

@@ -9,51 +9,83 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// Round trips, of which the first are left out.
-const ROUNDS: usize = 400;
-const WARM_UP: usize = 100;
+const ROUNDS: usize = 200;
+const WARM_UP: usize = 20;
+/// The measurement ends after so long: on a busy machine a round trip may take milliseconds.
+const MOST: Duration = Duration::from_millis(100);
+/// A client that waits for so long sleeps, and its core with it.
+const SLEEP: Duration = Duration::from_micros(150);
 /// Length of a reply without data.
 const REPLY_BYTES: usize = 16;
 
-/// The median of what a round trip takes from the client to the server and back, without the server's work between. `begin` is called
-/// once the client is a thread of its own: what it does to this thread, the client does not inherit.
-///
-/// # Errors
-/// When the system has no sockets or threads left.
-pub fn measure(sleeps: bool, begin: impl FnOnce()) -> io::Result<Duration> {
-    let (mut near, mut far) = UnixStream::pair()?;
-    let client =
-        Builder::new().name("wordline-echo".into()).spawn(move || -> io::Result<Vec<(Instant, Instant)>> {
-            let mut trips = Vec::with_capacity(ROUNDS);
-            for _ in 0..ROUNDS {
-                let start = Instant::now();
-                far.write_all(&[0; REQUEST_BYTES])?;
-                far.read_exact(&mut [0; REPLY_BYTES])?;
-                trips.push((start, Instant::now()));
-            }
-            Ok(trips)
-        })?;
-    begin();
-    let mut turns = Vec::with_capacity(ROUNDS);
+/// What a command and its reply take on their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transport {
+    /// Where the client sleeps until its reply comes: it has nothing else in progress.
+    pub asleep: Duration,
+    /// Where it is busy with other requests.
+    pub awake: Duration,
+}
+
+impl Transport {
+    /// Measures both. `begin` is called once the client is a thread of its own: what it does to this thread, the client does not inherit.
+    ///
+    /// # Errors
+    /// When the system has no sockets or threads left.
+    pub fn measure(sleeps: bool, begin: impl FnOnce()) -> io::Result<Self> {
+        let (mut near, far) = UnixStream::pair()?;
+        let client = Builder::new().name("wordline-echo".into()).spawn(move || echo(far))?;
+        begin();
+        let awake = turns(&mut near, Duration::ZERO, sleeps)?;
+        let asleep = turns(&mut near, SLEEP, sleeps)?;
+        drop(near);
+        let trips = client.join().unwrap_or_default();
+        Ok(Self { awake: median(&trips, &awake), asleep: median(&trips[awake.len().min(trips.len())..], &asleep) })
+    }
+}
+
+/// A client that asks until nobody answers any more; gives the start and the end of each round trip.
+fn echo(mut server: UnixStream) -> Vec<(Instant, Instant)> {
+    let mut trips = Vec::new();
+    loop {
+        let start = Instant::now();
+        if server.write_all(&[0; REQUEST_BYTES]).and_then(|()| server.read_exact(&mut [0; REPLY_BYTES])).is_err() {
+            return trips;
+        }
+        trips.push((start, Instant::now()));
+    }
+}
+
+/// Answers a client each time after `delay`; gives when each command came and when its reply left.
+fn turns(client: &mut UnixStream, delay: Duration, sleeps: bool) -> io::Result<Vec<(Instant, Instant)>> {
     let spin = Timespec { tv_sec: 0, tv_nsec: 0 };
-    for _ in 0..ROUNDS {
+    let (end, mut turns) = (Instant::now() + MOST, Vec::with_capacity(ROUNDS));
+    while turns.len() < ROUNDS && (turns.len() <= WARM_UP || Instant::now() < end) {
         loop {
-            let mut fds = [PollFd::new(&near, PollFlags::IN)];
+            let mut fds = [PollFd::new(client, PollFlags::IN)];
             if poll(&mut fds, (!sleeps).then_some(&spin))? > 0 {
                 break;
             }
         }
         let heard = Instant::now();
-        near.read_exact(&mut [0; REQUEST_BYTES])?;
+        client.read_exact(&mut [0; REQUEST_BYTES])?;
+        while heard.elapsed() < delay {
+            std::hint::spin_loop();
+        }
         turns.push((heard, Instant::now()));
-        near.write_all(&[0; REPLY_BYTES])?;
+        client.write_all(&[0; REPLY_BYTES])?;
     }
-    let trips = client.join().unwrap_or_else(|_| Err(io::Error::other("the client of the measurement failed")))?;
+    Ok(turns)
+}
+
+/// The median of both ways.
+fn median(trips: &[(Instant, Instant)], turns: &[(Instant, Instant)]) -> Duration {
     let way = |((start, end), (heard, sent)): (&(Instant, Instant), &(Instant, Instant))| {
         heard.saturating_duration_since(*start) + end.saturating_duration_since(*sent)
     };
-    let mut offsets: Vec<Duration> = trips.iter().zip(&turns).skip(WARM_UP).map(way).collect();
-    offsets.sort_unstable();
-    Ok(offsets.get(offsets.len() / 2).copied().unwrap_or_default())
+    let mut ways: Vec<Duration> = trips.iter().zip(turns).skip(WARM_UP).map(way).collect();
+    ways.sort_unstable();
+    ways.get(ways.len() / 2).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -63,8 +95,12 @@ mod tests {
     #[test]
     fn a_round_trip_takes_some_microseconds() {
         for sleeps in [false, true] {
-            let offset = measure(sleeps, || ()).unwrap();
-            assert!(offset < Duration::from_millis(10), "{offset:?}");
+            let Transport { awake, asleep } = Transport::measure(sleeps, || ()).unwrap();
+            let most = Duration::from_millis(20);
+            assert!(
+                awake > Duration::ZERO && awake < most && asleep > Duration::ZERO && asleep < most,
+                "{awake:?} {asleep:?}"
+            );
         }
     }
 }

@@ -137,7 +137,7 @@ fn no_reply_comes_before_its_time_and_most_come_soon_after() {
         let modelled: u64 = reads.iter().map(|read| read.latency()).sum();
         // A flash page takes tens of microseconds to read; what a busy machine adds is unknown.
         assert!(modelled / 100 > 20_000_000, "{modelled}");
-        let offset = closed.live["transport_us"].as_f64().unwrap();
+        let offset = closed.live["transport_us"]["asleep"].as_f64().unwrap();
         let least = modelled as f64 / 1e12 - 100.0 * offset / 1e6;
         assert!(took.as_secs_f64() > least, "{took:?} for {least} s");
         let mut late: Vec<u64> = reads.iter().map(|read| read.sent - read.completed).collect();
