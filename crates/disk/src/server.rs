@@ -29,8 +29,9 @@ const MOST_CLIENTS: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Before an event the loop spins for so long.
 const SPIN: Duration = Duration::from_micros(50);
-/// After the last command it stays awake for so long: the next one often follows at once.
-const AWAKE: Duration = Duration::from_micros(100);
+/// After a command or a reply it stays awake for so long: the next command often follows at once. Longer would keep a client waiting
+/// that the system put on the same core.
+const AWAKE: Duration = Duration::from_micros(20);
 /// In the low-CPU mode it sleeps at least so long.
 const NAP: Duration = Duration::from_micros(50);
 /// A command takes a microsecond or more, so a long burst would keep replies that are due waiting.
@@ -136,8 +137,8 @@ pub struct Server {
     transport: Transport,
     /// How the system schedules the loop.
     scheduling: Scheduling,
-    /// When the last command came.
-    heard: Instant,
+    /// When the last command came, or the last reply went.
+    active: Instant,
     /// Commands of a client that are handled before replies that are due meanwhile are sent.
     at_once: u32,
     told: Instant,
@@ -175,7 +176,7 @@ impl Server {
             turned_away: 0,
             transport: Transport::default(),
             scheduling: Scheduling::Normal,
-            heard: now,
+            active: now,
             at_once: if options.pace == Pace::Jump { u32::MAX } else { AT_ONCE },
             told: now,
             pool: Vec::new(),
@@ -275,6 +276,9 @@ impl Server {
                 self.clients[place] = None;
             }
         }
+        if !self.sent.is_empty() {
+            self.active = Instant::now();
+        }
         for (export, times) in self.sent.drain(..) {
             let export = &mut self.exports[export];
             let times = Answered { sent, ..times };
@@ -292,7 +296,7 @@ impl Server {
         if self.clients.iter().flatten().any(Client::has_work) {
             return Some(Duration::ZERO);
         }
-        if !self.options.low_cpu && now.saturating_duration_since(self.heard) < AWAKE {
+        if !self.options.low_cpu && now.saturating_duration_since(self.active) < AWAKE {
             return Some(Duration::ZERO);
         }
         if self.clock.jumps() {
@@ -412,7 +416,7 @@ impl Server {
             return;
         }
         let now = client.heard;
-        self.heard = self.heard.max(now);
+        self.active = self.active.max(now);
         let input = client.take_input();
         let (mut taken, mut needed, mut commands) = (0, 0, 0);
         let mut answers = self.pool.pop().unwrap_or_default();
