@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ class Live:
         """A new connection."""
         return Client(self.socket, export)
 
-    def end(self, how: int = signal.SIGTERM) -> Any:
+    def end(self, how: int = signal.SIGTERM) -> Any:  # noqa: ANN401
         """Ends it in order; its result."""
         self.process.send_signal(how)
         self.out, errors = self.process.communicate(timeout=30)
@@ -129,9 +129,8 @@ def test_after_a_kill_the_stale_socket_is_no_hindrance(tmp_path: Path, empty: Pa
         live.process.wait(30)
     assert (tmp_path / "d.sock").exists()
     with serving(tmp_path, empty) as live:
-        other = subprocess.run(
-            [PROGRAM, "serve", str(empty), "--socket", "d.sock"], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+        command = [PROGRAM, "serve", str(empty), "--socket", "d.sock"]
+        other = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
         assert other.returncode == 2 and "another server listens there" in other.stderr
         live.client().write(0, b"x")
         live.end()
@@ -225,7 +224,14 @@ def test_a_replay_of_the_record_is_the_same_run(
                 count = 0 if kind == FLUSH else 4096 * dice.randint(1, 24)
                 offset = 0 if kind == FLUSH else 4096 * dice.randrange(units - 24)
                 flags = FUA if kind == WRITE and dice.random() < 0.1 else 0
-                client.ask(kind, offset, count, bytes(count) if kind == WRITE else b"", flags, (cookie << 32) | kind << 24 | count)
+                client.ask(
+                    kind,
+                    offset,
+                    count,
+                    bytes(count) if kind == WRITE else b"",
+                    flags,
+                    (cookie << 32) | kind << 24 | count,
+                )
             for _ in range(batch):
                 cookie, error = client.answer()
                 assert error == 0
@@ -236,7 +242,16 @@ def test_a_replay_of_the_record_is_the_same_run(
     assert result["live"]["recorded"] == {"requests": asked, "error": None}
     again = replayed(wordline, drive)
     assert again["requests"] == result["requests"] == asked
-    for key in ("by_op", "latency_us", "flash", "gc", "wear", "free_blocks", "gc_affected_requests", "write_amplification"):
+    for key in (
+        "by_op",
+        "latency_us",
+        "flash",
+        "gc",
+        "wear",
+        "free_blocks",
+        "gc_affected_requests",
+        "write_amplification",
+    ):
         assert again[key] == result[key], key
 
 
@@ -283,7 +298,7 @@ def test_qemu_writes_zeroes_discards_and_maps(tmp_path: Path, empty: Path) -> No
         out = told(["qemu-io", "-f", "raw", *flags, live.uri])
         assert "failed" not in out.lower(), out
         parts = json.loads(told(["qemu-img", "map", "--output=json", "-f", "raw", live.uri]))
-        assert [part for part in parts if part["start"] == 65536][0]["zero"]
+        assert next(part for part in parts if part["start"] == 65536)["zero"]
         result = live.end()
     assert result["live"]["errors"] == 0 and result["live"]["syncs"] >= 2
     assert result["live"]["commands"]["write_zeroes"] == 1 and result["live"]["commands"]["trim"] == 1
@@ -383,8 +398,8 @@ def test_ntfs_is_made_and_keeps_a_file(tmp_path: Path, empty: Path) -> None:
 class Truth:
     """What a disk may hold, from the view of a client that knows what was acknowledged.
 
-    For each page: the version that was last made durable or acknowledged, and those asked for since. After a kill of the server alone
-    nothing that was acknowledged may be missing; what was in flight may be there or not.
+    For each page: the version that was last made durable or acknowledged, and those asked for since. After a kill of
+    the server alone nothing that was acknowledged may be missing; what was in flight may be there or not.
     """
 
     def __init__(self, pages: int) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shlex
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -126,7 +126,7 @@ def serve(
 
 def default_socket(drive: str) -> str:
     """``demo.sock`` for the drive ``demo`` and for the file ``path/demo.toml``."""
-    return f"{os.path.basename(drive).removesuffix('.toml')}.sock"
+    return f"{Path(drive).name.removesuffix('.toml')}.sock"
 
 
 def named(exports: tuple[str, ...]) -> dict[str, str]:
@@ -218,7 +218,7 @@ def uri(told: dict[str, Any], export: str) -> str:
 
     if told["tcp"] is not None:
         return f"nbd://{told['tcp']}/{quote(export)}"
-    return f"nbd+unix:///{quote(export)}?socket={quote(os.path.abspath(told['socket']))}"
+    return f"nbd+unix:///{quote(export)}?socket={quote(str(Path(told['socket']).absolute()))}"
 
 
 def greet(console: Console, told: dict[str, Any]) -> None:
@@ -228,7 +228,9 @@ def greet(console: Console, told: dict[str, Any]) -> None:
         console.print(f"{units.size(export['bytes'])}: {export['title']}", soft_wrap=True)
         console.print(f"  nbdinfo {where}", soft_wrap=True)
         console.print(f"  qemu-img info {where}", soft_wrap=True)
-        console.print(f"  fio --name=test --ioengine=nbd --uri={where} --rw=randread --bs=4k --size=16m", soft_wrap=True)
+        console.print(
+            f"  fio --name=test --ioengine=nbd --uri={where} --rw=randread --bs=4k --size=16m", soft_wrap=True
+        )
         console.print(f"  nbd-client {client_words(told, export['name'])} /dev/nbd0", soft_wrap=True)
     console.print("Serving; Ctrl-C ends it.")
 
@@ -239,7 +241,7 @@ def client_words(told: dict[str, Any], export: str) -> str:
     if told["tcp"] is not None:
         host, _, port = told["tcp"].rpartition(":")
         return f"{host.strip('[]')} {port}{name}"
-    return f"-unix {shlex.quote(os.path.abspath(told['socket']))}{name}"
+    return f"-unix {shlex.quote(str(Path(told['socket']).absolute()))}{name}"
 
 
 def status_words(now: dict[str, Any]) -> str:

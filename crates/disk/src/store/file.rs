@@ -17,7 +17,7 @@ use std::path::Path;
 use wordline_workload::system_words;
 
 /// Zeros that are written at a time where no holes can be made.
-const ZEROS: [u8; 65_536] = [0; 65_536];
+static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// A disk in a file.
 pub struct FileStore {
