@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import guest
 import pytest
 from conftest import LONG, PROGRAM, SMALL_DRIVE, Run, started
 from nbdclient import FLUSH, FUA, READ, TRIM, WRITE, ZERO, Client
@@ -393,6 +394,58 @@ def test_ntfs_is_made_and_keeps_a_file(tmp_path: Path, empty: Path) -> None:
             back = subprocess.run(["ntfscat", "-f", str(disk), "note"], capture_output=True, timeout=60, check=True)
             assert back.stdout == (tmp_path / "note").read_bytes()
         live.end()
+
+
+@FUSE
+@needs("nbdfuse", "fusermount3", "mkfs.ext4", "e2fsck", "mount", "umount", "losetup")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator may mount")
+def test_ext4_is_mounted_by_a_loop_device(tmp_path: Path, empty: Path) -> None:
+    place = tmp_path / "files"
+    place.mkdir()
+    data = random.Random(5).randbytes(3 * MIB)
+    with serving(tmp_path, empty) as live:
+        with fused(live, tmp_path) as disk:
+            told(["mkfs.ext4", "-q", "-F", str(disk)])
+            if subprocess.run(["mount", "-o", "loop", str(disk), str(place)], check=False).returncode:
+                pytest.skip("this machine allows no loop devices")
+            try:
+                (place / "note").write_bytes(data)
+            finally:
+                told(["umount", str(place)])
+            told(["e2fsck", "-f", "-n", str(disk)])
+            assert told(["debugfs", "-R", "stat note", str(disk)]).count(f"Size: {len(data)}") == 1
+        assert data in b"".join(whole(live.client()))
+        live.end()
+
+
+def whole(client: Client) -> Iterator[bytes]:
+    """All that a disk holds."""
+    for at in range(0, client.bytes, MIB):
+        yield client.read(at, min(MIB, client.bytes - at))
+
+
+GUEST = pytest.mark.skipif(guest.kernel() is None, reason="no kernel in /boot")
+
+
+@GUEST
+@needs("qemu-system-x86_64", "busybox", "mke2fs", "modprobe", "e2fsck", "nbdcopy")
+@pytest.mark.parametrize(
+    ("device", "disk"),
+    [("virtio-blk-pci,drive=d", "/dev/vda"), ("nvme,drive=d,serial=wordline", "/dev/nvme0n1")],
+    ids=["virtio", "nvme"],
+)
+def test_a_linux_guest_makes_a_file_system(tmp_path: Path, empty: Path, device: str, disk: str) -> None:
+    if device.startswith("nvme") and not LONG:
+        pytest.skip("the second guest boots in make test-long")
+    with serving(tmp_path, empty) as live:
+        said = guest.boot(tmp_path, live.uri, device, disk)
+        assert "the file is as it was written" in said and "the guest is done" in said, said
+        told(["nbdcopy", live.uri, "disk.img"], cwd=tmp_path)
+        result = live.end()
+    told(["e2fsck", "-f", "-n", str(tmp_path / "disk.img")])
+    commands = result["live"]["commands"]
+    assert commands["write"] > 10 and commands["flush"] > 2 and commands["trim"] + commands["write_zeroes"] > 0
+    assert result["live"]["errors"] == 0 and result["by_op"]["flush"]["requests"] == commands["flush"]
 
 
 class Truth:
