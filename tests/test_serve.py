@@ -201,6 +201,25 @@ def test_what_cannot_be_served_is_told(
     assert not list(empty.parent.glob("*.sock"))
 
 
+def test_a_drive_that_wears_out_is_told_at_the_end(tmp_path: Path, empty: Path) -> None:
+    mortal = ("--set", "nand.reliability.endurance=1", "--zero-delay")
+    with serving(tmp_path, empty, *mortal) as live:
+        client = live.client()
+        error, data = 0, b"x" * MIB
+        while error == 0:
+            for offset in range(0, client.bytes - MIB, MIB):
+                client.ask(WRITE, offset, MIB, data)
+                error = client.answer()[1] or error
+        assert error == 5
+        live.process.send_signal(signal.SIGTERM)
+        out, errors = live.process.communicate(timeout=30)
+    assert live.process.returncode == 1
+    assert "the drive failed, and its clients got errors: the drive is worn out" in errors
+    assert "PARTIAL: the drive failed while it was served" in out
+    result = json.loads((tmp_path / "live.json").read_text())
+    assert "endurance" in result["live"]["fault"] and result["partial"] is True
+
+
 def replayed(wordline: Run, drive: Path, *options: str) -> Any:  # noqa: ANN401
     """The result of a replay of the recorded trace."""
     done = wordline("run", drive, "seen.csv.zst", *options, "--json", "-q")

@@ -62,6 +62,8 @@ def partial(result: Result) -> str:
         return f"the run was interrupted after {repeats['n']} of {repeats['asked']} seeds"
     if (result.get("precondition") or {}).get("interrupted"):
         return "the run was interrupted while the drive was being preconditioned, before its first request"
+    if (result.get("live") or {}).get("fault"):
+        return "the drive failed while it was served; the figures cover the part before that"
     return "the run was interrupted; the figures cover the part before that"
 
 

@@ -37,10 +37,14 @@ struct Live {
 
 impl Live {
     fn new(pace: Pace, low_cpu: bool) -> Self {
+        Self::of(DRIVE, pace, low_cpu)
+    }
+
+    fn of(drive: &str, pace: Pace, low_cpu: bool) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let socket = std::env::temp_dir().join(format!("wordline-live-{}-{number}.sock", std::process::id()));
-        let config = wordline_drive::load::from_text("small", DRIVE).unwrap();
+        let config = wordline_drive::load::from_text("small", drive).unwrap();
         let drive = Drive::new(&config, 1).unwrap();
         let bytes = drive.logical_bytes();
         let entry = Entry { name: String::new(), description: String::new(), bytes: 0 };
@@ -55,14 +59,19 @@ impl Live {
         Client::new(&self.socket)
     }
 
+    /// Stops the server, and gives its only export, whose drive did not fail.
+    fn close(self) -> Closed {
+        let closed = self.end();
+        assert!(closed.fault.is_none() && closed.unsaved.is_none());
+        closed
+    }
+
     /// Stops the server, and gives its only export.
-    fn close(mut self) -> Closed {
+    fn end(mut self) -> Closed {
         self.control.stop();
         let closed = self.thread.take().unwrap().join().unwrap();
         assert!(!self.socket.exists(), "the socket is gone");
-        let closed = closed.into_iter().next().unwrap();
-        assert!(closed.fault.is_none() && closed.unsaved.is_none());
-        closed
+        closed.into_iter().next().unwrap()
     }
 }
 
@@ -247,4 +256,38 @@ fn a_client_that_was_held_back_gets_all_its_replies() {
     }
     drop(asks.join().unwrap());
     assert_eq!(live.close().live["read_bytes"], 300_u64 << 20);
+}
+
+#[test]
+fn a_drive_that_wears_out_answers_errors_from_then_on() {
+    let mortal = r#"
+title = "mortal"
+geometry = { channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
+             blocks_per_plane = 16, pages_per_block = 8, page_kib = 16 }
+nand = { reliability = { endurance = 3 } }
+capacity = { raw_over_logical = 2.0 }
+buffer = { policy = "none" }
+"#;
+    for pace in [Pace::Jump, Pace::Wall(1.0)] {
+        let live = Live::of(mortal, pace, true);
+        let mut client = live.client();
+        let pages = live.bytes / 16_384;
+        // Several in flight: all of them are answered when the drive fails.
+        for cookie in 0..1000 {
+            client.ask(WRITE, cookie, cookie % pages * 16_384, 16_384, &[cookie as u8; 16_384]).unwrap();
+            if cookie >= 8 {
+                let error = client.answer().unwrap().1;
+                assert!(error == 0 || error == 5, "{error}");
+            }
+        }
+        let left: Vec<u32> = (0..8).map(|_| client.answer().unwrap().1).collect();
+        assert_eq!(left, [5; 8]);
+        client.ask(READ, 1, 0, 4096, &[]).unwrap();
+        assert_eq!(client.answer().unwrap(), (1, 5));
+        assert!(live.control.status().errors <= 1000);
+        let closed = live.end();
+        let story = closed.fault.unwrap().to_string();
+        assert!(story.contains("nand.reliability.endurance"), "{story}");
+        assert!(closed.live["errors"].as_u64().unwrap() > 300);
+    }
 }
