@@ -137,6 +137,21 @@ def test_after_a_kill_the_stale_socket_is_no_hindrance(tmp_path: Path, empty: Pa
         live.end()
 
 
+def test_an_interrupt_while_the_drive_is_preconditioned_ends_all(tmp_path: Path) -> None:
+    command = [PROGRAM, "serve", "tlc-nvme", "--socket", "d.sock"]
+    with started(command, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        deadline = time.monotonic() + 20
+        # Clients may come from here on; they wait.
+        while not (tmp_path / "d.sock").exists():
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20) == (None, "wordline: interrupted\n")
+    assert process.returncode == 130
+    assert not (tmp_path / "d.sock").exists()
+
+
 def test_a_port_serves_too(tmp_path: Path, empty: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

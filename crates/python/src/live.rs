@@ -5,6 +5,7 @@ use crate::guest::Guests;
 use crate::progress::Reporter;
 use crate::work;
 use cpu_time::ThreadTime;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{json, Value};
@@ -122,7 +123,7 @@ fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Of
         return Err(Failure::Python(error));
     }
     if preconditioned.as_ref().is_some_and(|done| done.interrupted) {
-        return Err(Failure::Run("interrupted before the drive was preconditioned; nothing was served".into()));
+        return Err(Failure::Python(PyKeyboardInterrupt::new_err(())));
     }
     let entry = Entry { name: wanted.name.clone(), description: loaded.value.title.clone(), bytes: 0 };
     let offer = Offer { entry, drive, store, recorder };
@@ -171,7 +172,7 @@ fn watch(
     }
     next.or_else(|error| {
         // An interrupt is how a server ends.
-        let interrupt = Python::attach(|py| error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py));
+        let interrupt = Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
         if interrupt {
             Ok(())
         } else {
