@@ -23,7 +23,7 @@ from nbdclient import FLUSH, FUA, READ, TRIM, WRITE, ZERO, Client
 
 MIB = 1 << 20
 
-EMPTY_DRIVE = SMALL_DRIVE.replace("fill = true", "fill = false")
+EMPTY_DRIVE = SMALL_DRIVE.replace("fill = true", "fill = false").replace("channels = 4", "channels = 1")
 
 
 def needs(*tools: str) -> pytest.MarkDecorator:
