@@ -20,7 +20,7 @@ SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -n
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
 PYTHON_FILES := python studies tests tools benches
 
-.PHONY: build wheel run test test-long bench bench-growth bench-record docs site figures studies lint format clean
+.PHONY: build wheel run test test-long bench bench-disk bench-growth bench-record docs site figures studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -76,6 +76,10 @@ bench: build ## speed: tables, and bench.json
 bench-growth: build ## how the cost of a request grows: the second table of bench alone
 	$(BUILD_BENCH)
 	$(BENCH) --growth
+
+bench-disk: build ## the live disk: error of its delays, requests a second; bench.json gets them
+	$(BUILD_BENCH)
+	$(BENCH) --disk
 
 bench-record: build ## what a request costs, as the tests compare it: benches/recorded.json; needs valgrind
 	$(BUILD_BENCH)

@@ -41,6 +41,7 @@ LONGEST = [
     "pts",
 ]
 LONGEST += [
+    "serve",
     "policy_families",
     "timeline_run",
     "python_process",

@@ -6,6 +6,7 @@
 
 mod cases;
 mod counts;
+mod disk;
 mod growth;
 mod measure;
 mod readers;
@@ -39,11 +40,12 @@ fn main() -> ExitCode {
         ["--point", name] => point(name, None),
         ["--point", name, "--small", share] => point(name, share.parse().ok()),
         ["--growth"] => growth_alone(),
+        ["--disk"] => disk_alone(),
         [] => all(&[]),
         ref names if known(names) => all(names),
         _ => {
             eprintln!(
-                "usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE] | --count [--events] [CASE…] | --record FILE | --growth"
+                "usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE] | --count [--events] [CASE…] | --record FILE | --growth | --disk"
             );
             ExitCode::from(2)
         }
@@ -89,9 +91,19 @@ fn growth_alone() -> ExitCode {
         eprintln!("growth: failed");
         return ExitCode::FAILURE;
     };
+    add("growth", rows)
+}
+
+/// The measurements of the live disk, added likewise.
+fn disk_alone() -> ExitCode {
+    add("disk", disk::all())
+}
+
+/// Adds a part to the figures in `bench.json`.
+fn add(part: &str, value: Value) -> ExitCode {
     let old = std::fs::read("bench.json").ok().and_then(|text| serde_json::from_slice(&text).ok());
     let mut document: Value = old.unwrap_or_else(|| json!({"schema": 1, "version": env!("CARGO_PKG_VERSION")}));
-    document["growth"] = rows;
+    document[part] = value;
     write(&document)
 }
 

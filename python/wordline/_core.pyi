@@ -128,6 +128,12 @@ def precondition(
     progress: _Progress,
     policies: _Policies | None = None,
 ) -> str: ...
+def serve(
+    plan: str,
+    progress: _Progress,
+    ready: Callable[[str], object],
+    status: Callable[[str], object],
+) -> str: ...
 def package_run(
     experiment: str,
     progress: _Progress,

@@ -8,6 +8,7 @@ mod given;
 mod guest;
 mod handle;
 mod kind;
+mod live;
 mod load;
 mod package;
 mod progress;
@@ -230,6 +231,12 @@ fn precondition(
     Ok(document.to_string())
 }
 
+/// Serves drives as disks until an interrupt; gives a result for each export, as JSON.
+#[pyfunction]
+fn serve(py: Python<'_>, plan: &str, progress: Py<PyAny>, ready: Py<PyAny>, status: Py<PyAny>) -> PyResult<String> {
+    Ok(py.detach(|| live::serve(plan, progress, &ready, &status))?)
+}
+
 /// Runs a workload on one package.
 #[pyfunction]
 #[pyo3(signature = (experiment, progress, timeline=None, window=None, limit=None))]
@@ -274,6 +281,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(table_names, module)?)?;
     module.add_function(wrap_pyfunction!(precondition, module)?)?;
+    module.add_function(wrap_pyfunction!(serve, module)?)?;
     module.add_function(wrap_pyfunction!(package_run, module)?)?;
     module.add_function(wrap_pyfunction!(package_chains, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;

@@ -289,7 +289,7 @@ fn free_memory() -> Option<u64> {
 }
 
 /// A drive from a snapshot is already preconditioned; new settings of preconditioning would have no effect.
-fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Failure> {
+pub fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Failure> {
     let asked = loaded.origins.iter().find_map(|(key, origin)| match origin {
         Origin::Set(set) if key.starts_with("precondition.") => Some(set),
         _ => None,
@@ -303,7 +303,7 @@ fn not_aged_again(loaded: &Loaded<DriveConfig>, snapshot: &str) -> Result<(), Fa
 }
 
 /// A new drive at the start of the run.
-fn prepare(
+pub fn prepare(
     mut drive: Drive,
     config: &DriveConfig,
     seed: u64,
@@ -318,7 +318,7 @@ fn prepare(
 }
 
 /// Keys that the user set on top of a preset.
-fn changes(loaded: &Loaded<DriveConfig>) -> Value {
+pub fn changes(loaded: &Loaded<DriveConfig>) -> Value {
     let of_user = loaded.origins.iter().filter(|(_, origin)| !origin.to_string().starts_with("drives/"));
     let list: Vec<Value> = of_user
         .map(|(key, origin)| {

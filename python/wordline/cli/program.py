@@ -20,6 +20,7 @@ WORKFLOW: dict[str, dict[str, str]] = {
         "optimise": "optimising",
         "precondition": "running",
         "pts": "pts",
+        "serve": "serving",
     },
     "Results": {"report": "saved", "compare": "saved", "timeline": "timelines"},
     "Traces": {"trace": "traces"},

@@ -33,7 +33,7 @@ MOST_LISTED = 3
 
 
 def load_name(result: Result) -> str:
-    """The workload: the trace's file name, or the names of the jobs."""
+    """The workload: the trace's file name, the names of the jobs, or the clients of a live disk."""
     workload = result.get("workload") or {}
     names = []
     trace = workload.get("trace")
@@ -41,6 +41,8 @@ def load_name(result: Result) -> str:
         mark = " (a stand-in)" if trace.get("stand_in") else ""
         names.append(PurePath(trace["file"]).name + mark)
     names += [f"job {job['name']}" for job in workload.get("jobs") or [] if job.get("name")]
+    if "live" in workload:
+        return "clients"
     if len(names) > 3:
         names = [*names[:2], f"{len(names) - 2} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "the workload"
@@ -60,6 +62,8 @@ def partial(result: Result) -> str:
         return f"the run was interrupted after {repeats['n']} of {repeats['asked']} seeds"
     if (result.get("precondition") or {}).get("interrupted"):
         return "the run was interrupted while the drive was being preconditioned, before its first request"
+    if (result.get("live") or {}).get("fault"):
+        return "the drive failed while it was served; the figures cover the part before that"
     return "the run was interrupted; the figures cover the part before that"
 
 

@@ -3,6 +3,7 @@
 //! Serialised structs are described by the doc comments of their fields.
 
 mod key;
+mod live;
 mod requests;
 
 pub use key::{Holds, ResultKey};
@@ -72,6 +73,7 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Map of the blocks", about: MAP, keys: map(), null: &["map"] },
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
         Section { title: "Repeats", about: REPEATS, keys: repeats(), null: &["repeats"] },
+        Section { title: "Live disk", about: LIVE, keys: live::live(), null: &["live", "live.recorded"] },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
     ]
 }
@@ -263,6 +265,8 @@ const STATE: &str =
      steady state if it wrote at least five rounds, blocks were erased in each of the last five, and their write \
      amplification passes the test of the SNIA specification: range at most 20 % of the mean, and linear fit rising or \
      falling by at most 10 % of the mean.";
+
+const LIVE: &str = "How the drive was served as a disk, in results of `wordline serve`.";
 
 const REPEATS: &str =
     "With `--repeat N` only: the same run under N seeds. All other keys are from the first of these runs. A figure is \

@@ -1,0 +1,219 @@
+//! A connection: its socket, its side of the protocol, and the bytes on their way in and out.
+
+use crate::address::Stream;
+use crate::protocol::Session;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::time::Instant;
+
+/// Bytes read from a connection in one turn, so that none keeps the others waiting.
+const TURN: usize = 256 << 10;
+/// Bytes of replies under way from which on no more commands are taken from a client: it may ask for more than it reads.
+const MOST_REPLIES: usize = 64 << 20;
+/// Commands of a client in progress from which on no more are taken.
+const MOST_COMMANDS: u32 = 1024;
+/// Pieces written by one call.
+const PIECES: usize = 16;
+/// Small replies share a buffer of this size.
+const SMALL: usize = 4096;
+
+/// What a read of a connection found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Bytes, or nothing yet.
+    Open,
+    /// The client has gone.
+    Gone,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Client {
+    stream: Stream,
+    /// Its side of the protocol.
+    pub session: Session,
+    /// The export that it chose.
+    pub export: Option<usize>,
+    /// The number of its connection, which no other ever had.
+    pub number: u64,
+    /// When it came, or began to leave.
+    pub since: Instant,
+    /// When the bytes in `input` came.
+    pub heard: Instant,
+    /// Bytes that it sent and that are not handled yet.
+    input: Vec<u8>,
+    /// Bytes needed for the next message.
+    needed: usize,
+    output: VecDeque<Vec<u8>>,
+    /// Bytes of the first piece that are sent.
+    sent: usize,
+    /// Bytes of replies, whether sent soon or after their delay.
+    pub reply_bytes: usize,
+    /// Commands in progress.
+    pub commands: u32,
+    /// No more is taken from it: it said goodbye, or is to be left.
+    pub leaving: bool,
+}
+
+impl Client {
+    /// A new connection, with the greeting on its way.
+    pub fn new(stream: Stream, number: u64, now: Instant) -> Self {
+        let mut client = Self {
+            stream,
+            session: Session::default(),
+            export: None,
+            number,
+            since: now,
+            heard: now,
+            input: Vec::new(),
+            needed: 0,
+            output: VecDeque::new(),
+            sent: 0,
+            reply_bytes: 0,
+            commands: 0,
+            leaving: false,
+        };
+        client.answer(Session::greet);
+        client
+    }
+
+    /// Its socket, to wait for.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// True if it may send more.
+    pub fn is_heard(&self) -> bool {
+        !self.leaving && self.reply_bytes < MOST_REPLIES && self.commands < MOST_COMMANDS
+    }
+
+    /// True if replies wait for the client to read.
+    pub fn has_output(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// True while its time is limited: it has chosen no export yet, or leaves.
+    pub fn is_on_trial(&self) -> bool {
+        self.export.is_none() || self.leaving
+    }
+
+    /// True if nothing of it is in progress any more.
+    pub fn is_done(&self) -> bool {
+        self.leaving && self.commands == 0 && self.output.is_empty()
+    }
+
+    /// Reads what has come by `now`, at most a turn of it.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn hear(&mut self, now: Instant) -> io::Result<Heard> {
+        self.heard = now;
+        let have = self.input.len();
+        let room = self.needed.saturating_sub(have).clamp(64 << 10, TURN);
+        self.input.resize(have + room, 0);
+        let got = loop {
+            match self.stream.read(&mut self.input[have..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        self.input.truncate(have + *got.as_ref().unwrap_or(&0));
+        match got {
+            Ok(0) => Ok(Heard::Gone),
+            Ok(_) => Ok(Heard::Open),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Heard::Open),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// True if there is something to handle.
+    pub fn has_work(&self) -> bool {
+        self.has_message() && self.is_heard()
+    }
+
+    /// True if there may be a whole message.
+    pub fn has_message(&self) -> bool {
+        !self.input.is_empty() && self.input.len() >= self.needed
+    }
+
+    /// Takes the bytes out, to be handled; [`Client::give_back`] follows.
+    pub fn take_input(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.input)
+    }
+
+    /// Gives the bytes back of which the first `taken` are handled; the next message needs `needed`.
+    pub fn give_back(&mut self, mut input: Vec<u8>, taken: usize, needed: usize) {
+        input.drain(..taken);
+        // A large write is rare enough not to keep its memory.
+        if input.capacity() > 4 * TURN && input.len() < TURN && needed < TURN {
+            input.shrink_to(TURN);
+        }
+        self.input = input;
+        self.needed = needed;
+    }
+
+    /// Adds what `write` writes to the replies.
+    pub fn answer(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let fits = |piece: &Vec<u8>| piece.capacity() <= SMALL && piece.len() + 64 <= piece.capacity();
+        if !self.output.back().is_some_and(fits) {
+            self.output.push_back(Vec::with_capacity(SMALL));
+        }
+        let piece = self.output.back_mut().expect("pushed before");
+        let before = piece.len();
+        write(piece);
+        self.reply_bytes += piece.len() - before;
+        if piece.is_empty() {
+            self.output.pop_back();
+        }
+    }
+
+    /// Adds a reply whose bytes were counted when it was made.
+    pub fn send_later(&mut self, reply: Vec<u8>) {
+        self.output.push_back(reply);
+    }
+
+    /// Writes replies, as far as the client reads; sent buffers go to `pool`.
+    ///
+    /// # Errors
+    /// When the client has gone.
+    pub fn send(&mut self, pool: &mut Vec<Vec<u8>>) -> io::Result<()> {
+        while !self.output.is_empty() {
+            let mut slices = [IoSlice::new(&[]); PIECES];
+            let mut count = 0;
+            for (slice, piece) in slices.iter_mut().zip(&self.output) {
+                *slice = IoSlice::new(if count == 0 { &piece[self.sent..] } else { piece });
+                count += 1;
+            }
+            match self.stream.write_vectored(&slices[..count]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(sent) => self.went(sent, pool),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn went(&mut self, bytes: usize, pool: &mut Vec<Vec<u8>>) {
+        self.reply_bytes -= bytes;
+        self.sent += bytes;
+        while let Some(piece) = self.output.front() {
+            if self.sent < piece.len() {
+                break;
+            }
+            self.sent -= piece.len();
+            if let Some(piece) = self.output.pop_front() {
+                recycle(pool, piece);
+            }
+        }
+    }
+}
+
+/// Keeps a buffer for the next reply.
+pub fn recycle(pool: &mut Vec<Vec<u8>>, mut piece: Vec<u8>) {
+    if pool.len() < 256 && piece.capacity() > SMALL && piece.capacity() <= 4 * TURN {
+        piece.clear();
+        pool.push(piece);
+    }
+}

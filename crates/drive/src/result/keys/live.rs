@@ -1,0 +1,67 @@
+//! Keys of a live disk.
+
+use super::key::{key, ResultKey};
+
+/// How a drive was served as a disk, by `wordline serve`.
+pub(super) fn live() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("live.{what}"), unit, meaning);
+    vec![
+        key("workload.live", "", "The name of the export whose clients were the workload; empty for the default one.").text(),
+        of("export", "", "The same.").text(),
+        of("connections", "", "Connections to the server, for all its exports."),
+        of("turned_away", "", "Connections beyond the 256 that it takes at once."),
+        of("wall_s", "s", "Time that it served."),
+        of("pace", "", "Simulated seconds in a second; `null` without delays.").or_null(),
+        of("low_cpu", "", "Whether it never spun.").boolean(),
+        of("scheduling", "", "The priority that the system granted: `real-time`, `raised` or `normal`.").text(),
+        of(
+            "transport_us.{asleep,awake}",
+            "µs",
+            "What a command and its reply take on their way between client and server, measured at the start: with a client that sleeps \
+             until the reply, as one with a single request in progress does, and with one that is awake. Requests count as having arrived \
+             earlier by that much.",
+        ),
+        of(
+            "commands.{read,write,flush,trim,cache,write_zeroes,block_status}",
+            "commands",
+            "Commands of clients by kind, except those that were refused.",
+        ),
+        of("errors", "commands", "Commands that drive or store answered by an error."),
+        of("read_bytes", "bytes", "Bytes read."),
+        of("written_bytes", "bytes", "Bytes written."),
+        of("syncs", "commands", "Flushes, and writes with force unit access, that waited for the file of the store."),
+        of(
+            "reply_late_us.{count,mean,p50,p99,max}",
+            "µs",
+            "How much later than the modelled completion replies were sent. A percentile is `null` where the sample does not allow it.",
+        )
+        .or_null(),
+        of(
+            "taken_late_us.{count,mean,p50,p99,max}",
+            "µs",
+            "How much later than they arrived the drive took requests, because it had gone on before the server heard of them.",
+        )
+        .or_null(),
+        of(
+            "reply_error_percent.{count,mean,p50,p99,max}",
+            "%",
+            "`reply_late_us` as part of the modelled latency, for latencies from 100 µs on.",
+        )
+        .or_null(),
+        of(
+            "delay_error_percent.{count,mean,p50,p99,max}",
+            "%",
+            "The sum of `reply_late_us` and `taken_late_us` as part of the modelled latency, for latencies from 100 µs on.",
+        )
+        .or_null(),
+        of("lag_us", "µs", "The most that the drive's time was behind the clock."),
+        of("store", "", "Where the data were: `memory` or `file`.").text(),
+        of("store_path", "", "The file, if there is one.").text().or_null(),
+        of("store_bytes", "bytes", "Bytes that the data took at the end."),
+        of("fault", "", "Why the drive served no more; `null` if it did to the end.").text().or_null(),
+        of("unsaved", "", "Why the last data may not be on the disk; `null` if they are.").text().or_null(),
+        of("recorded.requests", "requests", "Requests in the trace of `--record`; without one, `recorded` is `null`.")
+            .or_null(),
+        of("recorded.error", "", "Why there is no trace.").text().or_null(),
+    ]
+}

@@ -1,0 +1,233 @@
+//! Drives served as disks.
+
+use crate::failure::Failure;
+use crate::guest::Guests;
+use crate::progress::Reporter;
+use crate::work;
+use cpu_time::ThreadTime;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{json, Value};
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+use wordline_disk::store::{self, Kind};
+use wordline_disk::{Address, Closed, Control, Entry, Listener, Offer, Options, Pace, Recorder, Server, Status};
+use wordline_drive::config::Parts;
+use wordline_drive::precondition::Preconditioned;
+use wordline_drive::result::{document, About};
+use wordline_drive::run::RunError;
+use wordline_drive::streams::Streams;
+use wordline_drive::{Drive, DriveConfig};
+use wordline_settings::Loaded;
+use wordline_workload::{system_words, OutputFormat, TraceWriter, WriteOptions};
+
+/// Between two looks at signals, and between two reports.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// What to serve, as the command says it.
+#[derive(Deserialize)]
+struct Plan {
+    exports: Vec<Wanted>,
+    /// A Unix socket; if there is none, `tcp`.
+    socket: Option<PathBuf>,
+    tcp: Option<String>,
+    /// Simulated seconds in a second; none for no delay.
+    pace: Option<f64>,
+    low_cpu: bool,
+}
+
+/// An export.
+#[derive(Deserialize)]
+struct Wanted {
+    name: String,
+    drive: String,
+    sets: Vec<String>,
+    seed: Option<u64>,
+    snapshot: Option<PathBuf>,
+    store: String,
+    /// The file for its trace, and the user's name of that.
+    record: Option<(PathBuf, String)>,
+}
+
+/// A drive that was read, before and after it was served.
+struct Read {
+    loaded: Loaded<DriveConfig>,
+    parts: Parts,
+    seed: u64,
+    snapshot: Option<PathBuf>,
+    store: Kind,
+    preconditioned: Option<Preconditioned>,
+}
+
+/// Serves until an interrupt; gives the results as a JSON list.
+pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyAny>) -> Result<String, Failure> {
+    let plan: Plan = serde_json::from_str(plan).map_err(Failure::input)?;
+    let guests = Guests::new(None)?;
+    let address = match (&plan.socket, &plan.tcp) {
+        (Some(path), _) => Address::Unix(path.clone()),
+        (None, tcp) => Address::tcp(tcp.as_deref().unwrap_or_default()).map_err(Failure::Input)?,
+    };
+    let listener = Listener::bind(&address).map_err(Failure::Input)?;
+    let mut reporter = Reporter::new(progress);
+    let (mut offers, mut read) = (Vec::new(), Vec::new());
+    for wanted in &plan.exports {
+        let (offer, about) = open(wanted, &guests, &mut reporter)?;
+        offers.push(offer);
+        read.push(about);
+    }
+    let pace = plan.pace.map_or(Pace::Jump, Pace::Wall);
+    let options = Options { pace, low_cpu: plan.low_cpu, keep_requests: false };
+    let told = ready_words(&listener.address(), &offers);
+    let server = Server::new(listener, offers, options).map_err(Failure::Run)?;
+    let control = server.control();
+    let work = move || {
+        let start = ThreadTime::now();
+        let closed = server.run();
+        (closed, start.elapsed().as_secs_f64())
+    };
+    let thread = Builder::new().name("wordline-disk".into()).spawn(work).map_err(|e| Failure::Run(e.to_string()))?;
+    let watched = watch(&control, &thread, &told, ready, status);
+    control.stop();
+    let (closed, cpu_s) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+    watched?;
+    let exports = closed.len() as f64;
+    let results: Vec<Value> =
+        read.into_iter().zip(closed).map(|(read, closed)| result(read, closed, cpu_s / exports)).collect();
+    Ok(Value::Array(results).to_string())
+}
+
+/// Opens what an export needs, and ages its drive.
+fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Offer, Read), Failure> {
+    let seed = wanted.seed.unwrap_or(work::SEED);
+    let (loaded, parts) = work::read_drive(&wanted.drive, &wanted.sets, guests)?;
+    if let Some(snapshot) = &wanted.snapshot {
+        work::not_aged_again(&loaded, &snapshot.display().to_string())?;
+    }
+    let kind = Kind::parse(&wanted.store).map_err(Failure::Input)?;
+    let store = store::open(&kind, parts.logical_bytes()).map_err(Failure::Input)?;
+    let recorder = wanted.record.as_ref().map(|(path, name)| record(path, name)).transpose()?;
+    let (drive, preconditioned) = match &wanted.snapshot {
+        Some(path) => {
+            work::fits_memory(&parts)?;
+            (work::read_snapshot(path, &loaded.value, seed)?.1, None)
+        }
+        None => {
+            let new = work::make_drive(&wanted.drive, &loaded, &parts, seed)?;
+            work::prepare(new, &loaded.value, seed, reporter)?
+        }
+    };
+    if let Some(error) = reporter.error.take() {
+        return Err(Failure::Python(error));
+    }
+    if preconditioned.as_ref().is_some_and(|done| done.interrupted) {
+        return Err(Failure::Python(PyKeyboardInterrupt::new_err(())));
+    }
+    let entry = Entry { name: wanted.name.clone(), description: loaded.value.title.clone(), bytes: 0 };
+    let offer = Offer { entry, drive, store, recorder };
+    Ok((offer, Read { loaded, parts, seed, snapshot: wanted.snapshot.clone(), store: kind, preconditioned }))
+}
+
+/// A trace: a table for a name that ends in `.parquet`, else CSV, which both keep all that clients ask for.
+fn record(path: &Path, name: &str) -> Result<Recorder, Failure> {
+    let table = [".parquet", ".pq"].iter().any(|ending| name.to_lowercase().ends_with(ending));
+    let format = if table { OutputFormat::Parquet } else { OutputFormat::Csv };
+    let note = Some("recorded by wordline serve".to_owned());
+    let options = WriteOptions { format, drop: false, round: false, note };
+    TraceWriter::create(Some(path), name, options).map(Recorder::new).map_err(Failure::input)
+}
+
+fn ready_words(address: &Address, offers: &[Offer]) -> String {
+    let exports: Vec<Value> = offers
+        .iter()
+        .map(|offer| json!({"name": offer.entry.name, "title": offer.entry.description, "bytes": offer.drive.logical_bytes()}))
+        .collect();
+    let (socket, tcp) = match address {
+        Address::Unix(path) => (Some(path), None),
+        Address::Tcp(address) => (None, Some(address.to_string())),
+    };
+    json!({"socket": socket, "tcp": tcp, "exports": exports}).to_string()
+}
+
+/// Tells that the server is ready and how it does, until an interrupt or its end.
+fn watch(
+    control: &Control,
+    thread: &JoinHandle<(Vec<Closed>, f64)>,
+    told: &str,
+    ready: &Py<PyAny>,
+    status: &Py<PyAny>,
+) -> Result<(), Failure> {
+    let call = |function: &Py<PyAny>, text: &str| -> PyResult<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            function.call1(py, (text,)).map(drop)
+        })
+    };
+    let mut next = call(ready, told);
+    while next.is_ok() && !thread.is_finished() {
+        std::thread::sleep(EVERY);
+        next = call(status, &status_words(&control.status()));
+    }
+    next.or_else(|error| {
+        // An interrupt is how a server ends.
+        let interrupt = Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
+        if interrupt {
+            Ok(())
+        } else {
+            Err(Failure::Python(error))
+        }
+    })
+}
+
+fn status_words(status: &Status) -> String {
+    json!({
+        "clients": status.clients,
+        "requests": status.requests,
+        "errors": status.errors,
+        "read_bytes": status.bytes[0],
+        "written_bytes": status.bytes[1],
+        "late_p50_us": status.late_us.0,
+        "late_p99_us": status.late_us.1,
+        "lag_us": status.lag_us,
+        "failed": status.failed,
+    })
+    .to_string()
+}
+
+/// The result of an export: that of a run, and how it was served.
+fn result(read: Read, closed: Closed, cpu_s: f64) -> Value {
+    let Read { loaded, parts, seed, snapshot, store, preconditioned } = read;
+    let Closed { drive, mut live, recorded, fault, unsaved, .. } = closed;
+    let workload = json!({"live": live["export"]});
+    let about = About {
+        config: &loaded.value,
+        parts: &parts,
+        workload: &workload,
+        seed,
+        partial: fault.is_some(),
+        precondition: preconditioned,
+    };
+    let mut result = document(&drive, &about);
+    let end = span(&drive);
+    work::add_measured(&mut result, (0, end), &Streams::default());
+    result["cpu_s"] = cpu_s.into();
+    result["snapshot"] = json!(snapshot);
+    result["changes"] = work::changes(&loaded);
+    live["store"] = store.name().into();
+    live["store_path"] = json!(store.path());
+    live["fault"] = json!(fault.map(|fault| RunError::from(fault).to_string()));
+    live["unsaved"] = json!(unsaved.map(|error| system_words(&error)));
+    live["recorded"] = match recorded {
+        None => Value::Null,
+        Some(Ok(written)) => json!({"requests": written.requests, "error": null}),
+        Some(Err(error)) => json!({"requests": null, "error": error.to_string()}),
+    };
+    result["live"] = live;
+    result
+}
+
+fn span(drive: &Drive) -> u64 {
+    drive.metrics.end - drive.metrics.start
+}

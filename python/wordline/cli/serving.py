@@ -1,0 +1,304 @@
+"""The command that serves drives as disks."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wordline.base import units
+from wordline.base.errors import FAILED, Trouble, or_nearest, tell
+from wordline.base.files import OutputFile
+from wordline.cli.options import (
+    Command,
+    all_apart,
+    json_file_option,
+    quiet_option,
+    seed_option,
+    set_option,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+
+STORES = ("memory", "file:")
+"""How a store begins."""
+
+LINE_S = 60.0
+"""Seconds between lines of status where there is no terminal."""
+
+
+@click.command(cls=Command, short_help="Serve a drive as a disk, with its delays.")
+@click.argument("drive")
+@click.option("--socket", metavar="PATH", help="Listen on this Unix socket.  [default: NAME.sock, after the drive]")
+@click.option("--tcp", metavar="HOST:PORT", help="Listen on a port of this machine instead.")
+@set_option
+@click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a snapshot of 'wordline precondition'.")
+@seed_option
+@click.option(
+    "--export", "exports", multiple=True, metavar="NAME=DRIVE", help="Serve another drive by a name. May be repeated."
+)
+@click.option(
+    "--store",
+    "stores",
+    multiple=True,
+    metavar="[NAME=]KIND",
+    help="Keep the data in 'memory' or in 'file:PATH'; with a name, those of an --export.  [default: memory]",
+)
+@click.option("--pace", type=float, metavar="X", help="Simulated seconds in a second: 0.1 is ten times as slow.")
+@click.option("--zero-delay", is_flag=True, help="No delays: the drive's time jumps from event to event.")
+@click.option("--low-cpu", is_flag=True, help="Never spin: less accurate delays, hardly any CPU time while idle.")
+@click.option(
+    "--record", metavar="FILE", help="Write what clients did as a trace: CSV, or a table for a name in .parquet."
+)
+@json_file_option
+@quiet_option
+def serve(
+    drive: str,
+    socket: str | None,
+    tcp: str | None,
+    sets: tuple[str, ...],
+    snapshot: str | None,
+    seed: int | None,
+    exports: tuple[str, ...],
+    stores: tuple[str, ...],
+    pace: float | None,
+    zero_delay: bool,
+    low_cpu: bool,
+    record: str | None,
+    json_name: str | None,
+    quiet: bool,
+) -> None:
+    """Serve DRIVE as a disk over NBD, with the delays that the drive would have, until Ctrl-C.
+
+    DRIVE is a preset ('wordline drives') or a TOML file. Clients are nbd-client, QEMU, libnbd, nbdfuse, fio and others.
+    """
+    from wordline import _core
+    from wordline.base.progress import Progress
+
+    if socket is not None and tcp is not None:
+        raise Trouble("--socket and --tcp cannot both be given; the server listens in one place")
+    if zero_delay and pace is not None:
+        raise Trouble("--pace has no effect with --zero-delay; give one of the two")
+    if pace is not None and not (math.isfinite(pace) and 1e-6 <= pace <= 1e6):
+        raise Trouble(f"--pace {pace:g}: not between 0.000001 and 1,000,000; 1 is real time")
+    drives = {"": drive} | named(exports)
+    kept = stored(stores, list(drives))
+    names = {name: file for name, file in (("json", json_name), ("record", record)) if file is not None}
+    all_apart(names)
+    with ExitStack() as open_files:
+        inputs = [*drives.values(), *([snapshot] if snapshot else [])]
+        outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
+        trace = outputs.get("record")
+        if trace is not None and trace.standard:
+            raise Trouble("a trace cannot go to standard output here; give the name of a file")
+        plan = {
+            "exports": [
+                {
+                    "name": name,
+                    "drive": of,
+                    "sets": [] if name else list(sets),
+                    "seed": seed,
+                    "snapshot": None if name else snapshot,
+                    "store": kept[name],
+                    "record": None if name or trace is None else [str(trace.path), trace.name],
+                }
+                for name, of in drives.items()
+            ],
+            "socket": None if tcp is not None else socket or default_socket(drive),
+            "tcp": tcp,
+            "pace": None if zero_delay else 1.0 if pace is None else pace,
+            "low_cpu": low_cpu,
+        }
+        to_stdout = json_name == "-"
+        with Progress(quiet) as progress, Watch(quiet, to_stdout) as watch:
+            results = json.loads(_core.serve(json.dumps(plan), progress, watch.ready, watch.status))
+        finish(results, outputs, quiet)
+
+
+def default_socket(drive: str) -> str:
+    """``demo.sock`` for the drive ``demo`` and for the file ``path/demo.toml``."""
+    return f"{Path(drive).name.removesuffix('.toml')}.sock"
+
+
+def named(exports: tuple[str, ...]) -> dict[str, str]:
+    """The drives of further exports by name.
+
+    :raises Trouble: if one has no name, or a name is given twice.
+    """
+    drives: dict[str, str] = {}
+    for text in exports:
+        name, equals, of = text.partition("=")
+        if not (name and equals and of):
+            raise Trouble(f"--export {text}: give NAME=DRIVE, such as second=demo")
+        if len(name.encode()) > 4096:
+            raise Trouble(f"--export {name[:20]}…: the name of an export has 4096 bytes at most")
+        if name in drives:
+            raise Trouble(f"--export {text}: there is already an export of the name '{name}'")
+        drives[name] = of
+    return drives
+
+
+def stored(stores: tuple[str, ...], names: list[str]) -> dict[str, str]:
+    """The kind of store of each export.
+
+    :raises Trouble: if a name is unknown, an export has two stores, or two exports have one file.
+    """
+    kept = {}
+    for text in stores:
+        name, equals, kind = ("", "=", text) if text.startswith(STORES) else text.partition("=")
+        if not equals:
+            raise Trouble(f"--store {text}: there is no such store; give memory, file:PATH, or NAME= before them")
+        if name not in names:
+            known = or_nearest(name, [other for other in names if other], "exports with a name")
+            raise Trouble(f"--store {text}: there is no export '{name}'; {known}")
+        if name in kept:
+            raise Trouble(f"--store {text}: this export has a store already, {kept[name]}")
+        kept[name] = kind
+    return {name: kept.get(name, "memory") for name in names}
+
+
+class Watch:
+    """Tells how to connect, and how the server does: a line that changes in a terminal, elsewhere a line a minute."""
+
+    def __init__(self, quiet: bool, to_stderr: bool) -> None:
+        self.quiet, self.to_stderr = quiet, to_stderr
+        self.line: Status | None = None
+        self.told = time.monotonic()
+
+    def ready(self, text: str) -> None:
+        """Hears that the server is ready."""
+        if self.quiet:
+            return
+        from wordline.base.console import console
+
+        greet(console(stderr=self.to_stderr), json.loads(text))
+        # Whoever waits for these lines in a pipe gets them now.
+        sys.stdout.flush()
+
+    def status(self, text: str) -> None:
+        """Hears how the server does, ten times a second."""
+        if self.quiet:
+            return
+        words = status_words(json.loads(text))
+        if not sys.stderr.isatty():
+            now = time.monotonic()
+            if now - self.told >= LINE_S:
+                self.told = now
+                tell(words)
+            return
+        if self.line is None:
+            from rich.status import Status
+
+            from wordline.base.console import console
+
+            self.line = Status(words, console=console(stderr=True))
+            self.line.start()
+        self.line.update(words)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.line is not None:
+            self.line.stop()
+
+
+def uri(told: dict[str, Any], export: str) -> str:
+    """The address of an export, as clients take it."""
+    from urllib.parse import quote
+
+    if told["tcp"] is not None:
+        return f"nbd://{told['tcp']}/{quote(export)}"
+    return f"nbd+unix:///{quote(export)}?socket={quote(str(Path(told['socket']).absolute()))}"
+
+
+def greet(console: Console, told: dict[str, Any]) -> None:
+    """Prints what is served, and how clients connect."""
+    for export in told["exports"]:
+        where = shlex.quote(uri(told, export["name"]))
+        console.print(f"{units.size(export['bytes'])}: {export['title']}", soft_wrap=True)
+        console.print(f"  nbdinfo {where}", soft_wrap=True)
+        console.print(f"  qemu-img info {where}", soft_wrap=True)
+        console.print(
+            f"  fio --name=test --ioengine=nbd --uri={where} --rw=randread --bs=4k --size=16m", soft_wrap=True
+        )
+        console.print(f"  nbd-client {client_words(told, export['name'])} /dev/nbd0", soft_wrap=True)
+    console.print("Serving; Ctrl-C ends it.")
+
+
+def client_words(told: dict[str, Any], export: str) -> str:
+    """The address for nbd-client."""
+    name = f" -name {shlex.quote(export)}" if export else ""
+    if told["tcp"] is not None:
+        host, _, port = told["tcp"].rpartition(":")
+        return f"{host.strip('[]')} {port}{name}"
+    return f"-unix {shlex.quote(str(Path(told['socket']).absolute()))}{name}"
+
+
+def status_words(now: dict[str, Any]) -> str:
+    """How the server does, in a line."""
+    parts = [
+        units.some(now["clients"], "client"),
+        f"{units.short(now['requests'])} requests",
+        f"{units.size(now['read_bytes'])} read",
+        f"{units.size(now['written_bytes'])} written",
+    ]
+    if now["late_p50_us"] is not None:
+        parts.append(f"replies {units.latency(now['late_p50_us'])} late, p99 {units.latency(now['late_p99_us'])}")
+    if now["errors"]:
+        parts.append(units.some(now["errors"], "error"))
+    if now["failed"]:
+        parts.append("a drive has failed")
+    return ", ".join(parts)
+
+
+def finish(results: list[dict[str, Any]], outputs: dict[str, OutputFile], quiet: bool) -> None:
+    """Writes and prints the results: one for each export.
+
+    :raises Trouble: if a file could not be written, a drive failed, or data may be lost.
+    """
+    from wordline.base import jsontext
+    from wordline.base.console import console
+    from wordline.results import summary
+
+    troubles = [trouble for result in results for trouble in troubles_of(result)]
+    trace = outputs.pop("record", None)
+    if trace is not None and results[0]["live"]["recorded"]["error"] is None:
+        try:
+            trace.commit()
+        except OSError as error:
+            troubles.append(f"{trace.name}: cannot write: {error.strerror}")
+    whole: object = results[0] if len(results) == 1 else results
+    for output in outputs.values():
+        try:
+            output.write(jsontext.dumps(whole) + "\n")
+        except Trouble as trouble:
+            troubles.append(trouble.message)
+    if not quiet:
+        taken = any(output.standard for output in outputs.values())
+        for result in results:
+            summary.show(console(stderr=taken), result)
+    if troubles:
+        raise Trouble("\nwordline: ".join(troubles), FAILED)
+
+
+def troubles_of(result: dict[str, Any]) -> list[str]:
+    """What went wrong while a drive was served."""
+    live = result["live"]
+    troubles = []
+    if live["fault"] is not None:
+        troubles.append(f"the drive failed, and its clients got errors: {live['fault']}")
+    if live["unsaved"] is not None:
+        troubles.append(f"{live['store_path']}: the last data may not be on the disk: {live['unsaved']}")
+    if live["recorded"] is not None and live["recorded"]["error"] is not None:
+        troubles.append(live["recorded"]["error"])
+    return troubles

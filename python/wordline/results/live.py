@@ -1,0 +1,38 @@
+"""How a live disk was served, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from wordline.base import units
+
+
+def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Rows of the summary; none for a run of a workload."""
+    live = result.get("live")
+    if not live:
+        return
+    name = f"export '{live['export']}', " if live["export"] else ""
+    served = f"{name}{units.some(live['connections'], 'connection')} in {units.duration(live['wall_s'])}"
+    yield "Served", f"{served}; the store took {units.size(live['store_bytes'])}, {live['store']}"
+    if live["errors"]:
+        yield "Errors", f"{units.some(live['errors'], 'command')} failed"
+    yield "Delays", delays(live)
+
+
+def delays(live: dict[str, Any]) -> str:
+    """How well the delays of the drive were kept."""
+    if live["pace"] is None:
+        return "none: the drive's time jumped from event to event"
+    late = live["reply_late_us"]
+    if late["p50"] is None:
+        return "too few replies to tell how well they were kept"
+    text = f"replies were {units.latency(late['p50'])} late in the median"
+    if late["p99"] is not None:
+        text += f", {units.latency(late['p99'])} at p99"
+    error = live["delay_error_percent"]
+    if error["p50"] is not None:
+        more = "" if error["p99"] is None else f", {error['p99']:.3g} % at p99"
+        text += f"; from 100 µs on, the latency was off by {error['p50']:.3g} % in the median{more}"
+    return text
