@@ -7,7 +7,6 @@ worker that is lost costs the chunks that it had under way: the scheduler gives 
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import pickle
 import time
@@ -24,6 +23,7 @@ from wordline._core import InputError, RunError
 from wordline.api.drive import Drive, result_text
 from wordline.base import units
 from wordline.sweeps.file import ONCE, Plan
+from wordline.sweeps.store import parts
 from wordline.sweeps.work import Job, by_drive
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class ClusterRunner:
                 job.error = error
             else:
                 job.text = text
-                job.done(json.loads(text))
+                job.done(parts(text))
         self.left -= len(one.jobs)
         self.ended(one.jobs)
         return iter(())

@@ -71,7 +71,7 @@ class Sweep:
         return [(dict(job.point.factors), job.error) for job in self.jobs if job.error is not None]
 
     def frame(self) -> Frame:
-        """A table for pandas, Polars or pyarrow, a row a point: factors, seed, main figures, what became of it, and why.
+        """A table for pandas, Polars or pyarrow, a row a point: factors, seed, main figures, what became of it.
 
         Columns have the types of their values, and figures the names of their keys in a result, with units.
         """

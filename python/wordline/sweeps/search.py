@@ -27,8 +27,8 @@ from wordline.sweeps.file import ONCE, Plan
 from wordline.sweeps.function import places, run_due
 from wordline.sweeps.outcome import Sweep, column, status
 from wordline.sweeps.space import DRIVE, LOAD, SEED, Range, load_column
-from wordline.sweeps.store import Store
-from wordline.sweeps.work import FIGURES_OF_POINTS, Job
+from wordline.sweeps.store import FIGURES_OF_POINTS, Store
+from wordline.sweeps.work import Job
 
 if TYPE_CHECKING:
     from distributed import Client
