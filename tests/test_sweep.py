@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import polars
+import pyarrow.parquet as pq
 import pytest
 import wordline
 from conftest import PROGRAM
@@ -158,6 +160,32 @@ def test_one_preconditioned_drive_for_all() -> None:
     assert len(frame) == 4 and frame.columns[:3] == ["victim.policy", "collect.stop_blocks", "seed"]
     apart = wordline.sweep("demo", load, vary, sets=sets)
     assert apart.runs[3] != done.runs[3], "each preconditions its own drive"
+
+
+def test_all_points_are_one_parquet_table(tmp_path: Path) -> None:
+    varied = f'"{CAPACITY}" = [1.3, 1.0001]\n"collect.window_pages" = [4]\n"pack.cache" = [true]\n'
+    text = f"seeds = [5, 18446744073709551615]\n{SMALL}\n[vary]\n{varied}"
+    path = written(tmp_path, text)
+    swept(path, status=1)
+    found = pq.read_table(tmp_path / "sweep.sweep" / "points.parquet")
+    kinds = {field.name: str(field.type) for field in found.schema}
+    assert kinds[CAPACITY] == "double" and kinds["collect.window_pages"] == "int64" and kinds["pack.cache"] == "bool"
+    assert kinds["seed"] == "uint64" and kinds["iops"] == "double" and kinds["status"] == kinds["error"] == "string"
+    rows = found.to_pylist()
+    assert [(row[CAPACITY], row["seed"], row["status"]) for row in rows] == [
+        (1.3, 5, "done"),
+        (1.3, 2**64 - 1, "done"),
+        (1.0001, 5, "failed"),
+        (1.0001, 2**64 - 1, "failed"),
+    ]
+    for row, told in zip(rows, table(path), strict=True):
+        assert row["error"] == (told["error"] or None) and row["result"] == (told["result"] or None)
+        assert row["iops"] == (float(told["iops"]) if told["iops"] else None)
+        if row["status"] == "done":
+            kept = wordline.Run.load(tmp_path / "sweep.sweep" / row["result"])
+            assert (row["digest"], row["latency_us.all.mean"]) == (kept.digest, kept.mean_us)
+    frame = polars.read_parquet(tmp_path / "sweep.sweep" / "points.parquet")
+    assert frame.schema["seed"] == polars.UInt64 and frame.filter(polars.col("status") == "done").height == 2
 
 
 def test_the_report_tells_what_the_table_has(tmp_path: Path) -> None:

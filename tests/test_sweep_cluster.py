@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import wordline
 from conftest import PROGRAM
+from distributed import Client
 from test_sweep import LOAD, SMALL, table, written
 
 APART = ("cpu_s", "precondition_cpu_s", "earlier_runs")
@@ -169,3 +170,23 @@ def test_a_sweep_without_workers_ends_with_its_user_or_its_scheduler(
 @pytest.fixture(autouse=True)
 def _installed() -> None:
     pytest.importorskip("distributed")
+
+
+def test_a_search_ships_a_drive_once_for_all_its_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = {"geometry.blocks_per_plane": 40}
+    vary = {"collect.window_pages": {"from": 1, "to": 32, "whole": True}}
+    options: dict[str, Any] = {"sets": sets, "precondition": "once", "maximise": "iops", "trials": 6, "batch": 2}
+    load = wordline.Workload.text(LOAD)
+    made: list[str] = []
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+        submit = client.submit
+
+        def counted(work: Any, *given: Any, **options: Any) -> Any:  # noqa: ANN401
+            made.append(work.__name__)
+            return submit(work, *given, **options)
+
+        monkeypatch.setattr(client, "submit", counted)
+        there = wordline.optimise("demo", load, vary, dask=client, **options)
+    assert made.count("preconditioned") == 1 and made.count("chunk") >= 3
+    here = wordline.optimise("demo", load, vary, **options)
+    assert [(it.factors, it.figures) for it in there.tried] == [(it.factors, it.figures) for it in here.tried]

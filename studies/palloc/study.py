@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
@@ -44,6 +45,9 @@ CHOSEN, DIRECT, OTHER_BUS, FASTER, SMALL = (
     "requests of one page",
 )
 """The experiments on causes."""
+WITHIN, FEW, STATIC = ("packing within a request", "4 requests outstanding", "static placement")
+"""More of them, on what the full queue and the placement do."""
+FEW_OUTSTANDING = 4
 STRAIGHT = "sequential writes"
 EVEN = "all pages take the same time"
 EVEN_PAGES = {"nand.program_us": 700.0, "nand.page_order": "cyclic"}
@@ -56,6 +60,19 @@ Every = Mapping[tuple[str, ...], dict[str, Any]]
 """The same, and those of the experiments on causes, by order, workload and experiment."""
 Values = Mapping[tuple[str, str], float]
 """Figures by order and workload."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an experiment on causes changes."""
+
+    also: Mapping[str, Any] = field(default_factory=dict)
+    """Overrides of the system."""
+    small: bool = False
+    """Requests of one page."""
+    outstanding: int = QUEUE
+    static: bool = False
+    """Pages have their planes by their addresses."""
 
 
 class Drive:
@@ -129,12 +146,16 @@ class Drive:
             "replay": replay,
         }
 
-    def experiment(self, order: str, job: dict[str, Any], also: Mapping[str, Any]) -> dict[str, Any]:
+    def experiment(
+        self, order: str, job: dict[str, Any], also: Mapping[str, Any], *, static: bool = False
+    ) -> dict[str, Any]:
         """An experiment of :meth:`Context.drives`.
 
         :param also: overrides of the system.
+        :param static: pages have their planes by their addresses, whatever the choice.
         """
-        placement = {"placement": {"policy": self.context.choice("allocation"), "order": order}}
+        policy = self.context.choice("allocation")
+        placement = {"placement": {"policy": "static" if static else policy, "order": order}}
         return {
             "drive": self.chapter["preset"],
             "sets": {**self.sets, **placement},
@@ -544,18 +565,29 @@ def variants(drive: Drive, order: str, jobs: Mapping[str, dict[str, Any]]) -> di
     other_bus = {
         "dispatch": {**drive.system()["dispatch"], "wait_for_bus": not drive.system()["dispatch"]["wait_for_bus"]}
     }
-    changes: dict[str, tuple[bool, dict[str, Any]]] = {
-        CHOSEN: (False, {}),
-        DIRECT: (False, direct),
-        OTHER_BUS: (False, other_bus),
-        FASTER: (False, FAST_BUS),
-        f"{DIRECT}, {FASTER}": (False, {**direct, **FAST_BUS}),
-        SMALL: (True, {}),
-        f"{DIRECT}, {SMALL}": (True, direct),
+    within = {"pack": {**drive.system()["pack"], "across_requests": False}}
+    changes = {
+        CHOSEN: Change(),
+        DIRECT: Change(direct),
+        OTHER_BUS: Change(other_bus),
+        FASTER: Change(FAST_BUS),
+        f"{DIRECT}, {FASTER}": Change({**direct, **FAST_BUS}),
+        SMALL: Change(small=True),
+        f"{DIRECT}, {SMALL}": Change(direct, small=True),
+        WITHIN: Change(within),
+        FEW: Change(outstanding=FEW_OUTSTANDING),
+        EVEN: Change(EVEN_PAGES),
+        STATIC: Change(static=True),
     }
+
+    def job(name: str, change: Change) -> dict[str, Any]:
+        if change.small:
+            return small_job(drive, name)
+        return jobs[name] if change.outstanding == QUEUE else drive.job(name, change.outstanding)
+
     experiments: dict[tuple[str, ...], dict[str, Any]] = {
-        (order, name, title): drive.experiment(order, small_job(drive, name) if small else jobs[name], also)
-        for title, (small, also) in changes.items()
+        (order, name, title): drive.experiment(order, job(name, change), change.also, static=change.static)
+        for title, change in changes.items()
         for name in TRIED
     }
     return experiments | {
@@ -585,18 +617,47 @@ def causes(every: Every) -> Outcome:
         )
         found |= {f"{name}, {title}": gain for name, gain in gains.items()}
         found |= {f"mean, {title}": mean(gains.values()), f"channels, {title}": 100 * busy}
+        found |= {
+            f"{name}, {family}, {title}": against(iops, [name], orders, few[CHANNEL])
+            for name in TRIED
+            for family, orders in few.items()
+        }
+    company, of_company = in_company(results, titles, few)
     return Outcome(
         measured={},
         tables=[
+            company,
             Table(
                 "Throughput of die- and plane-first orders over channel-first orders, in percent",
                 ("experiment", "channels in use, %", *TRIED, "mean", "way-first, mean"),
                 rows,
                 f"Two orders of each family: {', '.join(TRIED_ORDERS)}.",
-            )
+            ),
         ],
-        discussed=found,
+        discussed=found | of_company,
     )
+
+
+def in_company(
+    results: Every, titles: Sequence[str], few: Mapping[str, Sequence[str]]
+) -> tuple[Table, dict[str, float]]:
+    """The share of pages in transactions of several, by family, in the experiments that have any; and by name."""
+    rows: list[list[Cell]] = []
+    found: dict[str, float] = {}
+    for title in (it for it in titles if not it.startswith(DIRECT)):
+        shares = {
+            (name, family): mean(share_of(results[order, name, title], KINDS[1:]) for order in orders)
+            for name in TRIED
+            for family, orders in few.items()
+        }
+        of_family = {family: mean(shares[name, family] for name in TRIED) for family in few}
+        rows.append([title, *of_family.values(), *(shares[WRITES, family] for family in few)])
+        found |= {f"company, {family}, {title}": share for family, share in of_family.items()}
+        found[f"interference, {title}"] = 100 * (of_family[CHANNEL] / of_family[PLANE] - 1)
+        found |= {f"company, {name}, {family}, {title}": share for (name, family), share in shares.items()}
+    heads = ("experiment", *few, *(f"{family}, {WRITES}" for family in few))
+    note = f"The first columns: means over {', '.join(TRIED)}."
+    return Table("Pages in transactions of several, in percent", heads, rows, note), found
 
 
 def small_job(drive: Drive, name: str) -> dict[str, Any]:

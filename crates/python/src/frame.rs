@@ -6,15 +6,17 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
-    StringArray, StructArray,
+    StringArray, StructArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::Number;
 use std::ffi::CStr;
+use std::path::PathBuf;
 use std::sync::Arc;
+use wordline_tables::plain::{self, Values};
 
 /// Names of the capsules, by the Arrow C interface.
 const SCHEMA: &CStr = c"arrow_schema";
@@ -79,15 +81,37 @@ fn column(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     Ok(match kind {
         "float" => Arc::new(Float64Array::from(values.extract::<Vec<Option<f64>>>()?)),
         "int" => Arc::new(Int64Array::from(values.extract::<Vec<Option<i64>>>()?)),
+        "uint" => Arc::new(UInt64Array::from(values.extract::<Vec<Option<u64>>>()?)),
         "bool" => Arc::new(BooleanArray::from(values.extract::<Vec<Option<bool>>>()?)),
         "text" => Arc::new(StringArray::from(values.extract::<Vec<Option<String>>>()?)),
-        _ => return Err(PyValueError::new_err(format!("'{kind}' is no type of a column: float, int, bool or text"))),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "'{kind}' is no type of a column: float, int, uint, bool or text"
+            )))
+        }
     })
+}
+
+/// The values of a column as a file has them.
+fn values(column: &ArrayRef) -> Values {
+    match column.data_type() {
+        DataType::Float64 => Values::Float(column.as_primitive::<Float64Type>().iter().collect()),
+        DataType::Int64 => Values::Int(column.as_primitive::<Int64Type>().iter().collect()),
+        DataType::UInt64 => Values::Unsigned(column.as_primitive::<UInt64Type>().iter().collect()),
+        DataType::UInt32 => {
+            Values::Unsigned(column.as_primitive::<UInt32Type>().iter().map(|value| value.map(u64::from)).collect())
+        }
+        DataType::Boolean => Values::Bool(column.as_boolean().iter().collect()),
+        _ => {
+            let text = |row| (!column.is_null(row)).then(|| cell(column, row));
+            Values::Text((0..column.len()).map(text).collect())
+        }
+    }
 }
 
 #[pymethods]
 impl Frame {
-    /// A table of columns, each a name, a type (`float`, `int`, `bool` or `text`) and its values.
+    /// A table of columns, each a name, a type (`float`, `int`, `uint`, `bool` or `text`) and its values.
     #[new]
     fn __new__(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Self> {
         let made: Vec<ArrayRef> =
@@ -106,6 +130,13 @@ impl Frame {
             return Err(PyIndexError::new_err(format!("row {row} of {all}")));
         }
         Ok(rows.into_iter().map(|row| self.table.columns().iter().map(|column| cell(column, row)).collect()).collect())
+    }
+
+    /// Writes it as a Parquet file.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let columns: Vec<(&str, Values)> =
+            self.table.column_names().into_iter().zip(self.table.columns().iter().map(values)).collect();
+        py.detach(|| plain::write(&path, &columns)).map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
     /// The names of the columns.

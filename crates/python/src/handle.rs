@@ -402,8 +402,10 @@ impl Handle {
         tables: Option<tables::Asked>,
     ) -> PyResult<String> {
         let wanted = timeline.map(|path| Wanted { path, window, limit });
-        let result = py.detach(|| self.run_load(load, seed, progress, wanted.as_ref(), tables.as_ref()));
-        Ok(result.map_err(|failure| self.guests.own(failure))?.to_string())
+        let run = || self.run_load(load, seed, progress, wanted.as_ref(), tables.as_ref());
+        // Others may use the interpreter meanwhile: a result is long.
+        let result = py.detach(|| run().map(|done| done.to_string()));
+        Ok(result.map_err(|failure| self.guests.own(failure))?)
     }
 
     /// Preconditions the drive; what was done, as JSON.

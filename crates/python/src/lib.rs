@@ -11,6 +11,7 @@ mod kind;
 mod live;
 mod load;
 mod package;
+mod part;
 mod progress;
 mod records;
 mod table;
@@ -199,9 +200,17 @@ fn run(
         .detach(|| {
             let asked = work::Asked { timeline: wanted, tables, job_by_job, split };
             work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
+                .map(|done| done.to_string())
         })
         .map_err(|failure| guests.own(failure))?;
-    Ok(document.to_string())
+    Ok(document)
+}
+
+/// The parts of a result that have dotted keys, as JSON: what is not there is left out.
+#[pyfunction]
+fn part_of_result(py: Python<'_>, text: &str, keys: Vec<String>) -> PyResult<String> {
+    let part = py.detach(|| part::Wanted::new(&keys).of(text));
+    part.map_err(|error| PyValueError::new_err(format!("this is no result: {error}")))
 }
 
 /// The tables that a run can write.
@@ -279,6 +288,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tasks, module)?)?;
     module.add_function(wrap_pyfunction!(tables_page, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(part_of_result, module)?)?;
     module.add_function(wrap_pyfunction!(table_names, module)?)?;
     module.add_function(wrap_pyfunction!(precondition, module)?)?;
     module.add_function(wrap_pyfunction!(serve, module)?)?;

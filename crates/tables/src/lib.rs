@@ -9,6 +9,7 @@ mod columns;
 mod group;
 mod packed;
 mod page;
+pub mod plain;
 mod writer;
 
 pub use columns::SCHEMA;

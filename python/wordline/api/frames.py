@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from wordline._core import Frame as Engine
 
 Column = tuple[str, str, Sequence[Any]]
-"""Name, type (``float``, ``int``, ``bool`` or ``text``) and values."""
+"""Name, type (``float``, ``int``, ``uint``, ``bool`` or ``text``) and values."""
 
 
 ENDS = 5
@@ -58,6 +59,16 @@ class Frame:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The table, by the Arrow C interface."""
         return self._engine.__arrow_c_stream__(requested_schema)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the table as a Parquet file. Only a complete one replaces an older file.
+
+        :raises OSError: if it cannot be written; an older file is unchanged.
+        """
+        from wordline.base import files
+
+        with files.aside(path) as part:
+            self._engine.write_parquet(os.fspath(part))
 
     def to_arrow(self) -> pyarrow.Table:
         """The table of pyarrow."""

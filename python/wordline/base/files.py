@@ -33,13 +33,18 @@ class Part:
     same name clears it.
     """
 
-    def __init__(self, target: Path) -> None:
-        """:raises OSError: if the directory refuses a new file."""
+    def __init__(self, target: Path, *, clears: bool = True) -> None:
+        """Makes the file.
+
+        :param clears: removes what killed processes left behind of this target.
+        :raises OSError: if the directory refuses a new file.
+        """
         # What it loads takes longer than the rest of the module, and what only prints needs no new file.
         import tempfile
 
         self.target = target
-        clear(target)
+        if clears:
+            clear(target)
         while True:
             self.handle, path = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
             self.path = Path(path)
@@ -85,11 +90,20 @@ def lock(handle: int) -> bool:
 
 def clear(target: Path) -> None:
     """Removes the parts of ``target`` that killed processes left behind."""
-    if sys.platform == "win32":
-        return
     import glob
 
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+    _clear(target.parent, glob.escape(target.name))
+
+
+def clear_all(directory: Path) -> None:
+    """Removes all such parts in a directory."""
+    _clear(directory, "*")
+
+
+def _clear(directory: Path, names: str) -> None:
+    if sys.platform == "win32":
+        return
+    for left in directory.glob(f".{names}.*.part"):
         with suppress(OSError):
             handle = os.open(left, os.O_RDONLY)
             try:
@@ -100,9 +114,10 @@ def clear(target: Path) -> None:
 
 
 @contextmanager
-def aside(name: str | os.PathLike[str]) -> Iterator[Path]:
+def aside(name: str | os.PathLike[str], *, clears: bool = True) -> Iterator[Path]:
     """Where to write what takes the place of the file ``name`` at the end; an error or Ctrl-C leaves that as it was.
 
+    :param clears: removes what killed processes left behind of it.
     :raises OSError: if it cannot be written.
     """
     path = Path(name)
@@ -112,7 +127,7 @@ def aside(name: str | os.PathLike[str]) -> Iterator[Path]:
         yield path  # a device or a pipe is written to directly: it must not be replaced by a file
         return
     try:
-        part = Part(Path(os.path.realpath(path)))
+        part = Part(Path(os.path.realpath(path)), clears=clears)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(name)) from None
     try:
@@ -123,12 +138,13 @@ def aside(name: str | os.PathLike[str]) -> Iterator[Path]:
     part.commit()
 
 
-def write_text(name: str | os.PathLike[str], text: str) -> None:
+def write_text(name: str | os.PathLike[str], text: str, *, clears: bool = True) -> None:
     """Writes a complete file or none.
 
+    :param clears: as for :func:`aside`.
     :raises OSError: if it cannot be written.
     """
-    with aside(name) as path:
+    with aside(name, clears=clears) as path:
         path.write_text(text, encoding="utf-8")
 
 

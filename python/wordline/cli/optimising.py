@@ -33,8 +33,8 @@ def optimise(
     """Search the design space in FILE for the point that meets a goal best, within limits.
 
     FILE is like a sweep file, with 'minimise' or 'maximise', a table [limit], and the number of trials. trials.csv in
-    the directory has all of them, search.json the same for programs, and results/ a file for each run. The same command
-    goes on with a search that was interrupted.
+    the directory has all of them, trials.parquet and search.json the same for programs, and results/ a file for each
+    run. The same command goes on with a search that was interrupted.
     """
     from wordline.cli.sweeping import told
     from wordline.sweeps import search
@@ -46,7 +46,7 @@ def optimise(
     def work(progress: Told) -> Search:
         return search.carry_out(wanted, directory, jobs, progress, lambda ran: None if quiet else told(ran), dask)
 
-    left = {"table": "trials.csv", "document": "search.json"}
+    left = {"table": "trials", "document": "search.json"}
     done = spaces.carried_out(work, left, (file, directory, report_name), quiet, lambda found: found.sweep, show)
     if done.interrupted:
         to_do = wanted.trials - len(done.tried)

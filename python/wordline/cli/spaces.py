@@ -15,6 +15,7 @@ from wordline.cli.options import quiet_option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from wordline.api.frames import Frame
     from wordline.base.progress import Told
     from wordline.sweeps.outcome import Sweep
 
@@ -24,6 +25,9 @@ class Outcome(Protocol):
 
     def csv(self) -> str:
         """Its table, as comma-separated values."""
+
+    def frame(self) -> Frame:
+        """The same with the types of its columns."""
 
     def document(self) -> dict[str, Any]:
         """All of it, for JSON."""
@@ -81,7 +85,7 @@ def carried_out(
 ) -> Found:
     """Does the work, writes its files and its report, and shows what was found.
 
-    :param left: the names of the table and of the document in the directory.
+    :param left: the names in the directory of the table, without its ending, and of the document.
     :param places: the file that describes the work, the directory, and the report if there is one.
     :raises Trouble: if something cannot be written.
     """
@@ -96,7 +100,8 @@ def carried_out(
         try:
             with Progress(quiet) as progress:
                 found = work(progress)
-            files.write_text(directory / left["table"], found.csv())
+            files.write_text(directory / f"{left['table']}.csv", found.csv())
+            found.frame().to_parquet(directory / f"{left['table']}.parquet")
             files.write_text(directory / left["document"], jsontext.dumps(found.document()) + "\n")
         except OSError as error:
             where = error.filename or directory

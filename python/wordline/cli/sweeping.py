@@ -38,8 +38,8 @@ def sweep(
     """Run the sweep that FILE describes: a workload on a drive, at many points of a design space.
 
     The results stay in the directory: a sweep that was interrupted goes on where it was, and a repeated one runs only
-    what is new. points.csv has the table of points, sweep.json the same for programs, and results/ a file for each
-    run, as of 'wordline run --json'.
+    what is new. points.csv has the table of points, points.parquet and sweep.json the same for programs, and results/
+    a file for each run, as of 'wordline run --json'.
     """
     from wordline.sweeps import file as files_of_sweeps
     from wordline.sweeps.function import carry_out
@@ -51,7 +51,7 @@ def sweep(
     def work(progress: Told) -> Sweep:
         return carry_out(wanted, directory, jobs, progress, lambda ran: None if quiet else told(ran), dask)
 
-    left = {"table": "points.csv", "document": "sweep.json"}
+    left = {"table": "points", "document": "sweep.json"}
     done = spaces.carried_out(work, left, (file, directory, report_name), quiet, lambda found: found, show)
     if done.interrupted:
         to_do = sum(job.is_due for job in done.jobs)

@@ -7,7 +7,6 @@ worker that is lost costs the chunks that it had under way: the scheduler gives 
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import pickle
 import time
@@ -24,6 +23,7 @@ from wordline._core import InputError, RunError
 from wordline.api.drive import Drive, result_text
 from wordline.base import units
 from wordline.sweeps.file import ONCE, Plan
+from wordline.sweeps.store import parts
 from wordline.sweeps.work import Job, by_drive
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ AHEAD = 2
 
 PATIENCE_S = 10
 """Seconds in which a scheduler must answer."""
+
+LOST = ("error", "lost", "cancelled")
+"""States of a drive that has to be made anew."""
 
 EVERY_S = 0.2
 """Seconds between two looks at what has ended."""
@@ -90,9 +93,21 @@ class ClusterRunner:
     """The work of a sweep on a cluster."""
 
     def __init__(
-        self, plan: Plan, jobs: Sequence[Job], cluster: Client | str, told: Told, ended: Callable[[Sequence[Job]], None]
+        self,
+        plan: Plan,
+        jobs: Sequence[Job],
+        cluster: Client | str,
+        told: Told,
+        ended: Callable[[Sequence[Job]], None],
+        drives: dict[str, Future] | None = None,
     ) -> None:
-        """:param cluster: the address of a Dask scheduler, or a client of one."""
+        """Takes the work.
+
+        :param cluster: the address of a Dask scheduler, or a client of one.
+        :param drives: preconditioned drives by their names, for points that come later. They stay on the workers that
+            have them while this and the client are there.
+        """
+        self.drives = drives
         self.plan, self.jobs, self.cluster, self.told, self.ended = plan, jobs, cluster, told, ended
         self.begun = time.monotonic()
         self.due = sum(job.is_due for job in jobs)
@@ -104,7 +119,7 @@ class ClusterRunner:
         :raises wordline.InputError: if there is no scheduler at the address.
         :raises wordline.RunError: if the cluster cannot do the work, or its scheduler is lost.
         """
-        with _client(self.cluster) as client:
+        with connected(self.cluster) as client:
             try:
                 self._all(client)
             except KeyboardInterrupt:
@@ -135,7 +150,12 @@ class ClusterRunner:
         first = jobs[0]
         sets = self.plan.sets if self.plan.precondition == ONCE else first.sets
         point = first.point
-        drive = client.submit(preconditioned, _core.version(), point.drive, sets, point.seed, first.writes, pure=False)
+        drive = None if self.drives is None else self.drives.get(first.aged)
+        if drive is None or drive.status in LOST:
+            version = _core.version()
+            drive = client.submit(preconditioned, version, point.drive, sets, point.seed, first.writes, pure=False)
+            if self.drives is not None:
+                self.drives[first.aged] = drive
         size = min(MOST_POINTS, -(-len(jobs) // (CHUNKS_A_THREAD * threads)))
         for start in range(0, len(jobs), size):
             yield _Chunk(jobs[start : start + size], drive)
@@ -171,7 +191,7 @@ class ClusterRunner:
                 job.error = error
             else:
                 job.text = text
-                job.done(json.loads(text))
+                job.done(parts(text))
         self.left -= len(one.jobs)
         self.ended(one.jobs)
         return iter(())
@@ -189,7 +209,7 @@ class ClusterRunner:
 
 
 @contextmanager
-def _client(cluster: Client | str) -> Iterator[Client]:
+def connected(cluster: Client | str) -> Iterator[Client]:
     """A client of a cluster. What waits there is forgotten when its own client ends; what runs ends by itself.
 
     :raises wordline.InputError: if there is no scheduler.

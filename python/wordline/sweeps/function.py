@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wordline._core import InputError
 from wordline.base.progress import shown
@@ -19,7 +19,6 @@ from wordline.sweeps.store import Store
 if TYPE_CHECKING:
     from distributed import Client
 
-    from wordline.api.drive import Drive
     from wordline.api.workload import Workload
     from wordline.base.progress import Told
 
@@ -115,11 +114,11 @@ def run_due(
     told: Told,
     ended: Ended,
     cluster: Client | str | None,
-    drives: dict[str, Drive] | None = None,
+    drives: dict[str, Any] | None = None,
 ) -> bool:
     """Does the runs that are due, and keeps their results; true if it was interrupted.
 
-    :param drives: as for :class:`Runner`.
+    :param drives: as for :class:`Runner`, or with a cluster as for :class:`ClusterRunner`.
     :raises wordline.InputError: if no cluster answers.
     :raises wordline.RunError: if the cluster cannot do the work.
     :raises OSError: if a result cannot be kept.
@@ -139,7 +138,7 @@ def run_due(
     if cluster is not None:
         from wordline.sweeps.cluster import ClusterRunner
 
-        return ClusterRunner(wanted, found, cluster, told, keep).run()
+        return ClusterRunner(wanted, found, cluster, told, keep, drives).run()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     together = jobs or repeats.at_once(due, work.largest_state(found), memory)
     return Runner(wanted, found, together, told, keep, drives).run()

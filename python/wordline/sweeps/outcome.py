@@ -23,6 +23,9 @@ from wordline.sweeps.work import Job
 SCHEMA = 1
 """The layout of :meth:`Sweep.document`."""
 
+LEAST, MOST = -(2**63), 2**63 - 1
+"""Of whole numbers in a column."""
+
 SHOWN = ("iops", "bandwidth_mib_s", "latency_us.read.p99", "latency_us.write.p99", "write_amplification")
 """The figures on the terminal."""
 
@@ -68,14 +71,22 @@ class Sweep:
         return [(dict(job.point.factors), job.error) for job in self.jobs if job.error is not None]
 
     def frame(self) -> Frame:
-        """A table for pandas, Polars or pyarrow, a row a point: factors, seed, main figures, and why it failed."""
-        columns: list[Column] = [_column(name, [job.point.factors[name] for job in self.jobs]) for name in self.columns]
-        if SEED not in self.columns:
-            columns.append((SEED, "text", [str(job.point.seed) for job in self.jobs]))
+        """A table for pandas, Polars or pyarrow, a row a point: factors, seed, main figures, what became of it.
+
+        Columns have the types of their values, and figures the names of their keys in a result, with units.
+        """
+        factors = [name for name in self.columns if name != SEED]
+        columns: list[Column] = [column(name, [job.point.factors[name] for job in self.jobs]) for name in factors]
+        columns.append((SEED, "uint", [job.point.seed for job in self.jobs]))
         for key in repeats.KEYS:
             values = [(job.figures or {}).get(key) for job in self.jobs]
             if any(value is not None for value in values):
                 columns.append((key, "float", [None if value is None else float(value) for value in values]))
+        ran = [job.figures is not None for job in self.jobs]
+        kept = [f"results/{store.place(job.key)}" if it else None for job, it in zip(self.jobs, ran, strict=True)]
+        columns.append(("digest", "text", [job.digest or None for job in self.jobs]))
+        columns.append(("result", "text", kept if self._kept else [None] * len(kept)))
+        columns.append(("status", "text", [status(job.error, it) for job, it in zip(self.jobs, ran, strict=True)]))
         columns.append(("error", "text", [job.error for job in self.jobs]))
         return Frame.of(columns)
 
@@ -154,15 +165,19 @@ def cell(value: object) -> str:
     return "-" if value is None else value if isinstance(value, str) else str(value)
 
 
-def _column(name: str, values: list[Any]) -> Column:
-    """A column of the values of a factor: numbers if all are, else texts."""
+def status(error: str | None, ran: bool) -> str:
+    """What became of a point: ``done``, ``failed``, or ``not run``."""
+    return "failed" if error is not None else "done" if ran else "not run"
+
+
+def column(name: str, values: list[Any]) -> Column:
+    """A column of the values of a factor, of their type if they have one, else texts."""
     given = [value for value in values if value is not None]
-    if given and all(isinstance(value, bool) for value in given):
+    kinds = {type(value) for value in given}
+    if kinds == {bool}:
         return name, "bool", values
-    if (
-        name != SEED
-        and given
-        and all(isinstance(value, int | float) and not isinstance(value, bool) for value in given)
-    ):
+    if kinds == {int} and all(LEAST <= value <= MOST for value in given):
+        return name, "int", values
+    if kinds and kinds <= {int, float}:
         return name, "float", [None if value is None else float(value) for value in values]
     return name, "text", [None if value is None else cell(value) for value in values]

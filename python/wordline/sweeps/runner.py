@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from wordline._core import InputError, RunError
 from wordline.api.drive import Drive, result_text
 from wordline.base import units
 from wordline.sweeps.file import ONCE, Plan
+from wordline.sweeps.store import parts
 from wordline.sweeps.work import Job, by_drive
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Runner:
         assert job.load is not None
         with self._piece(id(job)) as told:
             job.text = result_text(drive, job.load, told)
-        result = json.loads(job.text)
+        result = parts(job.text)
         if result["partial"]:
             raise KeyboardInterrupt
         return result

@@ -12,28 +12,29 @@ import io
 import os
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordline import _core
 from wordline._core import InputError
+from wordline.api.frames import Column, Frame
 from wordline.base.errors import or_nearest
 from wordline.results.keyfigures import FIGURES
 from wordline.sweeps import file, work
 from wordline.sweeps.file import ONCE, Plan
 from wordline.sweeps.function import places, run_due
-from wordline.sweeps.outcome import Sweep
-from wordline.sweeps.space import DRIVE, LOAD, Range, load_column
-from wordline.sweeps.store import Store
-from wordline.sweeps.work import FIGURES_OF_POINTS, Job
+from wordline.sweeps.outcome import Sweep, column, status
+from wordline.sweeps.space import DRIVE, LOAD, SEED, Range, load_column
+from wordline.sweeps.store import FIGURES_OF_POINTS, Store
+from wordline.sweeps.work import Job
 
 if TYPE_CHECKING:
     from distributed import Client
     from optuna import Study
     from optuna.trial import FrozenTrial, Trial
 
-    from wordline.api.drive import Drive
     from wordline.api.workload import Workload
     from wordline.base.progress import Told
 
@@ -145,6 +146,23 @@ class Search:
             told = [int(self.keeps(tried)), int(id(tried) in best), tried.error]
             writer.writerow([number, *values, *told])
         return text.getvalue()
+
+    def frame(self) -> Frame:
+        """A row for each trial: number, factors, figures as means over the seeds, whether it is a best one."""
+        names = [name for name in self.sweep.columns if name != SEED]
+        keys = [key for key in FIGURES_OF_POINTS if any(key in tried.figures for tried in self.tried)]
+        best = {id(tried) for tried in self.best}
+        figures = {key: [tried.figures.get(key) for tried in self.tried] for key in keys}
+        columns: list[Column] = [
+            ("trial", "int", list(range(len(self.tried)))),
+            *(column(name, [tried.factors[name] for tried in self.tried]) for name in names),
+            *((key, "float", [None if it is None else float(it) for it in values]) for key, values in figures.items()),
+            ("keeps_limits", "bool", [self.keeps(tried) for tried in self.tried]),
+            ("best", "bool", [id(tried) in best for tried in self.tried]),
+            ("status", "text", [status(tried.error, True) for tried in self.tried]),
+            ("error", "text", [tried.error for tried in self.tried]),
+        ]
+        return Frame.of(columns)
 
     def document(self) -> dict[str, Any]:
         """All of it for JSON."""
@@ -339,9 +357,26 @@ def carry_out(
     :raises wordline.RunError: if the cluster cannot do the work.
     :raises OSError: if a result cannot be kept.
     """
+    with ExitStack() as stack:
+        if cluster is not None:
+            from wordline.sweeps.cluster import connected
+
+            # One client for all batches: with it the preconditioned drives stay on the workers.
+            cluster = stack.enter_context(connected(cluster))
+        return _searched(wanted, out, jobs, told, ended, cluster)
+
+
+def _searched(
+    wanted: Wanted,
+    out: file.Place | None,
+    jobs: int | None,
+    told: Told,
+    ended: Callable[[Sequence[Job]], None],
+    cluster: Client | None,
+) -> Search:
     study = _study(wanted)
     kept = None if out is None else Store(Path(os.fspath(out)) / "results")
-    drives: dict[str, Drive] | None = {} if wanted.plan.precondition == ONCE else None
+    drives: dict[str, Any] | None = {} if wanted.plan.precondition == ONCE else None
     known: dict[str, Job] = {}
     tried: list[Tried] = []
     heard: set[str | None] = set()

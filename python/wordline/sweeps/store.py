@@ -12,9 +12,27 @@ from typing import Any
 
 from wordline import _core
 from wordline.base import files
+from wordline.results import repeats
+from wordline.results.keyfigures import FIGURES
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""
+
+
+FIGURES_OF_POINTS = tuple(dict.fromkeys([*repeats.KEYS, *(figure.key for figure in FIGURES)]))
+"""The figures of a point, by their keys in a result."""
+
+PARTS = [*FIGURES_OF_POINTS, "activity.interval_s", "activity.end_s", "digest", "partial"]
+"""The keys of a result from which they are made."""
+
+
+def parts(text: str) -> dict[str, Any]:
+    """The parts of a result in which the figures of a point are: reading all of it takes as long as a small run.
+
+    :raises ValueError: if it is no result.
+    """
+    found = json.loads(_core.part_of_result(text, PARTS))
+    return found if isinstance(found, dict) else {}
 
 
 class Store:
@@ -24,6 +42,8 @@ class Store:
         """:raises OSError: if the directory cannot be made."""
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._used: set[Path] = set()
+        """Directories in which a result was written."""
 
     def path(self, key: str) -> Path:
         """The file of a result."""
@@ -39,14 +59,25 @@ class Store:
         whole = isinstance(result, dict) and result.get("digest") and result.get("partial") is False
         return result if whole else None
 
+    def figures(self, key: str) -> dict[str, Any] | None:
+        """The parts of the result that a table of points needs, if it is there and whole."""
+        try:
+            result = parts(self.path(key).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return result if result.get("digest") and result.get("partial") is False else None
+
     def put(self, key: str, text: str) -> None:
         """Keeps a result.
 
         :raises OSError: if it cannot be written.
         """
         path = self.path(key)
-        path.parent.mkdir(exist_ok=True)
-        files.write_text(path, text + "\n")
+        if path.parent not in self._used:
+            path.parent.mkdir(exist_ok=True)
+            files.clear_all(path.parent)
+            self._used.add(path.parent)
+        files.write_text(path, text + "\n", clears=False)
 
 
 class Contents:

@@ -10,16 +10,11 @@ from typing import Any
 from wordline._core import InputError
 from wordline.api import functions as api
 from wordline.api.workload import Workload
-from wordline.results import repeats
-from wordline.results.keyfigures import FIGURES, value_of
+from wordline.results.keyfigures import value_of
 from wordline.sweeps import store
 from wordline.sweeps.file import ONCE, Plan
 from wordline.sweeps.space import Point
-from wordline.sweeps.store import Contents, Store
-
-FIGURES_OF_POINTS = tuple(dict.fromkeys([*repeats.KEYS, *(figure.key for figure in FIGURES)]))
-"""The figures of a point, by their keys in a result."""
-
+from wordline.sweeps.store import FIGURES_OF_POINTS, Contents, Store
 
 @dataclass
 class Job:
@@ -51,7 +46,7 @@ class Job:
         return self.figures is None and self.error is None
 
     def done(self, result: dict[str, Any]) -> None:
-        """Takes the figures of its result."""
+        """Takes the figures of its result, or of the parts of it that :func:`store.parts` gives."""
         values = {key: value_of(result, key) for key in FIGURES_OF_POINTS}
         self.figures = {key: value for key, value in values.items() if value is not None}
         self.digest = result["digest"]
@@ -77,7 +72,7 @@ def checked(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[Job
     found = [desk.job(point) for point in points]
     for job in found:
         if kept is not None and job.error is None:
-            result = kept.get(job.key)
+            result = kept.figures(job.key)
             if result is not None:
                 job.done(result)
                 job.known = True
