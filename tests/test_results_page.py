@@ -130,6 +130,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     }
     shared = {**scrubbing, "dispatch.policy": "debit", "shares.policy": "feedback"}
     in_order = {"dispatch.policy": "in-order", "collect.scope": "plane", "placement.policy": "static"}
+    late = {"dispatch.policy": "deadline", "dispatch.stream_deadline_us.0": 60}
     crowded = {"queue.depth": 16, "dispatch.window": 4}
     table = {"mapping.policy": "cached", "mapping.unit_kib": 4, "mapping.cache_kib": 16}
     together = {"capacity.raw_over_logical": 6, "collect.scope": "drive", "placement.policy": "least-busy"}
@@ -143,6 +144,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
         "banks": wordline.run(small, BUSY, {"buffer.policy": "none", **in_order, "dispatch.policy": "one-request"}),
         "in order": wordline.run(small, BUSY, {"buffer.policy": "none", **in_order}),
+        "late": wordline.run(small, BUSY, late),
         "crowded": wordline.run(small, burst(), crowded),
         "cache mode": wordline.run(small, BUSY, {"pack.policy": "planes", "pack.cache": True}),
         "steady": wordline.run(small, Workload.read(fio)),

@@ -78,5 +78,8 @@ def test_shares_and_means_by_hand() -> None:
 def test_one_placement_is_preconditioned_for_all_systems_of_an_order() -> None:
     of = drive()
     jobs = {name: of.job(name, 32) for name in STUDY["TRIED"]}
-    texts = {str(it["sets"]) for it in STUDY["variants"](of, "PWCD", jobs).values()}
+    found = STUDY["variants"](of, "PWCD", jobs)
+    texts = {str(it["sets"]) for (_, _, title), it in found.items() if title != STUDY["STATIC"]}
     assert len(texts) == 1 and "'in-turn'" in next(iter(texts))
+    others = {str(it["sets"]) for (_, _, title), it in found.items() if title == STUDY["STATIC"]}
+    assert len(others) == 1 and "'static'" in next(iter(others))

@@ -16,6 +16,7 @@ from wordline.sweeps.file import ONCE, Plan
 from wordline.sweeps.space import Point
 from wordline.sweeps.store import FIGURES_OF_POINTS, Contents, Store
 
+
 @dataclass
 class Job:
     """A point, and what is known of its run."""
