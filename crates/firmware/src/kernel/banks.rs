@@ -2,7 +2,8 @@
 //!
 //! Operations of a request wait at their die until it has done all that the request before them has there. Then they go into its
 //! queues together. What comes later of the same request, such as the write after a read of old data, follows at once while the die
-//! still serves it, and waits again if it does not.
+//! still serves it, and waits again if it does not. If nothing can go on, because a request waits for room that others would make, all
+//! that wait go to their dies.
 
 use super::Kernel;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
@@ -62,6 +63,11 @@ impl Banks {
     /// True if a die may serve another request.
     pub fn is_due(&self) -> bool {
         !self.free.is_empty()
+    }
+
+    /// Operations of requests that write which wait for a die.
+    pub fn writes_waiting(&self, die: u32) -> u32 {
+        self.waiting[die as usize][1].len
     }
 
     fn is_wanted(&self, die: u32) -> bool {
@@ -130,6 +136,22 @@ impl Kernel {
             }
         }
         self.banks = Some(banks);
+    }
+
+    /// Sends all that waits for banks to their dies; false if nothing does. Only while nothing runs: then a request waits for room in its
+    /// plane, which those behind it may make by overwriting what lies there.
+    #[cold]
+    pub(super) fn release_banks(&mut self) -> bool {
+        let Some(mut banks) = self.banks.take() else { return false };
+        let mut released = false;
+        for fifo in banks.waiting.iter_mut().flatten() {
+            while let Some(slot) = fifo.pop(&self.slab) {
+                self.commit(slot, self.slab.get(slot).class, self.place_for(slot));
+                released = true;
+            }
+        }
+        self.banks = Some(banks);
+        released
     }
 
     /// Sends all that the next request has for a die into its queues.

@@ -97,19 +97,38 @@ impl Kernel {
         }
     }
 
-    /// Asks the placement for a place of a write of the host. Where planes take turns, full ones are passed over.
+    /// Asks the placement for a place of a write of the host. Where planes take turns, full ones are passed over; if all are full
+    /// with what is on its way to them, the least full one takes it.
     fn place_write(&mut self, page: u32, slot: u32, request: u32) -> Constraint {
         let mut place = self.placement.place(page, slot, request);
-        for _ in 1..self.flash.geometry().planes() {
-            match place {
-                Constraint::Plane(plane) if self.blocks.valid_in_plane(plane) >= self.most_in_plane => {
-                    self.placement.pass_over();
-                    place = self.placement.place(page, slot, request);
-                }
-                _ => break,
+        let (planes, mut least) = (self.flash.geometry().planes(), (u32::MAX, 0));
+        for tried in 0..planes {
+            let Constraint::Plane(plane) = place else { return place };
+            let coming = self.coming_to(plane);
+            if coming < self.most_in_plane {
+                return place;
             }
+            least = least.min((coming, tried));
+            place = self.place_elsewhere(page, slot, request);
+        }
+        // Every plane was tried once: as many turns more lead back to it.
+        for _ in 0..least.1 {
+            place = self.place_elsewhere(page, slot, request);
         }
         place
+    }
+
+    #[cold]
+    fn place_elsewhere(&mut self, page: u32, slot: u32, request: u32) -> Constraint {
+        self.placement.pass_over();
+        self.placement.place(page, slot, request)
+    }
+
+    /// Valid units of a plane, if all writes of the host that wait there are bound: none of them need overwrite data of the plane.
+    fn coming_to(&self, plane: u32) -> u32 {
+        let queued = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].len;
+        let at_bank = self.banks.as_ref().map_or(0, |banks| banks.writes_waiting(self.planes_per_die.quotient(plane)));
+        self.blocks.valid_in_plane(plane) + queued + at_bank
     }
 
     /// The constraint of the operation in a slot, which has been queued before. A wish is given up then.

@@ -598,6 +598,9 @@ impl Kernel {
                 if self.stalled && self.busy == 0 && !self.is_computing() && self.unstick() {
                     continue;
                 }
+                if self.detours && self.busy == 0 && !self.is_computing() && self.release_banks() {
+                    continue;
+                }
                 if self.detours {
                     self.schedule_processors(queue);
                     self.schedule_decision(queue);

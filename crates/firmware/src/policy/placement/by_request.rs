@@ -3,8 +3,8 @@
 //! Source: dirik09 (section 3): modular striping, where of x banks the N-th write request goes to bank N mod x, and takes the next pages of
 //! the block that is being filled there.
 //! Faithful: what counts is the number of the request among those that write, not its address or size; each die fills its blocks page by
-//! page. Assumed: a bank is a die, and banks are numbered by channels first (`order`); several planes of a die take turns within a
-//! request; a plane that holds more valid data than its spare blocks allow is passed over until it holds less; what preconditioning
+//! page. Assumed: a bank is a die, and banks are numbered by channels first (`order`); several planes of a die take turns,
+//! program by program; a plane that holds more valid data than its spare blocks allow is passed over until it holds less; what preconditioning
 //! writes comes in requests of `fill_kib`.
 
 use super::fixed::visit;
@@ -47,6 +47,8 @@ struct Spot {
     placed: u32,
     /// Planes that were passed over.
     passed: u32,
+    /// The plane of its last program, within the die.
+    plane: u32,
 }
 
 /// Placement by request.
@@ -65,6 +67,8 @@ struct Turns {
     fill: u32,
     /// The die of the next request, by its place in the order.
     turn: u32,
+    /// By die, in order: the plane of the next program there.
+    plane_turns: Vec<u32>,
     /// The request of preconditioning that is being written; it has its units if none is.
     filling: Spot,
     /// By request of the host.
@@ -83,7 +87,7 @@ impl Turns {
     fn next(&mut self) -> Spot {
         let at = self.turn;
         self.turn = (at + 1) % self.dies.len() as u32;
-        Spot { at, placed: 0, passed: 0 }
+        Spot { at, ..Spot::default() }
     }
 
     fn spot_mut(&mut self, request: u32) -> &mut Spot {
@@ -128,13 +132,14 @@ impl ByRequest {
         // Planes come last: the first of all dies come before any second one.
         order.push(b'P');
         let planes = visit(&order, geometry);
-        let filling = Spot { at: 0, placed: fill, passed: 0 };
+        let filling = Spot { placed: fill, ..Spot::default() };
         Ok(Self(Box::new(Turns {
             dies: planes[..geometry.dies() as usize].iter().map(|plane| plane / planes_per_die).collect(),
             planes_per_die,
             units,
             fill,
             turn: 0,
+            plane_turns: vec![0; geometry.dies() as usize],
             filling,
             spots: Vec::new(),
             last: NO_REQUEST,
@@ -147,8 +152,12 @@ impl ByRequest {
         let (own, saved) = (&mut *self.0, &*saved.0);
         let dies = own.dies.len() as u32;
         own.turn = saved.turn % dies;
-        let Spot { at, placed, passed } = saved.filling;
-        own.filling = Spot { at: at % dies, placed: placed.min(own.fill), passed };
+        for (own_turn, turn) in own.plane_turns.iter_mut().zip(&saved.plane_turns) {
+            *own_turn = turn % own.planes_per_die;
+        }
+        let Spot { at, placed, passed, plane } = saved.filling;
+        own.filling =
+            Spot { at: at % dies, placed: placed.min(own.fill), passed, plane: plane % own.planes_per_die };
     }
 }
 
@@ -168,11 +177,17 @@ impl Placement for ByRequest {
             turns.filling = turns.next();
         }
         let (units, planes) = (turns.units, turns.planes_per_die);
-        let spot = turns.spot_mut(request);
-        let (at, nth) = (spot.at, spot.placed / units % planes);
+        let mut spot = *turns.spot_mut(request);
+        // The planes of a die take turns over all requests, or small ones would fill the first alone.
+        if spot.placed.is_multiple_of(units) {
+            let turn = &mut turns.plane_turns[spot.at as usize];
+            spot.plane = *turn;
+            *turn = (*turn + 1) % planes;
+        }
         spot.placed += 1;
+        *turns.spot_mut(request) = spot;
         turns.last = request;
-        let plane = turns.dies[at as usize] * planes + nth;
+        let plane = turns.dies[spot.at as usize] * planes + spot.plane;
         let at = operation as usize;
         // It grows with the slab of operations, and no further.
         if at >= turns.places.len() {
@@ -275,6 +290,9 @@ mod tests {
         assert_eq!(placed(&mut policy, 1, 4..5), [3]);
         policy.pass_over();
         assert_eq!(placed(&mut policy, 1, 4..6), [4, 4]);
+        // Requests of one program each use all planes of the die, too.
+        policy.begin(2);
+        assert_eq!(placed(&mut policy, 2, 0..2), [5, 5]);
     }
 
     #[test]
