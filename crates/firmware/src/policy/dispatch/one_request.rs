@@ -5,7 +5,8 @@
 //! Faithful: a die takes what a request has for it, and nothing of another request before that is done; a request whose pages lie in
 //! several dies waits at each by itself; with `order = "reads-first"` the oldest read goes before the oldest write, and nothing that
 //! has begun is interrupted. Assumed: a bank is a die; old data that a partial write needs are part of the write; a read of what an older
-//! write has not written yet waits for it. Simplified: operations of background tasks are not held up, and take their turns at the die.
+//! write has not written yet waits for it. Simplified: operations of background tasks are not held up, and take their turns at the die; if
+//! the drive stands still because a request waits for room that others would make, all that wait go at once.
 
 use super::Dispatch;
 use crate::policy::{About, Build};
