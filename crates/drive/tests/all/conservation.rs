@@ -2,7 +2,7 @@
 //! exactly the data that were written and not trimmed.
 
 use crate::common::holder::{hold_and_place, Rule, Wish};
-use crate::common::random_drive::random_config;
+use crate::common::random_drive::{random_config, random_config_in_turn};
 use crate::common::{between, chance, config, for_seeds, long, one, pick, request, NS, US};
 use std::collections::HashMap;
 use wordline_base::{Op, Request, Stream, Time};
@@ -411,6 +411,40 @@ const WISHES: [Wish; 4] = [
     },
 ];
 
+/// Drives a drive through random loads, until it is at rest.
+fn exercise(config: &DriveConfig, random: &mut Stream, seed: u64) -> Watched {
+    let mut watched = watch(config, seed);
+    let mut sent = 0;
+    let phases = between(random, 1, 3);
+    for _ in 0..phases {
+        let shape = Shape::new(random);
+        let volume = watched.drive.logical_bytes() * between(random, 5, 30) / 10 / phases;
+        sent += feed(&mut watched, random, &shape, volume);
+        if chance(random, 50) {
+            while watched.step() {}
+            assert_eq!(watched.drive.in_flight(), 0, "all requests are done when nothing moves");
+            watched.drive.drain().expect("the drive comes to rest");
+        }
+    }
+    while watched.step() {}
+    assert!(watched.in_flight.is_empty(), "{} requests never completed", watched.in_flight.len());
+    assert_eq!(watched.completed.iter().sum::<u64>(), sent);
+    assert_eq!(watched.drive.metrics.requests(), sent);
+    watched.drive.drain().expect("the drive comes to rest");
+    watched.take();
+    assert_eq!(watched.drive.kernel().operations(), 0);
+    watched.drive.kernel().audit().expect("the books balance");
+    books_balance(&watched, config);
+    watched
+}
+
+/// Reads all back; the reads may start scrubbing.
+fn holds_to_the_end(watched: &mut Watched) {
+    holds_what_was_written(watched);
+    watched.drive.drain().expect("the drive comes to rest");
+    watched.drive.kernel().audit().expect("the books balance");
+}
+
 #[test]
 fn random_drives() {
     let (mut accepted, mut refused, mut collected, mut copied, mut suspended) = (0, 0, 0, 0, 0);
@@ -437,28 +471,7 @@ fn random_drives() {
             hold_and_place(&mut config, rule, wish);
         }
         let _story = Story(&config);
-        let mut watched = watch(&config, seed);
-        let mut sent = 0;
-        let phases = between(random, 1, 3);
-        for _ in 0..phases {
-            let shape = Shape::new(random);
-            let volume = watched.drive.logical_bytes() * between(random, 5, 30) / 10 / phases;
-            sent += feed(&mut watched, random, &shape, volume);
-            if chance(random, 50) {
-                while watched.step() {}
-                assert_eq!(watched.drive.in_flight(), 0, "all requests are done when nothing moves");
-                watched.drive.drain().expect("the drive comes to rest");
-            }
-        }
-        while watched.step() {}
-        assert!(watched.in_flight.is_empty(), "{} requests never completed", watched.in_flight.len());
-        assert_eq!(watched.completed.iter().sum::<u64>(), sent);
-        assert_eq!(watched.drive.metrics.requests(), sent);
-        watched.drive.drain().expect("the drive comes to rest");
-        watched.take();
-        assert_eq!(watched.drive.kernel().operations(), 0);
-        watched.drive.kernel().audit().expect("the books balance");
-        books_balance(&watched, &config);
+        let mut watched = exercise(&config, random, seed);
         let counters = watched.drive.kernel().counters();
         collected += counters.collections();
         scrubbed += counters.jobs[Task::REFRESH.index()];
@@ -482,10 +495,7 @@ fn random_drives() {
             read_on += uses[Segment::CacheRandom as usize] + uses[Segment::CacheSequential as usize];
             programmed_on += uses[Segment::ProgramCache as usize];
         }
-        holds_what_was_written(&mut watched);
-        // The reads may have started scrubbing.
-        watched.drive.drain().expect("the drive comes to rest");
-        watched.drive.kernel().audit().expect("the books balance");
+        holds_to_the_end(&mut watched);
     });
     println!(
         "{accepted} drives, {refused} refused, {collected} collections, {scrubbed} scrubbed blocks, {leveled} moved for \
@@ -512,6 +522,30 @@ fn random_drives() {
         assert!(copied > accepted && suspended > accepted, "{copied} copybacks, {suspended} suspensions");
         assert!(held > 10 * accepted, "{held} steps of GC on hold");
         assert!(wished > 100 * accepted && without_room > accepted && without_company > accepted);
+    }
+}
+
+/// The same where planes take turns: then writes of one unit may wait in several planes.
+#[test]
+fn random_drives_whose_planes_take_turns() {
+    let (mut accepted, mut collected, mut programmed_on) = (0, 0, 0);
+    let count = if long() { 10_000 } else { 1_000 };
+    for_seeds("conservation", "random_drives_whose_planes_take_turns", count, |seed| {
+        let random = &mut Stream::new(seed, "test", 0);
+        let Some(config) = random_config_in_turn(random) else { return };
+        accepted += 1;
+        let _story = Story(&config);
+        let mut watched = exercise(&config, random, seed);
+        collected += watched.drive.kernel().counters().collections();
+        let flash = watched.drive.kernel().flash();
+        let of_die = |die| flash.die_times(die).bus[Segment::ProgramCache as usize].count;
+        programmed_on += (0..flash.geometry().dies()).map(of_die).sum::<u64>();
+        holds_to_the_end(&mut watched);
+    });
+    println!("{accepted} drives, {collected} collections, {programmed_on} programs in cache mode");
+    if std::env::var_os("WORDLINE_SEED").is_none() {
+        assert!(accepted * 20 > count, "only {accepted} of {count} were accepted");
+        assert!(collected > accepted * 20 && programmed_on > accepted);
     }
 }
 

@@ -197,11 +197,15 @@ impl Kernel {
         if !planes.clone().all(fits) {
             return None;
         }
+        // Where a unit may go to several planes, a write in one of them may move the old data of a merge in the next.
+        let has_one_plane = class.moves() || self.placement.fixed();
+        let lead = first + before.pages()[0].plane;
         let own = |plane: u32| {
             let fifo = &self.queues[plane as usize * CLASSES + class.index()];
             fifo.head != NONE
                 && self.may_go(fifo, class, self.blocks.domain_of_plane(plane))
                 && self.holds_write(fifo, class, plane)
+                && (has_one_plane || plane == lead || self.holds_pages(fifo, class, 1))
         };
         if planes.clone().all(own) {
             return Some(Source::Own);

@@ -339,6 +339,21 @@ fn just_accepted(config: &mut DriveConfig) -> bool {
 /// A random drive that is accepted; none if what was drawn is refused.
 pub fn random_config(random: &mut Stream) -> Option<DriveConfig> {
     let text = random_text(random);
+    accepted(&text, random, &["capacity.raw_over_logical"])
+}
+
+/// The same where planes take turns; none for drives that cannot have that.
+pub fn random_config_in_turn(random: &mut Stream) -> Option<DriveConfig> {
+    let text = random_text(random);
+    if !text.contains("policy = \"least-busy\"") || !text.contains("scope = \"plane\"") {
+        return None;
+    }
+    let text = text.replace("policy = \"least-busy\"", "policy = \"in-turn\"");
+    accepted(&text, random, &["capacity.raw_over_logical", "placement.policy"])
+}
+
+/// A drive of this text with random over-provisioning, if it is accepted; refused it is for one of some keys.
+fn accepted(text: &str, random: &mut Stream, keys: &[&str]) -> Option<DriveConfig> {
     // Parsing is separate from the check, so that over-provisioning can be chosen.
     let ample = format!("capacity = {{ raw_over_logical = 100.0 }}\n{text}");
     let mut config = match from_text("random", &ample) {
@@ -355,7 +370,7 @@ pub fn random_config(random: &mut Stream) -> Option<DriveConfig> {
     match config.parts() {
         Ok(_) => Some(config),
         Err(error) => {
-            assert_eq!(error.key, "capacity.raw_over_logical");
+            assert!(keys.contains(&error.key.as_str()), "{}", error.key);
             assert!(Drive::new(&config, 1).is_err(), "what is refused once is refused always");
             None
         }
