@@ -46,7 +46,7 @@ fn range(dice: &mut Dice) -> (u64, u64) {
     (offset, bytes.min(BYTES - offset))
 }
 
-fn agrees_with_an_array(store: &mut dyn Store, steps: u32) {
+pub fn agrees_with_an_array(store: &mut dyn Store, steps: u32) {
     let mut array = vec![0_u8; BYTES as usize];
     let mut dice = Dice(0x1234_5678_9abc_def1);
     for step in 0..steps {

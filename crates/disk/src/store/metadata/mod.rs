@@ -284,7 +284,7 @@ impl MetadataStore {
             if claim.role.part == Part::Data {
                 self.drop_data(&piece)?;
             }
-            self.wait_no_more(piece.start, piece.end);
+            self.wait_no_more(piece.start, piece.end)?;
         }
         Ok(())
     }
@@ -376,22 +376,31 @@ impl MetadataStore {
     }
 
     /// Contents of a range have a role that they keep: pages of which nothing else waits are off the books.
-    fn wait_no_more(&mut self, start: u64, end: u64) {
+    fn wait_no_more(&mut self, start: u64, end: u64) -> io::Result<()> {
         for page in self.late.between(start / BYTES, end.div_ceil(BYTES)) {
-            let (first, last) = (page * BYTES, ((page + 1) * BYTES).min(self.bytes));
-            let waits = |piece: Piece| !piece.role.is_some_and(Role::is_kept);
-            if self.data.data_of(page).is_none() || !self.ranges.pieces(first, last).any(waits) {
+            if self.waiting_in(page)?.is_empty() {
                 self.late.remove(page);
             }
         }
+        Ok(())
+    }
+
+    /// The pieces of a page that are not kept, and hold anything.
+    fn waiting_in(&mut self, page: u64) -> io::Result<Vec<Piece>> {
+        let (first, last) = (page * BYTES, ((page + 1) * BYTES).min(self.bytes));
+        let mut contents = [0; PAGE];
+        self.data.read(first, &mut contents[..(last - first) as usize])?;
+        let waits = |piece: &Piece| {
+            let part = &contents[(piece.start - first) as usize..(piece.end - first) as usize];
+            !piece.role.is_some_and(Role::is_kept) && part.iter().any(|byte| *byte != 0)
+        };
+        Ok(self.ranges.pieces(first, last).filter(waits).collect())
     }
 
     /// Drops what waited longest, until the rest has room.
     fn evict(&mut self) -> io::Result<()> {
         while let Some(page) = self.late.excess() {
-            let (first, last) = (page * BYTES, ((page + 1) * BYTES).min(self.bytes));
-            let pieces: Vec<Piece> = self.ranges.pieces(first, last).collect();
-            for piece in pieces.into_iter().filter(|piece| !piece.role.is_some_and(Role::is_kept)) {
+            for piece in self.waiting_in(page)? {
                 if piece.role.is_none() {
                     self.evicted += piece.end - piece.start;
                 }

@@ -98,15 +98,15 @@ fn check_ext(folder: &Folder, made: &Path, found: &[u8], name: &str) {
 fn ext_of_all_kinds_comes_back_without_its_data_in_any_order() {
     let folder = Folder::new("ext");
     let kinds: [(&str, &[&str], u64); 9] = [
-        ("ext2", &["-t", "ext2"], 64),
-        ("ext2, 1 KiB", &["-t", "ext2", "-b", "1024", "-O", "none"], 40),
-        ("ext3", &["-t", "ext3"], 64),
-        ("ext4", &["-t", "ext4"], 64),
-        ("ext4, 1 KiB", &["-t", "ext4", "-b", "1024"], 64),
-        ("ext4, 64 bits", &["-t", "ext4", "-O", "64bit,metadata_csum"], 64),
-        ("ext4, no journal", &["-t", "ext4", "-O", "^has_journal,^flex_bg"], 64),
-        ("ext4, meta groups", &["-t", "ext4", "-b", "1024", "-O", "meta_bg,^resize_inode"], 300),
-        ("ext4, inline data, few copies", &["-t", "ext4", "-O", "inline_data,sparse_super2", "-I", "512"], 64),
+        ("ext2", &["-t", "ext2"], 20),
+        ("ext2, 1 KiB", &["-t", "ext2", "-b", "1024", "-O", "none"], 20),
+        ("ext3", &["-t", "ext3"], 20),
+        ("ext4", &["-t", "ext4"], 20),
+        ("ext4, 1 KiB", &["-t", "ext4", "-b", "1024"], 20),
+        ("ext4, 64 bits", &["-t", "ext4", "-O", "64bit,metadata_csum"], 20),
+        ("ext4, no journal", &["-t", "ext4", "-O", "^has_journal,^flex_bg"], 20),
+        ("ext4, meta groups", &["-t", "ext4", "-b", "1024", "-O", "meta_bg,^resize_inode"], 40),
+        ("ext4, inline data, few copies", &["-t", "ext4", "-O", "inline_data,sparse_super2", "-I", "512"], 24),
     ];
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     for (name, options, mib) in kinds {
@@ -121,4 +121,211 @@ fn ext_of_all_kinds_comes_back_without_its_data_in_any_order() {
         assert!(sorted.dropped > 3_000_000 && sorted.evicted == 0, "{name}: {sorted:?}");
         assert!(sorted.kept < 2_000_000, "{name}: {sorted:?}");
     }
+}
+
+#[test]
+fn file_systems_in_partitions_come_back() {
+    let folder = Folder::new("parts");
+    let Some(made) = ext(&folder, &["-t", "ext4", "-b", "1024"], 20) else { return };
+    let image = fs::read(&made).unwrap();
+    let size = image.len() as u64;
+    let mut dice = Dice(5);
+    // A first partition, and one in the chain of an extended one, at an odd sector.
+    let (first, second) = (MIB, 64 * MIB + 63 * 512);
+    let sectors = |bytes: u64| (bytes / 512) as u32;
+    let table = partitions::mbr(&[(0x83, 2048, sectors(size)), (0x05, sectors(64 * MIB), sectors(60 * MIB))]);
+    let chain = partitions::mbr(&[(0x83, 63, sectors(size))]);
+    let mut store = MetadataStore::new(128 * MIB, &Rules::default());
+    store.write(64 * MIB, &chain).unwrap();
+    write_all(&mut store, &image, second, 4096, &mut dice);
+    store.write(0, &table).unwrap();
+    write_all(&mut store, &image, first, 4096, &mut dice);
+    for at in [first, second] {
+        let found = read_all(&mut store, at, image.len());
+        check_ext(&folder, &made, &found, &format!("partition at {at}"));
+    }
+    assert_eq!(read_all(&mut store, 0, 512), table);
+    assert_eq!(read_all(&mut store, 64 * MIB, 512), chain);
+    let files = store.ranges.len();
+    store.write(0, &partitions::mbr(&[(0x83, 2048, sectors(size))])).unwrap();
+    assert!(store.ranges.len() < files / 2 + 20, "the second partition is no more");
+    store.zero(0, 128 * MIB).unwrap();
+    assert_eq!((store.ranges.len(), store.volumes.len()), (1, 0), "only the start of the disk");
+    assert_eq!((store.late.len(), store.data.data_bytes()), (0, 0));
+}
+
+#[test]
+fn ntfs_comes_back_without_its_data_in_any_order() {
+    let folder = Folder::new("ntfs");
+    let path = folder.0.join("made.img");
+    let made = path.to_str().unwrap();
+    fs::write(&path, []).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_len(24 * MIB).unwrap();
+    if tool("mkntfs", &["-q", "-Q", "-F", made]).is_none() {
+        return;
+    }
+    let large = folder.0.join("large");
+    fs::write(&large, vec![0x5A; 1_000_000]).unwrap();
+    for name in ["large", "other"] {
+        tool("ntfscp", &["-f", made, large.to_str().unwrap(), name]).unwrap();
+    }
+    let small = folder.0.join("small");
+    fs::write(&small, "a small file, in its record").unwrap();
+    tool("ntfscp", &["-f", made, small.to_str().unwrap(), "small"]).unwrap();
+    let image = fs::read(&path).unwrap();
+    for piece in [512, 4096, 65_536] {
+        let mut store = MetadataStore::new(24 * MIB, &Rules::default());
+        write_all(&mut store, &image, 0, piece, &mut Dice(77 + piece as u64));
+        let found = read_all(&mut store, 0, image.len());
+        let back = folder.0.join("back.img");
+        fs::write(&back, &found).unwrap();
+        let back = back.to_str().unwrap();
+        tool("ntfsfix", &["-n", back]).unwrap();
+        assert_eq!(tool("ntfsls", &["-l", "-s", back]), tool("ntfsls", &["-l", "-s", made]));
+        assert_eq!(tool("ntfscat", &["-f", back, "small"]).unwrap(), "a small file, in its record");
+        let data = tool("ntfscat", &["-f", back, "large"]).unwrap();
+        assert!(data.len() == 1_000_000 && data.bytes().all(|byte| byte == 0));
+        let differ = image.iter().zip(&found).filter(|(one, other)| one != other).count();
+        assert_eq!(differ, 2_000_000, "the data of two files, and nothing else");
+        let sorted = store.sorted().unwrap();
+        assert!(sorted.dropped >= 2_000_000 && sorted.kept < 1_000_000 && sorted.evicted == 0, "{sorted:?}");
+    }
+}
+
+#[test]
+fn without_a_file_system_all_waits_until_there_is_no_room() {
+    let bytes = 5 * MIB + 512;
+    let rules = Rules { late_bytes: 6 * MIB, ..Rules::default() };
+    super::super::tests::agrees_with_an_array(&mut MetadataStore::new(bytes, &rules), 2_000);
+    let mut store = MetadataStore::new(64 * MIB, &rules);
+    let page: Vec<u8> = (0..4096_u32).map(|at| at as u8).collect();
+    for at in (MIB..9 * MIB).step_by(4096) {
+        store.write(at, &page).unwrap();
+    }
+    let sorted = store.sorted().unwrap();
+    assert_eq!(sorted.waiting + sorted.evicted, 8 * MIB);
+    assert!(sorted.waiting > 5 * MIB && sorted.waiting <= 6 * MIB && sorted.kept == 0);
+    assert_eq!(read_all(&mut store, MIB, 4096), [0; 4096], "the oldest is gone");
+    assert_eq!(read_all(&mut store, 9 * MIB - 4096, 4096), page, "the newest is not");
+    assert_eq!(store.extent(0, 64 * MIB).unwrap().bytes, MIB + sorted.evicted);
+}
+
+#[test]
+fn rules_keep_ranges_and_blocks_and_drop_others() {
+    let mut rules = Rules { late_bytes: 0, ..Rules::default() };
+    rules.keep.push(rules::Range { from_byte: 8192, to_byte: 9000 });
+    rules.drop.push(rules::Range { from_byte: 40_960, to_byte: 49_152 });
+    rules.pattern.push(rules::Pattern { block_bytes: 512, at_byte: 4, hex: "4142".into() });
+    let mut store = MetadataStore::new(MIB, &rules);
+    let mut data: Vec<u8> = (0..65_536_u32).map(|at| (at % 251) as u8 | 1).collect();
+    data[20_480 + 4..][..2].copy_from_slice(b"AB");
+    data[45_056 + 4..][..2].copy_from_slice(b"AB");
+    store.write(0, &data).unwrap();
+    let mut left = vec![0; data.len()];
+    // The start of the disk, the range, the block with the pattern that is not dropped.
+    for part in [0..2048, 8192..9000, 20_480..20_992] {
+        left[part.clone()].copy_from_slice(&data[part]);
+    }
+    assert!(read_all(&mut store, 0, data.len()) == left);
+    store.write(20_480, &[1; 512]).unwrap();
+    assert_eq!(read_all(&mut store, 20_480, 512), [0; 512], "the pattern is gone");
+}
+
+/// A disk with an ext2 of 1 KiB blocks made by hand: inodes in block 5, of a group of 8,192 blocks.
+fn small_ext() -> MetadataStore {
+    let mut store = MetadataStore::new(8 * MIB, &Rules::default());
+    let mut head = vec![0; 1024];
+    let mut put = |at: usize, value: u32| head[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    for (at, value) in [(4, 8192), (20, 1), (32, 8192), (40, 16), (56, 0xEF53), (76, 1), (88, 128)] {
+        put(at, value);
+    }
+    store.write(1024, &head).unwrap();
+    let descriptor: Vec<u8> = [3_u32, 4, 5].iter().flat_map(|block| block.to_le_bytes()).collect();
+    store.write(2048, &descriptor).unwrap();
+    store
+}
+
+/// Inode `number` of it, with one block.
+fn write_inode(store: &mut MetadataStore, number: u64, mode: u16, block: u32) {
+    let mut inode = [0; 128];
+    inode[..2].copy_from_slice(&mode.to_le_bytes());
+    inode[26] = u8::from(mode != 0);
+    inode[40..44].copy_from_slice(&block.to_le_bytes());
+    store.write(5 * 1024 + 128 * (number - 1), &inode).unwrap();
+}
+
+const FILE: u16 = 0x81A4;
+const DIRECTORY: u16 = 0x41ED;
+
+#[test]
+fn a_block_that_goes_from_a_file_to_a_directory_is_kept_in_whatever_order_it_is_written() {
+    let block = |store: &mut MetadataStore| read_all(store, 600 * 1024, 1024);
+    for early in [true, false] {
+        let mut store = small_ext();
+        write_inode(&mut store, 12, FILE, 600);
+        store.write(600 * 1024, &[1; 1024]).unwrap();
+        assert_eq!(block(&mut store), [0; 1024], "data of a file");
+        if early {
+            // The directory's block comes before its inode, while the block still belongs to the file.
+            store.write(600 * 1024, &[2; 1024]).unwrap();
+            assert_eq!(block(&mut store), [0; 1024]);
+        }
+        write_inode(&mut store, 13, DIRECTORY, 600);
+        write_inode(&mut store, 12, 0, 0);
+        if !early {
+            store.write(600 * 1024, &[2; 1024]).unwrap();
+        }
+        assert_eq!(block(&mut store), [2; 1024]);
+        let sorted = store.sorted().unwrap();
+        assert_eq!(sorted.waiting, 0, "{sorted:?}");
+        // And back.
+        write_inode(&mut store, 14, FILE, 600);
+        assert_eq!(block(&mut store), [0; 1024]);
+    }
+}
+
+#[test]
+fn a_deleted_directory_may_go() {
+    let mut store = small_ext();
+    write_inode(&mut store, 12, DIRECTORY, 600);
+    store.write(600 * 1024, &[2; 1024]).unwrap();
+    let kept = store.ranges.len();
+    write_inode(&mut store, 12, 0, 0);
+    assert_eq!(store.ranges.len(), kept - 1);
+    assert_eq!((store.sorted().unwrap().waiting, store.late.len()), (4096, 1));
+}
+
+#[test]
+fn a_new_file_system_forgets_the_old_one() {
+    let mut store = small_ext();
+    write_inode(&mut store, 12, FILE, 600);
+    store.write(1024, &[0; 1024]).unwrap();
+    assert_eq!((store.ranges.len(), store.volumes.len()), (1, 0));
+    store.write(600 * 1024, &[3; 1024]).unwrap();
+    assert_eq!(read_all(&mut store, 600 * 1024, 1024), [3; 1024], "nobody says that it is data");
+}
+
+#[test]
+fn contents_that_make_no_sense_do_no_harm() {
+    let mut dice = Dice(0x5DEE_CE66_D1CE_4E5B);
+    let folder = Folder::new("harm");
+    let made = ext(&folder, &["-t", "ext4", "-b", "1024", "-O", "^has_journal"], 16);
+    let start = made.map_or_else(|| vec![0; 1 << 20], |made| fs::read(made).unwrap());
+    let mut store = MetadataStore::new(16 * MIB, &Rules { late_bytes: MIB, ..Rules::default() });
+    write_all(&mut store, &start, 0, 4096, &mut dice);
+    let watched: Vec<(u64, u64)> = store
+        .ranges
+        .pieces(0, 16 * MIB)
+        .filter(|piece| piece.role.is_some_and(Role::is_watched))
+        .map(|piece| (piece.start, piece.end))
+        .collect();
+    for _ in 0..20_000 {
+        // A few bytes of what the store reads itself, so that most still makes sense.
+        let (first, end) = watched[dice.below(watched.len() as u64) as usize];
+        let at = first + dice.below(end - first);
+        let bytes: Vec<u8> = (0..1 + dice.below(4)).map(|_| dice.below(256) as u8).collect();
+        let at = at.min(16 * MIB - bytes.len() as u64);
+        store.write(at, &bytes).unwrap();
+    }
+    assert!(store.late.bytes() <= MIB + 8192);
 }
