@@ -512,6 +512,7 @@ impl Server {
             live["store_bytes"] = export.held_bytes().into();
             live["metadata"] = export.sorted().map_or(serde_json::Value::Null, |sorted| {
                 json!({
+                    "known_bytes": sorted.known,
                     "kept_bytes": sorted.kept,
                     "waiting_bytes": sorted.waiting,
                     "dropped_bytes": sorted.dropped,

@@ -73,6 +73,8 @@ pub trait Store: Send {
 /// Bytes by what became of them, in a store that keeps metadata only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sorted {
+    /// The part of the disk that is known to be metadata, written or not.
+    pub known: u64,
     /// Data of pages that are kept.
     pub kept: u64,
     /// Data of pages that wait until it is known what they are.

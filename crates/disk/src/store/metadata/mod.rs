@@ -520,7 +520,16 @@ impl Store for MetadataStore {
     }
 
     fn sorted(&self) -> Option<Sorted> {
-        let waiting = self.late.bytes() - self.late.len() as u64 * late::ENTRY;
-        Some(Sorted { kept: self.data.data_bytes() - waiting, waiting, dropped: self.dropped, evicted: self.evicted })
+        let kept = |piece: &Piece| piece.role.is_some_and(Role::is_kept);
+        let known = self.ranges.pieces(0, self.bytes).filter(kept).map(|piece| piece.end - piece.start).sum();
+        let pages = self.late.between(0, self.bytes.div_ceil(BYTES));
+        let waiting = pages.into_iter().filter_map(|page| self.data.data_of(page)).sum();
+        Some(Sorted {
+            known,
+            kept: self.data.data_bytes() - waiting,
+            waiting,
+            dropped: self.dropped,
+            evicted: self.evicted,
+        })
     }
 }

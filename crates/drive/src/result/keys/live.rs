@@ -61,10 +61,15 @@ pub(super) fn live() -> Vec<ResultKey> {
             .or_null(),
         of("store_bytes", "bytes", "Bytes that the data took at the end."),
         of(
+            "metadata.known_bytes",
+            "bytes",
+            "The part of the disk that a store of metadata knew to be such at the end, written or not; without such a store, `metadata` \
+             is `null`.",
+        ),
+        of(
             "metadata.kept_bytes",
             "bytes",
-            "Data of the pages of 4 KiB that a store of metadata kept at the end; without one, `metadata` is `null`. Pages of one \
-             repeated byte have none.",
+            "Data that it kept of that at the end, in pages of 4 KiB. Pages of one repeated byte have none.",
         ),
         of("metadata.waiting_bytes", "bytes", "The same of pages that waited until it would be known what they are."),
         of("metadata.dropped_bytes", "bytes", "Written to what was known to be file data, or found to be that later."),
