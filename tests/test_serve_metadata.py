@@ -128,13 +128,13 @@ def test_an_ext4_full_of_files_is_clean_and_lists_whole_while_data_are_zeros(tmp
 def test_a_file_system_in_use_stays_clean(tmp_path: Path, options: tuple[str, ...]) -> None:
     small = tmp_path / "small.toml"
     small.write_text(EMPTY_DRIVE)
-    (tmp_path / "data").write_bytes(random.Random(2).randbytes(1_500_000))
+    (tmp_path / "data").write_bytes(random.Random(2).randbytes(600_000))
     dice = random.Random(3)
     with serving(tmp_path, small, "--store", "metadata", "--zero-delay") as live:
         with fused(live, tmp_path) as disk:
             told(["mke2fs", "-q", "-F", *options, str(disk)])
             there: set[str] = set()
-            for _ in range(4):
+            for _ in range(3):
                 commands = []
                 for number in range(40):
                     name = f"entry-with-a-long-name-{dice.randrange(60)}"
@@ -164,10 +164,10 @@ def test_a_file_system_in_use_stays_clean(tmp_path: Path, options: tuple[str, ..
                 if "Type: symlink" in about:
                     assert told(["debugfs", "-R", f"cat {name}", str(disk)]).startswith("far/far/")
                 else:
-                    assert told(["debugfs", "-R", f"cat {name}", str(disk)]) == "\0" * 1_500_000
+                    assert told(["debugfs", "-R", f"cat {name}", str(disk)]) == "\0" * 600_000
         result = live.end()["live"]
     assert result["errors"] == 0 and result["metadata"]["evicted_bytes"] == 0
-    assert result["metadata"]["dropped_bytes"] > 4_500_000
+    assert result["metadata"]["dropped_bytes"] > 1_800_000
 
 
 @contextmanager
@@ -195,17 +195,16 @@ def mounted(disk: Path, folder: Path) -> Iterator[Path]:
 @NTFS
 def test_a_fresh_ntfs_of_250_gb_takes_less_than_75_mb(tmp_path: Path) -> None:
     drive = tmp_path / "quarter.toml"
-    drive.write_text(LARGE_DRIVE.replace("blocks_per_plane = 172", "blocks_per_plane = 640"))
+    drive.write_text(LARGE_DRIVE.replace("blocks_per_plane = 172", "blocks_per_plane = 598"))
     with serving(tmp_path, drive, "--store", "metadata", "--zero-delay") as live:
         with fused(live, tmp_path) as disk:
             assert disk.stat().st_size >= 250e9
             told(["mkfs.ntfs", "-q", "-Q", "-F", str(disk)])
             told(["ntfsfix", "-n", str(disk)])
             assert "$MFT" in told(["ntfsls", "-s", str(disk)])
-        used = memory_of(live.process)
+        assert memory_of(live.process) < 200e6
         result = live.end()
-    assert result["drive"]["logical_bytes"] >= 250e9
-    print(f"store {result['live']['store_bytes']}, {result['live']['metadata']}, process {used}")
+    assert 250e9 <= result["drive"]["logical_bytes"] < 252e9
     assert result["live"]["metadata"]["evicted_bytes"] == 0
     assert 1e6 < result["live"]["store_bytes"] < 75e6
     # All of it: chang11 has 74.46 MB (III.B).

@@ -13,6 +13,7 @@
 mod bytes;
 mod ext;
 mod late;
+mod likely;
 mod ntfs;
 mod partitions;
 mod ranges;
@@ -365,7 +366,7 @@ impl MetadataStore {
         }
         while page < last {
             match self.data.data_of(page) {
-                Some(bytes) => self.late.touch(page, bytes),
+                Some(bytes) => self.late.touch(page, bytes, false),
                 None => {
                     page = self.data.next_held(page, last);
                     continue;
@@ -397,9 +398,24 @@ impl MetadataStore {
         Ok(self.ranges.pieces(first, last).filter(waits).collect())
     }
 
+    /// True if a page looks like metadata.
+    fn is_likely(&mut self, page: u64) -> io::Result<bool> {
+        let first = page * BYTES;
+        let mut contents = [0; PAGE];
+        let length = BYTES.min(self.bytes - first) as usize;
+        self.data.read(first, &mut contents[..length])?;
+        Ok(likely::is_likely(&contents))
+    }
+
     /// Drops what waited longest, until the rest has room.
     fn evict(&mut self) -> io::Result<()> {
-        while let Some(page) = self.late.excess() {
+        while let Some((page, likely)) = self.late.excess() {
+            // It is looked at when its turn comes, so that what gets a role before costs nothing.
+            if !likely && self.is_likely(page)? {
+                let bytes = self.data.data_of(page).unwrap_or_default();
+                self.late.touch(page, bytes, true);
+                continue;
+            }
             for piece in self.waiting_in(page)? {
                 if piece.role.is_none() {
                     self.evicted += piece.end - piece.start;
