@@ -224,7 +224,9 @@ def test_an_ntfs_in_use_keeps_its_tree_and_drops_its_data(tmp_path: Path, drive:
             with mounted(disk, tmp_path) as volume:
                 (volume / "folder").mkdir()
                 for index in range(files):
-                    (volume / "folder" / f"a file with a long name {index}").write_bytes(data if index % 5 == 0 else b"tiny")
+                    (volume / "folder" / f"a file with a long name {index}").write_bytes(
+                        data if index % 5 == 0 else b"tiny"
+                    )
                 for index in range(0, files, 7):
                     (volume / "folder" / f"a file with a long name {index}").unlink()
             told(["ntfsfix", "-n", str(disk)])
@@ -233,7 +235,9 @@ def test_an_ntfs_in_use_keeps_its_tree_and_drops_its_data(tmp_path: Path, drive:
             assert listed.count("a file with a long name") == len(left)
             big, small = (next(index for index in left if (index % 5 == 0) == full) for full in (True, False))
             names = ["single", f"folder/a file with a long name {big}", f"folder/a file with a long name {small}"]
-            back = [subprocess.run(["ntfscat", str(disk), name], capture_output=True, check=True).stdout for name in names]
+            back = [
+                subprocess.run(["ntfscat", str(disk), name], capture_output=True, check=True).stdout for name in names
+            ]
             # What is in the record itself is metadata.
             assert back == [bytes(20_000), bytes(20_000), b"tiny"]
         result = live.end()["live"]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 STORES = ("memory", "file:", "metadata")
 """How a store begins."""
 
-NOT_KEPT = "  File data are not kept: they read as zeros. Only metadata of ext2/3/4 and NTFS are, and what the rules name."
+NOT_KEPT = "  File data are not kept: they read as zeros. Metadata of ext2/3/4 and NTFS are, and what rules name."
 """What whoever connects to a store of metadata has to know."""
 
 LINE_S = 60.0
@@ -160,7 +160,8 @@ def stored(stores: tuple[str, ...], names: list[str]) -> dict[str, str]:
     for text in stores:
         name, equals, kind = ("", "=", text) if text.startswith(STORES) else text.partition("=")
         if not equals:
-            raise Trouble(f"--store {text}: there is no such store; give memory, file:PATH, metadata[:RULES.toml], or NAME= before them")
+            known = "memory, file:PATH, metadata[:RULES.toml]"
+            raise Trouble(f"--store {text}: there is no such store; give {known}, or NAME= before them")
         if name not in names:
             known = or_nearest(name, [other for other in names if other], "exports with a name")
             raise Trouble(f"--store {text}: there is no export '{name}'; {known}")
