@@ -124,6 +124,57 @@ fn ext_of_all_kinds_comes_back_without_its_data_in_any_order() {
 }
 
 #[test]
+fn from_one_state_to_the_next_blocks_may_come_in_any_order() {
+    let folder = Folder::new("next");
+    let mut dice = Dice(0xD1B5_4A32_D192_ED03);
+    for kind in [&["-t", "ext4", "-b", "1024"][..], &["-t", "ext2", "-b", "1024"]] {
+        let Some(made) = ext(&folder, kind, 20) else { return };
+        let before = fs::read(&made).unwrap();
+        // Blocks of deleted files become those of directories and links, and the other way round.
+        let mut script = String::from("rm large\n");
+        for file in 0..400 {
+            script += &format!("rm \"folder1/inner/a file with a rather long name {file}\"\n");
+        }
+        script += "rmdir folder1/inner\nrmdir folder1\nmkdir folder1\nmkdir folder1/inner\n";
+        for file in 0..120 {
+            let long = "far/away/".repeat(20);
+            script += &format!("symlink \"folder1/inner/{}{file}\" {long}{file}\n", "name".repeat(20));
+        }
+        let source = folder.0.join("source");
+        fs::write(&source, vec![0xEE; 700_000]).unwrap();
+        script += &format!("write {} large\nrm long\nsymlink long {}\n", source.display(), "else/".repeat(20));
+        let commands = folder.0.join("commands");
+        fs::write(&commands, script).unwrap();
+        tool("debugfs", &["-w", "-f", commands.to_str().unwrap(), made.to_str().unwrap()]).unwrap();
+        let after = fs::read(&made).unwrap();
+        let mut fresh = MetadataStore::new(after.len() as u64, &Rules::default());
+        write_all(&mut fresh, &after, 0, 4096, &mut dice);
+        let expected = read_all(&mut fresh, 0, after.len());
+        for _ in 0..3 {
+            let mut store = MetadataStore::new(after.len() as u64, &Rules::default());
+            write_all(&mut store, &before, 0, 4096, &mut dice);
+            let mut changed: Vec<usize> =
+                (0..after.len() / 1024).filter(|n| before[n * 1024..][..1024] != after[n * 1024..][..1024]).collect();
+            assert!(changed.len() > 800, "{} blocks", changed.len());
+            while !changed.is_empty() {
+                let block = changed.swap_remove(dice.below(changed.len() as u64) as usize) * 1024;
+                store.write(block as u64, &after[block..][..1024]).unwrap();
+            }
+            let found = read_all(&mut store, 0, after.len());
+            check_ext(&folder, &made, &found, "the next state");
+            // What belongs to no file now may be left, or not.
+            let role = |piece: Piece| (piece.start, piece.end, piece.role.map(|role| (role.part, role.owner)));
+            let of = |store: &MetadataStore| store.ranges.pieces(0, after.len() as u64).map(role).collect::<Vec<_>>();
+            assert_eq!(of(&store), of(&fresh));
+            for piece in fresh.ranges.pieces(0, after.len() as u64).filter(|piece| piece.role.is_some()) {
+                let part = piece.start as usize..piece.end as usize;
+                assert!(found[part.clone()] == expected[part], "{piece:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn file_systems_in_partitions_come_back() {
     let folder = Folder::new("parts");
     let Some(made) = ext(&folder, &["-t", "ext4", "-b", "1024"], 20) else { return };
@@ -152,6 +203,44 @@ fn file_systems_in_partitions_come_back() {
     store.zero(0, 128 * MIB).unwrap();
     assert_eq!((store.ranges.len(), store.volumes.len()), (1, 0), "only the start of the disk");
     assert_eq!((store.late.len(), store.data.data_bytes()), (0, 0));
+}
+
+#[test]
+fn a_guid_table_gives_way_to_a_file_system_on_the_whole_disk() {
+    let folder = Folder::new("guid");
+    let Some(made) = ext(&folder, &["-t", "ext2"], 20) else { return };
+    let image = fs::read(&made).unwrap();
+    let mut head = vec![0; 512];
+    head[..8].copy_from_slice(b"EFI PART");
+    for (at, value) in [(32, (64 * MIB / 512 - 1) as u32), (72, 2), (80, 128), (84, 128)] {
+        head[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    let mut entries = vec![0; 16_384];
+    entries[128] = 0xAF;
+    entries[160..164].copy_from_slice(&4096_u32.to_le_bytes());
+    let mut store = MetadataStore::new(64 * MIB, &Rules::default());
+    let mut dice = Dice(9);
+    write_all(&mut store, &image, 2 * MIB, 4096, &mut dice);
+    store.write(1024, &entries).unwrap();
+    store.write(512, &head).unwrap();
+    store.write(64 * MIB - 512, &head).unwrap();
+    assert!(store.volumes.is_empty());
+    store.write(0, &partitions::mbr(&[(0xEE, 1, (64 * MIB / 512 - 1) as u32)])).unwrap();
+    let found = read_all(&mut store, 2 * MIB, image.len());
+    check_ext(&folder, &made, &found, "in a GPT");
+    assert_eq!(
+        store.ranges.at(64 * MIB - 512, 64 * MIB).role.map(|role| role.part),
+        Some(Part::GptHeader { sector: 512 })
+    );
+    // Tools that format the whole disk wipe its first sectors.
+    store.write(0, &[0; 4096]).unwrap();
+    assert!(store.volumes.is_empty());
+    write_all(&mut store, &image, 0, 4096, &mut dice);
+    let found = read_all(&mut store, 0, image.len());
+    assert!(matches!(store.volumes.get(&0), Some(Volume::Ext(_))));
+    fs::write(folder.0.join("back.img"), &found).unwrap();
+    let data = tool("debugfs", &["-R", "cat large", folder.0.join("back.img").to_str().unwrap()]).unwrap();
+    assert!(data.len() == 3_000_000 && data.bytes().all(|byte| byte == 0));
 }
 
 #[test]
