@@ -1,9 +1,10 @@
 //! Metadata in memory, and nothing else: a large disk with a file system in little memory. What file systems write about themselves
 //! reads back exactly; file data read as zeros.
 //!
-//! Source: III.B of C. Kuo, L. Chang and others, the virtual platform for solid-state disks (chang11). Faithful: rules for each file
-//! system tell metadata from data by the contents of what is written, from the head of the volume on. Different: the paper compares
-//! numbers of inodes with bitmaps, we follow the trees of inodes; and what comes before what explains it waits in a bounded cache.
+//! Source: L.-P. Chang, "Design and Implementation of a Virtual Platform for Solid-State Disks", report NSC 99-2220-E-009-047, 2011
+//! (chang11), III.B. Faithful: rules for each file system tell metadata from data by the contents of what is written, from the head of
+//! the volume on. Different: the report compares numbers of inodes with bitmaps to find directories, we follow the trees of inodes; and
+//! what is written before what explains it waits in a bounded cache, of which the report says nothing.
 //!
 //! Each range of the disk has a role ([`role`]), or none. A range whose contents say something about others is examined whenever they
 //! change: what they said before and say no more is given up, what they say now is claimed. Contents of a range without a role, and of

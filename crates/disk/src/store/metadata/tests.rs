@@ -4,14 +4,19 @@ use super::super::tests::{Dice, Folder};
 use super::*;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 const MIB: u64 = 1 << 20;
 
-/// Runs a tool; what it prints, or none if it is not installed.
-fn tool(name: &str, arguments: &[&str]) -> Option<String> {
+/// Runs a tool; none if it is not installed.
+fn run(name: &str, arguments: &[&str]) -> Option<Output> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-    let done = Command::new(name).args(arguments).env("PATH", path).output().ok()?;
+    Command::new(name).args(arguments).env("PATH", path).output().ok()
+}
+
+/// Runs a tool, which succeeds; what it prints, or none if it is not installed.
+fn tool(name: &str, arguments: &[&str]) -> Option<String> {
+    let done = run(name, arguments)?;
     let (out, errors) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert!(done.status.success(), "{name} {arguments:?}: {out}{errors}");
     Some(out.into_owned())
@@ -66,6 +71,8 @@ fn ext(folder: &Folder, options: &[&str], mib: u64) -> Option<PathBuf> {
     let size = format!("{mib}M");
     let fixed = ["-q", "-F", "-d", root.to_str().unwrap()];
     tool("mke2fs", &[&fixed[..], options, &[image.to_str().unwrap(), &size]].concat())?;
+    // It counts quotas before it writes the files.
+    run("e2fsck", &["-f", "-y", image.to_str().unwrap()])?;
     Some(image)
 }
 
@@ -97,7 +104,9 @@ fn check_ext(folder: &Folder, made: &Path, found: &[u8], name: &str) {
 #[test]
 fn ext_of_all_kinds_comes_back_without_its_data_in_any_order() {
     let folder = Folder::new("ext");
-    let kinds: [(&str, &[&str], u64); 9] = [
+    let kinds: [(&str, &[&str], u64); 11] = [
+        ("ext4, clusters", &["-t", "ext4", "-O", "bigalloc", "-C", "16384"], 40),
+        ("ext4, quotas and orphans", &["-t", "ext4", "-O", "quota,project,orphan_file", "-I", "256"], 24),
         ("ext2", &["-t", "ext2"], 20),
         ("ext2, 1 KiB", &["-t", "ext2", "-b", "1024", "-O", "none"], 20),
         ("ext3", &["-t", "ext3"], 20),
@@ -243,24 +252,26 @@ fn a_guid_table_gives_way_to_a_file_system_on_the_whole_disk() {
     assert!(data.len() == 3_000_000 && data.bytes().all(|byte| byte == 0));
 }
 
+/// An NTFS with two large files and a small one; none if its tools are not installed.
+fn ntfs(folder: &Folder) -> Option<PathBuf> {
+    let path = folder.0.join("ntfs.img");
+    let made = path.to_str().unwrap();
+    fs::File::create(&path).unwrap().set_len(24 * MIB).unwrap();
+    tool("mkntfs", &["-q", "-Q", "-F", made])?;
+    let (large, small) = (folder.0.join("large"), folder.0.join("small"));
+    fs::write(&large, vec![0x5A; 1_000_000]).unwrap();
+    fs::write(&small, "a small file, in its record").unwrap();
+    for (name, file) in [("large", &large), ("other", &large), ("small", &small)] {
+        tool("ntfscp", &["-f", made, file.to_str().unwrap(), name]).unwrap();
+    }
+    Some(path)
+}
+
 #[test]
 fn ntfs_comes_back_without_its_data_in_any_order() {
     let folder = Folder::new("ntfs");
-    let path = folder.0.join("made.img");
+    let Some(path) = ntfs(&folder) else { return };
     let made = path.to_str().unwrap();
-    fs::write(&path, []).unwrap();
-    fs::File::options().write(true).open(&path).unwrap().set_len(24 * MIB).unwrap();
-    if tool("mkntfs", &["-q", "-Q", "-F", made]).is_none() {
-        return;
-    }
-    let large = folder.0.join("large");
-    fs::write(&large, vec![0x5A; 1_000_000]).unwrap();
-    for name in ["large", "other"] {
-        tool("ntfscp", &["-f", made, large.to_str().unwrap(), name]).unwrap();
-    }
-    let small = folder.0.join("small");
-    fs::write(&small, "a small file, in its record").unwrap();
-    tool("ntfscp", &["-f", made, small.to_str().unwrap(), "small"]).unwrap();
     let image = fs::read(&path).unwrap();
     for piece in [512, 4096, 65_536] {
         let mut store = MetadataStore::new(24 * MIB, &Rules::default());
@@ -423,27 +434,37 @@ fn a_new_file_system_forgets_the_old_one() {
     assert_eq!(read_all(&mut store, 600 * 1024, 1024), [3; 1024], "nobody says that it is data");
 }
 
+/// Changes a few bytes of what the store itself reads, again and again, so that most of it still makes sense.
+fn spoil(image: &[u8], dice: &mut Dice) {
+    let bytes = image.len() as u64;
+    let mut store = MetadataStore::new(bytes, &Rules { late_bytes: MIB, ..Rules::default() });
+    write_all(&mut store, image, 0, 4096, dice);
+    let is_watched = |piece: &Piece| piece.role.is_some_and(Role::is_watched);
+    let watched: Vec<Piece> = store.ranges.pieces(0, bytes).filter(is_watched).collect();
+    for _ in 0..10_000 {
+        let piece = watched[dice.below(watched.len() as u64) as usize];
+        // Where something is, mostly: the first bytes of a table.
+        let at = piece.start + dice.below(piece.end - piece.start).min(1 + dice.below(100_000));
+        let values: Vec<u8> =
+            (0..1 + dice.below(8)).map(|_| [0, 1, 255, dice.below(256) as u8][dice.below(4) as usize]).collect();
+        store.write(at.min(bytes - values.len() as u64), &values).unwrap();
+        assert!(store.late.bytes() <= MIB);
+    }
+}
+
 #[test]
 fn contents_that_make_no_sense_do_no_harm() {
     let mut dice = Dice(0x5DEE_CE66_D1CE_4E5B);
     let folder = Folder::new("harm");
-    let made = ext(&folder, &["-t", "ext4", "-b", "1024", "-O", "^has_journal"], 16);
-    let start = made.map_or_else(|| vec![0; 1 << 20], |made| fs::read(made).unwrap());
-    let mut store = MetadataStore::new(16 * MIB, &Rules { late_bytes: MIB, ..Rules::default() });
-    write_all(&mut store, &start, 0, 4096, &mut dice);
-    let watched: Vec<(u64, u64)> = store
-        .ranges
-        .pieces(0, 16 * MIB)
-        .filter(|piece| piece.role.is_some_and(Role::is_watched))
-        .map(|piece| (piece.start, piece.end))
-        .collect();
-    for _ in 0..20_000 {
-        // A few bytes of what the store reads itself, so that most still makes sense.
-        let (first, end) = watched[dice.below(watched.len() as u64) as usize];
-        let at = first + dice.below(end - first);
-        let bytes: Vec<u8> = (0..1 + dice.below(4)).map(|_| dice.below(256) as u8).collect();
-        let at = at.min(16 * MIB - bytes.len() as u64);
-        store.write(at, &bytes).unwrap();
+    for kind in [&["-t", "ext4", "-b", "1024", "-O", "^has_journal"][..], &["-t", "ext2"]] {
+        if let Some(made) = ext(&folder, kind, 16) {
+            spoil(&fs::read(made).unwrap(), &mut dice);
+        }
     }
-    assert!(store.late.bytes() <= MIB);
+    if let Some(made) = ntfs(&folder) {
+        spoil(&fs::read(made).unwrap(), &mut dice);
+    }
+    let mut table = partitions::mbr(&[(0x83, 8, 100), (0x05, 200, 2000), (0xEE, 1, 1)]);
+    table.resize(16 << 20, 0);
+    spoil(&table, &mut dice);
 }

@@ -96,7 +96,7 @@ impl Geometry {
         fits && (self.journal_device
             || (sizes(self.inode, 128)
                 && sizes(self.descriptor, 32)
-                && (8..=1 << 20).contains(&self.group_blocks)
+                && self.group_blocks >= 8
                 && (1..=1 << 20).contains(&self.group_inodes)
                 && self.first_data_block < self.blocks
                 && self.groups() <= MOST_GROUPS))
