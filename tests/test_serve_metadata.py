@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,6 +169,59 @@ def test_a_file_system_in_use_stays_clean(tmp_path: Path, options: tuple[str, ..
         result = live.end()["live"]
     assert result["errors"] == 0 and result["metadata"]["evicted_bytes"] == 0
     assert result["metadata"]["dropped_bytes"] > 1_800_000
+
+
+def listing(root: Path) -> list[tuple[str, int, str]]:
+    """All that a tree has: name, size of files, target of links."""
+    found = []
+    for path in sorted(root.rglob("*")):
+        size = path.stat().st_size if path.is_file() and not path.is_symlink() else 0
+        found.append((str(path.relative_to(root)), size, str(path.readlink()) if path.is_symlink() else ""))
+    return found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator mounts")
+@FUSE
+@EXT
+@needs("mount", "umount")
+def test_an_ext4_that_linux_mounts_stays_clean_beside_a_stream_of_data(tmp_path: Path, drive: Path) -> None:
+    (tmp_path / "rules.toml").write_text(f"late_bytes = {16 * MIB}\n")
+    dice, root = random.Random(6), tmp_path / "root"
+    root.mkdir()
+    with serving(tmp_path, drive, "--store", "metadata:rules.toml", "--zero-delay") as live:
+        with fused(live, tmp_path) as disk:
+            told(["mke2fs", "-q", "-F", "-t", "ext4", str(disk)])
+            mount = ["mount", "-o", "loop", str(disk), str(root)]
+            if subprocess.run(mount, capture_output=True, check=False, timeout=60).returncode:
+                pytest.skip("this machine has no loop devices, or no ext4")
+            try:
+                with (root / "stream").open("wb") as stream:
+                    for index in range(1500):
+                        stream.write(dice.randbytes(100_000))
+                        folder = root / f"folder{index % 20}" / f"{'inner' * 10}{index % 90}"
+                        folder.mkdir(parents=True, exist_ok=True)
+                        (folder / f"{'name' * 20}{index}").write_bytes(dice.randbytes(dice.randrange(9000)))
+                        (folder / f"link{index}").symlink_to("far/" * 30 + str(index))
+                        if index % 3 == 0:
+                            dice.choice(sorted(folder.iterdir())).unlink()
+                        if index % 500 == 499:
+                            shutil.rmtree(root / f"folder{dice.randrange(20)}")
+                            os.sync()
+                before = listing(root)
+            finally:
+                told(["umount", str(root)])
+            told(["e2fsck", "-f", "-n", str(disk)])
+            told(mount)
+            try:
+                assert listing(root) == before and len(before) > 1500
+                files = [path for path in root.rglob("name*") if path.is_file()]
+                assert not any(path.read_bytes().strip(b"\0") for path in files)
+            finally:
+                told(["umount", str(root)])
+        result = live.end()["live"]
+    # The stream alone is nine times what may wait.
+    assert result["metadata"]["dropped_bytes"] + result["metadata"]["evicted_bytes"] > 150 * 10**6
+    assert result["metadata"]["waiting_bytes"] <= 16 * MIB
 
 
 @contextmanager
