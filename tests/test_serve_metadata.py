@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FILES = 100_000 if LONG else 3_000
 
 EXT = needs("nbdfuse", "fusermount3", "mke2fs", "e2fsck", "debugfs")
+ROOT_USER = pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator mounts")
 NTFS = needs("nbdfuse", "fusermount3", "mkfs.ntfs", "ntfscp", "ntfsls", "ntfsfix", "ntfscat")
 
 
@@ -180,7 +181,7 @@ def listing(root: Path) -> list[tuple[str, int, str]]:
     return found
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator mounts")
+@ROOT_USER
 @FUSE
 @EXT
 @needs("mount", "umount")
@@ -265,8 +266,10 @@ def test_a_fresh_ntfs_of_250_gb_takes_less_than_75_mb(tmp_path: Path) -> None:
     assert 74e6 < result["live"]["metadata"]["known_bytes"] < 76e6
 
 
+@ROOT_USER
 @FUSE
 @NTFS
+@needs("ntfs-3g")
 def test_an_ntfs_in_use_keeps_its_tree_and_drops_its_data(tmp_path: Path, drive: Path) -> None:
     files = FILES // 10
     data = random.Random(4).randbytes(20_000)
