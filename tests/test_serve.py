@@ -192,7 +192,8 @@ def test_several_exports_have_their_own_drives_and_stores(tmp_path: Path, empty:
         (("--tcp", "localhost"), ("--tcp localhost", "HOST:PORT")),
         (("--socket", "no/such/d.sock"), ("--socket no/such/d.sock", "directory does not exist")),
         (("--socket", "s" * 200), ("the name is too long for a socket",)),
-        (("--store", "disk"), ("--store disk", "memory, file:PATH")),
+        (("--store", "disk"), ("--store disk", "memory, file:PATH, metadata[:RULES.toml]")),
+        (("--store", "metadata:"), ("--store metadata:", "name the file of rules")),
         (("--store", "file:"), ("--store file:", "name the file")),
         (("--store", "memory", "--store", "file:a"), ("--store file:a", "has a store already, memory")),
         (("--store", "secnd=memory", "--export", "second=demo"), ("--store secnd=memory", "did you mean 'second'")),
@@ -588,7 +589,7 @@ def test_a_snapshot_is_served_as_it_was_left(wordline: Run, tmp_path: Path, driv
 def test_every_figure_of_a_live_disk_is_documented(tmp_path: Path, empty: Path) -> None:
     from wordline import _core
 
-    with serving(tmp_path, empty, "--record", "seen.csv") as live:
+    with serving(tmp_path, empty, "--record", "seen.csv", "--store", "metadata") as live:
         live.client().does(FLUSH)
         result = live.end()
     rows = [row["key"] for section in json.loads(_core.result_keys()) for row in section["keys"]]

@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "workload": {"base", "settings"},
     "drive": {"base", "flash", "nand", "firmware", "workload", "settings"},
     "tables": {"base", "drive", "firmware"},
-    "disk": {"base", "drive", "workload"},
+    "disk": {"base", "drive", "settings", "workload"},
     "python": {"disk", "drive", "tables", "flash", "nand", "workload", "settings", "base"},
     "bench": {"disk", "drive", "tables", "flash", "workload", "base"},
 }

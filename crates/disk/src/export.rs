@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::protocol::{Command, Extent, Kind, NbdError, Replies};
 use crate::record::Recorder;
 use crate::stats::{Answered, Stats};
-use crate::store::Store;
+use crate::store::{Sorted, Store};
 use crate::sync::{Syncing, Waker};
 use parts::parts;
 use std::collections::VecDeque;
@@ -139,6 +139,11 @@ impl Export {
     /// Bytes that the store takes.
     pub fn held_bytes(&self) -> u64 {
         self.store.held_bytes()
+    }
+
+    /// What the store kept, if it does not keep all.
+    pub fn sorted(&self) -> Option<Sorted> {
+        self.store.sorted()
     }
 
     /// When the drive has to be advanced next, since the start of its clock.

@@ -510,6 +510,15 @@ impl Server {
                 map.extend(figures);
             }
             live["store_bytes"] = export.held_bytes().into();
+            live["metadata"] = export.sorted().map_or(serde_json::Value::Null, |sorted| {
+                json!({
+                    "known_bytes": sorted.known,
+                    "kept_bytes": sorted.kept,
+                    "waiting_bytes": sorted.waiting,
+                    "dropped_bytes": sorted.dropped,
+                    "evicted_bytes": sorted.evicted,
+                })
+            });
             let unsaved = export.finish().err();
             let recorded = export.recorder.take().map(Recorder::finish);
             let requests = export.answered.take().unwrap_or_default();

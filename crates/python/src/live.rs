@@ -80,7 +80,8 @@ pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyA
     }
     let pace = plan.pace.map_or(Pace::Jump, Pace::Wall);
     let options = Options { pace, low_cpu: plan.low_cpu, keep_requests: false };
-    let told = ready_words(&listener.address(), &offers);
+    let stores: Vec<&Kind> = read.iter().map(|read: &Read| &read.store).collect();
+    let told = ready_words(&listener.address(), &offers, &stores);
     let server = Server::new(listener, offers, options).map_err(Failure::Run)?;
     let control = server.control();
     let work = move || {
@@ -139,11 +140,12 @@ fn record(path: &Path, name: &str) -> Result<Recorder, Failure> {
     TraceWriter::create(Some(path), name, options).map(Recorder::new).map_err(Failure::input)
 }
 
-fn ready_words(address: &Address, offers: &[Offer]) -> String {
-    let exports: Vec<Value> = offers
-        .iter()
-        .map(|offer| json!({"name": offer.entry.name, "title": offer.entry.description, "bytes": offer.drive.logical_bytes()}))
-        .collect();
+fn ready_words(address: &Address, offers: &[Offer], stores: &[&Kind]) -> String {
+    let words = |(offer, store): (&Offer, &&Kind)| {
+        let Entry { name, description, .. } = &offer.entry;
+        json!({"name": name, "title": description, "bytes": offer.drive.logical_bytes(), "store": store.name()})
+    };
+    let exports: Vec<Value> = offers.iter().zip(stores).map(words).collect();
     let (socket, tcp) = match address {
         Address::Unix(path) => (Some(path), None),
         Address::Tcp(address) => (None, Some(address.to_string())),

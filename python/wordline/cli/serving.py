@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
-STORES = ("memory", "file:")
+STORES = ("memory", "file:", "metadata")
 """How a store begins."""
+
+NOT_KEPT = "  File data are not kept: they read as zeros. Metadata of ext2/3/4 and NTFS are, and what rules name."
+"""What whoever connects to a store of metadata has to know."""
 
 LINE_S = 60.0
 """Seconds between lines of status where there is no terminal."""
@@ -51,7 +54,8 @@ LINE_S = 60.0
     "stores",
     multiple=True,
     metavar="[NAME=]KIND",
-    help="Keep the data in 'memory' or in 'file:PATH'; with a name, those of an --export.  [default: memory]",
+    help="Keep the data in 'memory' or in 'file:PATH', or only 'metadata[:RULES.toml]' of file systems, in memory; "
+    "with a name, those of an --export.  [default: memory]",
 )
 @click.option("--pace", type=float, metavar="X", help="Simulated seconds in a second: 0.1 is ten times as slow.")
 @click.option("--zero-delay", is_flag=True, help="No delays: the drive's time jumps from event to event.")
@@ -156,7 +160,8 @@ def stored(stores: tuple[str, ...], names: list[str]) -> dict[str, str]:
     for text in stores:
         name, equals, kind = ("", "=", text) if text.startswith(STORES) else text.partition("=")
         if not equals:
-            raise Trouble(f"--store {text}: there is no such store; give memory, file:PATH, or NAME= before them")
+            known = "memory, file:PATH, metadata[:RULES.toml]"
+            raise Trouble(f"--store {text}: there is no such store; give {known}, or NAME= before them")
         if name not in names:
             known = or_nearest(name, [other for other in names if other], "exports with a name")
             raise Trouble(f"--store {text}: there is no export '{name}'; {known}")
@@ -226,6 +231,8 @@ def greet(console: Console, told: dict[str, Any]) -> None:
     for export in told["exports"]:
         where = shlex.quote(uri(told, export["name"]))
         console.print(f"{units.size(export['bytes'])}: {export['title']}", soft_wrap=True)
+        if export["store"] == "metadata":
+            console.print(NOT_KEPT, soft_wrap=True)
         console.print(f"  nbdinfo {where}", soft_wrap=True)
         console.print(f"  qemu-img info {where}", soft_wrap=True)
         console.print(

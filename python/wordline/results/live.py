@@ -16,9 +16,23 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     name = f"export '{live['export']}', " if live["export"] else ""
     served = f"{name}{units.some(live['connections'], 'connection')} in {units.duration(live['wall_s'])}"
     yield "Served", f"{served}; the store took {units.size(live['store_bytes'])}, {live['store']}"
+    sorted_out = live.get("metadata")
+    if sorted_out:
+        yield "Metadata", metadata(sorted_out)
     if live["errors"]:
         yield "Errors", f"{units.some(live['errors'], 'command')} failed"
     yield "Delays", delays(live)
+
+
+def metadata(of: dict[str, Any]) -> str:
+    """What a store of metadata kept, and what it did not."""
+    kept, waiting, dropped, evicted = (
+        units.size(of[f"{key}_bytes"]) for key in ("kept", "waiting", "dropped", "evicted")
+    )
+    text = f"{kept} kept, {waiting} of unknown meaning held, {dropped} of file data dropped"
+    if of["evicted_bytes"]:
+        text += f"; {evicted} of unknown meaning dropped for want of room, see late_bytes"
+    return text
 
 
 def delays(live: dict[str, Any]) -> str:

@@ -75,6 +75,32 @@ impl MemoryStore {
         Ok(())
     }
 
+    /// Bytes that the data of a page take: none for a page of zeros, 0 if all its bytes are one.
+    pub(super) fn data_of(&self, page: u64) -> Option<u64> {
+        match self.word(page) {
+            ZERO => None,
+            word if word >= UNIFORM => Some(0),
+            _ => Some(PAGE as u64),
+        }
+    }
+
+    /// The first page from `page` on, and before `end`, that is not all zeros; `end` if there is none.
+    pub(super) fn next_held(&self, mut page: u64, end: u64) -> u64 {
+        while page < end {
+            match &self.tables[page as usize / TABLE] {
+                None => page = (page / TABLE as u64 + 1) * TABLE as u64,
+                Some(table) if table[page as usize % TABLE] == ZERO => page += 1,
+                Some(_) => return page,
+            }
+        }
+        end
+    }
+
+    /// Bytes that the data of all pages take, without the tables.
+    pub(super) fn data_bytes(&self) -> u64 {
+        ((self.pages.len() - self.free.len()) * PAGE) as u64
+    }
+
     fn get(&self, page: u64, from: usize, into: &mut [u8]) {
         match self.word(page) {
             ZERO => into.fill(0),
@@ -178,8 +204,7 @@ impl Store for MemoryStore {
     }
 
     fn held_bytes(&self) -> u64 {
-        let data = (self.pages.len() - self.free.len()) * PAGE;
         let tables = self.tables.iter().flatten().count() * TABLE * size_of::<u32>();
-        (data + tables + self.tables.len() * size_of::<usize>()) as u64
+        self.data_bytes() + (tables + self.tables.len() * size_of::<usize>()) as u64
     }
 }

@@ -6,15 +6,18 @@
 //! - What a [`Syncer`] has made durable survives the end of the process, and, if the store is on a disk, of the machine's power, as far as
 //!   that disk keeps the promise of `fdatasync`.
 //! - What was written afterwards may be lost with the power, byte for byte, in any order. It is not lost with the process alone.
+//! - A store that sorts ([`MetadataStore`]) keeps the first promise for metadata alone: file data read as zeros.
 //! - A failed read, write or sync is an error of that command; the client hears of it.
 
 mod file;
 mod memory;
+mod metadata;
 #[cfg(test)]
 mod tests;
 
 pub use file::FileStore;
 pub use memory::MemoryStore;
+pub use metadata::{MetadataStore, Rules};
 
 use crate::protocol::Extent;
 use std::io;
@@ -60,6 +63,26 @@ pub trait Store: Send {
 
     /// Bytes that the data take.
     fn held_bytes(&self) -> u64;
+
+    /// What was kept and what was not, of a store that does not keep all.
+    fn sorted(&self) -> Option<Sorted> {
+        None
+    }
+}
+
+/// Bytes by what became of them, in a store that keeps metadata only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sorted {
+    /// The part of the disk that is known to be metadata, written or not.
+    pub known: u64,
+    /// Data of pages that are kept.
+    pub kept: u64,
+    /// Data of pages that wait until it is known what they are.
+    pub waiting: u64,
+    /// Written to file data, or found to be such.
+    pub dropped: u64,
+    /// Dropped without knowing what they were, for want of room.
+    pub evicted: u64,
 }
 
 /// A kind of store, as a user names it.
@@ -69,10 +92,12 @@ pub enum Kind {
     Memory,
     /// In a sparse file.
     File(PathBuf),
+    /// Metadata of file systems, in memory; with a file of rules.
+    Metadata(Option<PathBuf>),
 }
 
 impl Kind {
-    /// The kind that `text` names: `memory`, or `file:PATH`.
+    /// The kind that `text` names: `memory`, `file:PATH`, `metadata`, or `metadata:RULES.toml`.
     ///
     /// # Errors
     /// When there is no such kind.
@@ -80,8 +105,13 @@ impl Kind {
         match text.split_once(':') {
             Some(("file", "")) => Err(format!("--store {text}: name the file, as in file:disk.img")),
             Some(("file", path)) => Ok(Self::File(path.into())),
+            Some(("metadata", "")) => Err(format!("--store {text}: name the file of rules, as in metadata:rules.toml")),
+            Some(("metadata", path)) => Ok(Self::Metadata(Some(path.into()))),
             None if text == "memory" => Ok(Self::Memory),
-            _ => Err(format!("--store {text}: there is no such store; give memory or file:PATH")),
+            None if text == "metadata" => Ok(Self::Metadata(None)),
+            _ => {
+                Err(format!("--store {text}: there is no such store; give memory, file:PATH, or metadata[:RULES.toml]"))
+            }
         }
     }
 
@@ -91,15 +121,17 @@ impl Kind {
         match self {
             Self::Memory => "memory",
             Self::File(_) => "file",
+            Self::Metadata(_) => "metadata",
         }
     }
 
-    /// The file, if it is one.
+    /// The file that holds the data, or the file of rules.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Memory => None,
             Self::File(path) => Some(path),
+            Self::Metadata(rules) => rules.as_deref(),
         }
     }
 }
@@ -112,5 +144,9 @@ pub fn open(kind: &Kind, bytes: u64) -> Result<Box<dyn Store>, String> {
     match kind {
         Kind::Memory => Ok(Box::new(MemoryStore::new(bytes))),
         Kind::File(path) => Ok(Box::new(FileStore::open(path, bytes)?)),
+        Kind::Metadata(path) => {
+            let rules = path.as_ref().map(|path| Rules::read(path, bytes)).transpose()?.unwrap_or_default();
+            Ok(Box::new(MetadataStore::new(bytes, &rules)))
+        }
     }
 }

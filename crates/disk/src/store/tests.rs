@@ -6,10 +6,10 @@ use std::fs;
 const BYTES: u64 = 5 * 1024 * 1024 + 512;
 
 /// A small generator of test data: the sequence of Marsaglia's xorshift.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -17,10 +17,10 @@ impl Dice {
     }
 }
 
-struct Folder(PathBuf);
+pub struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("wordline-store-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
@@ -46,7 +46,7 @@ fn range(dice: &mut Dice) -> (u64, u64) {
     (offset, bytes.min(BYTES - offset))
 }
 
-fn agrees_with_an_array(store: &mut dyn Store, steps: u32) {
+pub fn agrees_with_an_array(store: &mut dyn Store, steps: u32) {
     let mut array = vec![0_u8; BYTES as usize];
     let mut dice = Dice(0x1234_5678_9abc_def1);
     for step in 0..steps {
@@ -152,7 +152,9 @@ fn a_file_keeps_its_data_has_one_server_and_one_size() {
 fn a_kind_is_named_as_the_user_does() {
     assert_eq!(Kind::parse("memory"), Ok(Kind::Memory));
     assert_eq!(Kind::parse("file:a:b.img"), Ok(Kind::File("a:b.img".into())));
-    for wrong in ["", "memroy", "file:", "file", "disk:a"] {
+    assert_eq!(Kind::parse("metadata"), Ok(Kind::Metadata(None)));
+    assert_eq!(Kind::parse("metadata:my.toml"), Ok(Kind::Metadata(Some("my.toml".into()))));
+    for wrong in ["", "memroy", "file:", "file", "disk:a", "metadata:"] {
         assert!(Kind::parse(wrong).unwrap_err().starts_with(&format!("--store {wrong}: ")));
     }
 }

@@ -73,7 +73,12 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Map of the blocks", about: MAP, keys: map(), null: &["map"] },
         Section { title: "Steady states of jobs", about: STEADY, keys: steady_state(), null: &[] },
         Section { title: "Repeats", about: REPEATS, keys: repeats(), null: &["repeats"] },
-        Section { title: "Live disk", about: LIVE, keys: live::live(), null: &["live", "live.recorded"] },
+        Section {
+            title: "Live disk",
+            about: LIVE,
+            keys: live::live(),
+            null: &["live", "live.recorded", "live.metadata"],
+        },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
     ]
 }

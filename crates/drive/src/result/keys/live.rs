@@ -55,9 +55,29 @@ pub(super) fn live() -> Vec<ResultKey> {
         )
         .or_null(),
         of("lag_us", "µs", "The most that the drive's time was behind the clock."),
-        of("store", "", "Where the data were: `memory` or `file`.").text(),
-        of("store_path", "", "The file, if there is one.").text().or_null(),
+        of("store", "", "Where the data were: `memory`, `file` or `metadata`.").text(),
+        of("store_path", "", "The file with the data, or with the rules of a store of metadata; `null` if there is none.")
+            .text()
+            .or_null(),
         of("store_bytes", "bytes", "Bytes that the data took at the end."),
+        of(
+            "metadata.known_bytes",
+            "bytes",
+            "The part of the disk that a store of metadata knew to be such at the end, written or not; without such a store, `metadata` \
+             is `null`.",
+        ),
+        of(
+            "metadata.kept_bytes",
+            "bytes",
+            "Data that it kept of that at the end, in pages of 4 KiB. Pages of one repeated byte have none.",
+        ),
+        of("metadata.waiting_bytes", "bytes", "The same of pages that waited until it would be known what they are."),
+        of("metadata.dropped_bytes", "bytes", "Written to what was known to be file data, or found to be that later."),
+        of(
+            "metadata.evicted_bytes",
+            "bytes",
+            "Dropped for want of room before it was known what they are. If metadata were among them, the file system is damaged.",
+        ),
         of("fault", "", "Why the drive served no more; `null` if it did to the end.").text().or_null(),
         of("unsaved", "", "Why the last data may not be on the disk; `null` if they are.").text().or_null(),
         of("recorded.requests", "requests", "Requests in the trace of `--record`; without one, `recorded` is `null`.")
