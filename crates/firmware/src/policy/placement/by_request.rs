@@ -8,6 +8,7 @@
 //! writes comes in requests of `fill_kib`.
 
 use super::fixed::visit;
+use super::places::Places;
 use super::{Constraint, Placement, NO_REQUEST};
 use crate::policy::{About, Build};
 use crate::ConfigError;
@@ -79,7 +80,7 @@ struct Turns {
     last: u32,
     /// By operation, its plane.
     #[serde(skip)]
-    places: Vec<u32>,
+    places: Places,
 }
 
 impl Turns {
@@ -143,7 +144,7 @@ impl ByRequest {
             filling,
             spots: Vec::new(),
             last: NO_REQUEST,
-            places: Vec::new(),
+            places: Places::default(),
         })))
     }
 
@@ -188,17 +189,11 @@ impl Placement for ByRequest {
         *turns.spot_mut(request) = spot;
         turns.last = request;
         let plane = turns.dies[spot.at as usize] * planes + spot.plane;
-        let at = operation as usize;
-        // It grows with the slab of operations, and no further.
-        if at >= turns.places.len() {
-            turns.places.resize(at + 1, 0);
-        }
-        turns.places[at] = plane;
-        Constraint::Plane(plane)
+        turns.places.note(operation, plane)
     }
 
     fn placed(&self, _: u32, operation: u32) -> Constraint {
-        self.0.places.get(operation as usize).map_or(Constraint::Any, |&plane| Constraint::Plane(plane))
+        self.0.places.of(operation)
     }
 
     fn fixed(&self) -> bool {

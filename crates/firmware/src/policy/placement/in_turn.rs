@@ -7,6 +7,7 @@
 //! count; units of a request that fill a program stay together; a plane that holds more valid data than its spare blocks allow is passed over until it holds less.
 
 use super::fixed::planes_in_order;
+use super::places::Places;
 use super::{Constraint, Placement};
 use crate::policy::{About, Build};
 use crate::ConfigError;
@@ -38,7 +39,7 @@ struct Turns {
     open: (u32, u32),
     /// By operation, its place.
     #[serde(skip)]
-    places: Vec<u32>,
+    places: Places,
 }
 
 impl InTurn {
@@ -53,7 +54,7 @@ impl InTurn {
             ));
         }
         let units = build.units_per_program;
-        Ok(Self(Box::new(Turns { planes, turn: 0, units, open: (0, 0), places: Vec::new() })))
+        Ok(Self(Box::new(Turns { planes, turn: 0, units, open: (0, 0), places: Places::default() })))
     }
 
     /// Goes on where a drive that was saved stood.
@@ -77,17 +78,11 @@ impl Placement for InTurn {
             *open = (*units - 1, page);
         }
         let plane = planes[(*turn as usize + planes.len() - 1) % planes.len()];
-        let at = operation as usize;
-        // It grows with the slab of operations, and no further.
-        if at >= places.len() {
-            places.resize(at + 1, 0);
-        }
-        places[at] = plane;
-        Constraint::Plane(plane)
+        places.note(operation, plane)
     }
 
     fn placed(&self, _: u32, operation: u32) -> Constraint {
-        self.0.places.get(operation as usize).map_or(Constraint::Any, |&plane| Constraint::Plane(plane))
+        self.0.places.of(operation)
     }
 
     fn fixed(&self) -> bool {

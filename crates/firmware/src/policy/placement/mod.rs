@@ -1,5 +1,7 @@
 //! Family `placement`: page allocation for writes.
 
+mod places;
+
 use crate::policies;
 use crate::policy::Trouble;
 
