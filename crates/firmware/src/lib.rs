@@ -13,6 +13,7 @@ mod lots;
 mod map;
 mod mover;
 mod ops;
+mod places;
 pub mod policy;
 mod raid;
 mod shadow;

@@ -8,7 +8,7 @@
 //! writes comes in requests of `fill_kib`.
 
 use super::fixed::visit;
-use super::places::Places;
+use crate::places::Places;
 use super::{Constraint, Placement, NO_REQUEST};
 use crate::policy::{About, Build};
 use crate::ConfigError;

@@ -1,7 +1,5 @@
 //! Family `placement`: page allocation for writes.
 
-mod places;
-
 use crate::policies;
 use crate::policy::Trouble;
 

@@ -1,15 +1,15 @@
 //! The planes of operations that are placed once, when they come: by the number of the operation.
 
-use super::Constraint;
+use crate::policy::placement::Constraint;
 
 /// By operation, its plane.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places(Vec<u32>);
+pub(crate) struct Places(Vec<u32>);
 
 impl Places {
     /// Notes the plane of an operation, and gives it as its place.
     #[inline]
-    pub(super) fn note(&mut self, operation: u32, plane: u32) -> Constraint {
+    pub(crate) fn note(&mut self, operation: u32, plane: u32) -> Constraint {
         let at = operation as usize;
         // It grows with the slab of operations, and no further.
         if at >= self.0.len() {
@@ -21,7 +21,7 @@ impl Places {
 
     /// The place of an operation, if it was noted.
     #[inline]
-    pub(super) fn of(&self, operation: u32) -> Constraint {
+    pub(crate) fn of(&self, operation: u32) -> Constraint {
         self.0.get(operation as usize).map_or(Constraint::Any, |&plane| Constraint::Plane(plane))
     }
 }
