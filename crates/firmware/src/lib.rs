@@ -13,7 +13,6 @@ mod lots;
 mod map;
 mod mover;
 mod ops;
-mod places;
 pub mod policy;
 mod raid;
 mod shadow;

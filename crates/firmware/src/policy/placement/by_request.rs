@@ -8,8 +8,7 @@
 //! writes comes in requests of `fill_kib`.
 
 use super::fixed::visit;
-use crate::places::Places;
-use super::{Constraint, Placement, NO_REQUEST};
+use super::{Constraint, Places, Placement, NO_REQUEST};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;

@@ -7,8 +7,7 @@
 //! count; units of a request that fill a program stay together; a plane that holds more valid data than its spare blocks allow is passed over until it holds less.
 
 use super::fixed::planes_in_order;
-use crate::places::Places;
-use super::{Constraint, Placement};
+use super::{Constraint, Places, Placement};
 use crate::policy::{About, Build};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
