@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import collections, jobs, live, lookups, redundancy, slc, story, tasks
+from wordline.results import collections, deadlines, jobs, live, lookups, redundancy, slc, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -35,7 +35,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     if result.get("partial"):
         hanging(console, Text(f"PARTIAL: {story.partial(result)}.", style="bold red"), 0, 0)
     console.print()
-    facts(console, [*throughput(result), *steadiness(result), *live.listed(result)])
+    late = [("" if number else "Deadlines", told) for number, told in enumerate(deadlines.summed_up(result))]
+    facts(console, [*throughput(result), *steadiness(result), *late, *live.listed(result)])
     console.print()
     console.print(latency_table(result))
     jobs.show(console, result)
