@@ -17,7 +17,7 @@ use wordline_firmware::ConfigError;
 
 const MAGIC: &[u8; 8] = b"WORDLINE";
 /// Goes up whenever the layout of the state changes.
-const FORMAT: u32 = 12;
+const FORMAT: u32 = 13;
 /// Longest header, in bytes: a configuration with room to spare.
 const MOST_HEADER: u64 = 1 << 24;
 /// Bytes that a state takes beside what grows with the drive.

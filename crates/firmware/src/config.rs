@@ -2,6 +2,7 @@
 
 mod fixed_pages;
 mod guests;
+mod logs;
 mod moves;
 mod need;
 mod programs;
@@ -14,7 +15,7 @@ use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
 use crate::policy::collect::{CollectConfig, CollectPolicy, Destination, Scope};
 use crate::policy::dispatch::DispatchConfig;
 use crate::policy::free_block::FreeBlockConfig;
-use crate::policy::mapping::MappingConfig;
+use crate::policy::mapping::{LogRule, MappingConfig};
 use crate::policy::pack::{PackConfig, PackPolicy};
 use crate::policy::placement::PlacementConfig;
 use crate::policy::processor::ProcessorConfig;
@@ -156,6 +157,8 @@ pub struct Plan {
     pub destination: Destination,
     /// True if the mapping fixes the page of each unit in the block of its logical block.
     pub fixes_pages: bool,
+    /// Log blocks beside the blocks of logical blocks, if the mapping has any.
+    pub logs: Option<LogRule>,
     /// Superblocks, if blocks form any.
     pub stripe: Option<Stripe>,
     /// Parity of logical pages, if there is any.
@@ -222,6 +225,11 @@ impl Plan {
         u64::from(self.logical_units) * u64::from(self.unit_bytes)
     }
 
+    /// Log blocks that a domain without bad blocks can have.
+    pub(crate) fn log_blocks_to_spare(&self) -> u32 {
+        self.logs.map_or(0, |rule| rule.least() + self.expendable_blocks)
+    }
+
     /// Valid units that a plane may come to hold where planes take turns: all but what GC needs, and a block for writes under way.
     pub(crate) fn most_in_plane(&self) -> u32 {
         let filled = self.blocks_per_domain - self.spare_blocks;
@@ -251,6 +259,7 @@ impl FirmwareConfig {
             Some(expendable) => {
                 plan.expendable_blocks = expendable;
                 self.check_turns(geometry, expendable)?;
+                self.check_log_blocks(&plan)?;
             }
             None => return Err(self.too_little_spare(geometry, &plan, &need)),
         }
@@ -309,6 +318,9 @@ impl FirmwareConfig {
         self.check_programs(geometry, mapping.fixes_pages(), &collect, &upkeep)?;
         if mapping.fixes_pages() {
             self.check_fixed_pages(fixed, stripe.is_some(), &collect, &pack)?;
+        }
+        if let Some(rule) = mapping.logs() {
+            self.check_logs(&rule, &upkeep)?;
         }
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
@@ -384,6 +396,7 @@ impl FirmwareConfig {
             paced: collect.paces(),
             destination: collect.destination(),
             fixes_pages: mapping.fixes_pages(),
+            logs: mapping.logs(),
             stripe,
             raid,
             slc: self.slc_plan(geometry, &collect, &build)?,

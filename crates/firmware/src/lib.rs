@@ -9,6 +9,7 @@ pub mod blocks;
 mod buffer;
 mod config;
 mod kernel;
+mod logs;
 mod lots;
 mod map;
 mod mover;

@@ -99,6 +99,12 @@ impl Lots {
         lot * self.units_per_block.get() + page
     }
 
+    /// The units of a logical block, in a drive with so many units.
+    pub fn units_of(&self, lot: u32, units: u32) -> std::ops::Range<u32> {
+        let first = self.unit_at(lot, 0);
+        first..units.min(first.saturating_add(self.units_per_block.get()))
+    }
+
     /// The data block of a logical block.
     pub fn data(&self, lot: u32) -> Option<u32> {
         known(self.data[lot as usize])
@@ -225,11 +231,11 @@ impl Lots {
     }
 
     /// Checks, of a drive at rest or at work, that each block with data belongs to one logical block and holds its units at
-    /// their own pages.
+    /// their own pages, but for log blocks.
     ///
     /// # Errors
     /// Says what does not fit.
-    pub fn check(&self, blocks: &Blocks, map: &Map) -> Result<(), String> {
+    pub fn check(&self, blocks: &Blocks, map: &Map, is_log: impl Fn(u32) -> bool) -> Result<(), String> {
         let mut owners = vec![NONE; blocks.records().len()];
         for (list, replaced) in [(&self.data, false), (&self.replaced, true)] {
             for (lot, &block) in (0..).zip(list).filter(|(_, &block)| block != NONE) {
@@ -248,7 +254,7 @@ impl Lots {
             }
         }
         let units = self.units_per_block.get();
-        for (block, record) in (0..).zip(blocks.records()) {
+        for (block, record) in (0..).zip(blocks.records()).filter(|&(block, _)| !is_log(block)) {
             let lot = owners[block as usize];
             if lot == NONE && (record.valid > 0 || matches!(record.status, Status::Open | Status::Kept)) {
                 return Err(format!("block {block} is {:?}, but belongs to no logical block", record.status));

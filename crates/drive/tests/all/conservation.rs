@@ -2,7 +2,7 @@
 //! exactly the data that were written and not trimmed.
 
 use crate::common::holder::{hold_and_place, Rule, Wish};
-use crate::common::random_drive::{random_config, random_config_in_turn};
+use crate::common::random_drive::{random_config, random_config_in_turn, random_config_with_logs};
 use crate::common::{between, chance, config, for_seeds, long, one, pick, request, NS, US};
 use std::collections::HashMap;
 use wordline_base::{Op, Request, Stream, Time};
@@ -546,6 +546,31 @@ fn random_drives_whose_planes_take_turns() {
     if std::env::var_os("WORDLINE_SEED").is_none() {
         assert!(accepted * 20 > count, "only {accepted} of {count} were accepted");
         assert!(collected > accepted * 20 && programmed_on > accepted);
+    }
+}
+
+/// The same with log blocks: every kind of merge is hit.
+#[test]
+fn random_drives_with_log_blocks() {
+    let (mut accepted, mut merges, mut log_merges) = (0, [0; 3], 0);
+    let count = if long() { 20_000 } else { 2_000 };
+    for_seeds("conservation", "random_drives_with_log_blocks", count, |seed| {
+        let random = &mut Stream::new(seed, "test", 0);
+        let Some(config) = random_config_with_logs(random) else { return };
+        accepted += 1;
+        let _story = Story(&config);
+        let mut watched = exercise(&config, random, seed);
+        let counters = watched.drive.kernel().counters();
+        log_merges += counters.log_merges;
+        for (all, of_drive) in merges.iter_mut().zip(counters.merges) {
+            *all += of_drive;
+        }
+        holds_to_the_end(&mut watched);
+    });
+    println!("{accepted} drives, {log_merges} merges of log blocks, with {merges:?} of logical blocks");
+    if std::env::var_os("WORDLINE_SEED").is_none() {
+        assert!(accepted * 20 > count, "only {accepted} of {count} were accepted");
+        assert!(merges.iter().all(|&count| count > 5 * accepted) && log_merges > 50 * accepted, "{merges:?}");
     }
 }
 

@@ -17,6 +17,7 @@ mod equality;
 mod full_drive;
 mod guests;
 mod latency;
+mod log_blocks;
 mod map_cache;
 mod moves;
 mod one_shot;

@@ -26,7 +26,9 @@ impl Need {
         let free = u64::from(collect.stop()).max(u64::from(collect.reserve()) + together);
         if plan.fixes_pages {
             // Open blocks are those of logical blocks, and a merge frees the replaced block whatever is left in it.
-            return Self { open: 0, free, scattered: 0, in_use: together };
+            // Log blocks are beside them, at least so many.
+            let open = plan.logs.map_or(0, |rule| u64::from(rule.least()));
+            return Self { open, free, scattered: 0, in_use: together };
         }
         Self {
             // Two superblocks for each stream: planes may be one ahead.

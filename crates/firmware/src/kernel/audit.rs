@@ -2,6 +2,7 @@
 
 use super::{Fault, Kernel};
 use crate::blocks::Status;
+use crate::logs::Logs;
 use crate::lots::Lots;
 use crate::policy::guest::failed;
 use crate::policy::redundancy::Stripe;
@@ -110,7 +111,7 @@ impl Kernel {
         self.placement.restore(&other.placement);
         self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
         self.space = self.space.with_open_blocks_of(&other.space, &self.blocks);
-        self.adopt_lots(other.lots.clone());
+        self.adopt_lots(other.lots.clone(), other.logs.clone());
         if let (Some(parity), Some(other)) = (&mut self.parity, &other.parity) {
             parity.adopt(other);
         }
@@ -127,9 +128,12 @@ impl Kernel {
     }
 
     /// Goes on with the logical blocks of another drive, whose blocks are taken over.
-    pub(super) fn adopt_lots(&mut self, other: Option<Box<Lots>>) {
+    pub(super) fn adopt_lots(&mut self, other: Option<Box<Lots>>, other_logs: Option<Box<Logs>>) {
         if let (Some(lots), Some(other)) = (&mut self.lots, other) {
             lots.restore(*other);
+        }
+        if let (Some(logs), Some(other)) = (&mut self.logs, other_logs) {
+            logs.restore(*other);
         }
     }
 
@@ -170,12 +174,20 @@ impl Kernel {
             return wrong(format!("{mapped} units have a place but {valid_in_all} places are valid"));
         }
         if let Some(lots) = &self.lots {
-            lots.check(&self.blocks, &self.map).map_err(Fault::books)?;
+            let is_log = |block| self.logs.as_ref().is_some_and(|logs| logs.is_log(block));
+            lots.check(&self.blocks, &self.map, is_log).map_err(Fault::books)?;
+        }
+        if let Some(logs) = &self.logs {
+            logs.check(&self.blocks).map_err(Fault::books)?;
+            if self.slab.live() == 0 && !logs.is_at_rest() {
+                return wrong("nothing is under way, but log blocks are merged, or a write waits for one".into());
+            }
         }
         let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
         let (free, open) = (count(Status::Free), count(Status::Open));
         let in_lots = self.lots.as_ref().map_or(0, |lots| lots.open_blocks(&self.blocks).count());
-        let listed_open = self.space.open_blocks(&self.blocks).count() + in_lots;
+        let in_logs = self.logs.as_ref().map_or(0, |logs| logs.open_blocks(&self.blocks).count());
+        let listed_open = self.space.open_blocks(&self.blocks).count() + in_lots + in_logs;
         let listed_free: u32 = (0..self.blocks.domains()).map(|domain| self.blocks.free_in_domain(domain)).sum();
         if free as u32 != listed_free || open != listed_open {
             return wrong(format!("{free} blocks are free and {open} open, which the lists deny"));

@@ -17,13 +17,15 @@ use super::turns::Turns;
 use super::{Counters, Die, Kernel, PlaneUse};
 use crate::blocks::{Blocks, Sizes};
 use crate::buffer::Buffer;
+use crate::logs::Logs;
 use crate::lots::Lots;
 use crate::map::Map;
 use crate::mover::Jobs;
 use crate::ops::{Fifo, Slab, NONE};
 use crate::policy::collect::Destination;
 use crate::policy::guest::failed;
-use crate::policy::placement::PlacementConfig;
+use crate::policy::mapping::LogRule;
+use crate::policy::placement::{Constraint, PlacementConfig};
 use crate::raid::{groups, Parity};
 use crate::shadow::Shadow;
 use crate::space::Space;
@@ -126,6 +128,7 @@ impl Kernel {
             blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
             space: Space::new(geometry.planes(), &plan),
             lots: lots.map(Box::new),
+            logs: None,
             jobs: Jobs::new(build.domains),
             holding: Holding::new(collect.steps(), geometry.dies()),
             shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
@@ -240,6 +243,9 @@ impl Kernel {
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;
         kernel.set_blocks_aside(config)?;
+        if let Some(rule) = plan.logs {
+            kernel.logs = Some(Box::new(kernel.no_logs(rule, config)?));
+        }
         if plan.slc.is_some() {
             kernel.check_slc(config)?;
         }
@@ -263,5 +269,32 @@ impl Kernel {
         }
         kernel.heed(failed(kernel.free_block.trouble()));
         Ok(kernel)
+    }
+
+    /// No log blocks yet, as many in each domain as its blocks allow.
+    fn no_logs(&self, rule: LogRule, config: &FirmwareConfig) -> Result<Logs, ConfigError> {
+        let (plan, blocks) = (&self.plan, &self.blocks);
+        let mut most = Vec::with_capacity(plan.domains as usize);
+        for domain in 0..plan.domains {
+            let kept = blocks.planes_of_domain(domain).map(|plane| blocks.spare(plane)).sum::<u32>();
+            let lacking = blocks.bad(domain) + kept;
+            let possible = plan.log_blocks_to_spare().saturating_sub(lacking);
+            if possible < rule.least() {
+                let problem = format!(
+                    "leaves {possible} log blocks where {lacking} blocks are bad or held back, and mapping.policy = \"{}\" needs \
+                     {}: use a larger capacity.raw_over_logical",
+                    config.mapping.name(),
+                    rule.least()
+                );
+                return Err(ConfigError::new("capacity.raw_over_logical", config.capacity.raw_over_logical, problem));
+            }
+            most.push(rule.most.map_or(possible, |wanted| wanted.min(possible)));
+        }
+        let lots = plan.units().div_ceil(plan.units_per_block);
+        let domain_of = |lot| match self.placement.at(lot) {
+            Constraint::Plane(plane) => blocks.domain_of_plane(plane),
+            _ => 0,
+        };
+        Ok(Logs::new(rule, (0..lots).map(domain_of), self.flash.geometry().blocks(), &most))
     }
 }

@@ -24,6 +24,10 @@ impl Kernel {
         if !self.condemned.is_empty() {
             self.evacuate(domain);
         }
+        if self.logs.is_some() {
+            self.collect_logs(domain);
+            return;
+        }
         loop {
             let free = self.space.free_for_gc(&self.blocks, domain);
             let jobs = self.jobs.running(self.jobs.group(Task::GC, domain)) - self.held_back(Task::GC, domain);
@@ -369,6 +373,10 @@ impl Kernel {
         let units_per_page = self.plan.units_per_page;
         loop {
             let job = *self.jobs.get(slot);
+            if job.lot != NONE && self.logs.is_some() {
+                self.advance_lot_merge(slot);
+                return;
+            }
             if job.cursor >= job.end || job.on_the_way >= job.window {
                 break;
             }
@@ -627,6 +635,7 @@ impl Kernel {
         self.ask_after_erase(task);
         if let Some(lots) = &mut self.lots {
             lots.offer_block();
+            self.offer_log_block(domain, op.source);
         }
         self.space.rest(domain);
         self.wake_stalled();

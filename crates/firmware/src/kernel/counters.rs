@@ -54,6 +54,12 @@ pub struct Counters {
     pub part_reads: u64,
     /// Programs and erases that were suspended for reads, each as often as it was.
     pub suspensions: u64,
+    /// Logical blocks merged with their log blocks, by kind: switch, partial and full merges.
+    pub merges: [u64; 3],
+    /// Merges of log blocks; each merges all logical blocks that have pages there.
+    pub log_merges: u64,
+    /// Time that they took, in picoseconds.
+    pub log_merge_time: Time,
 }
 
 impl Counters {

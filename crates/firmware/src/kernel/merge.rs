@@ -134,7 +134,7 @@ impl Kernel {
     }
 
     /// Erases a closed block without valid data that no logical block has.
-    fn erase_unowned(&mut self, task: Task, block: u32) {
+    pub(super) fn erase_unowned(&mut self, task: Task, block: u32) {
         let domain = self.blocks.domain_of_plane(self.blocks.plane_of(block));
         self.blocks.take(block);
         self.space.owe(domain, 0, 1);

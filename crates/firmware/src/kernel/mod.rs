@@ -35,6 +35,8 @@ mod history;
 mod hold;
 mod hold_jobs;
 mod interrupt;
+mod log_merges;
+mod log_writes;
 mod merge;
 mod mix;
 mod parity;
@@ -63,6 +65,7 @@ mod witness;
 
 use crate::blocks::Blocks;
 use crate::buffer::Buffer;
+use crate::logs::Logs;
 use crate::lots::Lots;
 use crate::map::Map;
 use crate::mover::Jobs;
@@ -186,6 +189,7 @@ pub struct Kernel {
     space: Space,
     /// Logical blocks, if the mapping fixes the page of each unit.
     lots: Option<Box<Lots>>,
+    logs: Option<Box<Logs>>,
     // Skipped fields here and below belong to operations; an idle drive has none.
     #[serde(skip)]
     jobs: Jobs,
@@ -618,6 +622,10 @@ impl Kernel {
     fn send_on(&mut self) -> bool {
         if self.lots.as_ref().is_some_and(|lots| lots.is_due()) {
             self.run_lots();
+            return true;
+        }
+        if self.logs.as_ref().is_some_and(|logs| logs.is_due()) {
+            self.run_tails();
             return true;
         }
         if self.go_after() {

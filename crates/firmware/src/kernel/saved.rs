@@ -23,7 +23,7 @@ impl Kernel {
                 (plan.logical_units, plan.map_units, plan.parity_units),
                 plan.raw_units,
                 plan.domains,
-                (plan.blocks_per_domain, plan.stripe, plan.fixes_pages, plan.raid),
+                (plan.blocks_per_domain, plan.stripe, plan.fixes_pages, plan.raid, plan.logs),
             )
         };
         if shape(self) != shape(like) {
@@ -42,6 +42,13 @@ impl Kernel {
         };
         if !alike {
             return Err("its logical blocks are those of another drive".into());
+        }
+        let alike = match (&self.logs, &like.logs) {
+            (Some(logs), Some(like)) => logs.has_size_of(like),
+            (logs, like) => logs.is_none() && like.is_none(),
+        };
+        if !alike {
+            return Err("its log blocks are those of another drive".into());
         }
         if let Some(shadow) = &self.shadow {
             shadow.check_saved(&crate::shadow::Shadow::new(like.plan.units(), like.plan.raw_units))?;
@@ -143,7 +150,7 @@ impl Kernel {
         self.flash.restore(saved.flash, now)?;
         self.blocks.restore(saved.blocks);
         self.space.restore(saved.space);
-        self.adopt_lots(saved.lots);
+        self.adopt_lots(saved.lots, saved.logs);
         match (&mut self.parity, saved.parity) {
             (Some(parity), Some(open)) => parity.restore(&open, &saved.map)?,
             (None, None) => {}
@@ -167,6 +174,7 @@ impl Counters {
             joined, jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, ..
         } = self;
         let Self { parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds, .. } = self;
+        let Self { merges, log_merges, log_merge_time, .. } = self;
         let of_rows = [parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds];
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
         let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
@@ -178,7 +186,9 @@ impl Counters {
             .chain(rest)
             .chain(of_map)
             .chain(of_rows)
-            .chain(joined);
+            .chain(joined)
+            .chain(merges)
+            .chain([log_merges, log_merge_time]);
         all.all(|&count| count <= MOST_COUNTED)
     }
 }

@@ -9,6 +9,7 @@ use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, CLASSES};
 use std::cmp::{Ordering, Reverse};
+use std::ops::Range;
 use wordline_flash::Kind;
 
 /// The writes that wait for a logical block, seen from the next page of its data block.
@@ -32,8 +33,9 @@ impl Kernel {
     /// Looks at the logical blocks for which something has changed.
     #[cold]
     pub(super) fn run_lots(&mut self) {
+        let has_logs = self.logs.is_some();
         while let Some(lot) = self.lots.as_mut().and_then(|lots| lots.next_due()) {
-            while self.advance_lot(lot) {}
+            while if has_logs { self.advance_logged(lot) } else { self.advance_lot(lot) } {}
         }
     }
 
@@ -115,7 +117,7 @@ impl Kernel {
     }
 
     /// Takes a write out of those that wait for a logical block.
-    fn take_from_lot(&mut self, lot: u32, slot: u32) {
+    pub(super) fn take_from_lot(&mut self, lot: u32, slot: u32) {
         let Some(lots) = &mut self.lots else { return };
         let number = self.slab.get(slot).sequence;
         let waiting = &mut lots.work_mut(lot).waiting;
@@ -126,7 +128,7 @@ impl Kernel {
     /// False for a copy whose data were overwritten, and for a buffered write whose unit was trimmed: they are over. False also for
     /// a partial write whose old data have moved: it reads them again now. If it did so only when it is its turn, another
     /// write could go on to the next page meanwhile, and two of them take turns for ever.
-    fn may_wait(&self, op: &FlashOp) -> bool {
+    pub(super) fn may_wait(&self, op: &FlashOp) -> bool {
         if op.class.moves() {
             return self.map.is_valid(op.source);
         }
@@ -134,14 +136,14 @@ impl Kernel {
     }
 
     /// Takes a write out that is over, or reads its old data again.
-    fn remove_from_lot(&mut self, lot: u32, slot: u32) {
+    pub(super) fn remove_from_lot(&mut self, lot: u32, slot: u32) {
         self.take_from_lot(lot, slot);
         let wanted = self.still_wanted(slot);
         assert!(!wanted, "a write is removed that could go");
     }
 
     /// Sends the write of the next page to the die of its block.
-    fn send_write(&mut self, lot: u32, slot: u32) {
+    pub(super) fn send_write(&mut self, lot: u32, slot: u32) {
         self.take_from_lot(lot, slot);
         self.send_in_turn(lot, slot);
     }
@@ -150,7 +152,11 @@ impl Kernel {
         let Some(lots) = &mut self.lots else { return };
         lots.work_mut(lot).sent = true;
         let block = lots.data(lot).expect("its page is there");
-        let constraint = Constraint::Plane(self.blocks.plane_of(block));
+        self.send_to(slot, Constraint::Plane(self.blocks.plane_of(block)));
+    }
+
+    /// Sends a write to the plane of the block whose next page it gets.
+    pub(super) fn send_to(&mut self, slot: u32, constraint: Constraint) {
         let FlashOp { class, buffered, .. } = *self.slab.get(slot);
         if buffered && self.notes.is_some() {
             self.witness_wait(slot, constraint);
@@ -170,6 +176,13 @@ impl Kernel {
             self.copy_up_to(lot, page);
             return;
         }
+        self.send_filler(lot, next);
+    }
+
+    /// Programs the next page of a data block empty.
+    pub(super) fn send_filler(&mut self, lot: u32, next: u32) {
+        let Some(lots) = &self.lots else { return };
+        let unit = lots.unit_at(lot, next);
         let job = lots.work(lot).job;
         let task = if job == NONE { Task::HOST } else { self.jobs.get(job).task };
         self.sequence += 1;
@@ -220,34 +233,60 @@ impl Kernel {
         true
     }
 
-    /// The plane with a free block that the data of a logical block go to: of those that its placement allows, one of an idle
-    /// die, on the channel, then the die, then the plane with the most free blocks.
+    /// The plane with a free block that the data of a logical block go to.
     fn plane_for(&self, lot: u32, task: Task) -> Option<u32> {
-        let geometry = self.flash.geometry();
         let keeps = if task == Task::HOST { self.plan.reserve_blocks } else { 0 };
-        let free = |plane: u32| self.blocks.free_in_plane(plane);
-        let may_open =
-            |plane: u32| free(plane) > 0 && self.blocks.free_in_domain(self.blocks.domain_of_plane(plane)) > keeps;
-        let per_channel = geometry.planes_per_die * geometry.dies_per_channel();
-        let (planes, per_die) = match self.placement.at(lot) {
-            Constraint::Plane(plane) => return may_open(plane).then_some(plane),
-            Constraint::Die(die) => (die * geometry.planes_per_die, geometry.planes_per_die),
-            Constraint::Channel(channel) => (channel * per_channel, per_channel),
-            Constraint::Any => (0, geometry.planes()),
+        let may_open = |plane: u32| {
+            self.blocks.free_in_plane(plane) > 0
+                && self.blocks.free_in_domain(self.blocks.domain_of_plane(plane)) > keeps
         };
+        self.plane_to_open(self.planes_for(lot), may_open)
+    }
+
+    /// The planes that the placement allows for a logical block.
+    pub(super) fn planes_for(&self, lot: u32) -> Range<u32> {
+        let geometry = self.flash.geometry();
+        let per_channel = geometry.planes_per_die * geometry.dies_per_channel();
+        let of = |number: u32, size: u32| number * size..(number + 1) * size;
+        match self.placement.at(lot) {
+            Constraint::Plane(plane) => plane..plane + 1,
+            Constraint::Die(die) => of(die, geometry.planes_per_die),
+            Constraint::Channel(channel) => of(channel, per_channel),
+            Constraint::Any => 0..geometry.planes(),
+        }
+    }
+
+    /// Of planes in which a block may be opened one of an idle die, on the channel, then the die, then the plane with the most
+    /// free blocks.
+    pub(super) fn plane_to_open(&self, mut planes: Range<u32>, may_open: impl Fn(u32) -> bool) -> Option<u32> {
+        if planes.len() == 1 {
+            return planes.next().filter(|&plane| may_open(plane));
+        }
+        let geometry = self.flash.geometry();
+        let per_channel = geometry.planes_per_die * geometry.dies_per_channel();
+        let free = |plane: u32| self.blocks.free_in_plane(plane);
         let sum = |of: u32, size: u32| (of / size * size..of / size * size + size).map(free).sum::<u32>();
         let rank = |&plane: &u32| {
             let busy = self.dies[self.planes_per_die.quotient(plane) as usize].busy;
             let most = [sum(plane, per_channel), sum(plane, geometry.planes_per_die), free(plane)];
             (busy, most.map(Reverse), plane)
         };
-        (planes..planes + per_die).filter(|&plane| may_open(plane)).min_by_key(rank)
+        planes.filter(|&plane| may_open(plane)).min_by_key(rank)
     }
 
     /// The page that the oldest write of a queue has in its block.
     fn page_in_turn(&self, fifo: &Fifo) -> Option<u32> {
         let lots = self.lots.as_ref()?;
-        (fifo.head != NONE).then(|| lots.page_of(self.slab.get(fifo.head).unit))
+        if fifo.head == NONE {
+            return None;
+        }
+        match self.tail_of(fifo.head) {
+            Some(tail) => {
+                let block = self.logs.as_ref()?.tail(tail).open?;
+                Some(self.blocks.get(block).write_point)
+            }
+            None => Some(lots.page_of(self.slab.get(fifo.head).unit)),
+        }
     }
 
     /// Binds the page of a write whose turn it is, with partners of other planes.
@@ -284,6 +323,9 @@ impl Kernel {
     /// Binds the page of the oldest write of a plane, unless it is not needed any more; gives the page.
     fn bind_in_turn(&mut self, die: u32, plane: u32, class: Class) -> Result<Option<u32>, Fault> {
         let slot = self.pop(plane, class).expect("the survey saw it");
+        if let Some(tail) = self.tail_of(slot) {
+            return self.bind_in_log(die, plane, tail, slot);
+        }
         let FlashOp { unit, role, .. } = *self.slab.get(slot);
         let lots = self.lots.as_mut().expect("the mapping fixes pages");
         let lot = lots.of_unit(unit);
@@ -302,8 +344,12 @@ impl Kernel {
         if role == Role::Filler {
             self.counters.padded_units += 1;
         } else {
-            self.place_unit(slot, block * self.plan.units_per_block + page, block, plane)?;
+            let place = block * self.plan.units_per_block + page;
+            self.place_unit(slot, place, block, plane)?;
             if class.moves() {
+                if self.logs.is_some() {
+                    self.follow_copied(unit, self.slab.get(slot).source, place);
+                }
                 self.settle_units(self.blocks.domain_of_plane(plane), 1);
             }
         }

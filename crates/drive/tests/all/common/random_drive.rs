@@ -352,6 +352,28 @@ pub fn random_config_in_turn(random: &mut Stream) -> Option<DriveConfig> {
     accepted(&text, random, &["capacity.raw_over_logical", "placement.policy"])
 }
 
+/// The same with log blocks; none for drives that do not fix pages.
+pub fn random_config_with_logs(random: &mut Stream) -> Option<DriveConfig> {
+    let text = random_text(random);
+    if !text.contains("mapping = { policy = \"block\" }") {
+        return None;
+    }
+    // Where the mapping says which blocks are emptied, nothing else does.
+    let without = ["victim = {", "refresh = {", "wear = {"];
+    let kept = text.lines().filter(|line| !without.iter().any(|start| line.trim_start().starts_with(start)));
+    let few = if chance(random, 50) { format!(", log_blocks = {}", between(random, 2, 4)) } else { String::new() };
+    let mapping = match random.below(3) {
+        0 => format!("policy = \"bast\"{few}"),
+        1 => {
+            let (size, logs) = (between(random, 1, 5), between(random, 1, 5));
+            format!("policy = \"sast\", group_blocks = {size}, group_log_blocks = {logs}{few}")
+        }
+        _ => format!("policy = \"fast\"{few}"),
+    };
+    let text = kept.collect::<Vec<_>>().join("\n").replace("policy = \"block\"", &mapping);
+    accepted(&text, random, &["capacity.raw_over_logical", "mapping.log_blocks"])
+}
+
 /// A drive of this text with random over-provisioning, if it is accepted; refused it is for one of some keys.
 fn accepted(text: &str, random: &mut Stream, keys: &[&str]) -> Option<DriveConfig> {
     // Parsing is separate from the check, so that over-provisioning can be chosen.

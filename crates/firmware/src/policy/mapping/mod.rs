@@ -2,10 +2,45 @@
 //!
 //! Where data lie is kept by the kernel's map. A mapping scheme says what finding and changing an entry costs: parts of
 //! the mapping table (*map units*) may lie in flash, and have to be read there and written back. It also says whether
-//! a unit may have any page, or its own one in the block of its logical block.
+//! a unit may have any page, or its own one in the block of its logical block, and whether log blocks stand beside those.
 
 use crate::policies;
 use crate::policy::Trouble;
+use serde::{Deserialize, Serialize};
+
+/// Which log blocks are merged when they run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Priority {
+    /// Those of the group that got its first log block before the others.
+    Oldest,
+    /// Those of the group that was not written for the longest time.
+    LeastRecentlyWritten,
+}
+
+/// How log blocks serve logical blocks (association and prioritisation of chang11, II).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRule {
+    /// Logical blocks of a GC domain that form a group and share log blocks, neighbours in the domain; none if all do.
+    pub logical_blocks: Option<u32>,
+    /// Log blocks of a group at most; none if only their number in the domain is limited.
+    pub log_blocks: Option<u32>,
+    /// Log blocks of a domain at most; none if all spare blocks may be log blocks.
+    pub most: Option<u32>,
+    /// True if one more log block of each domain takes a logical block's pages from the first on, as long as they come in order.
+    pub sequential: bool,
+    /// True if a merge empties the oldest log block of a group, and not all of them.
+    pub one_by_one: bool,
+    /// Which log blocks are merged when they run out.
+    pub priority: Priority,
+}
+
+impl LogRule {
+    /// Log blocks without which a domain cannot work.
+    #[must_use]
+    pub fn least(&self) -> u32 {
+        1 + u32::from(self.sequential)
+    }
+}
 
 /// A map unit that leaves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +78,10 @@ pub trait Mapping {
     fn fixes_pages(&self) -> bool {
         false
     }
+    /// The log blocks beside the blocks of logical blocks, if pages are fixed there and others take what is written again.
+    fn logs(&self) -> Option<LogRule> {
+        None
+    }
     /// The last problem with an external policy, if any.
     #[inline]
     fn trouble(&self) -> Option<&Trouble> {
@@ -60,6 +99,12 @@ policies! {
         "cached" => cached::Cached,
         /// Every logical block of consecutive units has one entry, and its units have their own pages.
         "block" => block::Block,
+        /// Block mapping, with a log block for each logical block that is updated.
+        "bast" => bast::Bast,
+        /// Block mapping, with log blocks for groups of logical blocks.
+        "sast" => sast::Sast,
+        /// Block mapping, with log blocks for all logical blocks together.
+        "fast" => fast::Fast,
     }
     guest guest::Guest;
     methods {
@@ -70,6 +115,7 @@ policies! {
         fn admit(self: &mut Self, map_unit: u32, changed: bool) -> Option<Evicted>;
         fn written(self: &mut Self, map_unit: u32) -> ();
         fn fixes_pages(self: &Self) -> bool;
+        fn logs(self: &Self) -> Option<LogRule>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
@@ -80,7 +126,7 @@ impl MappingPolicy {
         match self {
             Self::Cached(cache) => cache.has_map_units(count),
             Self::Guest(guest) => guest.has_map_units(count),
-            Self::Page(_) | Self::Block(_) => {}
+            _ => {}
         }
     }
 
@@ -89,12 +135,12 @@ impl MappingPolicy {
         let other = match other {
             Self::Cached(other) => other,
             Self::Guest(other) => other.cache(),
-            Self::Page(_) | Self::Block(_) => return,
+            _ => return,
         };
         match self {
             Self::Cached(mine) => mine.adopt(other),
             Self::Guest(mine) => mine.adopt(other),
-            Self::Page(_) | Self::Block(_) => {}
+            _ => {}
         }
     }
 
@@ -104,7 +150,11 @@ impl MappingPolicy {
     /// Says what cannot have been.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), String> {
         match (self, saved) {
-            (Self::Page(_), Self::Page(_)) | (Self::Block(_), Self::Block(_)) => Ok(()),
+            (Self::Page(_), Self::Page(_))
+            | (Self::Block(_), Self::Block(_))
+            | (Self::Bast(_), Self::Bast(_))
+            | (Self::Sast(_), Self::Sast(_))
+            | (Self::Fast(_), Self::Fast(_)) => Ok(()),
             (Self::Cached(mine), Self::Cached(saved)) => mine.restore(&saved),
             _ => Err("the mapping is another one".into()),
         }

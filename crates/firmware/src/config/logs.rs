@@ -1,0 +1,51 @@
+//! What does not go together with a mapping that has log blocks, and how many of these there may be.
+
+use super::{ConfigError, FirmwareConfig, Plan};
+use crate::policy::mapping::LogRule;
+use crate::policy::upkeep::UpkeepPolicies;
+use crate::policy::victim::VictimConfig;
+use crate::task::Task;
+
+impl FirmwareConfig {
+    /// Checks that the mapping alone says which blocks are emptied.
+    pub(super) fn check_logs(&self, rule: &LogRule, upkeep: &UpkeepPolicies) -> Result<(), ConfigError> {
+        let name = self.mapping.name();
+        if self.victim != VictimConfig::default() {
+            let problem = format!(
+                "has no effect: mapping.policy = \"{name}\" says which log blocks are merged; leave victim.policy out"
+            );
+            return Err(ConfigError::new("victim.policy", self.victim.name(), problem));
+        }
+        if let Some(task) = upkeep.tasks().background().find(|&task| task != Task::GC) {
+            let about = task.about();
+            let problem = format!(
+                "does not go with {}, which empties single blocks: leave {}.policy out, or use mapping.policy = \"block\"",
+                about.title, about.name
+            );
+            return Err(ConfigError::new("mapping.policy", name, problem));
+        }
+        match rule.most.filter(|&most| most < rule.least()) {
+            Some(most) => {
+                let problem = format!("must be at least {} for mapping.policy = \"{name}\"", rule.least());
+                Err(ConfigError::new("mapping.log_blocks", most, problem))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the spare blocks of a domain are enough for its log blocks.
+    pub(super) fn check_log_blocks(&self, plan: &Plan) -> Result<(), ConfigError> {
+        let (Some(rule), most) = (plan.logs, plan.log_blocks_to_spare()) else { return Ok(()) };
+        match rule.most.filter(|&wanted| wanted > most) {
+            Some(wanted) => {
+                let problem = format!(
+                    "{} spare blocks leave room for {most} log blocks: use at most {most}, or a larger \
+                     capacity.raw_over_logical",
+                    plan.spare_blocks
+                );
+                Err(ConfigError::new("mapping.log_blocks", wanted, problem))
+            }
+            None => Ok(()),
+        }
+    }
+}

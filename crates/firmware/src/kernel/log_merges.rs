@@ -1,0 +1,234 @@
+//! Merges of log blocks: the newest pages of their logical blocks are brought together in data blocks, and what they leave is
+//! erased.
+//!
+//! A logical block whose pages lie in one log block from the first on, in order, needs no other data block: that log block
+//! becomes it. If nothing else of it is left elsewhere, this is a *switch merge*, else what is left is copied behind it, a *partial
+//! merge*. In a *full merge* all its pages are copied to a free block.
+
+use super::Kernel;
+use crate::mover::Job;
+use crate::ops::{FlashOp, Role, NONE};
+use crate::policy::collect::SpaceView;
+use crate::policy::guest::failed;
+use crate::task::{Action, Class, Task};
+
+/// How a logical block was merged: the places of its count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Switch,
+    Partial,
+    Full,
+}
+
+impl Kernel {
+    /// Merges log blocks of a domain if the policy wants its free blocks.
+    #[cold]
+    pub(super) fn collect_logs(&mut self, domain: u32) {
+        if self.logs.as_ref().is_none_or(|logs| logs.merge(domain).runs) {
+            return;
+        }
+        let (free, rested) = (self.blocks.free_in_domain(domain), self.rests.is_long_enough(Task::GC));
+        if self.collect.wants(&SpaceView { domain, free, running: 0, rested }) {
+            self.start_log_merge(domain, None);
+        }
+        self.heed(failed(self.collect.trouble()));
+    }
+
+    /// Merges a sequential log block that was given up, if any.
+    pub(super) fn merge_retired(&mut self, domain: u32) {
+        if self.logs.as_ref().is_some_and(|logs| logs.has_retired(domain)) {
+            self.start_log_merge(domain, None);
+        }
+    }
+
+    /// Starts a merge in a domain, unless one runs: of a sequential log block that was given up, or of the group given, or of the
+    /// first one by priority.
+    pub(super) fn start_log_merge(&mut self, domain: u32, group: Option<u32>) {
+        let Some(logs) = &mut self.logs else { return };
+        if logs.merge(domain).runs {
+            return;
+        }
+        if !logs.begin_retired(domain, self.now) {
+            let candidate = match group {
+                Some(group) => Some(group).filter(|&group| logs.may_begin(group, &self.blocks)),
+                None => logs.by_priority(domain).find(|&group| logs.may_begin(group, &self.blocks)),
+            };
+            let Some(group) = candidate else { return };
+            logs.begin(group, &self.blocks, self.now);
+            self.list_lots_to_merge(domain);
+        }
+        self.next_lot(domain);
+    }
+
+    /// The logical blocks with valid pages in the log blocks that are merged in a domain.
+    fn list_lots_to_merge(&mut self, domain: u32) {
+        let (Some(lots), Some(logs)) = (&self.lots, &mut self.logs) else { return };
+        let units = self.plan.units_per_block;
+        let merge = logs.merge_mut(domain);
+        for &block in &merge.logs {
+            let (mut at, end) = (block * units, (block + 1) * units);
+            while let Some(place) = self.map.next_valid(at, end) {
+                let lot = lots.of_unit(self.map.unit_at(place));
+                if merge.lots.last() != Some(&lot) {
+                    merge.lots.push(lot);
+                }
+                at = place + 1;
+            }
+        }
+        merge.lots.sort_unstable_by(|one, other| other.cmp(one));
+        merge.lots.dedup();
+    }
+
+    /// Goes on to the next logical block of the merge of a domain, or ends it.
+    fn next_lot(&mut self, domain: u32) {
+        let (Some(lots), Some(logs)) = (&mut self.lots, &mut self.logs) else { return };
+        let merge = logs.merge_mut(domain);
+        merge.lot = merge.lots.pop();
+        match merge.lot {
+            Some(lot) => lots.mark(lot),
+            None => self.end_log_merge(domain),
+        }
+    }
+
+    /// True if a logical block is the next to be merged.
+    pub(super) fn waits_to_merge(&self, lot: u32) -> bool {
+        self.logs.as_ref().is_some_and(|logs| logs.merge(logs.domain(lot)).lot == Some(lot))
+    }
+
+    /// Begins to bring the pages of a logical block together; false if it has to wait for a free block.
+    pub(super) fn begin_lot(&mut self, lot: u32) -> bool {
+        let Some(logs) = &self.logs else { return false };
+        let domain = logs.domain(lot);
+        let in_order = logs.merge(domain).logs.iter().filter(|&&log| self.is_in_order(log, lot));
+        let base = in_order.copied().max_by_key(|&log| (self.blocks.get(log).write_point, log));
+        let Some(block) = base.or_else(|| self.open_block_near(lot)) else {
+            if let Some(lots) = &mut self.lots {
+                lots.want_block(lot);
+            }
+            return false;
+        };
+        let (Some(lots), Some(logs)) = (&mut self.lots, &mut self.logs) else { return false };
+        if base.is_some() {
+            logs.becomes_data(domain, block);
+        }
+        let before = lots.data(lot);
+        lots.replace(lot, block);
+        let start = self.blocks.get(block).write_point;
+        let units = lots.units_of(lot, self.plan.units());
+        let end = units.len() as u32;
+        let left = units.skip(start as usize).filter(|&unit| self.map.place(unit).is_some()).count() as u32;
+        if let Some(before) = before {
+            self.close_block(before);
+        }
+        let kind = match base {
+            Some(_) if left == 0 => Kind::Switch,
+            Some(_) => Kind::Partial,
+            None => Kind::Full,
+        };
+        self.counters.merges[kind as usize] += 1;
+        let window = self.window_of(Task::GC);
+        let job = self.jobs.start((Task::GC, window), (before.unwrap_or(block), domain), left, (start.min(end), end));
+        self.jobs.get_mut(job).lot = lot;
+        self.space.owe(domain, left, 1);
+        if let Some(lots) = &mut self.lots {
+            lots.work_mut(lot).job = job;
+        }
+        self.advance(job);
+        true
+    }
+
+    /// True if a log block holds the pages of a logical block from the first on, each at its own offset, and nothing else.
+    fn is_in_order(&self, log: u32, lot: u32) -> bool {
+        let Some(lots) = &self.lots else { return false };
+        let start = log * self.plan.units_per_block;
+        let written = self.blocks.get(log).write_point;
+        let is_own = |page: u32| {
+            self.map.is_valid(start + page) && self.map.unit_at(start + page) == lots.unit_at(lot, page)
+        };
+        written > 0 && self.blocks.get(log).valid == written && (0..written).all(is_own)
+    }
+
+    /// Queues the next page reads of a logical block that is merged, up to the window of its job.
+    #[cold]
+    pub(super) fn advance_lot_merge(&mut self, slot: u32) {
+        loop {
+            let job = *self.jobs.get(slot);
+            if job.cursor >= job.end || job.on_the_way >= job.window {
+                break;
+            }
+            let Some(lots) = &self.lots else { return };
+            let (unit, data) = (lots.unit_at(job.lot, job.cursor), lots.data(job.lot));
+            let elsewhere = |&place: &u32| Some(self.units_per_block.quotient(place)) != data;
+            let place = self.map.place(unit).filter(elsewhere);
+            let state = self.jobs.get_mut(slot);
+            state.cursor += 1;
+            let Some(place) = place else { continue };
+            state.on_the_way += 1;
+            if state.unread > 0 {
+                state.unread -= 1;
+            } else {
+                // The host has written it since the merge began.
+                self.space.owe(job.domain, 1, 0);
+            }
+            self.jobs.read_queued(slot);
+            let op = self.slab.insert(FlashOp {
+                class: Class::new(job.task, Action::Read),
+                source: place,
+                owner: slot,
+                bytes: self.plan.unit_bytes,
+                role: Role::Plain,
+                ..FlashOp::default()
+            });
+            self.enqueue(op);
+        }
+        let job = *self.jobs.get(slot);
+        if job.cursor >= job.end && !job.queued {
+            self.settle_units(job.domain, job.unread);
+            self.jobs.all_queued(slot);
+        }
+        if job.cursor >= job.end && job.on_the_way == 0 {
+            self.end_lot_merge(slot, &job);
+        }
+    }
+
+    /// All pages of a logical block have come together: its old data block is erased.
+    fn end_lot_merge(&mut self, slot: u32, job: &Job) {
+        self.jobs.end(slot);
+        self.space.end_job(job.task, job.domain);
+        let (Some(lots), Some(logs)) = (&mut self.lots, &mut self.logs) else { return };
+        lots.work_mut(job.lot).job = NONE;
+        lots.mark(job.lot);
+        let before = lots.replaced(job.lot);
+        logs.merge_mut(job.domain).lot = None;
+        if let Some(before) = before {
+            assert_eq!(self.blocks.get(before).valid, 0, "a merge leaves nothing behind");
+            lots.forget_replaced(job.lot);
+            self.erase_unowned(Task::GC, before);
+        }
+        self.next_lot(job.domain);
+    }
+
+    /// All logical blocks of a merge have their pages in data blocks: its log blocks are erased.
+    fn end_log_merge(&mut self, domain: u32) {
+        while let Some(block) = self.logs.as_mut().and_then(|logs| logs.merge_mut(domain).logs.pop()) {
+            assert_eq!(self.blocks.get(block).valid, 0, "a merge leaves nothing in its log blocks");
+            self.close_block(block);
+            self.erase_unowned(Task::GC, block);
+        }
+        let Some(logs) = &mut self.logs else { return };
+        self.counters.log_merges += 1;
+        self.counters.log_merge_time += logs.end(domain, self.now);
+        logs.offer_block(domain);
+        self.merge_retired(domain);
+        self.collect(domain);
+    }
+
+    /// A block of a domain was erased: those that wait for a free one, or for a log block, look again.
+    #[cold]
+    pub(super) fn offer_log_block(&mut self, domain: u32, block: u32) {
+        if let Some(logs) = &mut self.logs {
+            logs.erased(domain, block);
+            logs.offer_block(domain);
+        }
+    }
+}

@@ -1,0 +1,584 @@
+//! Log blocks, where logical blocks have data blocks and are updated in blocks beside them.
+//!
+//! Logical blocks that share log blocks form a *group*. Pages of a group go to its newest log block in the order of their
+//! coming. Some mappings also keep one *sequential* log block, which takes the pages of one logical block from its first on.
+//! A group, and the sequential log block, each have a *tail*: the place where writes wait for the next page.
+//!
+//! A *merge* brings the newest pages of logical blocks back into data blocks, so that log blocks can be erased. A domain
+//! merges one group at a time, and its logical blocks one after another.
+
+use crate::blocks::{Blocks, Status};
+use crate::ops::{Fifo, Slab, NONE};
+use crate::policy::mapping::{LogRule, Priority};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use wordline_base::Time;
+
+/// Where writes wait for the next page of a log block.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Tail {
+    /// Writes that wait.
+    #[serde(skip)]
+    pub waiting: Fifo,
+    /// The write that is on its way to the die.
+    #[serde(skip)]
+    pub sent: Option<u32>,
+    /// The log block that takes pages.
+    pub open: Option<u32>,
+    #[serde(skip)]
+    due: bool,
+    #[serde(skip)]
+    wants_block: bool,
+}
+
+/// The log blocks of logical blocks that share them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Group {
+    /// From the oldest on.
+    logs: Vec<u32>,
+    /// Neighbours in the order of priority of its domain.
+    previous: Option<u32>,
+    next: Option<u32>,
+    #[serde(skip)]
+    merging: bool,
+}
+
+/// The sequential log block of a domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequential {
+    /// The logical block whose pages it takes, and the page that it takes next.
+    pub next: Option<(u32, u32)>,
+}
+
+/// What is being merged in a domain.
+#[derive(Clone, Debug, Default)]
+pub struct Merge {
+    /// True if something is.
+    pub runs: bool,
+    /// The group; none if it is the sequential log block.
+    group: Option<u32>,
+    /// Log blocks to be erased at its end.
+    pub logs: Vec<u32>,
+    /// Logical blocks that are still to be merged, the next one last.
+    pub lots: Vec<u32>,
+    /// The logical block that is merged, or waits for its turn.
+    pub lot: Option<u32>,
+    /// When it began.
+    pub since: Time,
+}
+
+/// The log blocks of a domain.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Domain {
+    /// Log blocks, with those that are being erased.
+    in_use: u32,
+    #[serde(skip)]
+    most: u32,
+    /// Its groups with log blocks, by priority.
+    first: Option<u32>,
+    last: Option<u32>,
+    sequential: Sequential,
+    #[serde(skip)]
+    merge: Merge,
+    /// Sequential log blocks that are to be merged, with their logical blocks.
+    #[serde(skip)]
+    retired: VecDeque<(u32, u32)>,
+    /// Tails that wait for a log block.
+    #[serde(skip)]
+    wanting: VecDeque<u32>,
+    /// Logical blocks whose writes wait for the sequential log block.
+    #[serde(skip)]
+    behind: VecDeque<u32>,
+}
+
+impl Domain {
+    /// Writes of a logical block wait until the sequential log block can take them, or has taken those before.
+    fn stay_behind(&mut self, lot: u32) {
+        if !self.behind.contains(&lot) {
+            self.behind.push_back(lot);
+        }
+    }
+}
+
+/// All log blocks of a drive.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Logs {
+    rule: LogRule,
+    /// By logical block.
+    #[serde(skip)]
+    group_of: Vec<u32>,
+    /// By group.
+    #[serde(skip)]
+    domain_of: Vec<u32>,
+    groups: Vec<Group>,
+    /// Those of the groups, then the sequential ones of the domains.
+    tails: Vec<Tail>,
+    domains: Vec<Domain>,
+    /// By block: true if it is a log block, or one that is being erased.
+    #[serde(skip)]
+    is_log: Vec<bool>,
+    /// By logical block: writes that wait in a tail or are on their way to a log block, and of these, those of the sequential one.
+    #[serde(skip)]
+    coming: Vec<(u32, u32)>,
+    #[serde(skip)]
+    due: VecDeque<u32>,
+}
+
+impl Logs {
+    /// No log blocks yet for logical blocks that lie in the domains given, in a drive with so many blocks. `most` has the log
+    /// blocks of each domain.
+    pub fn new(rule: LogRule, lots: impl Iterator<Item = u32>, blocks: u32, most: &[u32]) -> Self {
+        let (mut group_of, mut domain_of) = (Vec::new(), Vec::new());
+        // By domain: its newest group, and how many logical blocks that has.
+        let mut newest: Vec<Option<(u32, u32)>> = vec![None; most.len()];
+        for domain in lots {
+            let group = match newest[domain as usize] {
+                Some((group, size)) if rule.logical_blocks.is_none_or(|most| size < most) => {
+                    newest[domain as usize] = Some((group, size + 1));
+                    group
+                }
+                _ => {
+                    let group = domain_of.len() as u32;
+                    domain_of.push(domain);
+                    newest[domain as usize] = Some((group, 1));
+                    group
+                }
+            };
+            group_of.push(group);
+        }
+        let groups = domain_of.len();
+        let domains = most.iter().map(|&most| Domain { most, ..Domain::default() });
+        Self {
+            rule,
+            coming: vec![(0, 0); group_of.len()],
+            group_of,
+            domain_of,
+            groups: vec![Group::default(); groups],
+            tails: vec![Tail::default(); groups + most.len()],
+            domains: domains.collect(),
+            is_log: vec![false; blocks as usize],
+            due: VecDeque::new(),
+        }
+    }
+
+    /// The group of a logical block, which is the number of its tail, too.
+    pub fn group(&self, lot: u32) -> u32 {
+        self.group_of[lot as usize]
+    }
+
+    /// The domain of a logical block.
+    pub fn domain(&self, lot: u32) -> u32 {
+        self.domain_of[self.group(lot) as usize]
+    }
+
+    /// The domain of a tail.
+    pub fn domain_of_tail(&self, tail: u32) -> u32 {
+        let groups = self.groups.len() as u32;
+        self.domain_of.get(tail as usize).copied().unwrap_or_else(|| tail - groups)
+    }
+
+    /// The tail of the sequential log block of a domain.
+    fn sequential_tail(&self, domain: u32) -> u32 {
+        self.groups.len() as u32 + domain
+    }
+
+    /// A tail.
+    pub fn tail(&self, tail: u32) -> &Tail {
+        &self.tails[tail as usize]
+    }
+
+    /// The tails that writes of a logical block may be in: of its group, and of its domain's sequential log block.
+    pub fn tails_of(&self, lot: u32) -> [u32; 2] {
+        [self.group(lot), self.sequential_tail(self.domain(lot))]
+    }
+
+    /// The tail whose write is in a slot on its way to a log block, if it is one of a logical block.
+    pub fn tail_of(&self, lot: u32, slot: u32) -> Option<u32> {
+        if self.coming[lot as usize].0 == 0 {
+            return None;
+        }
+        self.tails_of(lot).into_iter().find(|&tail| self.tail(tail).sent == Some(slot))
+    }
+
+    /// True if writes of a logical block are on their way to log blocks.
+    pub fn is_coming(&self, lot: u32) -> bool {
+        self.coming[lot as usize].0 > 0
+    }
+
+    /// Where a write of a page of a logical block waits for its log block; none if it cannot be told yet.
+    pub fn tail_for(&mut self, lot: u32, page: u32) -> Option<u32> {
+        let group = self.group(lot);
+        if !self.rule.sequential {
+            return Some(group);
+        }
+        let domain = self.domain(lot);
+        let tail = self.sequential_tail(domain);
+        let (all, in_order) = self.coming[lot as usize];
+        let state = &mut self.domains[domain as usize];
+        let continues = state.sequential.next == Some((lot, page)) && page > 0;
+        // Of two writes of a page, the second must not come first.
+        let may_join = all == in_order;
+        if continues && may_join {
+            state.sequential.next = Some((lot, page + 1));
+            return Some(tail);
+        }
+        if page == 0 && may_join {
+            let idle = self.tails[tail as usize].waiting.head == NONE && self.tails[tail as usize].sent.is_none();
+            if !idle {
+                state.stay_behind(lot);
+                return None;
+            }
+            if let (Some(block), Some((lot, _))) = (self.tails[tail as usize].open.take(), state.sequential.next) {
+                state.retired.push_back((lot, block));
+            }
+            state.sequential.next = Some((lot, 1));
+            return Some(tail);
+        }
+        if in_order > 0 {
+            state.stay_behind(lot);
+            return None;
+        }
+        Some(group)
+    }
+
+    /// A write of a logical block waits in a tail.
+    pub fn wait(&mut self, slab: &mut Slab, tail: u32, lot: u32, slot: u32) {
+        let in_order = u32::from(tail >= self.groups.len() as u32);
+        let (all, of_sequential) = &mut self.coming[lot as usize];
+        *all += 1;
+        *of_sequential += in_order;
+        self.tails[tail as usize].waiting.push(slab, slot);
+        self.mark(tail);
+    }
+
+    /// The next write of a tail goes to its die.
+    pub fn send(&mut self, slab: &Slab, tail: u32) -> Option<u32> {
+        let tail = &mut self.tails[tail as usize];
+        tail.sent = tail.waiting.pop(slab);
+        tail.sent
+    }
+
+    /// The write of a logical block that a tail has sent is bound, or not needed any more.
+    pub fn came(&mut self, tail: u32, lot: u32) {
+        self.tails[tail as usize].sent = None;
+        let in_order = u32::from(tail >= self.groups.len() as u32);
+        let (all, of_sequential) = &mut self.coming[lot as usize];
+        *all -= 1;
+        *of_sequential -= in_order;
+        self.mark(tail);
+    }
+
+    /// A logical block whose writes waited for the sequential log block of a domain, to look at again.
+    pub fn next_behind(&mut self, domain: u32) -> Option<u32> {
+        self.domains[domain as usize].behind.pop_front()
+    }
+
+    /// A tail is to be looked at.
+    pub fn mark(&mut self, tail: u32) {
+        let state = &mut self.tails[tail as usize];
+        if !state.due {
+            state.due = true;
+            self.due.push_back(tail);
+        }
+    }
+
+    /// The next tail to look at.
+    pub fn next_due(&mut self) -> Option<u32> {
+        let tail = self.due.pop_front()?;
+        self.tails[tail as usize].due = false;
+        Some(tail)
+    }
+
+    /// True if some tail is to be looked at.
+    pub fn is_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// True if a tail may get another log block now, as far as their number goes.
+    pub fn may_open(&self, tail: u32) -> bool {
+        let domain = self.domain_of_tail(tail);
+        let Domain { in_use, most, .. } = self.domains[domain as usize];
+        let in_order = self.sequential_tail(domain);
+        // The sequential one has a block of its own.
+        let kept = self.rule.sequential && tail != in_order && self.tails[in_order as usize].open.is_none();
+        in_use + u32::from(kept) < most && !self.is_full(tail)
+    }
+
+    /// True if the group of a tail has all its log blocks, or is being merged.
+    pub fn is_full(&self, tail: u32) -> bool {
+        let Some(group) = self.groups.get(tail as usize) else { return false };
+        group.merging || self.rule.log_blocks.is_some_and(|most| group.logs.len() as u32 >= most)
+    }
+
+    /// A tail gets a log block.
+    pub fn open(&mut self, tail: u32, block: u32) {
+        let domain = self.domain_of_tail(tail);
+        self.domains[domain as usize].in_use += 1;
+        self.is_log[block as usize] = true;
+        self.tails[tail as usize].open = Some(block);
+        if tail < self.groups.len() as u32 {
+            if self.groups[tail as usize].logs.is_empty() {
+                self.link_last(domain, tail);
+            }
+            self.groups[tail as usize].logs.push(block);
+        }
+    }
+
+    /// The log block of a tail is full.
+    pub fn filled(&mut self, tail: u32) {
+        let domain = self.domain_of_tail(tail);
+        let open = self.tails[tail as usize].open.take();
+        if let (true, Some(block)) = (tail >= self.groups.len() as u32, open) {
+            let state = &mut self.domains[domain as usize];
+            if let Some((lot, _)) = state.sequential.next.take() {
+                state.retired.push_back((lot, block));
+            }
+        }
+    }
+
+    /// A page of a group was written.
+    pub fn written(&mut self, tail: u32) {
+        let linked = self.groups.get(tail as usize).is_some_and(|group| !group.logs.is_empty());
+        if self.rule.priority == Priority::LeastRecentlyWritten && linked {
+            let domain = self.domain_of_tail(tail);
+            self.unlink(domain, tail);
+            self.link_last(domain, tail);
+        }
+    }
+
+    /// A tail waits for a log block.
+    pub fn want_block(&mut self, tail: u32) {
+        let domain = self.domain_of_tail(tail);
+        let state = &mut self.tails[tail as usize];
+        if !state.wants_block {
+            state.wants_block = true;
+            self.domains[domain as usize].wanting.push_back(tail);
+        }
+    }
+
+    /// There may be a log block for the tails of a domain that wait for one.
+    pub fn offer_block(&mut self, domain: u32) {
+        while let Some(tail) = self.domains[domain as usize].wanting.pop_front() {
+            self.tails[tail as usize].wants_block = false;
+            self.mark(tail);
+        }
+    }
+
+    /// True if a tail of a domain waits for a log block.
+    pub fn lacks_block(&self, domain: u32) -> bool {
+        !self.domains[domain as usize].wanting.is_empty()
+    }
+
+    /// What is merged in a domain.
+    pub fn merge(&self, domain: u32) -> &Merge {
+        &self.domains[domain as usize].merge
+    }
+
+    /// What is merged in a domain.
+    pub fn merge_mut(&mut self, domain: u32) -> &mut Merge {
+        &mut self.domains[domain as usize].merge
+    }
+
+    /// True if a sequential log block of a domain is to be merged.
+    pub fn has_retired(&self, domain: u32) -> bool {
+        !self.domains[domain as usize].retired.is_empty()
+    }
+
+    /// Begins to merge the sequential log block that was given up first; its logical block is to be merged.
+    pub fn begin_retired(&mut self, domain: u32, now: Time) -> bool {
+        let state = &mut self.domains[domain as usize];
+        let Some((lot, block)) = state.retired.pop_front() else { return false };
+        let merge = &mut state.merge;
+        (merge.runs, merge.group, merge.since) = (true, None, now);
+        merge.logs.push(block);
+        merge.lots.push(lot);
+        true
+    }
+
+    /// How many of the oldest log blocks of a group are merged together. An open one without pages would gain nothing.
+    fn merged_together(&self, group: u32, blocks: &Blocks) -> usize {
+        let logs = &self.groups[group as usize].logs;
+        let is_empty = logs.last().is_some_and(|&newest| blocks.get(newest).write_point == 0);
+        let with_pages = logs.len() - usize::from(is_empty);
+        if self.rule.one_by_one {
+            with_pages.min(1)
+        } else {
+            with_pages
+        }
+    }
+
+    /// True if a group has log blocks that can be merged: it is not being merged, and no write is on its way to them.
+    pub fn may_begin(&self, group: u32, blocks: &Blocks) -> bool {
+        let Tail { open, sent, .. } = self.tails[group as usize];
+        let (state, count) = (&self.groups[group as usize], self.merged_together(group, blocks));
+        let is_written = sent.is_some() && open.is_some_and(|open| state.logs[..count].contains(&open));
+        count > 0 && !state.merging && !is_written
+    }
+
+    /// Begins to merge a group that may be; its logical blocks are to be told then.
+    pub fn begin(&mut self, group: u32, blocks: &Blocks, now: Time) {
+        let domain = self.domain_of_tail(group);
+        let count = self.merged_together(group, blocks);
+        let state = &mut self.groups[group as usize];
+        let merge = &mut self.domains[domain as usize].merge;
+        (merge.runs, merge.group, merge.since) = (true, Some(group), now);
+        merge.logs.extend(state.logs.drain(..count));
+        // Where log blocks are merged one by one, the others serve the group meanwhile.
+        state.merging = !self.rule.one_by_one;
+        let tail = &mut self.tails[group as usize];
+        if tail.open.is_some_and(|open| merge.logs.contains(&open)) {
+            tail.open = None;
+        }
+        if state.logs.is_empty() {
+            self.unlink(domain, group);
+        }
+    }
+
+    /// The groups of a domain that have log blocks, the first to be merged first.
+    pub fn by_priority(&self, domain: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.domains[domain as usize].first, |&group| self.groups[group as usize].next)
+    }
+
+    /// A log block becomes the data block of a logical block.
+    pub fn becomes_data(&mut self, domain: u32, block: u32) {
+        self.is_log[block as usize] = false;
+        let state = &mut self.domains[domain as usize];
+        state.in_use -= 1;
+        state.merge.logs.retain(|&log| log != block);
+    }
+
+    /// The merge of a domain is done; gives its time.
+    pub fn end(&mut self, domain: u32, now: Time) -> Time {
+        let merge = &mut self.domains[domain as usize].merge;
+        let time = now - merge.since;
+        merge.runs = false;
+        let group = merge.group.take();
+        if let Some(group) = group {
+            self.groups[group as usize].merging = false;
+        }
+        time
+    }
+
+    /// A block was erased; true if it was a log block of a domain.
+    pub fn erased(&mut self, domain: u32, block: u32) -> bool {
+        let was_log = std::mem::take(&mut self.is_log[block as usize]);
+        if was_log {
+            self.domains[domain as usize].in_use -= 1;
+        }
+        was_log
+    }
+
+    /// True of a log block, or one that is being erased.
+    pub fn is_log(&self, block: u32) -> bool {
+        self.is_log[block as usize]
+    }
+
+    /// Log blocks that are being written.
+    pub fn open_blocks<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u32> + 'a {
+        (0..).zip(&self.is_log).filter(|&(_, &is_log)| is_log).map(|(block, _)| block).filter(move |&block: &u32| {
+            blocks.get(block).status == Status::Open
+        })
+    }
+
+    fn link_last(&mut self, domain: u32, group: u32) {
+        let state = &mut self.domains[domain as usize];
+        let before = state.last.replace(group);
+        (self.groups[group as usize].previous, self.groups[group as usize].next) = (before, None);
+        match before {
+            Some(before) => self.groups[before as usize].next = Some(group),
+            None => state.first = Some(group),
+        }
+    }
+
+    fn unlink(&mut self, domain: u32, group: u32) {
+        let Group { previous, next, .. } = self.groups[group as usize];
+        let state = &mut self.domains[domain as usize];
+        match previous {
+            Some(previous) => self.groups[previous as usize].next = next,
+            None => state.first = next,
+        }
+        match next {
+            Some(next) => self.groups[next as usize].previous = previous,
+            None => state.last = previous,
+        }
+    }
+
+    /// Goes on with the log blocks of other ones, which were checked. `most` stays its own.
+    pub fn restore(&mut self, saved: Self) {
+        self.is_log.fill(false);
+        let sequential = saved.tails.iter().skip(saved.groups.len()).filter_map(|tail| tail.open);
+        for block in saved.groups.iter().flat_map(|group| group.logs.iter().copied()).chain(sequential) {
+            self.is_log[block as usize] = true;
+        }
+        (self.groups, self.tails) = (saved.groups, saved.tails);
+        for (mine, saved) in self.domains.iter_mut().zip(saved.domains) {
+            *mine = Domain { most: mine.most, ..saved };
+        }
+    }
+
+    /// True if there are as many groups and domains as in others, of the same rule.
+    pub fn has_size_of(&self, other: &Self) -> bool {
+        let size = |logs: &Self| (logs.rule, logs.groups.len(), logs.tails.len(), logs.domains.len());
+        size(self) == size(other)
+    }
+
+    /// Checks, of a drive at rest or at work, that log blocks are counted and listed once.
+    ///
+    /// # Errors
+    /// Says what does not fit.
+    pub fn check(&self, blocks: &Blocks) -> Result<(), String> {
+        let count = blocks.records().len();
+        let mut seen = vec![false; count];
+        let mut of_domain = vec![0_u32; self.domains.len()];
+        for (group, state) in (0_u32..).zip(&self.groups) {
+            for &block in &state.logs {
+                self.check_log(blocks, &mut seen, block)?;
+                let plane = blocks.plane_of(block);
+                of_domain[blocks.domain_of_plane(plane) as usize] += 1;
+            }
+            let open = self.tails[group as usize].open;
+            if open.is_some_and(|open| state.logs.last() != Some(&open)) {
+                return Err(format!("group {group} writes to a block that is not its newest log block"));
+            }
+        }
+        for (domain, state) in (0_u32..).zip(&self.domains) {
+            let open = self.tails.get(self.groups.len() + domain as usize).and_then(|tail| tail.open);
+            let beside = state.merge.logs.iter().copied().chain(state.retired.iter().map(|&(_, block)| block)).chain(open);
+            for block in beside {
+                self.check_log(blocks, &mut seen, block)?;
+                of_domain[domain as usize] += 1;
+            }
+            let listed = self.by_priority(domain).take(self.groups.len() + 1);
+            let mut groups = 0;
+            for group in listed {
+                groups += 1;
+                let known = self.groups.get(group as usize).is_some_and(|group| !group.logs.is_empty());
+                if !known || groups > self.groups.len() {
+                    return Err(format!("group {group} is listed without log blocks, or twice"));
+                }
+            }
+            if state.in_use < of_domain[domain as usize] {
+                let listed = of_domain[domain as usize];
+                return Err(format!("domain {domain} counts {} log blocks and lists {listed}", state.in_use));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_log(&self, blocks: &Blocks, seen: &mut [bool], block: u32) -> Result<(), String> {
+        let Some(record) = blocks.records().get(block as usize) else {
+            return Err(format!("log block {block} does not exist"));
+        };
+        let status = record.status;
+        if !matches!(status, Status::Open | Status::Kept) || std::mem::replace(&mut seen[block as usize], true) {
+            return Err(format!("log block {block} is {status:?}, or listed twice"));
+        }
+        Ok(())
+    }
+
+    /// True if nothing waits, is on its way, or is merged.
+    pub fn is_at_rest(&self) -> bool {
+        let idle = |tail: &Tail| tail.waiting.head == NONE && tail.sent.is_none();
+        self.tails.iter().all(idle) && self.domains.iter().all(|domain| !domain.merge.runs && domain.retired.is_empty())
+    }
+}
