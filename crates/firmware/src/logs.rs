@@ -72,6 +72,9 @@ pub struct Merge {
 struct Domain {
     /// Log blocks, with those that are being erased.
     in_use: u32,
+    /// Of these, the ones that are being erased.
+    #[serde(skip)]
+    erasing: u32,
     #[serde(skip)]
     most: u32,
     /// Its groups with log blocks, by priority.
@@ -459,13 +462,24 @@ impl Logs {
         time
     }
 
-    /// A block was erased; true if it was a log block of a domain.
-    pub fn erased(&mut self, domain: u32, block: u32) -> bool {
+    /// A block of a domain was erased.
+    pub fn erased(&mut self, domain: u32, block: u32) {
         let was_log = std::mem::take(&mut self.is_log[block as usize]);
         if was_log {
-            self.domains[domain as usize].in_use -= 1;
+            let state = &mut self.domains[domain as usize];
+            state.in_use -= 1;
+            state.erasing -= 1;
         }
-        was_log
+    }
+
+    /// A log block that was merged is to be erased.
+    pub fn erases(&mut self, domain: u32) {
+        self.domains[domain as usize].erasing += 1;
+    }
+
+    /// Log blocks of a domain that are being erased.
+    pub fn erasing(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].erasing
     }
 
     /// True of a log block, or one that is being erased.

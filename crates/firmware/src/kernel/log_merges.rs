@@ -24,11 +24,10 @@ impl Kernel {
     /// Merges log blocks of a domain if the policy wants its free blocks.
     #[cold]
     pub(super) fn collect_logs(&mut self, domain: u32) {
-        if self.logs.as_ref().is_none_or(|logs| logs.merge(domain).runs) {
-            return;
-        }
+        let Some(logs) = self.logs.as_ref().filter(|logs| !logs.merge(domain).runs) else { return };
+        let running = logs.erasing(domain);
         let (free, rested) = (self.blocks.free_in_domain(domain), self.rests.is_long_enough(Task::GC));
-        if self.collect.wants(&SpaceView { domain, free, running: 0, rested }) {
+        if self.collect.wants(&SpaceView { domain, free, running, rested }) {
             self.start_log_merge(domain, None);
         }
         self.heed(failed(self.collect.trouble()));
@@ -212,6 +211,9 @@ impl Kernel {
     fn end_log_merge(&mut self, domain: u32) {
         while let Some(block) = self.logs.as_mut().and_then(|logs| logs.merge_mut(domain).logs.pop()) {
             assert_eq!(self.blocks.get(block).valid, 0, "a merge leaves nothing in its log blocks");
+            if let Some(logs) = &mut self.logs {
+                logs.erases(domain);
+            }
             self.close_block(block);
             self.erase_unowned(Task::GC, block);
         }

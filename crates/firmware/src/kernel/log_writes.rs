@@ -216,6 +216,7 @@ impl Kernel {
         let lot = lots.of_unit(self.slab.get(logs.tail(tail).waiting.head).unit);
         let domain = logs.domain_of_tail(tail);
         let (may_open, is_full) = (logs.may_open(tail), logs.is_full(tail));
+        let soon_free = logs.erasing(domain) > 0;
         if may_open {
             if let Some(block) = self.open_block_near(lot) {
                 if let Some(logs) = &mut self.logs {
@@ -227,7 +228,7 @@ impl Kernel {
         if let Some(logs) = &mut self.logs {
             logs.want_block(tail);
         }
-        if !may_open {
+        if is_full || !(may_open || soon_free) {
             self.start_log_merge(domain, is_full.then_some(tail));
         }
         false
