@@ -130,7 +130,9 @@ impl Kernel {
             }
             op.next
         };
-        sent.into_iter().flatten().for_each(|slot| drop(follow(slot)));
+        for slot in sent.into_iter().flatten() {
+            follow(slot);
+        }
         for mut slot in heads {
             while slot != NONE {
                 slot = follow(slot);
