@@ -153,6 +153,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     if plan.has_map() {
         document["mapping_table"] = mapping_table(plan, counters);
     }
+    if plan.logs.is_some() {
+        document["log_blocks"] = log_blocks(counters);
+    }
     if let Some(stripe) = plan.stripe {
         document["superblocks"] = superblocks(stripe, counters);
     }
@@ -309,6 +312,19 @@ fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
         "hit_rate": hit_rate,
         "reads": reads,
         "writes": writes,
+    })
+}
+
+/// Merges of log blocks with logical blocks.
+fn log_blocks(counters: &Counters) -> Value {
+    let [switch, partial, full] = counters.merges;
+    let ms = |time: Time| time as f64 / 1e9;
+    json!({
+        "merges": counters.log_merges,
+        "mean_ms": (counters.log_merges > 0).then(|| ms(counters.log_merge_time) / counters.log_merges as f64),
+        "switch_merges": switch,
+        "partial_merges": partial,
+        "full_merges": full,
     })
 }
 

@@ -327,6 +327,26 @@ impl Logs {
         }
     }
 
+    /// Takes an open log block back that has no pages, since the write that it was opened for was not needed any more.
+    pub fn take_back(&mut self, domain: u32, blocks: &Blocks) -> Option<u32> {
+        let is_idle = |tail: &Tail| {
+            tail.sent.is_none() && tail.waiting.head == NONE && tail.open.is_some_and(|open| blocks.get(open).write_point == 0)
+        };
+        let in_order = self.sequential_tail(domain);
+        let tail = self.by_priority(domain).chain([in_order]).find(|&tail| is_idle(self.tail(tail)))?;
+        let block = self.tails[tail as usize].open.take();
+        if tail == in_order {
+            self.domains[domain as usize].sequential.next = None;
+        } else {
+            self.groups[tail as usize].logs.pop();
+            if self.groups[tail as usize].logs.is_empty() {
+                self.unlink(domain, tail);
+            }
+        }
+        self.domains[domain as usize].in_use -= 1;
+        block
+    }
+
     /// The log block of a tail is full.
     pub fn filled(&mut self, tail: u32) {
         let domain = self.domain_of_tail(tail);

@@ -18,6 +18,7 @@ from wordline.results import (
     collections,
     jobs,
     limits,
+    log_blocks,
     lookups,
     redundancy,
     repeats,
@@ -231,6 +232,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, units.count(flash[key])
     yield from collections.listed(result)
     yield from lookups.listed(result)
+    yield from log_blocks.listed(result)
     yield from redundancy.listed(result)
     yield from slc.listed(result)
     for _, title, done in tasks.used(result):

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import collections, deadlines, jobs, live, lookups, redundancy, slc, story, tasks
+from wordline.results import collections, deadlines, jobs, live, log_blocks, lookups, redundancy, slc, story, tasks
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -156,6 +156,9 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     looked_up = lookups.summed_up(result)
     if looked_up:
         yield "Map", looked_up
+    merged = log_blocks.summed_up(result)
+    if merged:
+        yield "Merges", merged
     protected = redundancy.summed_up(result)
     if protected:
         yield "Parity", protected

@@ -178,6 +178,27 @@ fn transactions() -> Vec<ResultKey> {
     ]
 }
 
+/// Merges, of a drive whose mapping has log blocks.
+fn log_blocks() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("log_blocks.{what}"), unit, meaning);
+    vec![
+        of(
+            "merges",
+            "merges",
+            "Times that log blocks were emptied and erased, each with all logical blocks that had pages there. This part is there \
+             if `mapping` has log blocks.",
+        ),
+        of("mean_ms", "ms", "Mean time of one, until its last page was copied; `null` without any.").number().or_null(),
+        of(
+            "switch_merges",
+            "logical blocks",
+            "Logical blocks of them whose log block became their data block, with nothing left to copy.",
+        ),
+        of("partial_merges", "logical blocks", "Those where the rest was copied behind what the log block held in order."),
+        of("full_merges", "logical blocks", "Those whose pages were all copied to a free block."),
+    ]
+}
+
 /// Superblocks, of a drive whose blocks form any.
 fn superblocks() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("superblocks.{what}"), unit, meaning);
@@ -582,6 +603,7 @@ fn flash() -> Vec<ResultKey> {
     keys.extend(transactions());
     keys.extend(banks());
     keys.extend(mapping_table());
+    keys.extend(log_blocks());
     keys.extend(superblocks());
     keys.extend(parity());
     keys.extend(slc_cache());

@@ -227,9 +227,14 @@ impl Kernel {
                 return true;
             }
         }
-        if let Some(logs) = &mut self.logs {
-            logs.want_block(tail);
+        let Some(logs) = &mut self.logs else { return false };
+        if !is_full && !may_open {
+            if let Some(block) = logs.take_back(domain, &self.blocks) {
+                logs.open(tail, block);
+                return true;
+            }
         }
+        logs.want_block(tail);
         if is_full || !(may_open || soon_free) {
             self.start_log_merge(domain, is_full.then_some(tail));
         }

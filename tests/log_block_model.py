@@ -1,0 +1,112 @@
+"""What mappings with log blocks do for requests that come one after another, from their description in chang11 (LCTES, 2.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+SEQUENTIAL = -1
+
+
+@dataclass
+class Scheme:
+    """`group` logical blocks share up to `logs` log blocks (all of them, any number, if 0), of `most` in the drive."""
+
+    group: int
+    logs: int
+    most: int
+    sequential: bool = False
+
+
+@dataclass
+class Model:
+    """Data blocks, log blocks and what merging them takes."""
+
+    scheme: Scheme
+    pages: int
+    where: dict[int, object] = field(default_factory=dict)
+    """By logical page: its log block, or its data block."""
+    written: dict[int, int] = field(default_factory=dict)
+    """By logical block with a data block: pages programmed there."""
+    groups: dict[int, list[list[int]]] = field(default_factory=dict)
+    """Log blocks by group, the least recently written group first: the logical pages programmed in each."""
+    in_order: list[int] | None = None
+    done: Counter[str] = field(default_factory=Counter)
+
+    def write(self, page: int) -> None:
+        lot, offset = divmod(page, self.pages)
+        if self.written.get(lot, 0) == offset:
+            self.written[lot] = offset + 1
+            self.where[page] = lot
+        elif self.scheme.sequential and offset == 0:
+            if self.in_order is not None:
+                self.merge([self.in_order], [self.in_order[0] // self.pages])
+                self.in_order = None
+            self.make_room(SEQUENTIAL)
+            self.in_order = []
+            self.append(self.in_order, page)
+        elif self.in_order and page == self.in_order[-1] + 1 and lot == self.in_order[0] // self.pages:
+            self.append(self.in_order, page)
+            if len(self.in_order) == self.pages:
+                full, self.in_order = self.in_order, None
+                self.merge([full], [lot])
+        else:
+            self.write_log(page, lot // self.scheme.group if self.scheme.group else 0)
+
+    def write_log(self, page: int, group: int) -> None:
+        logs = self.groups.get(group, [])
+        if not logs or len(logs[-1]) == self.pages:
+            self.make_room(group)
+            logs = self.groups.setdefault(group, [])
+            logs.append([])
+        self.append(logs[-1], page)
+        self.groups[group] = self.groups.pop(group)
+
+    def append(self, log: list[int], page: int) -> None:
+        log.append(page)
+        self.where[page] = id(log), len(log) - 1
+
+    def trim(self, page: int) -> None:
+        self.where.pop(page, None)
+        lot = page // self.pages
+        if self.written.get(lot) and not any(each in self.where for each in self.of(lot)):
+            del self.written[lot]
+            self.done["erases"] += 1
+
+    def of(self, lot: int) -> range:
+        return range(lot * self.pages, (lot + 1) * self.pages)
+
+    def make_room(self, group: int) -> None:
+        """Another log block may be opened afterwards."""
+        scheme = self.scheme
+        if scheme.logs and len(self.groups.get(group, [])) == scheme.logs:
+            self.merge_group(group)
+        kept = scheme.sequential and group != SEQUENTIAL and self.in_order is None
+        while sum(map(len, self.groups.values())) + (self.in_order is not None) + kept >= scheme.most:
+            self.merge_group(next(iter(self.groups)))
+
+    def merge_group(self, group: int) -> None:
+        logs = self.groups.pop(group)
+        if self.scheme.sequential and logs[1:]:
+            self.groups[group] = logs[1:]
+        chosen = logs[:1] if self.scheme.sequential else logs
+        lots = {page // self.pages for log in chosen for page in self.valid(log)}
+        self.merge(chosen, sorted(lots))
+
+    def valid(self, log: list[int]) -> list[int]:
+        return [page for at, page in enumerate(log) if self.where.get(page) == (id(log), at)]
+
+    def merge(self, logs: list[list[int]], lots: list[int]) -> None:
+        for lot in lots:
+            base = next((log for log in logs if log and self.valid(log) == list(self.of(lot))[: len(log)]), None)
+            start = len(base) if base else 0
+            left = [page for page in self.of(lot)[start:] if page in self.where]
+            end = left[-1] + 1 - lot * self.pages if left else start
+            kind = ("partial" if left else "switch") if base else "full"
+            self.done.update({kind: 1, "copies": len(left), "empty": end - start - len(left)})
+            self.done["erases"] += lot in self.written
+            self.written[lot] = end
+            self.where.update({page: lot for page in self.of(lot) if page in self.where})
+            logs = [log for log in logs if log is not base]
+        self.done["erases"] += len(logs)
+        self.done["merges"] += 1

@@ -1,0 +1,98 @@
+"""Mappings with log blocks: they do what a model of a hundred lines does, page by page, and the words about it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Run, done, refused
+from log_block_model import Model, Scheme
+
+import wordline
+from wordline import Workload
+
+PAGES = 16
+PAGE = 16_384
+DRIVE = f"""\
+geometry = {{ channels = 2, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1, blocks_per_plane = 32,
+              pages_per_block = {PAGES}, page_kib = 16 }}
+capacity = {{ raw_over_logical = 1.4 }}
+collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2 }}
+placement = {{ policy = "least-busy" }}
+buffer = {{ policy = "none" }}
+precondition = {{ fill = false, overwrites = 0 }}
+verify = {{ shadow = true }}
+"""
+"""Sixty-four blocks, 46 of them for logical blocks."""
+LOTS = 45
+
+SCHEMES = {
+    "bast": (Scheme(1, 1, 6), {"mapping.policy": "bast", "mapping.log_blocks": 6}),
+    "sast": (
+        Scheme(4, 3, 7),
+        {
+            "mapping.policy": "sast",
+            "mapping.group_blocks": 4,
+            "mapping.group_log_blocks": 3,
+            "mapping.log_blocks": 7,
+        },
+    ),
+    "fast": (Scheme(0, 0, 5, sequential=True), {"mapping.policy": "fast", "mapping.log_blocks": 5}),
+}
+
+
+def requests(seed: int) -> Iterator[tuple[str, int]]:
+    """Logical pages, written in order, from a place on, at random in a few logical blocks, and anywhere; some trimmed."""
+    draw = random.Random(seed)
+    for _ in range(400):
+        lot = draw.randrange(LOTS)
+        first = lot * PAGES
+        match draw.randrange(6):
+            case 0:
+                yield from (("W", first + page) for page in range(PAGES))
+            case 1:
+                yield from (("W", first + page) for page in range(draw.randrange(1, PAGES)))
+            case 2:
+                start = draw.randrange(PAGES)
+                yield from (("W", first + page) for page in range(start, PAGES))
+            case 3:
+                yield from (("W", draw.randrange(4 * PAGES)) for _ in range(12))
+            case 4:
+                yield from (("W", draw.randrange(LOTS * PAGES)) for _ in range(8))
+            case _ if draw.random() < 0.3:
+                yield from (("T", first + page) for page in range(PAGES))
+            case _:
+                yield from (("T", first + draw.randrange(PAGES)) for _ in range(3))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_model_of_the_scheme_merges_and_erases_as_much(tmp_path: Path, name: str, seed: int) -> None:
+    scheme, settings = SCHEMES[name]
+    model = Model(scheme, PAGES)
+    rows = ["time_us,op,offset_bytes,size_bytes"]
+    for nth, (op, page) in enumerate(requests(seed)):
+        (model.write if op == "W" else model.trim)(page)
+        # Far apart, so that each comes alone.
+        rows.append(f"{nth * 1_000_000},{op},{page * PAGE},{PAGE}")
+    (tmp_path / "drive.toml").write_text(DRIVE)
+    (tmp_path / "load.csv").write_text("\n".join(rows) + "\n")
+    result = wordline.run(tmp_path / "drive.toml", Workload.trace(tmp_path / "load.csv"), settings)
+    told = result["log_blocks"]
+    measured = {kind: told[f"{kind}_merges"] for kind in ("switch", "partial", "full")}
+    measured |= {"merges": told["merges"], "erases": result["flash"]["erases"]}
+    measured |= {"copies": result["gc"]["moved_units"], "empty": result["flash"]["padded_units"]}
+    assert measured == {key: model.done[key] for key in measured}
+    assert all(measured[kind] > 10 for kind in ("switch", "partial", "full", "empty")), "each kind is hit"
+
+
+def test_merges_are_told(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text('[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 4\nnumber_ios = 4000\n')
+    mapping = ("--set", "mapping.policy=bast", "--set", "precondition.overwrites=0", "--set", "mapping.log_blocks=4")
+    told = done(wordline("run", "demo", "job.toml", *mapping, "--json", "r.json", "--report", "r.html"))
+    assert "of log blocks" in told and "full" in told
+    assert "Full merges of logical blocks" in (tmp_path / "r.html").read_text()
+    other = wordline("run", "demo", "job.toml", *mapping, "--set", "mapping.log_blocks=100000")
+    refused(other, "mapping.log_blocks = 100000", "use at most")
