@@ -1,4 +1,4 @@
-"""What mappings with log blocks do for requests that come one after another, from their description in chang11 (LCTES, 2.2)."""
+"""What mappings with log blocks do for requests one after another, from their description in chang11 (LCTES, 2.2)."""
 
 from __future__ import annotations
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import wordline
 from conftest import Run, done, refused
 from log_block_model import Model, Scheme
-
-import wordline
 from wordline import Workload
 
 PAGES = 16

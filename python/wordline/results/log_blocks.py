@@ -16,8 +16,8 @@ def summed_up(result: dict[str, Any]) -> str:
     if not told or not told["merges"]:
         return ""
     logical = [f"{units.count(told[f'{kind}_merges'])} {kind}" for kind in KINDS]
-    took = units.duration(told["mean_ms"] / 1e3)
-    return f"{units.some(told['merges'], 'merge')} of log blocks, {took} on average; of logical blocks {', '.join(logical)}"
+    merges, took = units.some(told["merges"], "merge"), units.duration(told["mean_ms"] / 1e3)
+    return f"{merges} of log blocks, {took} on average; of logical blocks {', '.join(logical)}"
 
 
 def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
