@@ -43,7 +43,7 @@ SCHEMES = {
 
 
 def requests(seed: int) -> Iterator[tuple[str, int]]:
-    """Logical pages, written in order, from a place on, at random in a few logical blocks, and anywhere; some trimmed."""
+    """Logical pages: written in order, from a place on, at random in a few logical blocks, anywhere; some trimmed."""
     draw = random.Random(seed)
     for _ in range(400):
         lot = draw.randrange(LOTS)
