@@ -16,6 +16,7 @@ class Scheme:
     logs: int
     most: int
     sequential: bool = False
+    one_by_one: bool = False
 
 
 @dataclass
@@ -87,9 +88,10 @@ class Model:
 
     def merge_group(self, group: int) -> None:
         logs = self.groups.pop(group)
-        if self.scheme.sequential and logs[1:]:
-            self.groups[group] = logs[1:]
-        chosen = logs[:1] if self.scheme.sequential else logs
+        chosen = logs[:1] if self.scheme.one_by_one else logs
+        if rest := logs[len(chosen) :]:
+            # It keeps its place in the order of writing.
+            self.groups = {group: rest, **self.groups}
         lots = {page // self.pages for log in chosen for page in self.valid(log)}
         self.merge(chosen, sorted(lots))
 

@@ -38,7 +38,17 @@ SCHEMES = {
             "mapping.log_blocks": 7,
         },
     ),
-    "fast": (Scheme(0, 0, 5, sequential=True), {"mapping.policy": "fast", "mapping.log_blocks": 5}),
+    "sast, one by one": (
+        Scheme(3, 3, 7, one_by_one=True),
+        {
+            "mapping.policy": "sast",
+            "mapping.group_blocks": 3,
+            "mapping.group_log_blocks": 3,
+            "mapping.whole_groups": False,
+            "mapping.log_blocks": 7,
+        },
+    ),
+    "fast": (Scheme(0, 0, 5, sequential=True, one_by_one=True), {"mapping.policy": "fast", "mapping.log_blocks": 5}),
 }
 
 

@@ -221,6 +221,7 @@ def test_units_are_known() -> None:
         "parts",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
+    counts |= {"merges", "logical blocks"}
     assert words <= figures | counts | shapes | {"mapping units", "map units", "transactions", "slices", "intervals"}
 
 

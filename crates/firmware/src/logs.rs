@@ -310,7 +310,9 @@ impl Logs {
     /// True if the group of a tail has all its log blocks, or is being merged.
     pub fn is_full(&self, tail: u32) -> bool {
         let Some(group) = self.groups.get(tail as usize) else { return false };
-        group.merging || self.rule.log_blocks.is_some_and(|most| group.logs.len() as u32 >= most)
+        let merge = &self.domains[self.domain_of_tail(tail) as usize].merge;
+        let merged = if merge.runs && merge.group == Some(tail) { merge.logs.len() } else { 0 };
+        group.merging || self.rule.log_blocks.is_some_and(|most| (group.logs.len() + merged) as u32 >= most)
     }
 
     /// A tail gets a log block.
@@ -330,7 +332,9 @@ impl Logs {
     /// Takes an open log block back that has no pages, since the write that it was opened for was not needed any more.
     pub fn take_back(&mut self, domain: u32, blocks: &Blocks) -> Option<u32> {
         let is_idle = |tail: &Tail| {
-            tail.sent.is_none() && tail.waiting.head == NONE && tail.open.is_some_and(|open| blocks.get(open).write_point == 0)
+            tail.sent.is_none()
+                && tail.waiting.head == NONE
+                && tail.open.is_some_and(|open| blocks.get(open).write_point == 0)
         };
         let in_order = self.sequential_tail(domain);
         let tail = self.by_priority(domain).chain([in_order]).find(|&tail| is_idle(self.tail(tail)))?;
@@ -509,9 +513,11 @@ impl Logs {
 
     /// Log blocks that are being written.
     pub fn open_blocks<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u32> + 'a {
-        (0..).zip(&self.is_log).filter(|&(_, &is_log)| is_log).map(|(block, _)| block).filter(move |&block: &u32| {
-            blocks.get(block).status == Status::Open
-        })
+        (0..)
+            .zip(&self.is_log)
+            .filter(|&(_, &is_log)| is_log)
+            .map(|(block, _)| block)
+            .filter(move |&block: &u32| blocks.get(block).status == Status::Open)
     }
 
     fn link_last(&mut self, domain: u32, group: u32) {
@@ -577,7 +583,8 @@ impl Logs {
         }
         for (domain, state) in (0_u32..).zip(&self.domains) {
             let open = self.tails.get(self.groups.len() + domain as usize).and_then(|tail| tail.open);
-            let beside = state.merge.logs.iter().copied().chain(state.retired.iter().map(|&(_, block)| block)).chain(open);
+            let beside =
+                state.merge.logs.iter().copied().chain(state.retired.iter().map(|&(_, block)| block)).chain(open);
             for block in beside {
                 self.check_log(blocks, &mut seen, block)?;
                 of_domain[domain as usize] += 1;

@@ -141,9 +141,8 @@ impl Kernel {
         let Some(lots) = &self.lots else { return false };
         let start = log * self.plan.units_per_block;
         let written = self.blocks.get(log).write_point;
-        let is_own = |page: u32| {
-            self.map.is_valid(start + page) && self.map.unit_at(start + page) == lots.unit_at(lot, page)
-        };
+        let is_own =
+            |page: u32| self.map.is_valid(start + page) && self.map.unit_at(start + page) == lots.unit_at(lot, page);
         written > 0 && self.blocks.get(log).valid == written && (0..written).all(is_own)
     }
 

@@ -366,7 +366,9 @@ pub fn random_config_with_logs(random: &mut Stream) -> Option<DriveConfig> {
         0 => format!("policy = \"bast\"{few}"),
         1 => {
             let (size, logs) = (between(random, 1, 5), between(random, 1, 5));
-            format!("policy = \"sast\", group_blocks = {size}, group_log_blocks = {logs}{few}")
+            let whole = chance(random, 70);
+            let group = format!("group_blocks = {size}, group_log_blocks = {logs}, whole_groups = {whole}");
+            format!("policy = \"sast\", {group}{few}")
         }
         _ => format!("policy = \"fast\"{few}"),
     };

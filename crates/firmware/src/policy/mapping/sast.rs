@@ -4,6 +4,7 @@
 //! N = 2 and K = 8 it is the H-FTL of jung13 (7.6).
 //! Faithful: groups of N logical blocks with up to K log blocks; pages of a group in its newest log block in the order of their
 //! coming; all log blocks of a group are merged together (figure 1) when it needs one more than K, or when log blocks run out.
+//! Option: only the oldest one of the group is merged then.
 //! Assumed: when they run out, the group that was not written for the longest time is merged (the sources do not say which); a
 //! page that is the next one of its data block goes there, and does not need a log block. Simplified: logical pages are flash
 //! pages, and no program or erase may fail.
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const ABOUT: About = About {
     summary: "block mapping with log blocks; neighbouring logical blocks share some (SAST, or NK; H-FTL)",
     source: "chang11 (LCTES) 2.2, figure 1, and V; jung13 7.6",
-    note: "all log blocks of a group are merged together; the group not written for the longest time when they run out; the next \
+    note: "all log blocks of a group are merged together, or the oldest; the group not written for the longest time when they run out; the next \
         page in order goes to the data block; logical pages are flash pages",
 };
 
@@ -29,13 +30,15 @@ pub struct Options {
     pub group_blocks: u32,
     /// Log blocks of a group at most (K), from 1.
     pub group_log_blocks: u32,
+    /// True if all log blocks of a group are merged together, false if only its oldest one is.
+    pub whole_groups: bool,
     /// Log blocks of each GC domain (`collect.scope`) at most, from 1. Absent: all blocks that are spare.
     pub log_blocks: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { group_blocks: 16, group_log_blocks: 32, log_blocks: None }
+        Self { group_blocks: 16, group_log_blocks: 32, whole_groups: true, log_blocks: None }
     }
 }
 
@@ -57,7 +60,7 @@ impl Sast {
             log_blocks: Some(options.group_log_blocks),
             most: options.log_blocks,
             sequential: false,
-            one_by_one: false,
+            one_by_one: !options.whole_groups,
             priority: Priority::LeastRecentlyWritten,
         };
         Ok(Self { page_bytes: build.geometry.page_bytes, rule })
