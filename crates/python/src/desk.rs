@@ -152,8 +152,9 @@ impl Desk {
             (of.drive.clone(), of.sets.clone(), of.seed, of.loaded.resolved.clone())
         };
         for set in asked {
-            add_setting(&mut sets, set)?;
+            make_room(&mut sets, set)?;
         }
+        sets.extend_from_slice(asked);
         let guests = Guests::new(None)?;
         let (loaded, parts) = work::read_drive(&name, &sets, &guests)?;
         let changed = changes(&before, &loaded.resolved);
@@ -194,8 +195,8 @@ impl Desk {
     }
 }
 
-/// Adds a setting KEY=VALUE to others, of which it replaces those that it makes void.
-fn add_setting(sets: &mut Vec<String>, set: &str) -> Result<(), Failure> {
+/// Removes earlier settings that a new one, KEY=VALUE, makes void.
+fn make_room(sets: &mut Vec<String>, set: &str) -> Result<(), Failure> {
     let Some((key, _)) = set.split_once('=') else {
         return Err(Failure::Input(format!("{set}: give KEY=VALUE, such as victim.policy=fifo")));
     };
@@ -215,7 +216,6 @@ fn add_setting(sets: &mut Vec<String>, set: &str) -> Result<(), Failure> {
         old == key || family.is_some_and(|family| old.starts_with(family))
     };
     sets.retain(|old| !void(old));
-    sets.push(set.to_owned());
     Ok(())
 }
 
@@ -328,11 +328,13 @@ mod tests {
     #[test]
     fn a_policy_voids_the_options_of_the_one_before() {
         let mut sets = vec!["victim.policy=best-of".to_owned(), "victim.d=4".into(), "link.pcie_lanes=2".into()];
-        assert!(add_setting(&mut sets, "victim.policy=fifo").is_ok());
-        assert_eq!(sets, ["link.pcie_lanes=2", "victim.policy=fifo"]);
-        assert!(add_setting(&mut sets, "link.pcie_lanes=4").is_ok());
-        assert_eq!(sets, ["victim.policy=fifo", "link.pcie_lanes=4"]);
-        assert!(add_setting(&mut sets, "victim.policy").is_err());
+        assert!(make_room(&mut sets, "victim.policy=fifo").is_ok());
+        assert_eq!(sets, ["link.pcie_lanes=2"]);
+        assert!(make_room(&mut sets, "link.pcie_lanes=4").is_ok());
+        assert!(sets.is_empty());
+        for wrong in ["victim.policy", "geometry.channels=2", "pace=1"] {
+            assert!(make_room(&mut sets, wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

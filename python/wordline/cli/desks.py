@@ -27,11 +27,13 @@ LINE_S = 5.0
 class DiskDesk:
     """The desk of a server, and the lines that tell where it is."""
 
-    def __init__(self, disk: Disk, lines: list[str]) -> None:
-        self.disk, self.lines = disk, lines
+    def __init__(self, disk: Disk, lines: list[str], warnings: list[str]) -> None:
+        self.disk, self.lines, self.warnings = disk, lines, warnings
 
     def ready(self, engine: Engine) -> None:
-        """Hears that the server is ready."""
+        """Hears that the server is ready. Had it not come to be, warnings would only hide why."""
+        for warning in self.warnings:
+            tell(warning)
         self.disk.ready(engine)
 
 
@@ -48,7 +50,9 @@ def desk_of_disk(
     from wordline.live.remote import ENDING
     from wordline.live.web import Socket
 
-    desk, lines = Disk(), []
+    desk = Disk()
+    lines: list[str] = []
+    warnings: list[str] = []
     with ExitStack() as open_servers:
         # Last, when the engine is gone, so that nobody waits for it.
         open_servers.callback(desk.end)
@@ -59,7 +63,8 @@ def desk_of_disk(
             except Trouble as trouble:
                 if control:
                     raise
-                tell(f"{trouble.message.removeprefix('--control ')}: 'wordline ctl' and 'watch' cannot reach this disk")
+                why = trouble.message.removeprefix("--control ")
+                warnings.append(f"{why}; 'wordline ctl' and 'watch' cannot reach this disk without --control")
             else:
                 server.start()
                 open_servers.callback(server.stop)
@@ -67,7 +72,7 @@ def desk_of_disk(
         if port is not None:
             page = open_servers.enter_context(page_at(port, desk, may_change))
             lines.append(f"  Dashboard: {page.url}")
-        yield DiskDesk(desk, lines)
+        yield DiskDesk(desk, lines, warnings)
 
 
 class RunDesk:

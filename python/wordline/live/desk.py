@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from wordline._core import Desk as Engine
 
 
+PATIENCE_S = 20.0
+"""Whoever asks before the server is ready waits so long."""
+
+
 class Ended(Exception):
     """The drive is gone: there is nothing to look at any more."""
 
@@ -65,7 +69,8 @@ class Disk:
         self.is_ready.set()
 
     def _engine(self) -> Engine:
-        self.is_ready.wait()
+        if not self.is_ready.wait(PATIENCE_S):
+            raise Trouble("the disk is not served yet: its drive is being preconditioned; try again later")
         if self.engine is None:
             raise Ended
         return self.engine

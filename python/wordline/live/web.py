@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,12 @@ CELLS = 4
 
 MOST_STREAMS = 16
 """Streams at once. More are turned away."""
+
+LOOK_S = 0.2
+"""Between two looks whether the server is to end."""
+
+LAST_WORDS_S = 1.0
+"""Streams have so long to say that it has ended."""
 
 MOST_BODY = 1 << 16
 """Bytes of a request."""
@@ -69,15 +76,19 @@ class Server(ThreadingHTTPServer):
 
     def start(self) -> None:
         """Serves in a thread of its own."""
-        self.thread = threading.Thread(target=self.serve_forever, name=type(self).__name__, daemon=True)
+        serve = partial(self.serve_forever, poll_interval=LOOK_S)
+        self.thread = threading.Thread(target=serve, name=type(self).__name__, daemon=True)
         self.thread.start()
 
     def stop(self) -> None:
-        """Ends it. Streams say so to who reads them."""
+        """Ends it. Streams say so to who reads them, if he does."""
         self.ended.set()
         if self.thread is not None:
             self.shutdown()
         self.server_close()
+        last = time.monotonic() + LAST_WORDS_S
+        for _ in range(MOST_STREAMS):
+            self.streams.acquire(timeout=max(0.0, last - time.monotonic()))
 
     def is_for_us(self, host: str | None) -> bool:
         """True if a request was meant for this server."""

@@ -100,7 +100,7 @@ impl Onlooker for Looker {
         self.last = drive.now();
         self.looks += 1;
         if self.looks.is_multiple_of(50) {
-            Probe::of(drive, drive.now(), true);
+            assert!(Probe::of(drive, drive.now(), true).document().is_object());
         }
         self.looks < self.most
     }

@@ -136,13 +136,21 @@ DARK.addEventListener("change", repaint);
 addEventListener("resize", repaint);
 for (const input of document.querySelectorAll('input[type="radio"]')) input.addEventListener("change", repaint);
 
-const source = new EventSource(`events${location.search}`);
-source.addEventListener("message", (event) => show(JSON.parse(event.data)));
-source.addEventListener("end", () => {
-  source.close();
-  at("course").textContent = about.kind === "run" ? "The run has ended." : "The server has ended.";
-  for (const button of document.querySelectorAll("button")) button.disabled = true;
-});
-source.addEventListener("error", () => {
-  if (source.readyState !== EventSource.CLOSED) at("course").textContent = "No word from the server; trying again …";
-});
+const AGAIN_MS = 2000;
+
+// Takes views until the server says that it has ended; whenever it is gone without a word, tries again.
+function follow() {
+  const source = new EventSource(`events${location.search}`);
+  source.addEventListener("message", (event) => show(JSON.parse(event.data)));
+  source.addEventListener("end", () => {
+    source.close();
+    at("course").textContent = about.kind === "run" ? "The run has ended." : "The server has ended.";
+    for (const button of document.querySelectorAll("button")) button.disabled = true;
+  });
+  source.addEventListener("error", () => {
+    at("course").textContent = "No word from the server; trying again …";
+    if (source.readyState === EventSource.CLOSED) setTimeout(follow, AGAIN_MS);
+  });
+}
+
+follow();
