@@ -177,6 +177,10 @@ def test_the_socket_is_for_its_owner_alone_and_a_stale_one_is_replaced(
     [
         (("set", "geometry.channels", "2"), "geometry.channels cannot change on a running disk; these can: arbiter.*"),
         (("set", "mapping.unit_kib", "8"), "mapping.unit_kib cannot change"),
+        (("set", "collect.scope", "plane"), "collect.scope cannot change"),
+        (("set", "victim", "fifo"), "victim cannot change"),
+        (("set", "victim.policy=fifo", "name=other"), "name cannot change"),
+        (("set", "placement.order", "PDWC"), "the data of the disk do not fit that: "),
         (("set", "victim.policy", "gredy"), "did you mean 'greedy'?"),
         (("set", "victim.polcy", "greedy"), "victim.polcy"),
         (("set", "victim.policy=best-of", "victim.d=0"), "victim.d"),
@@ -338,6 +342,40 @@ def test_streams_tell_of_the_end(tmp_path: Path, empty: Path) -> None:
         assert sum(1 for _ in views) < 20, "it ends without an error"
 
 
+def test_each_export_is_changed_by_itself(tmp_path: Path, empty: Path, asked: Asked) -> None:
+    with serving(tmp_path, empty, "--export", f"second={empty}", "--zero-delay") as live:
+        client = live.client("second")
+        client.write(0, b"s" * 8192)
+        assert asked(live, "set", "victim.policy", "fifo", "--export", "second").returncode == 0
+        assert client.read(0, 8192) == b"s" * 8192
+        desk = remote.Remote(str(live.socket))
+        first, second = desk.view(""), desk.view("second")
+        assert (first["policies"]["victim"], second["policies"]["victim"]) == ("greedy", "fifo")
+        assert (first["live"]["clients"], second["live"]["clients"]) == (0, 1)
+        assert second["live"]["swaps"][0]["before"]["requests"] == 1 and first["live"]["swaps"] == []
+        refused = asked(live, "status", "--export", "secnd")
+        assert refused.returncode == 2 and "the exports with a name are: second" in refused.stderr
+        refused = asked(live, "set", "pace", "2")
+        assert refused.returncode == 2 and "without --zero-delay" in refused.stderr
+        live.end()
+
+
+def test_a_disk_on_a_port_is_reached_at_the_socket_that_was_named(wordline: Run, tmp_path: Path, empty: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [PROGRAM, "serve", str(empty), "--tcp", f"localhost:{port}", "--control", "c.sock"]
+    with started(command, stdout=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        lines = list(iter(process.stdout.readline, "Serving; Ctrl-C ends it.\n"))
+        assert "  wordline watch c.sock\n" in lines
+        taken = wordline("serve", str(empty), "--socket", "o.sock", "--control", "c.sock")
+        assert taken.returncode == 2 and "--control c.sock: another server listens there" in taken.stderr
+        assert wordline("ctl", "c.sock", "stop").stdout == "stopping\n"
+        assert process.wait(30) == 0
+    assert not (tmp_path / "c.sock").exists()
+
+
 def test_two_pages_are_not_on_one_port(wordline: Run, tmp_path: Path, empty: Path) -> None:
     with serving(tmp_path, empty, "--dashboard") as live:
         port = str(urlsplit(page_of(live)).port)
@@ -452,6 +490,7 @@ def made_up(at: float, requests: int, pages: int, held: float) -> dict[str, Any]
         "dies": {"held_s": {"read": [0.0, 0.0], "write": [held, 0.0], "gc": [0.0, 2 * held]}},
         "channels": {"used_s": [held / 2]},
         "map": None,
+        "wear": None,
     }
 
 
@@ -466,6 +505,7 @@ def test_an_interval_is_the_difference_of_two_views() -> None:
     assert follower.add(made_up(3.0, 10, 4, 0.5))["over"] is None
     assert follower.add(made_up(0.5, 1, 1, 0.0) | {"map": "blocks"})["over"] is None
     assert follower.add(made_up(1.5, 1, 1, 0.0))["map"] == "blocks"
+    assert follower.add(made_up(2.5, 1, 1, 0.0) | {"live": {"swaps": [{}]}})["over"] is None, "it was swapped"
 
 
 @pytest.mark.parametrize(("text", "wanted"), [("host-read", "read"), ("gc-erase", "gc"), ("read", "read")])

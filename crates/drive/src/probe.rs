@@ -42,8 +42,8 @@ pub struct Probe {
     channels_used: Vec<Time>,
     /// How long each die has been held since the drive was made, by holder.
     held: Vec<(&'static str, Vec<Time>)>,
-    /// Fewest and most erases of a block, and the sum over blocks.
-    erases: (u32, u32, u64),
+    /// Fewest and most erases of a block, and the sum over blocks; none if the blocks were not looked at.
+    erases: Option<(u32, u32, u64)>,
     blocks: u32,
     shape: (u32, u32),
     picture: Option<Picture>,
@@ -76,7 +76,7 @@ impl Probe {
             channels_busy: (0..geometry.channels).map(|channel| flash.bus_free_at(channel) > at).collect(),
             channels_used: channels(kernel, at).collect(),
             held: held.map(|(holder, times)| (holder_name(holder), times)).collect(),
-            erases: erases.fold((u32::MAX, 0, 0), fold),
+            erases: cells.then(|| erases.fold((u32::MAX, 0, 0), fold)),
             blocks: geometry.blocks(),
             shape: (geometry.channels, geometry.dies_per_channel()),
             picture: cells.then(|| picture(kernel, at)).flatten(),
@@ -88,7 +88,7 @@ impl Probe {
     pub fn document(&self) -> Value {
         let host_pages = self.counters.host_units as f64 / f64::from(self.units_per_page);
         let programs = self.counters.programs();
-        let (least, most, sum) = self.erases;
+        let mean = |sum: u64| sum as f64 / f64::from(self.blocks.max(1));
         let free: u32 = self.free.iter().sum();
         let q = &self.queueing;
         json!({
@@ -134,7 +134,7 @@ impl Probe {
                 "busy": self.channels_busy,
                 "used_s": self.channels_used.iter().copied().map(seconds).collect::<Vec<_>>(),
             },
-            "wear": {"least": least.min(most), "mean": sum as f64 / f64::from(self.blocks.max(1)), "most": most},
+            "wear": self.erases.map(|(least, most, sum)| json!({"least": least, "mean": mean(sum), "most": most})),
             "map": self.picture.as_ref().map(Picture::document),
         })
     }

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wordline.base.errors import Trouble
+from wordline.live.interval import keep_blocks
 
 if TYPE_CHECKING:
     from wordline._core import Desk as Engine
@@ -133,9 +134,8 @@ class Run:
         with self.changed:
             view = json.loads(text)
             view["run"] |= {"title": self.title, "paused": self.paused}
-            if view["map"] is None and self.last is not None:
-                # The engine tells of the blocks now and then.
-                view["map"] = self.last["map"]
+            # The engine tells of the blocks now and then.
+            keep_blocks(view, self.last or {})
             self.last = view
             self.changed.notify_all()
         if self.stopped:

@@ -18,30 +18,31 @@ class Follower:
 
     def __init__(self) -> None:
         self.before: dict[str, Any] | None = None
-        self.map: dict[str, Any] | None = None
 
     def add(self, view: dict[str, Any]) -> dict[str, Any]:
         """The view with ``over``, which is None for the first one, after a swap, and while time stands still."""
         before, self.before = self.before, view
         # Not every view has the blocks; what was known of them still holds.
-        if view["map"] is None:
-            view["map"] = self.map
-        self.map = view["map"]
+        keep_blocks(view, before or {})
         view["over"] = None if before is None else between(before, view)
         return view
+
+
+def keep_blocks(view: dict[str, Any], before: dict[str, Any]) -> None:
+    """Adds what an earlier view told of the blocks, if this one tells nothing of them."""
+    for key in ("map", "wear"):
+        if view[key] is None:
+            view[key] = before.get(key)
 
 
 def between(before: dict[str, Any], view: dict[str, Any]) -> dict[str, Any] | None:
     """Rates and shares from one view to a later one; None if no time passed or measuring began anew."""
     length = view["simulated_s"] - before["simulated_s"]
-    if length < SHORTEST_S:
+    if length < SHORTEST_S or swaps(before) != swaps(view):
         return None
 
     def grown(*path: str) -> float:
-        was, now = before, view
-        for key in path:
-            was, now = (was or {}).get(key) or {}, (now or {}).get(key) or {}
-        return (now or 0) - (was or 0)
+        return figure(view, path) - figure(before, path)
 
     ops = {op: grown("latency", op, "requests") for op in view["latency"]}
     pages = grown("flash", "host_pages")
@@ -60,6 +61,19 @@ def between(before: dict[str, Any], view: dict[str, Any]) -> dict[str, Any] | No
         },
         "channels": shares(before["channels"]["used_s"], view["channels"]["used_s"], length),
     }
+
+
+def figure(view: dict[str, Any], path: tuple[str, ...]) -> float:
+    """A figure of a view; 0 for one that it has not, such as of an operation that nobody asked for yet."""
+    value: Any = view
+    for key in path:
+        value = value.get(key, {})
+    return value or 0.0
+
+
+def swaps(view: dict[str, Any]) -> int:
+    """How often the drive was swapped so far: measuring begins anew each time."""
+    return len(view.get("live", {}).get("swaps", []))
 
 
 def shares(before: list[float] | None, now: list[float], length: float) -> list[float]:

@@ -86,7 +86,7 @@ pub(super) fn live() -> Vec<ResultKey> {
         of("swaps[].changed[].to", "", "Its value afterwards; `null` if it has none.").any().or_null(),
         of("swaps[].before.simulated_s", "s", "How long the settings before were measured: from the start or the last swap on."),
         of("swaps[].before.requests", "requests", "Requests with these."),
-        of("swaps[].before.iops", "1/s", "Their rate.").or_null(),
+        of("swaps[].before.iops", "requests/s", "Their rate.").or_null(),
         of("swaps[].before.bandwidth_mib_s", "MiB/s", "Their throughput.").or_null(),
         of("swaps[].before.latency_us", "µs", "Their latency, as in `latency_us` of a result.").any(),
         of("swaps[].before.write_amplification", "", "Write amplification with these; `null` if the host wrote nothing.").or_null(),

@@ -15,30 +15,32 @@ function fieldNow(map) {
   };
 }
 
-// A row for each plane, wrapped where it is too long.
+const GAP = 4;
+
+// The largest cells with which all fit into the height, or the smallest there are: planes of a few cells stand side by side, those of
+// many are wrapped.
+function layoutOf(field, room, most) {
+  const planes = field.cells / field.perPlane;
+  for (let step = 16; ; step -= 1) {
+    const across = Math.max(1, Math.min(field.perPlane, Math.floor(room / step)));
+    const lines = Math.ceil(field.perPlane / across);
+    const beside = Math.min(planes, Math.max(1, Math.floor((room + GAP) / (across * step + GAP))));
+    const tall = lines * step + (lines > 1 ? GAP : 0);
+    const height = Math.ceil(planes / beside) * tall;
+    if (height <= most || step === 3) return { step, across, beside, tall, height, wide: across * step + GAP };
+  }
+}
+
 function paintBlocks(canvas, map, view) {
   const field = fieldNow(map);
-  const room = canvas.clientWidth;
-  const planes = field.cells / field.perPlane;
-  // The largest cells with which all fits in the height.
-  let [side, columns] = [3, Math.floor(room / 4)];
-  for (let wide = 16; wide >= 4; wide -= 1) {
-    const across = Math.max(1, Math.floor(room / wide));
-    const each = Math.ceil(field.perPlane / across);
-    if (planes * (each * wide + (each > 1 ? 3 : 0)) <= 250) {
-      [side, columns] = [wide - 1, across];
-      break;
-    }
-  }
-  const each = Math.ceil(field.perPlane / columns);
-  const gap = planes > 1 && each > 1 ? 3 : 0;
-  const step = side + 1;
-  const { pen } = penFor(canvas, planes * (each * step + gap));
+  const { step, across, beside, tall, height, wide } = layoutOf(field, canvas.clientWidth, 205);
+  const { pen } = penFor(canvas, height);
   const colours = looks();
   for (let cell = 0; cell < field.cells; cell += 1) {
     const [plane, block] = [Math.floor(cell / field.perPlane), cell % field.perPlane];
-    const [x, y] = [(block % columns) * step, plane * (each * step + gap) + Math.floor(block / columns) * step];
-    paintCell(pen, field, view, colours, 0.12, 0, cell, x, y, side);
+    const x = (plane % beside) * wide + (block % across) * step;
+    const y = Math.floor(plane / beside) * tall + Math.floor(block / across) * step;
+    paintCell(pen, field, view, colours, 0.12, 0, cell, x, y, step - 1);
   }
 }
 

@@ -84,7 +84,7 @@ function paint(view) {
     blocksLegend(at("blocks-legend"), view.map, chosen("view"));
     const { blocks_per_cell: each } = view.map;
     const wear = `${three(view.wear.mean)} P/E cycles on average, ${view.wear.least} to ${view.wear.most}`;
-    at("blocks-words").textContent = `${each > 1 ? `${each} blocks a cell` : "a cell a block"}, planes one below the other; ${wear}`;
+    at("blocks-words").textContent = `${each > 1 ? `${each} blocks a cell` : "a cell a block"}, one plane after the other; ${wear}`;
   } else at("blocks-words").textContent = "this drive has too many planes for a map";
   const holders = Object.keys(view.dies.held_s).map((name) => make("span", {}, make("i", { class: "key", style: `background:${ofHolder(name)}` }), name === "gc" ? "GC" : name));
   const bus = make("span", {}, make("i", { class: "key", style: `background:${ink("--green")}` }), "channel");

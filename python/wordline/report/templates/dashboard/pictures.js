@@ -32,14 +32,18 @@ const LABEL = 44;
 function paintDies(canvas, view) {
   const { channels, dies_per_channel: perChannel } = view.shape;
   const room = canvas.clientWidth;
-  const [bus, least, most, high, between] = [26, 15, 110, channels > 8 ? 22 : 34, 16];
+  const [bus, least, most, between] = [26, 15, 110, 16];
   const needed = LABEL + bus + perChannel * (least + 3) + between;
   const columns = Math.max(1, Math.min(Math.ceil(channels / 4), Math.floor(room / needed)));
   const wide = (room - between * (columns - 1)) / columns;
   const line = Math.min(perChannel, Math.max(1, Math.floor((wide - LABEL - bus) / (least + 3))));
   const side = Math.min(most, Math.floor((wide - LABEL - bus) / line) - 3);
-  const tall = Math.ceil(perChannel / line) * (high + 3) + 5;
-  const { pen } = penFor(canvas, Math.ceil(channels / columns) * tall);
+  const lines = Math.ceil(perChannel / line);
+  const rows = Math.ceil(channels / columns);
+  // All of them in sight, as long as they can be read.
+  const high = Math.max(17, Math.min(34, Math.floor((225 / rows - 5) / lines) - 3));
+  const tall = lines * (high + 3) + 5;
+  const { pen } = penFor(canvas, rows * tall);
   const [edge, strong, used, card] = ["--faint", "--ink", "--green", "--card"].map(ink);
   const holders = Object.keys(view.dies.held_s);
   for (let channel = 0; channel < channels; channel += 1) {
@@ -130,7 +134,7 @@ function paintLatency(canvas, rows, tops) {
     if (at < first || at > last) continue;
     const [low, top] = [at > 0 ? tops[at - 1] : 0, tops[at]];
     const x = (at - first + (us - low) / (top - low)) * wide;
-    if (x < 12 || x > width - 16) continue;
+    if (x < 22 || x > width - 22) continue;
     pen.fillStyle = axis;
     pen.fillRect(x, 0, 1, height - 18);
     pen.fillStyle = text;
