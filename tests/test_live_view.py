@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
@@ -10,7 +11,9 @@ import re
 import signal
 import socket
 import stat
+import struct
 import subprocess
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -261,6 +264,46 @@ def test_once_shows_the_same_on_the_terminal(wordline: Run, shared: Live) -> Non
     assert " µs" in write
     watched = wordline("watch", str(shared.socket))
     assert watched.returncode == 2 and "no terminal to watch on" in watched.stderr
+
+
+def on_terminal(folder: Path, *arguments: str, until: bytes) -> tuple[int, bytes]:
+    """Runs a command on a terminal, interrupts it once it has shown ``until``; its status and what it showed."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    command = [PROGRAM, *arguments]
+    with started(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment) as process:
+        os.close(theirs)
+        shown, interrupted = b"", False
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                piece = os.read(ours, 1 << 16)
+            except OSError:
+                # The other side is closed.
+                break
+            shown += piece
+            if until in shown and not interrupted:
+                interrupted = True
+                process.send_signal(signal.SIGINT)
+        os.close(ours)
+        return process.wait(10), shown
+
+
+def test_a_terminal_shows_the_drive_in_motion(shared: Live) -> None:
+    status, shown = on_terminal(shared.socket.parent, "watch", "d.sock", until=b"no request completed")
+    assert status == 0 and "█ gc".encode() in shown and b"ch0" in shown, shown[-2000:]
+    # It is renewed in place: the cursor goes up again.
+    assert re.search(rb"\x1b\[\d*A", shown)
+
+
+def test_a_terminal_shows_a_run_in_slow_motion(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL_DRIVE)
+    (tmp_path / "load.toml").write_text(LOAD)
+    arguments = ("run", "small.toml", "load.toml", "--watch", "1000x", "-q", "--json", "watched.json")
+    status, shown = on_terminal(tmp_path, *arguments, until=b"writes/s")
+    assert status == 130 and b"load.toml on small" in shown and b"1,000 times as slow as real time" in shown
+    assert json.loads((tmp_path / "watched.json").read_text())["partial"] is True
 
 
 def page_of(live: Live) -> str:
