@@ -419,6 +419,16 @@ def test_a_disk_on_a_port_is_reached_at_the_socket_that_was_named(wordline: Run,
     assert not (tmp_path / "c.sock").exists()
 
 
+def test_a_quiet_server_tells_only_where_its_page_is(tmp_path: Path, empty: Path) -> None:
+    command = [PROGRAM, "serve", str(empty), "--socket", "d.sock", "--dashboard", "-q"]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().removeprefix("Dashboard: ").strip()
+        assert remote.Remote(url).view("")["kind"] == "disk"
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=30) == ("", "")
+
+
 def test_two_pages_are_not_on_one_port(wordline: Run, tmp_path: Path, empty: Path) -> None:
     with serving(tmp_path, empty, "--dashboard") as live:
         port = str(urlsplit(page_of(live)).port)

@@ -27,23 +27,29 @@ LINE_S = 5.0
 class DiskDesk:
     """The desk of a server, and the lines that tell where it is."""
 
-    def __init__(self, disk: Disk, lines: list[str], warnings: list[str]) -> None:
-        self.disk, self.lines, self.warnings = disk, lines, warnings
+    def __init__(self, disk: Disk, lines: list[str], warnings: list[str], quiet: bool) -> None:
+        self.disk, self.lines, self.warnings, self.quiet = disk, lines, warnings, quiet
 
     def ready(self, engine: Engine) -> None:
         """Hears that the server is ready. Had it not come to be, warnings would only hide why."""
         for warning in self.warnings:
             tell(warning)
+        if self.quiet:
+            # Without its address nobody finds the page.
+            for line in self.lines:
+                if line.lstrip().startswith("Dashboard"):
+                    print(line.strip(), file=sys.stderr, flush=True)
         self.disk.ready(engine)
 
 
 @contextmanager
 def desk_of_disk(
-    control: str | None, disk_socket: str | None, port: int | None, may_change: bool
+    control: str | None, disk_socket: str | None, port: int | None, may_change: bool, quiet: bool
 ) -> Iterator[DiskDesk]:
     """The desk of a server, on its socket and, if there is a port, on a page.
 
     :param control: the name of the socket, if the user gave one; else it follows from that of the disk.
+    :param quiet: whether nobody else prints the lines.
     :raises Trouble: if a socket or port cannot be taken.
     """
     from wordline.live.desk import Disk
@@ -72,7 +78,7 @@ def desk_of_disk(
         if port is not None:
             page = open_servers.enter_context(page_at(port, desk, may_change))
             lines.append(f"  Dashboard: {page.url}")
-        yield DiskDesk(desk, lines, warnings)
+        yield DiskDesk(desk, lines, warnings, quiet)
 
 
 class RunDesk:

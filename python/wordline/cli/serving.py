@@ -138,7 +138,7 @@ def serve(
         }
         to_stdout = json_name == "-"
         with (
-            desk_of_disk(control, plan["socket"], dashboard, dashboard_control) as desk,
+            desk_of_disk(control, plan["socket"], dashboard, dashboard_control, quiet) as desk,
             Progress(quiet) as progress,
             Watch(quiet, to_stdout, desk.lines) as watch,
         ):

@@ -6,6 +6,7 @@ Both speak the same: ``GET view`` and ``events`` (server-sent events) look, ``PO
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import os
@@ -143,11 +144,9 @@ class Page(Server):
         try:
             super().__init__((HOST, port), desk)
         except OSError as error:
-            busy = isinstance(error, OSError) and error.errno == 98
+            busy = error.errno == errno.EADDRINUSE
             words = "this port is in use; give another, or none for a free one" if busy else error.strerror
             raise Trouble(f"--dashboard {port}: {words}") from None
-        except OverflowError:
-            raise Trouble(f"--dashboard {port}: a port is a number from 0 to 65535; 0 takes a free one") from None
 
     @property
     def url(self) -> str:
