@@ -42,6 +42,7 @@ LONGEST = [
 ]
 LONGEST += [
     "serve",
+    "live_view",
     "policy_families",
     "timeline_run",
     "python_process",

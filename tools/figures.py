@@ -45,6 +45,10 @@ DRAWN = {
 """What draws figures, and which of them are taken under what name."""
 
 
+SLOW = r"^\$ wordline (run demo load\.toml --watch .* --dashboard-control)$"
+"""The command whose page is shown."""
+
+
 def wordline(folder: Path, *words: str | Path) -> None:
     """Runs the program in a folder."""
     subprocess.run([PROGRAM, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
@@ -78,8 +82,11 @@ def draw(folder: Path) -> None:
         shutil.rmtree(drawn)
 
 
-def photograph(page: Path, target: Path) -> None:
-    """Takes a picture of the beginning of a report."""
+def photograph(address: str, target: Path, size: tuple[int, int], after: str | None = None) -> None:
+    """Takes a picture of the beginning of a page.
+
+    :param after: what the page must say before, as a condition of JavaScript.
+    """
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -92,10 +99,28 @@ def photograph(page: Path, target: Path) -> None:
         return
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
-        view = opened.new_page(viewport={"width": 900, "height": 1505})
-        view.goto(page.as_uri())
+        view = opened.new_page(viewport={"width": size[0], "height": size[1]})
+        view.goto(address)
+        if after is not None:
+            view.wait_for_function(after)
         view.screenshot(path=target)
         opened.close()
+
+
+def photograph_live(folder: Path) -> None:
+    """Takes a picture of the page of a run in slow motion, that of live-disk.md, once GC is at work."""
+    text = (DOCS / "live-disk.md").read_text(encoding="utf-8")
+    load, arguments = re.search(r"^```toml\n# load.toml\n(.*?)^```$", text, re.M | re.S), re.search(SLOW, text, re.M)
+    if load is None or arguments is None:
+        raise SystemExit("live-disk.md has no run in slow motion any more")
+    (folder / "load.toml").write_text(load[1], encoding="utf-8")
+    command = [PROGRAM, *shlex.split(arguments[1]), "--quiet"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        address = run.stderr.readline().removeprefix("Dashboard: ").strip()
+        after = "() => Number(document.querySelector('#tiles li.loud strong')?.textContent) > 3"
+        photograph(address, DOCS / "live-page.png", (1280, 760), after)
+        run.terminate()
 
 
 def main() -> None:
@@ -104,7 +129,8 @@ def main() -> None:
         folder = Path(place)
         runs(folder)
         draw(folder)
-        photograph(folder / "demo.html", DOCS / "first-run.png")
+        photograph((folder / "demo.html").as_uri(), DOCS / "first-run.png", (900, 1505))
+        photograph_live(folder)
 
 
 if __name__ == "__main__":

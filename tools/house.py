@@ -58,7 +58,8 @@ ROOMS: dict[str, set[str]] = {
     "pts": {"base", "report", "api", "policy"},
     "sweeps": {"base", "results", "report", "api"},
     "studies": {"base", "api", "package", "sweeps"},
-    "cli": {"base", "results", "reference", "traces", "report", "api", "pts", "sweeps", "studies", "policy"},
+    "live": {"base", "report"},
+    "cli": {"base", "results", "reference", "traces", "report", "live", "api", "pts", "sweeps", "studies", "policy"},
     "__init__": {"api", "policy", "sweeps"},
     "__main__": {"cli"},
 }

@@ -165,7 +165,7 @@ fn with_tables(drive: &mut Drive, load: Load) {
     let mut tables =
         Tables::open(&directory, &wanted, drive.kernel().plan()).expect("the temporary directory can be written");
     let mut observation = Observation::new(drive, wanted, tables.sink());
-    watched(drive, load, Watch { recording: None, observation: Some(&mut observation) });
+    watched(drive, load, Watch { observation: Some(&mut observation), ..Watch::default() });
     observation.finish(drive);
     let written = tables.finish(&Vec::new());
     assert!(written.iter().all(Result::is_ok), "the temporary directory can be written");
@@ -177,7 +177,7 @@ fn with_timeline(drive: &mut Drive, load: Load) {
     let file = File::create(&path).expect("the temporary directory can be written");
     let view = View { most_slices: u64::MAX, ..View::whole("growth") };
     let mut recording = Recording::new(Box::new(file), drive, &view).expect("it can be written");
-    watched(drive, load, Watch { recording: Some(&mut recording), observation: None });
+    watched(drive, load, Watch { recording: Some(&mut recording), ..Watch::default() });
     recording.finish(drive, None).expect("it can be written");
     std::fs::remove_file(&path).expect("it was just written");
 }

@@ -108,6 +108,6 @@ fn go(drive: &mut Drive, count: u64, observation: Option<&mut Observation>) {
     let words = json!({"rw": "randrw", "rwmixread": 70, "bs": "16k", "iodepth": 32, "norandommap": true,
         "number_ios": count});
     let load = Load::open(&job(words), Path::new("."), drive.logical_bytes(), 1).expect("a load of the benchmark");
-    let watch = Watch { recording: None, observation };
+    let watch = Watch { observation, ..Watch::default() };
     run_watched(drive, load, &mut |_| true, watch).expect("a run of the benchmark");
 }

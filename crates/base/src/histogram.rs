@@ -146,6 +146,11 @@ impl Histogram {
         Some(self.max)
     }
 
+    /// The filled buckets as (largest value, number of values), from the smallest value on.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets.iter().enumerate().filter(|(_, &n)| n > 0).map(|(bucket, &n)| (top_of(bucket).min(self.max), n))
+    }
+
     /// Cumulative distribution as (value, share of values not above it), one point a filled bucket.
     pub fn cdf(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         let mut seen = 0;

@@ -8,6 +8,7 @@
 //! sees the delay of the drive. The drive takes it then, or, if it has gone on meanwhile, at once.
 
 mod parts;
+mod swap;
 
 use crate::client::recycle;
 use crate::clock::Clock;
@@ -20,6 +21,7 @@ use parts::parts;
 use std::collections::VecDeque;
 use std::io;
 use std::time::Instant;
+use swap::Swap;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Request, Time};
 use wordline_drive::{Drive, Fault};
@@ -92,6 +94,8 @@ pub struct Export {
     /// Requests that wait for a slot, for each queue of the drive.
     waiting: Vec<VecDeque<(u32, Request)>>,
     rests: bool,
+    /// The drive that takes the place of this one, once it is drained. Requests wait meanwhile.
+    swap: Option<Box<Swap>>,
 }
 
 impl Export {
@@ -122,6 +126,7 @@ impl Export {
             slots: vec![NONE; (queues * depth) as usize],
             waiting: (0..queues).map(|_| VecDeque::new()).collect(),
             rests,
+            swap: None,
             drive,
         })
     }
@@ -173,7 +178,9 @@ impl Export {
         let arrival = if clock.jumps() {
             self.drive.now()
         } else {
-            self.base + clock.at(wall).saturating_sub(if asker.alone { self.offsets.0 } else { self.offsets.1 })
+            // While the clock stands still, nothing is on its way either.
+            let way = if asker.alone { self.offsets.0 } else { self.offsets.1 };
+            self.base + clock.at(wall).saturating_sub(if clock.runs() { way } else { 0 })
         };
         if arrival > self.drive.now() {
             if let Err(fault) = self.step_to(arrival, out) {
@@ -272,7 +279,7 @@ impl Export {
         if let Some(recorder) = &mut self.recorder {
             recorder.write(request.arrival, &request);
         }
-        if self.waiting[queue].is_empty() && self.drive.has_slot(request.stream) {
+        if self.swap.is_none() && self.waiting[queue].is_empty() && self.drive.has_slot(request.stream) {
             self.give(ticket, request, out);
         } else {
             self.waiting[queue].push_back((ticket, request));
@@ -322,6 +329,9 @@ impl Export {
     }
 
     fn run_out(&mut self, out: &mut Vec<Reply>) -> Result<(), Fault> {
+        if self.swap.is_some() {
+            return self.step_to(END_OF_TIME, out);
+        }
         while self.drive.in_flight() > 0 && self.drive.step()? {
             self.gather(out);
         }
@@ -331,10 +341,14 @@ impl Export {
 
     /// Handles all events up to `time`, and at it.
     fn step_to(&mut self, time: Time, out: &mut Vec<Reply>) -> Result<(), Fault> {
-        while self.drive.next_event().is_some_and(|next| next <= time) && self.drive.step()? {
-            self.gather(out);
+        loop {
+            while self.drive.next_event().is_some_and(|next| next <= time) && self.drive.step()? {
+                self.gather(out);
+            }
+            if self.swap.is_none() || !self.go_on_swapping(out)? {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Takes completions of the drive, and fills its free slots.
@@ -351,6 +365,13 @@ impl Export {
         }
         // The memory of the list is used again.
         *self.drive.completions() = done;
+        if self.swap.is_none() {
+            self.fill_slots(out);
+        }
+    }
+
+    /// Gives requests that wait to the drive, as far as it has slots.
+    fn fill_slots(&mut self, out: &mut Vec<Reply>) {
         for queue in 0..self.waiting.len() {
             while let Some(&(ticket, request)) = self.waiting[queue].front() {
                 if !self.drive.has_slot(request.stream) {
@@ -399,6 +420,7 @@ impl Export {
     /// The drive serves no more: all that it has is answered by an error.
     fn fail(&mut self, fault: Fault, out: &mut Vec<Reply>) {
         self.fault.get_or_insert(fault);
+        self.swap = None;
         self.slots.fill(NONE);
         self.waiting.iter_mut().for_each(VecDeque::clear);
         for ticket in 0..self.tickets.len() as u32 {

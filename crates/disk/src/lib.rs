@@ -8,6 +8,7 @@
 mod address;
 mod client;
 mod clock;
+mod control;
 mod export;
 mod protocol;
 mod record;
@@ -20,6 +21,7 @@ mod transport;
 
 pub use address::{Address, Listener};
 pub use clock::Pace;
+pub use control::{Refused, Swapped, View};
 pub use protocol::Entry;
 pub use record::Recorder;
 pub use server::{Closed, Control, Offer, Options, Server, Status};

@@ -3,9 +3,12 @@
 //! Between two events of a drive it sleeps, and spins for the last part of the way, since the system wakes a thread too late. In the
 //! low-CPU mode it never spins.
 
+mod asked;
+
 use crate::address::Listener;
 use crate::client::{recycle, Client, Heard};
 use crate::clock::{Clock, Pace};
+use crate::control::{Asked, Refused, Swapped, View};
 use crate::export::{forget, Asker, Export, Reply};
 use crate::protocol::{Entry, Kind, Step};
 use crate::record::Recorder;
@@ -91,6 +94,7 @@ pub struct Control {
     stop: Arc<AtomicBool>,
     waker: Waker,
     status: Arc<Mutex<Status>>,
+    asked: Asked,
 }
 
 impl Control {
@@ -104,6 +108,39 @@ impl Control {
     #[must_use]
     pub fn status(&self) -> Status {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How an export is now, and its drive; with the state of its blocks, if `cells`. None if the server has ended.
+    #[must_use]
+    pub fn view(&self, export: usize, cells: bool) -> Option<View> {
+        self.asked.view(&self.waker, export, cells)
+    }
+
+    /// Lets the time of all drives stand still, or run again.
+    pub fn pause(&self, paused: bool) {
+        self.asked.pause(&self.waker, paused);
+    }
+
+    /// Sets the pace of all drives: simulated seconds in a second, more than 0.
+    ///
+    /// # Errors
+    /// When their time jumps, or the server has ended.
+    pub fn set_pace(&self, pace: f64) -> Result<(), Refused> {
+        self.asked.set_pace(&self.waker, pace)
+    }
+
+    /// Puts another drive, new and empty, in the place of an export's, with its data, maps and wear; gives the old one back, whose
+    /// figures have ended. The old one is drained before, while requests wait.
+    ///
+    /// # Errors
+    /// When the new drive cannot take over the state of the old one, which then goes on, or the server is paused or has ended.
+    pub fn swap(&self, export: usize, drive: Box<Drive>) -> Result<Swapped, Refused> {
+        self.asked.swap(&self.waker, export, drive)
+    }
+
+    /// Tells that the old drive of a swap is gone: the new one then shares nothing with it any more.
+    pub fn settle(&self, export: usize) {
+        self.asked.settle(&self.waker, export);
     }
 }
 
@@ -162,7 +199,7 @@ impl Server {
             export.answered = options.keep_requests.then(Vec::new);
             served.push(export);
         }
-        let control = Control { stop: Arc::default(), waker, status: Arc::default() };
+        let control = Control { stop: Arc::default(), waker, status: Arc::default(), asked: Asked::default() };
         let now = Instant::now();
         Ok(Self {
             listener,
@@ -201,6 +238,8 @@ impl Server {
             self.tell(now);
             if ending.is_none() && self.control.stop.load(Ordering::Relaxed) {
                 ending = Some(now + LAST_ORDERS);
+                // Requests in progress have to end.
+                self.clock.run(now, true);
             }
             if let Some(end) = ending {
                 let idle = self.exports.iter().all(|export| export.in_progress() == 0);
@@ -212,6 +251,7 @@ impl Server {
             self.wait(now, ending);
         }
         self.tell(Instant::now() + TELL);
+        self.control.asked.close();
         self.close()
     }
 
@@ -226,6 +266,11 @@ impl Server {
             self.scheduling = scheduling;
         }
         self.clock = Clock::new(self.options.pace);
+        self.set_back();
+    }
+
+    /// Tells exports what the way of a command and its reply is in simulated time.
+    fn set_back(&mut self) {
         for export in &mut self.exports {
             export.set_back(self.clock.span(self.transport.asleep), self.clock.span(self.transport.awake));
         }
@@ -235,7 +280,9 @@ impl Server {
     fn advance(&mut self, now: Instant) {
         let time = (!self.clock.jumps()).then(|| self.clock.at(now));
         for index in 0..self.exports.len() {
-            self.exports[index].advance(time, &mut self.replies);
+            if time.is_some() || self.clock.runs() {
+                self.exports[index].advance(time, &mut self.replies);
+            }
             self.exports[index].synced(&mut self.replies);
             self.hand_out(index);
         }
@@ -351,6 +398,7 @@ impl Server {
         }
         if woken {
             self.control.waker.clear();
+            self.grant();
         }
         if comes {
             self.accept();
@@ -489,12 +537,12 @@ impl Server {
 
     /// Ends all connections, makes all data durable, and gives the drives back.
     fn close(self) -> Vec<Closed> {
-        let wall = self.clock.at(Instant::now());
+        let wall = self.clock.age(Instant::now());
         let server = json!({
             "connections": self.connections,
             "turned_away": self.turned_away,
-            "wall_s": wall as f64 / 1e12 / self.pace().unwrap_or(1.0),
-            "pace": self.pace(),
+            "wall_s": wall.as_secs_f64(),
+            "pace": self.clock.pace(),
             "low_cpu": self.options.low_cpu,
             "scheduling": self.scheduling.name(),
             "transport_us": {
@@ -531,14 +579,6 @@ impl Server {
             Closed { drive, live, recorded, fault, unsaved, requests }
         });
         closed.collect()
-    }
-
-    /// Simulated seconds in a second; none if the drives' time jumps.
-    fn pace(&self) -> Option<f64> {
-        match self.options.pace {
-            Pace::Wall(pace) => Some(pace),
-            Pace::Jump => None,
-        }
     }
 }
 

@@ -143,7 +143,7 @@ pub(crate) fn held_and_waited(kernel: &Kernel, now: Time) -> (Time, Time) {
 }
 
 /// Name of what holds a die, in results.
-fn holder_name(holder: usize) -> &'static str {
+pub(crate) fn holder_name(holder: usize) -> &'static str {
     match holder {
         0 => "read",
         1 => "write",
@@ -151,7 +151,7 @@ fn holder_name(holder: usize) -> &'static str {
     }
 }
 
-fn background(holder: usize) -> Task {
+pub(crate) fn background(holder: usize) -> Task {
     Task::all().nth(holder - 1).expect("there is one for each")
 }
 
@@ -168,7 +168,7 @@ fn held(kernel: &Kernel, die: u32, now: Time) -> [Time; HOLDERS] {
 }
 
 /// The same for all dies, holder by holder.
-fn all_held(kernel: &Kernel, now: Time) -> [Vec<Time>; HOLDERS] {
+pub(crate) fn all_held(kernel: &Kernel, now: Time) -> [Vec<Time>; HOLDERS] {
     let dies = kernel.flash().geometry().dies();
     let mut all = [const { Vec::new() }; HOLDERS];
     for die in 0..dies {

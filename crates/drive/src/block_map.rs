@@ -12,6 +12,7 @@ use wordline_base::time::{MS, US};
 use wordline_base::Time;
 use wordline_firmware::blocks::Status;
 use wordline_firmware::Kernel;
+use wordline_flash::Geometry;
 
 /// Most moments, that at the end of the figures included.
 const MOST_MOMENTS: usize = 64;
@@ -54,6 +55,44 @@ pub(crate) struct BlockMap {
     length: Time,
     blocks_per_cell: u32,
     moments: Vec<Moment>,
+}
+
+/// The blocks at one time, as [`picture`] took them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Picture {
+    map: BlockMap,
+    geometry: Geometry,
+}
+
+/// The blocks now; `None` for a drive with too many planes.
+pub(crate) fn picture(kernel: &Kernel, now: Time) -> Option<Picture> {
+    BlockMap::new(kernel, now).map(|map| Picture { map, geometry: *kernel.flash().geometry() })
+}
+
+impl Picture {
+    /// As JSON, a cell for a block or for some neighbours of a plane. `valid` has a byte a cell in base 64, the valid share in 255ths;
+    /// `state` a letter: that of its blocks which comes first in `victim`, `open`, `bad`, `free`, `spare`, and `closed`.
+    pub fn document(&self) -> Value {
+        let Self { map, geometry } = self;
+        let moment = &map.moments[0];
+        let letter = |cell: usize| {
+            let has = |state: &usize| moment.states[*state][cell] > 0;
+            // All of a cell, where that is told of free ones: some would hide the others.
+            let whole = |state: &usize| moment.states[*state][cell] == 255;
+            let first = [2, 1, 4].iter().find(|state| has(state)).or_else(|| [0, 3].iter().find(|state| whole(state)));
+            first.map_or('c', |&state| STATES[state].chars().next().expect("a name"))
+        };
+        json!({
+            "channels": geometry.channels,
+            "dies_per_channel": geometry.dies_per_channel(),
+            "planes_per_die": geometry.planes_per_die,
+            "blocks_per_plane": geometry.blocks_per_plane,
+            "blocks_per_cell": map.blocks_per_cell,
+            "valid": BASE64_STANDARD.encode(&moment.valid),
+            "state": (0..moment.valid.len()).map(letter).collect::<String>(),
+            "erases": map.means(geometry.blocks_per_plane).swap_remove(0),
+        })
+    }
 }
 
 /// A share in 255ths: 0 only for none, 255 only for all.
@@ -176,15 +215,19 @@ impl BlockMap {
         })
     }
 
-    /// Mean erases by cell, as steps above the least.
-    fn erases(&self, blocks_per_plane: u32) -> Value {
+    /// Mean erases by moment and cell.
+    fn means(&self, blocks_per_plane: u32) -> Vec<Vec<f64>> {
         let cells = blocks_per_plane.div_ceil(self.blocks_per_cell);
         let mean = |(cell, &sum): (usize, &u64)| {
             let first = cell as u32 % cells * self.blocks_per_cell;
             sum as f64 / f64::from(self.blocks_per_cell.min(blocks_per_plane - first))
         };
-        let means: Vec<Vec<f64>> =
-            self.moments.iter().map(|moment| moment.erases.iter().enumerate().map(mean).collect()).collect();
+        self.moments.iter().map(|moment| moment.erases.iter().enumerate().map(mean).collect()).collect()
+    }
+
+    /// Mean erases by cell, as steps above the least.
+    fn erases(&self, blocks_per_plane: u32) -> Value {
+        let means = self.means(blocks_per_plane);
         let all = || means.iter().flatten().copied();
         let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
         let step = match most - least {

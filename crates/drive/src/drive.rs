@@ -8,9 +8,11 @@
 
 mod alarms;
 mod measuring;
+mod queueing;
 mod reading;
 mod saved;
 
+pub use queueing::Queueing;
 pub use reading::Reading;
 
 pub(crate) use saved::Unusable;
@@ -329,6 +331,11 @@ impl Drive {
     /// them that they change. The first call takes no time in the drive's size.
     pub fn share(&mut self) {
         self.kernel.share();
+    }
+
+    /// Takes the maps for itself again, if no fork shares them any more.
+    pub fn unshare(&mut self) {
+        self.kernel.unshare();
     }
 
     /// Takes over data, maps and wear of another idle drive, of the same geometry and unit size, keeping its own
@@ -724,13 +731,20 @@ impl Drive {
     }
 
     /// After the last step: the firmware may begin new work, and nothing may be left of the old.
-    pub(crate) fn reopen(&mut self) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// As [`Drive::check_idle`].
+    pub fn reopen(&mut self) -> Result<(), Fault> {
         self.kernel.reopen();
         self.check_idle()
     }
 
-    /// Flushes all buffered writes to flash, and finishes all victim blocks in progress.
-    pub(crate) fn push_out(&mut self) -> Result<(), Fault> {
+    /// Flushes all buffered writes to flash, and finishes all victim blocks in progress, by the steps that follow. It is how
+    /// [`Drive::drain`] begins, for a caller that lets it take its time.
+    ///
+    /// # Errors
+    /// When the firmware broke a rule.
+    pub fn push_out(&mut self) -> Result<(), Fault> {
         self.kernel.flush(self.now);
         self.kernel.close();
         self.kernel.pump(&mut self.queue)

@@ -18,6 +18,7 @@ pub mod parts;
 pub mod policy;
 pub mod precondition;
 pub mod presets;
+pub mod probe;
 mod progress;
 pub mod result;
 mod rounds;
@@ -33,7 +34,7 @@ pub mod wear;
 mod wire;
 
 pub use config::{Derived, DriveConfig};
-pub use drive::{Completion, Drive, SubmitError};
+pub use drive::{Completion, Drive, Queueing, SubmitError};
 pub use load::load;
 pub use progress::Progress;
 pub use steady::Judged;

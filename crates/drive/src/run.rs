@@ -9,7 +9,7 @@ pub use crate::progress::Progress;
 use crate::progress::Start;
 use crate::streams::Streams;
 use crate::timeline::Recording;
-pub use crate::watch::Watch;
+pub use crate::watch::{Onlooker, Watch};
 use std::fmt;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Op, Request, Time};
@@ -210,7 +210,7 @@ pub fn run_recorded(
     report: &mut dyn FnMut(Progress) -> bool,
     recording: Option<&mut Recording>,
 ) -> Result<Ended, RunError> {
-    run_watched(drive, load, report, Watch { recording, observation: None })
+    run_watched(drive, load, report, Watch { recording, ..Watch::default() })
 }
 
 /// As [`run`], with observers, which their owners finish.
@@ -322,6 +322,9 @@ fn feed_all(
                     drive.advance_to(arrival)?;
                 }
                 (Some(_), None) => unreachable!("handled above"),
+            }
+            if watch.as_ref().is_some_and(|watch| watch.stopped) {
+                return Ok(true);
             }
             steps += 1;
         }

@@ -6,6 +6,12 @@ use crate::timeline::Recording;
 use wordline_base::{Request, Time};
 use wordline_firmware::Fault;
 
+/// Somebody who looks at a drive while it runs, and may take his time: the drive's time goes on when he returns.
+pub trait Onlooker: std::fmt::Debug {
+    /// The drive's time is about to become `next`, and nothing happens before; false ends the run.
+    fn before(&mut self, drive: &Drive, next: Time) -> bool;
+}
+
 /// Those who look on.
 #[derive(Debug, Default)]
 pub struct Watch<'a> {
@@ -13,13 +19,17 @@ pub struct Watch<'a> {
     pub recording: Option<&'a mut Recording>,
     /// Makes tables; its owner ends it.
     pub observation: Option<&'a mut Observation>,
+    /// Looks at the drive between its steps.
+    pub onlooker: Option<&'a mut (dyn Onlooker + 'static)>,
+    /// True once the onlooker has ended the run.
+    pub stopped: bool,
 }
 
 impl Watch<'_> {
     /// True if anybody does.
     #[must_use]
     pub fn is_needed(&self) -> bool {
-        self.recording.is_some() || self.observation.is_some()
+        self.recording.is_some() || self.observation.is_some() || self.onlooker.is_some()
     }
 
     /// The drive's time is about to become `next`.
@@ -27,6 +37,9 @@ impl Watch<'_> {
     pub(crate) fn before(&mut self, drive: &Drive, next: Time) {
         if let Some(observation) = &mut self.observation {
             observation.before(drive, next);
+        }
+        if let Some(onlooker) = &mut self.onlooker {
+            self.stopped |= !onlooker.before(drive, next);
         }
     }
 

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use wordline_drive::config::Parts;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
-use wordline_drive::run::{Progress, RunError};
+use wordline_drive::run::{Progress, RunError, Watch};
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::streams::Streams;
 use wordline_drive::{Drive, DriveConfig};
@@ -147,7 +147,7 @@ impl Handle {
             &mut state.drive,
             opened,
             timeline,
-            observation.as_mut(),
+            Watch { observation: observation.as_mut(), ..Watch::default() },
             &config.name,
             &mut report,
             &mut streams,

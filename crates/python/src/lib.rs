@@ -1,6 +1,7 @@
 //! The binding: text in, JSON out. Work runs without the interpreter's lock; ten times per second the caller's progress
 //! function is called with it, and an interrupt (Ctrl-C) stops the work and returns its partial result.
 
+mod desk;
 mod drawing;
 mod failure;
 mod frame;
@@ -10,6 +11,7 @@ mod handle;
 mod kind;
 mod live;
 mod load;
+mod pacer;
 mod package;
 mod part;
 mod progress;
@@ -174,7 +176,7 @@ fn tables_page() -> String {
 /// Runs a workload on a drive.
 #[pyfunction]
 #[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
-    job_by_job=false, split=true, policies=None))]
+    job_by_job=false, split=true, policies=None, watch=None))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -192,13 +194,20 @@ fn run(
     job_by_job: bool,
     split: bool,
     policies: Option<Policies>,
+    watch: Option<(Py<PyAny>, f64)>,
 ) -> PyResult<String> {
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
     let (wanted, tables) = (wanted.as_ref(), tables.as_ref());
     let guests = Guests::new(policies)?;
     let document = py
         .detach(|| {
-            let asked = work::Asked { timeline: wanted, tables, job_by_job, split };
+            let asked = work::Asked {
+                timeline: wanted,
+                tables,
+                job_by_job,
+                split,
+                watch: watch.as_ref().map(|(function, pace)| (function, *pace)),
+            };
             work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
                 .map(|done| done.to_string())
         })
@@ -274,6 +283,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SEED", work::SEED)?;
     module.add_class::<handle::Handle>()?;
     module.add_class::<given::Load>()?;
+    module.add_class::<desk::Desk>()?;
     module.add_class::<frame::Frame>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;

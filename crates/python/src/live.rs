@@ -1,5 +1,6 @@
 //! Drives served as disks.
 
+use crate::desk::{Desk, Served};
 use crate::failure::Failure;
 use crate::guest::Guests;
 use crate::progress::Reporter;
@@ -15,13 +16,10 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 use wordline_disk::store::{self, Kind};
 use wordline_disk::{Address, Closed, Control, Entry, Listener, Offer, Options, Pace, Recorder, Server, Status};
-use wordline_drive::config::Parts;
-use wordline_drive::precondition::Preconditioned;
 use wordline_drive::result::{document, About};
 use wordline_drive::run::RunError;
 use wordline_drive::streams::Streams;
-use wordline_drive::{Drive, DriveConfig};
-use wordline_settings::Loaded;
+use wordline_drive::Drive;
 use wordline_workload::{system_words, OutputFormat, TraceWriter, WriteOptions};
 
 /// Between two looks at signals, and between two reports.
@@ -52,14 +50,10 @@ struct Wanted {
     record: Option<(PathBuf, String)>,
 }
 
-/// A drive that was read, before and after it was served.
-struct Read {
-    loaded: Loaded<DriveConfig>,
-    parts: Parts,
-    seed: u64,
+/// What an export has beside its drive.
+struct Kept {
     snapshot: Option<PathBuf>,
     store: Kind,
-    preconditioned: Option<Preconditioned>,
 }
 
 /// Serves until an interrupt; gives the results as a JSON list.
@@ -72,36 +66,45 @@ pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyA
     };
     let listener = Listener::bind(&address).map_err(Failure::Input)?;
     let mut reporter = Reporter::new(progress);
-    let (mut offers, mut read) = (Vec::new(), Vec::new());
+    let (mut offers, mut served, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in &plan.exports {
-        let (offer, about) = open(wanted, &guests, &mut reporter)?;
+        let (offer, drive, beside) = open(wanted, &guests, &mut reporter)?;
         offers.push(offer);
-        read.push(about);
+        served.push(drive);
+        kept.push(beside);
     }
     let pace = plan.pace.map_or(Pace::Jump, Pace::Wall);
     let options = Options { pace, low_cpu: plan.low_cpu, keep_requests: false };
-    let stores: Vec<&Kind> = read.iter().map(|read: &Read| &read.store).collect();
+    let stores: Vec<&Kind> = kept.iter().map(|kept: &Kept| &kept.store).collect();
     let told = ready_words(&listener.address(), &offers, &stores);
     let server = Server::new(listener, offers, options).map_err(Failure::Run)?;
     let control = server.control();
+    let desk = Desk::new(control.clone(), served);
+    let own = desk.clone();
+    let desk = Python::attach(|py| Py::new(py, desk)).map_err(Failure::Python)?;
     let work = move || {
         let start = ThreadTime::now();
         let closed = server.run();
         (closed, start.elapsed().as_secs_f64())
     };
     let thread = Builder::new().name("wordline-disk".into()).spawn(work).map_err(|e| Failure::Run(e.to_string()))?;
-    let watched = watch(&control, &thread, &told, ready, status);
+    let watched = watch(&control, &thread, (&told, desk), ready, status);
     control.stop();
     let (closed, cpu_s) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
     watched?;
     let exports = closed.len() as f64;
-    let results: Vec<Value> =
-        read.into_iter().zip(closed).map(|(read, closed)| result(read, closed, cpu_s / exports)).collect();
+    let results: Vec<Value> = own
+        .into_served()
+        .into_iter()
+        .zip(kept)
+        .zip(closed)
+        .map(|(of, closed)| result(of, closed, cpu_s / exports))
+        .collect();
     Ok(Value::Array(results).to_string())
 }
 
 /// Opens what an export needs, and ages its drive.
-fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Offer, Read), Failure> {
+fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Offer, Served, Kept), Failure> {
     let seed = wanted.seed.unwrap_or(work::SEED);
     let (loaded, parts) = work::read_drive(&wanted.drive, &wanted.sets, guests)?;
     if let Some(snapshot) = &wanted.snapshot {
@@ -128,7 +131,10 @@ fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Of
     }
     let entry = Entry { name: wanted.name.clone(), description: loaded.value.title.clone(), bytes: 0 };
     let offer = Offer { entry, drive, store, recorder };
-    Ok((offer, Read { loaded, parts, seed, snapshot: wanted.snapshot.clone(), store: kind, preconditioned }))
+    let (drive, sets) = (wanted.drive.clone(), wanted.sets.clone());
+    let served =
+        Served { name: wanted.name.clone(), drive, sets, loaded, parts, seed, preconditioned, swaps: Vec::new() };
+    Ok((offer, served, Kept { snapshot: wanted.snapshot.clone(), store: kind }))
 }
 
 /// A trace: a table for a name that ends in `.parquet`, else CSV, which both keep all that clients ask for.
@@ -157,20 +163,20 @@ fn ready_words(address: &Address, offers: &[Offer], stores: &[&Kind]) -> String 
 fn watch(
     control: &Control,
     thread: &JoinHandle<(Vec<Closed>, f64)>,
-    told: &str,
+    (told, desk): (&str, Py<Desk>),
     ready: &Py<PyAny>,
     status: &Py<PyAny>,
 ) -> Result<(), Failure> {
-    let call = |function: &Py<PyAny>, text: &str| -> PyResult<()> {
-        Python::attach(|py| {
-            py.check_signals()?;
-            function.call1(py, (text,)).map(drop)
-        })
-    };
-    let mut next = call(ready, told);
+    let mut next = Python::attach(|py| {
+        py.check_signals()?;
+        ready.call1(py, (told, desk)).map(drop)
+    });
     while next.is_ok() && !thread.is_finished() {
         std::thread::sleep(EVERY);
-        next = call(status, &status_words(&control.status()));
+        next = Python::attach(|py| {
+            py.check_signals()?;
+            status.call1(py, (status_words(&control.status()),)).map(drop)
+        });
     }
     next.or_else(|error| {
         // An interrupt is how a server ends.
@@ -199,8 +205,9 @@ fn status_words(status: &Status) -> String {
 }
 
 /// The result of an export: that of a run, and how it was served.
-fn result(read: Read, closed: Closed, cpu_s: f64) -> Value {
-    let Read { loaded, parts, seed, snapshot, store, preconditioned } = read;
+fn result((served, kept): (Served, Kept), closed: Closed, cpu_s: f64) -> Value {
+    let Served { loaded, parts, seed, preconditioned, swaps, .. } = served;
+    let Kept { snapshot, store } = kept;
     let Closed { drive, mut live, recorded, fault, unsaved, .. } = closed;
     let workload = json!({"live": live["export"]});
     let about = About {
@@ -217,6 +224,7 @@ fn result(read: Read, closed: Closed, cpu_s: f64) -> Value {
     result["cpu_s"] = cpu_s.into();
     result["snapshot"] = json!(snapshot);
     result["changes"] = work::changes(&loaded);
+    live["swaps"] = swaps.into();
     live["store"] = store.name().into();
     live["store_path"] = json!(store.path());
     live["fault"] = json!(fault.map(|fault| RunError::from(fault).to_string()));

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::given::{open, Given};
 use crate::guest::Guests;
 use crate::load::Spec;
+use crate::pacer::{looks, Pacer};
 use crate::progress::Reporter;
 use crate::tables;
 use cpu_time::ThreadTime;
@@ -14,7 +15,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 use wordline_base::Time;
 use wordline_drive::config::Parts;
-use wordline_drive::observe::Observation;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
 use wordline_drive::run::{run_measured, Ended, Progress, RunError, Watch};
@@ -69,6 +69,8 @@ pub struct Asked<'a> {
     pub job_by_job: bool,
     /// Latency breakdown of requests.
     pub split: bool,
+    /// Somebody who watches it live: his function, and the pace, in simulated seconds a second.
+    pub watch: Option<(&'a Py<PyAny>, f64)>,
 }
 
 /// Runs a workload on a drive and gives the result document.
@@ -84,7 +86,7 @@ pub fn run(
     asked: &Asked<'_>,
     guests: &Guests,
 ) -> Result<Value, Failure> {
-    let Asked { timeline, tables, job_by_job, split } = *asked;
+    let Asked { timeline, tables, job_by_job, split, watch } = *asked;
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets, guests)?;
     if let Some(snapshot) = snapshot {
@@ -113,11 +115,13 @@ pub fn run(
     let mut partial = preconditioned.as_ref().is_some_and(|done| done.interrupted);
     let (mut left_out, mut measured) = (None, (0, 0));
     let title = &loaded.value.name;
+    let mut live = watch.map(|(function, pace)| Pacer::new(function, pace, &drive));
     drive.split_time(split);
     let mut observation = tables.as_mut().map(|tables| tables.start(&mut drive));
     let drawn = if !partial {
         let mut report = |at: Progress| reporter.of_drive("run", at);
-        let (ran, drawn) = feed(&mut drive, load, opened, observation.as_mut(), title, &mut report, &mut streams);
+        let watch = Watch { observation: observation.as_mut(), onlooker: live.as_mut().map(looks), ..Watch::default() };
+        let (ran, drawn) = feed(&mut drive, load, opened, watch, title, &mut report, &mut streams);
         match ran {
             Ok(ended) => {
                 (partial, left_out) = (ended.interrupted, ended.left_out);
@@ -138,7 +142,7 @@ pub fn run(
     };
     observation.into_iter().for_each(|observation| observation.finish(&mut drive));
     let config = &loaded.value;
-    if let Some(error) = reporter.error {
+    if let Some(error) = reporter.error.or_else(|| live.and_then(|live| live.error)) {
         tables.map(|tables| tables.finish(facts(config, seed, &names, None)));
         return Err(Failure::Python(error));
     }
@@ -243,23 +247,21 @@ pub fn feed(
     drive: &mut Drive,
     load: Load,
     timeline: Option<Opened>,
-    observation: Option<&mut Observation>,
+    watch: Watch<'_>,
     title: &str,
     report: &mut dyn FnMut(Progress) -> bool,
     streams: &mut Streams,
 ) -> (Result<Ended, RunError>, Option<Drawn>) {
     match timeline.map(|opened| opened.start(drive, title)) {
         Some(Ok(mut recording)) => {
-            let watch = Watch { recording: Some(&mut recording), observation };
+            let Watch { observation, onlooker, .. } = watch;
+            let watch = Watch { recording: Some(&mut recording), observation, onlooker, ..Watch::default() };
             let ran = run_measured(drive, load, report, watch, streams);
             let drawn = recording.finish(drive, cut_of(&ran));
             (ran, Some(drawn))
         }
-        Some(Err(error)) => {
-            let watch = Watch { recording: None, observation };
-            (run_measured(drive, load, report, watch, streams), Some(Err(error)))
-        }
-        None => (run_measured(drive, load, report, Watch { recording: None, observation }, streams), None),
+        Some(Err(error)) => (run_measured(drive, load, report, watch, streams), Some(Err(error))),
+        None => (run_measured(drive, load, report, watch, streams), None),
     }
 }
 

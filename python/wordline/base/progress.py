@@ -111,6 +111,12 @@ class Progress:
         self.task = self.bar.add_task(self.phase or "", total=None, figures="")
         self.bar.start()
 
+    def rest(self) -> None:
+        """Takes the bar away, for something else that uses the terminal."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+
     def __enter__(self) -> Progress:
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import combinations, pairwise
@@ -326,3 +327,53 @@ def print_json(value: object) -> None:
     from wordline.base import jsontext
 
     click.echo(jsontext.dumps(value))
+
+
+class Slowness(click.ParamType):
+    """How many times slower than real time a run is shown, as simulated seconds in a second."""
+
+    name = "pace"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """:raises click.BadParameter: if it is none."""
+        text = str(value).strip()
+        if text == "max":
+            return math.inf
+        try:
+            times = float(text.removesuffix("x")) if text.endswith("x") else math.nan
+        except ValueError:
+            times = math.nan
+        if 1e-6 <= times <= 1e12:
+            return 1 / times
+        wanted = "such as 1000x (a thousand times as slow as real time), 0.1x (ten times as fast), or max"
+        return self.fail(f"'{text}' is not a pace; give one {wanted}, from 0.000001x to 1,000,000,000,000x", param, ctx)
+
+
+class Port(click.ParamType):
+    """A port of this machine, after an option whose value may be missing."""
+
+    name = "port"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """:raises click.BadParameter: if it is none."""
+        text = str(value)
+        if text.isdigit() and int(text) < 65536:
+            return int(text)
+        return self.fail(
+            f"'{text}' is not a port, 0 to 65535; without one, another option or nothing follows", param, ctx
+        )
+
+
+def dashboard_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--dashboard`` and ``--dashboard-control``."""
+    page = click.option(
+        "--dashboard",
+        type=Port(),
+        is_flag=False,
+        flag_value="0",
+        metavar="[PORT]",
+        help="Show the drive at work on a page for a browser on this machine; the address is printed.  "
+        "[default: a free port]",
+    )
+    control = click.option("--dashboard-control", is_flag=True, help="Let the page change what it shows.")
+    return page(control(function))

@@ -15,9 +15,11 @@ from wordline.base.errors import FAILED, INTERRUPTED, Trouble, tell
 from wordline.base.files import OutputFile
 from wordline.cli.options import (
     Command,
+    Slowness,
     Window,
     all_apart,
     as_typed,
+    dashboard_options,
     device_option,
     format_option,
     json_file_option,
@@ -74,6 +76,14 @@ MOST_SLICES = 2**63 - 1
     help="Timeline: stop recording after N slices.  [default: 2000000]",
 )
 @table_options
+@click.option(
+    "--watch",
+    type=Slowness(),
+    metavar="PACE",
+    help="Watch the drive at work, slowed down: '1000x' is a thousand times as slow as real time (1 ms takes 1 s), "
+    "'0.1x' ten times as fast, 'max' as fast as it goes. The result is the same.",
+)
+@dashboard_options
 @output_option
 @quiet_option
 @format_option
@@ -108,6 +118,9 @@ def run(
     out: str | None,
     sample: str | None,
     interval: str | None,
+    watch: float | None,
+    dashboard: int | None,
+    dashboard_control: bool,
     output: str | None,
     quiet: bool,
     format_name: str | None,
@@ -123,7 +136,12 @@ def run(
     from wordline.api import tables as tables_of
     from wordline.base.progress import Progress
     from wordline.cli import policyfile
+    from wordline.cli.desks import desk_of_run
 
+    if repeat is not None and (watch is not None or dashboard is not None):
+        raise Trouble("--watch and --dashboard are for one run; omit --repeat")
+    if dashboard_control and dashboard is None:
+        raise Trouble("--dashboard-control is for a page; give --dashboard, too")
     taken_in = policyfile.taken_in(policy_files)
     shortcuts["format"] = format_name
     all_load_sets = [*several(load, more), *load_sets, *trace_sets(shortcuts)]
@@ -161,11 +179,19 @@ def run(
                 # The summary does not show causes of latency.
                 split=first and ("json" in outputs or "report" in outputs),
                 policies=taken_in,
+                watch=desk.looks(told),
             )
 
-        with watched, Progress(quiet) as progress, as_typed(shortcuts), kept(timeline):
+        title = f"{Path(load).name} on {Path(drive).name.removesuffix('.toml')}"
+        with (
+            watched,
+            Progress(quiet) as progress,
+            desk_of_run(title, watch, dashboard, dashboard_control) as desk,
+            as_typed(shortcuts),
+            kept(timeline),
+        ):
             if repeat is None:
-                result = json.loads(one(seed, True, progress))
+                result = json.loads(one(seed, True, desk.hears(progress)))
             else:
                 from wordline.results import repeats
 

@@ -19,6 +19,7 @@ from wordline.base.files import OutputFile
 from wordline.cli.options import (
     Command,
     all_apart,
+    dashboard_options,
     json_file_option,
     quiet_option,
     seed_option,
@@ -63,6 +64,13 @@ LINE_S = 60.0
 @click.option(
     "--record", metavar="FILE", help="Write what clients did as a trace: CSV, or a table for a name in .parquet."
 )
+@click.option(
+    "--control",
+    metavar="PATH",
+    help="Take commands of 'wordline ctl' and 'watch' on this Unix socket.  "
+    "[default: that of the disk, with .ctl behind it]",
+)
+@dashboard_options
 @json_file_option
 @quiet_option
 def serve(
@@ -78,6 +86,9 @@ def serve(
     zero_delay: bool,
     low_cpu: bool,
     record: str | None,
+    control: str | None,
+    dashboard: int | None,
+    dashboard_control: bool,
     json_name: str | None,
     quiet: bool,
 ) -> None:
@@ -87,7 +98,10 @@ def serve(
     """
     from wordline import _core
     from wordline.base.progress import Progress
+    from wordline.cli.desks import desk_of_disk
 
+    if dashboard_control and dashboard is None:
+        raise Trouble("--dashboard-control is for a page; give --dashboard, too")
     if socket is not None and tcp is not None:
         raise Trouble("--socket and --tcp cannot both be given; the server listens in one place")
     if zero_delay and pace is not None:
@@ -123,8 +137,17 @@ def serve(
             "low_cpu": low_cpu,
         }
         to_stdout = json_name == "-"
-        with Progress(quiet) as progress, Watch(quiet, to_stdout) as watch:
-            results = json.loads(_core.serve(json.dumps(plan), progress, watch.ready, watch.status))
+        with (
+            desk_of_disk(control, plan["socket"], dashboard, dashboard_control, quiet) as desk,
+            Progress(quiet) as progress,
+            Watch(quiet, to_stdout, desk.lines) as watch,
+        ):
+
+            def ready(text: str, engine: _core.Desk) -> None:
+                desk.ready(engine)
+                watch.ready(text)
+
+            results = json.loads(_core.serve(json.dumps(plan), progress, ready, watch.status))
         finish(results, outputs, quiet)
 
 
@@ -174,8 +197,9 @@ def stored(stores: tuple[str, ...], names: list[str]) -> dict[str, str]:
 class Watch:
     """Tells how to connect, and how the server does: a line that changes in a terminal, elsewhere a line a minute."""
 
-    def __init__(self, quiet: bool, to_stderr: bool) -> None:
-        self.quiet, self.to_stderr = quiet, to_stderr
+    def __init__(self, quiet: bool, to_stderr: bool, lines: list[str]) -> None:
+        """:param lines: what to tell besides."""
+        self.quiet, self.to_stderr, self.lines = quiet, to_stderr, lines
         self.line: Status | None = None
         self.told = time.monotonic()
 
@@ -185,7 +209,7 @@ class Watch:
             return
         from wordline.base.console import console
 
-        greet(console(stderr=self.to_stderr), json.loads(text))
+        greet(console(stderr=self.to_stderr), json.loads(text), self.lines)
         # Whoever waits for these lines in a pipe gets them now.
         sys.stdout.flush()
 
@@ -226,8 +250,8 @@ def uri(told: dict[str, Any], export: str) -> str:
     return f"nbd+unix:///{quote(export)}?socket={quote(str(Path(told['socket']).absolute()))}"
 
 
-def greet(console: Console, told: dict[str, Any]) -> None:
-    """Prints what is served, and how clients connect."""
+def greet(console: Console, told: dict[str, Any], lines: list[str]) -> None:
+    """Prints what is served, how clients connect, and ``lines``."""
     for export in told["exports"]:
         where = shlex.quote(uri(told, export["name"]))
         console.print(f"{units.size(export['bytes'])}: {export['title']}", soft_wrap=True)
@@ -239,6 +263,8 @@ def greet(console: Console, told: dict[str, Any]) -> None:
             f"  fio --name=test --ioengine=nbd --uri={where} --rw=randread --bs=4k --size=16m", soft_wrap=True
         )
         console.print(f"  nbd-client {client_words(told, export['name'])} /dev/nbd0", soft_wrap=True)
+    for line in lines:
+        console.print(line, soft_wrap=True)
     console.print("Serving; Ctrl-C ends it.")
 
 

@@ -22,6 +22,29 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if live["errors"]:
         yield "Errors", f"{units.some(live['errors'], 'command')} failed"
     yield "Delays", delays(live)
+    swaps = live.get("swaps") or []
+    for swap in swaps:
+        yield "Swap", swapped(swap)
+    if swaps:
+        yield "", "figures of requests and flash begin with the last swap"
+
+
+def swapped(swap: dict[str, Any]) -> str:
+    """What a swap changed, and how the drive did before."""
+    keys = ", ".join(f"{change['key']} = {setting(change['to'])}" for change in swap["changed"])
+    before = swap["before"]
+    rate = units.NOTHING if before["iops"] is None else units.short(before["iops"])
+    did = f"before, {units.duration(before['simulated_s'])} with {rate} requests/s"
+    if before["write_amplification"] is not None:
+        did += f", write amplification {before['write_amplification']:.2f}"
+    return f"{keys} from {units.duration(swap['at_s'])} on; {did}"
+
+
+def setting(value: object) -> str:
+    """A value of a key, as in a file."""
+    if isinstance(value, list):
+        return ", ".join(map(setting, value))
+    return "its default" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def metadata(of: dict[str, Any]) -> str:

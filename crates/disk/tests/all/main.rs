@@ -1,6 +1,7 @@
 //! The live disk with clients in the same process.
 
 mod client;
+mod swaps;
 
 use client::{Client, FLUSH, READ, TRIM, WRITE, ZERO};
 use std::io::{Read, Write};

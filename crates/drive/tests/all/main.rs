@@ -26,6 +26,7 @@ mod options_copyback;
 mod options_suspend;
 mod organisations;
 mod parallel_gc;
+mod probe;
 mod processor;
 mod rain;
 mod refresh;

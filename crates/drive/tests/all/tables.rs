@@ -70,7 +70,7 @@ fn watched(drive: &mut Drive, jobs: &Value, wanted: Wanted, go_on: bool) -> (Row
     let rows = Rc::new(RefCell::new(Rows::default()));
     let load = load(drive, jobs);
     let mut observation = Observation::new(drive, wanted, Box::new(Kept(rows.clone())));
-    let watch = Watch { recording: None, observation: Some(&mut observation) };
+    let watch = Watch { observation: Some(&mut observation), ..Watch::default() };
     let ended = run_watched(drive, load, &mut |_| go_on, watch).expect("no rule is broken");
     observation.finish(drive);
     (Rc::into_inner(rows).expect("the observation is over").into_inner(), ended)

@@ -6,7 +6,7 @@ use super::history::Served;
 use super::Kernel;
 use crate::ops::{FlashOp, Slab, NONE};
 use crate::policy::placement::Constraint;
-use crate::task::{Class, CLASSES};
+use crate::task::{Class, Task, CLASSES};
 use wordline_base::Time;
 use wordline_flash::{Kind, Logged, Tally, MAX_PLANES};
 
@@ -126,6 +126,19 @@ impl Kernel {
         let notes = self.notes.as_mut().filter(|notes| notes.wants.services || notes.wants.passages)?;
         let entries = self.flash.recorded()?;
         Some(Noted { services: &mut notes.services, passages: &mut notes.passages, entries })
+    }
+
+    /// Whose command a die runs now; none if it is idle. Of a command with operations of several classes, the one that leads it.
+    #[must_use]
+    pub fn runs(&self, die: u32) -> Option<Class> {
+        let state = &self.dies[die as usize];
+        state.busy.then(|| state.class.counted())
+    }
+
+    /// Jobs of a task that run: blocks that it is emptying.
+    #[must_use]
+    pub fn running_jobs(&self, task: Task) -> u32 {
+        self.jobs.of_task(task)
     }
 
     /// How long a die has been taken by commands of each class up to `at`, which is neither before its last event nor after its next:

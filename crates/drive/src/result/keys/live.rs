@@ -78,6 +78,18 @@ pub(super) fn live() -> Vec<ResultKey> {
             "bytes",
             "Dropped for want of room before it was known what they are. If metadata were among them, the file system is damaged.",
         ),
+        of("swaps[].at_s", "s", "Time of the disk's clock at which a running drive was swapped for one with other settings, by `wordline ctl`. All other \
+             figures of the result but those of `live` begin with the last swap."),
+        of("swaps[].drained_s", "s", "Simulated time that the old drive took to end its work before."),
+        of("swaps[].changed[].key", "", "A key that changed.").text(),
+        of("swaps[].changed[].from", "", "Its value before; `null` if it had none.").any().or_null(),
+        of("swaps[].changed[].to", "", "Its value afterwards; `null` if it has none.").any().or_null(),
+        of("swaps[].before.simulated_s", "s", "How long the settings before were measured: from the start or the last swap on."),
+        of("swaps[].before.requests", "requests", "Requests with these."),
+        of("swaps[].before.iops", "requests/s", "Their rate.").or_null(),
+        of("swaps[].before.bandwidth_mib_s", "MiB/s", "Their throughput.").or_null(),
+        of("swaps[].before.latency_us", "µs", "Their latency, as in `latency_us` of a result.").any(),
+        of("swaps[].before.write_amplification", "", "Write amplification with these; `null` if the host wrote nothing.").or_null(),
         of("fault", "", "Why the drive served no more; `null` if it did to the end.").text().or_null(),
         of("unsaved", "", "Why the last data may not be on the disk; `null` if they are.").text().or_null(),
         of("recorded.requests", "requests", "Requests in the trace of `--record`; without one, `recorded` is `null`.")
