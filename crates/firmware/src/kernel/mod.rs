@@ -181,6 +181,8 @@ pub struct Kernel {
     flash: Flash,
     timed: bool,
     now: Time,
+    /// Saved apart.
+    #[serde(skip)]
     map: Map,
     blocks: Blocks,
     space: Space,
