@@ -9,6 +9,7 @@ mod address;
 mod client;
 mod clock;
 mod export;
+pub mod floor;
 mod protocol;
 mod record;
 mod scheduling;
