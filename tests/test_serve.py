@@ -198,6 +198,12 @@ def test_several_exports_have_their_own_drives_and_stores(tmp_path: Path, empty:
         (("--store", "memory", "--store", "file:a"), ("--store file:a", "has a store already, memory")),
         (("--store", "secnd=memory", "--export", "second=demo"), ("--store secnd=memory", "did you mean 'second'")),
         (("--store", "file:empty.toml"), ("empty.toml: this file has", "and the drive")),
+        (("--state", "empty.toml"), ("empty.toml: ", "not a snapshot")),
+        (("--state", "."), ("not a regular file",)),
+        (("--state", "no/such/d.state"), ("no/such/d.state", "does not exist")),
+        (("--state", "secnd=a", "--export", "second=demo"), ("--state secnd=a", "did you mean 'second'")),
+        (("--state", "a", "--state", "b"), ("--state b", "has a file already, a")),
+        (("--state", "a", "--json", "a"), ("--json and --state cannot both go to the same file",)),
         (("--export", "demo"), ("--export demo", "NAME=DRIVE")),
         (("--export", "a=demo", "--export", "a=demo"), ("--export a=demo", "already an export")),
         (("--set", "geometry.chanels=4"), ("geometry.chanels", "channels")),
@@ -586,10 +592,84 @@ def test_a_snapshot_is_served_as_it_was_left(wordline: Run, tmp_path: Path, driv
     assert result["flash"]["reads"] == 1
 
 
+def test_a_drive_goes_on_where_the_last_server_left_it(wordline: Run, tmp_path: Path, drive: Path, load: Path) -> None:
+    def served(*options: str, pages: int) -> Any:  # noqa: ANN401
+        with serving(tmp_path, drive, "--state", "d.state", "--zero-delay", *options) as live:
+            client = live.client()
+            for page in range(pages):
+                client.write(page * 4096, b"x" * 4096)
+            client.does(FLUSH)
+            greeting = live.out
+            return live.end() | {"said": greeting + live.out}
+
+    # Only the first is aged; a later one that started new would have no wear.
+    first = served("--set", "precondition.overwrites=0.5", pages=3)
+    assert "The drive starts new; its state goes to d.state at the end." in first["said"]
+    size = (tmp_path / "d.state").stat().st_size
+    state = {"path": "d.state", "loaded": False, "behind": False, "saved_bytes": size, "error": None}
+    assert first["live"]["state"] == state
+    assert first["precondition"] is not None and first["snapshot"] is None
+    second = served(pages=40)
+    assert "The drive goes on from its state in d.state, saved 2" in second["said"]
+    assert "of the drive: " in second["said"] and "lost" not in second["said"]
+    assert second["precondition"] is None and second["snapshot"] == "d.state" and second["live"]["state"]["loaded"]
+    assert second["wear"]["mean"] >= first["wear"]["mean"] > 0
+    # A run starts from it as from any snapshot.
+    run = wordline("run", drive, load, "--from", "d.state", "-q")
+    assert run.returncode == 0, run.stderr
+    # Other policies take the state over, another drive does not.
+    assert served("--set", "victim.policy=fifo", pages=1)["live"]["state"]["loaded"]
+    other = wordline("serve", drive, "--state", "d.state", "--set", "geometry.blocks_per_plane=50")
+    assert other.returncode == 2 and "d.state does not fit the drive" in other.stderr, other.stderr
+    assert not (tmp_path / "d.state.lock").exists()
+
+
+def test_after_a_kill_a_drive_has_its_last_state_and_all_data(tmp_path: Path, empty: Path) -> None:
+    options = ("--state", "d.state", "--store", "file:disk.img", "--zero-delay")
+    with serving(tmp_path, empty, *options) as live:
+        live.client().write(0, b"1" * 4096)
+        live.end()
+    kept = (tmp_path / "d.state").read_bytes()
+    with serving(tmp_path, empty, *options) as live:
+        live.client().write(4096, b"2" * 4096)
+        command = [PROGRAM, "serve", str(empty), "--socket", "e.sock", "--state", "d.state"]
+        other = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+        assert other.returncode == 2 and "another server uses this state" in other.stderr
+        live.process.kill()
+        live.process.wait(30)
+    assert (tmp_path / "d.state").read_bytes() == kept
+    with serving(tmp_path, empty, *options) as live:
+        assert "What the last server did to it since is lost" in live.out
+        client = live.client()
+        assert client.read(0, 8192) == b"1" * 4096 + b"2" * 4096
+        result = live.end()
+    # The second page has data in the store, and no place in the drive, which a read would show.
+    assert result["live"]["state"]["behind"] is True and result["flash"]["reads"] == 1
+    with serving(tmp_path, empty, *options) as live:
+        assert "lost" not in live.out
+        assert live.end()["live"]["state"]["behind"] is False
+
+
+def test_a_state_of_another_version_or_a_torn_one_is_told(wordline: Run, tmp_path: Path, empty: Path) -> None:
+    with serving(tmp_path, empty, "--state", "d.state") as live:
+        live.end()
+    whole = (tmp_path / "d.state").read_bytes()
+    for bytes_, words in [
+        (whole[:8] + b"\x0c" + whole[9:], "snapshot format 12, but this version reads format 13; create it again"),
+        (whole[: len(whole) // 2], "d.state: damaged or cut short"),
+        (whole + b"\0", "d.state: damaged: it goes on after its end"),
+        (b"WORD", "d.state: too short for a snapshot"),
+    ]:
+        (tmp_path / "d.state").write_bytes(bytes_)
+        refused = wordline("serve", empty, "--state", "d.state", "--socket", "d.sock")
+        assert refused.returncode == 2 and words in refused.stderr, refused.stderr
+        assert (tmp_path / "d.state").read_bytes() == bytes_ and not (tmp_path / "d.state.lock").exists()
+
+
 def test_every_figure_of_a_live_disk_is_documented(tmp_path: Path, empty: Path) -> None:
     from wordline import _core
 
-    with serving(tmp_path, empty, "--record", "seen.csv", "--store", "metadata") as live:
+    with serving(tmp_path, empty, "--record", "seen.csv", "--store", "metadata", "--state", "d.state") as live:
         live.client().does(FLUSH)
         result = live.end()
     rows = [row["key"] for section in json.loads(_core.result_keys()) for row in section["keys"]]

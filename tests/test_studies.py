@@ -54,6 +54,9 @@ PUBLISHED: dict[str, tuple[Any, str]] = {
     "kim18.three-nines-2x": (-48.6, "%"),
     "kim18.six-nines-2x": (-33.2, "%"),
     "kim18.dynamic-share": (None, "order"),
+    "chang11.delay-error": (5, "%"),
+    "chang11.delay-error-stress": (5, "%"),
+    "chang11.metadata-store": (74.46, "MB"),
 }
 """Published values: an edit that improves the score would show here."""
 
@@ -192,6 +195,26 @@ def test_an_order_without_cases_is_not_judged() -> None:
 def test_a_claim_that_cannot_be_judged_is_refused(value: object, unit: str) -> None:
     with pytest.raises(Trouble, match=r"study\.toml: claim a\.b"):
         claim(value, unit)
+
+
+BELOW_5 = {"id": "a", "at": "1", "study": "s", "says": "error", "value": 5, "unit": "%", "bound": "below"}
+
+
+@pytest.mark.parametrize(
+    ("measured", "verdict", "share"),
+    [(0.01, YES, 0.002), (4.9, YES, 0.98), (-4.9, YES, 0.98), (5.0, NO, 1.0), ([0.1, 6.0, 2.0], NO, 1.2), (-10, NO, 2)],
+)
+def test_a_bound_is_kept_or_not(measured: Any, verdict: Verdict, share: float) -> None:  # noqa: ANN401
+    claim = parse(BELOW_5, "here")
+    assert (judge(claim, measured), ratio(claim, measured)) == (verdict, pytest.approx(share))
+    assert rule(claim, verdict) == ("stays below" if verdict is YES else "does not stay below")
+    assert words.published(claim) == "below 5.00 %" and claim.row() == BELOW_5
+
+
+@pytest.mark.parametrize("change", [{"bound": "above"}, {"value": [1, 5]}, {"value": -5}])
+def test_a_bound_that_cannot_be_judged_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(Trouble, match="bound is 'below', beside one value above 0"):
+        parse(BELOW_5 | change, "here")
 
 
 def test_a_claim_with_an_unknown_key_is_refused() -> None:

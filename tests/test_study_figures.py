@@ -73,6 +73,7 @@ def test_what_is_published_is_that_of_the_claim() -> None:
 
 
 NOT_DRAWN = {
+    "chang11.metadata-store",
     "jung13.latency-range",
     "jung13.palloc-flash-first-iops",
     "jung13.palloc-flash-parallelism",

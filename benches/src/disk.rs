@@ -37,7 +37,12 @@ pub fn all() -> Value {
         "depth", "cores", "requests", "modelled", "p50", "p99", "p50", "p99", "p50", "p99", "floor"
     );
     let mut rows = Vec::new();
+    let mut floors = Vec::new();
     for loaded in [false, true] {
+        match floor(loaded) {
+            Ok(row) => floors.push(row),
+            Err(error) => eprintln!("floor: {error}"),
+        }
         for depth in [1, 8, 32] {
             match accuracy(depth, loaded) {
                 Ok(row) => rows.push(row),
@@ -47,13 +52,34 @@ pub fn all() -> Value {
     }
     let speed = speed().unwrap_or_else(|error| json!({"error": error.to_string()}));
     println!("without delay: {speed}");
-    json!({"accuracy": rows, "speed": speed})
+    json!({"accuracy": rows, "floor": floors, "speed": speed})
 }
 
-fn accuracy(depth: u64, loaded: bool) -> Result<Value> {
+/// How late a thread is that does nothing but wait for deadlines, and how long a call takes that wakes a client.
+fn floor(loaded: bool) -> Result<Value> {
+    let measured = beside(loaded, || wordline_disk::floor::measure(SECONDS))?;
+    let (mut late, mut calls) = measured;
+    let row = json!({
+        "loaded": loaded,
+        "timer_late_us": [at(&mut late, 0.5), at(&mut late, 0.99)],
+        "call_us": [at(&mut calls, 0.5), at(&mut calls, 0.99)],
+    });
+    println!(
+        "a timer alone, {}: late {:.2} µs, p99 {:.2} µs; a call that wakes a client {:.2} µs, p99 {:.2} µs",
+        if loaded { "loaded" } else { "idle" },
+        row["timer_late_us"][0].as_f64().unwrap_or(f64::NAN),
+        row["timer_late_us"][1].as_f64().unwrap_or(f64::NAN),
+        row["call_us"][0].as_f64().unwrap_or(f64::NAN),
+        row["call_us"][1].as_f64().unwrap_or(f64::NAN),
+    );
+    Ok(row)
+}
+
+/// Does something, beside a busy thread for each core if `loaded`.
+fn beside<T>(loaded: bool, work: impl FnOnce() -> T) -> T {
     let stop = AtomicBool::new(false);
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let (answered, live, seen, _) = thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..if loaded { cores } else { 0 } {
             scope.spawn(|| {
                 let mut sum = 0_u64;
@@ -62,9 +88,15 @@ fn accuracy(depth: u64, loaded: bool) -> Result<Value> {
                 }
             });
         }
-        let done = served(Pace::Wall(1.0), |socket| reads(socket, depth, |_, start| start.elapsed() < SECONDS));
+        let done = work();
         stop.store(true, Ordering::Relaxed);
         done
+    })
+}
+
+fn accuracy(depth: u64, loaded: bool) -> Result<Value> {
+    let (answered, live, seen, _) = beside(loaded, || {
+        served(Pace::Wall(1.0), |socket| reads(socket, depth, |_, start| start.elapsed() < SECONDS))
     })?;
     let modelled: BTreeMap<u64, &Answered> = answered.iter().map(|one| (one.cookie, one)).collect();
     let (mut late, mut delay, mut client, mut latency, mut apart) = (vec![], vec![], vec![], vec![], vec![]);

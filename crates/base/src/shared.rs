@@ -5,7 +5,6 @@
 //! pays nothing for this: the check of its bounds, which fails for a shared one, is what tells the two apart.
 
 use crate::memory::{copy_in_large_pages, prefetch, use_large_pages};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
 /// Items of a page, which is copied as a whole.
@@ -97,6 +96,11 @@ impl<T: Copy + Default> SharedVec<T> {
         }
     }
 
+    /// All items to change, if they are not shared.
+    pub fn own_mut(&mut self) -> Option<&mut [T]> {
+        self.shared.is_none().then_some(&mut self.own[..])
+    }
+
     /// All items in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len()).map(|position| self.at(position))
@@ -106,14 +110,6 @@ impl<T: Copy + Default> SharedVec<T> {
     pub fn use_large_pages(&mut self) {
         use_large_pages(&self.own);
         self.large = true;
-    }
-
-    /// Moves to large pages of memory.
-    pub fn move_to_large_pages(&mut self) {
-        if self.shared.is_none() && !self.large {
-            self.own = copy_in_large_pages(&self.own);
-            self.large = true;
-        }
     }
 
     /// Prepares for copies that share its items. It costs no copy, unless much of it has changed since it was shared last:
@@ -214,21 +210,6 @@ impl Zero for u64 {
     }
 }
 
-impl<T: Copy + Default + Serialize> Serialize for SharedVec<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.shared.is_none() {
-            return self.own.serialize(serializer);
-        }
-        serializer.collect_seq(self.iter())
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedVec<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self { own: Vec::deserialize(deserializer)?, shared: None, large: false })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,7 +238,7 @@ mod tests {
                         pairs.push(copy);
                     }
                     1 => shared.unshare(),
-                    2 => shared.move_to_large_pages(),
+                    2 => shared.use_large_pages(),
                     3..200 => {
                         let item = random.below(1 << 32) as u32;
                         *shared.at_mut(position) = item;

@@ -1,5 +1,6 @@
 //! Where a server listens: a socket in the file system, or a port of the loopback interface.
 
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -8,6 +9,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use wordline_workload::system_words;
+
+/// Bytes of replies that a socket takes before its client reads them: a reply that fits goes out at once, however late a busy system lets its
+/// client run.
+const SEND_BUFFER: usize = 4 << 20;
 
 /// An address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,19 +126,22 @@ impl Listener {
     /// # Errors
     /// `WouldBlock` when none waits.
     pub fn accept(&self) -> io::Result<Stream> {
-        match self {
+        let stream = match self {
             Self::Unix(socket, ..) => {
                 let (stream, _) = socket.accept()?;
                 stream.set_nonblocking(true)?;
-                Ok(Stream::Unix(stream))
+                Stream::Unix(stream)
             }
             Self::Tcp(socket) => {
                 let (stream, _) = socket.accept()?;
                 stream.set_nonblocking(true)?;
                 stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
+                Stream::Tcp(stream)
             }
-        }
+        };
+        // Some systems allow less, and take what they allow.
+        let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
+        Ok(stream)
     }
 }
 

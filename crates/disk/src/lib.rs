@@ -1,7 +1,7 @@
 //! The live disk: a modelled drive as a disk that programs use, with the delays that the drive would have.
 //!
 //! A client speaks NBD to the server over a socket. `protocol` is that language as a state machine over bytes; `store` keeps the data;
-//! `export` joins a drive with a store; `server` is the event loop. Time is the clock on the wall, which only this crate reads: the
+//! `export` joins a drive with a store; `server` is the event loop; `state` keeps a drive from one server to the next. Time is the clock on the wall, which only this crate reads: the
 //! drive is advanced with it, so a request that comes later slows down earlier ones as it would in a device.
 #![forbid(unsafe_code)]
 
@@ -10,10 +10,12 @@ mod client;
 mod clock;
 mod control;
 mod export;
+pub mod floor;
 mod protocol;
 mod record;
 mod scheduling;
 mod server;
+mod state;
 mod stats;
 pub mod store;
 mod sync;
@@ -25,4 +27,5 @@ pub use control::{Refused, Swapped, View};
 pub use protocol::Entry;
 pub use record::Recorder;
 pub use server::{Closed, Control, Offer, Options, Server, Status};
+pub use state::State;
 pub use stats::Answered;

@@ -1,14 +1,17 @@
 //! Snapshots: a drive's state in a file, as the start of runs.
 //!
-//! A file is `WORDLINE` and a format number, then a zstd stream of a JSON header (version, configuration, seed,
-//! preconditioning) and the state, with zstd's checksum over all of it. A run with the same configuration continues
+//! A file is `WORDLINE` and a format number, then a zstd frame of a JSON header (version, configuration, seed,
+//! preconditioning) behind its length and of the state, then the [map](maps), with zstd's checksums over all of it. A run with the same configuration continues
 //! exactly from the snapshot; a run with other policies, or with an external policy, takes over data, maps and wear.
 //!
 //! A snapshot holds an idle drive. It is untrusted input: everything is checked before use, and derived data are
 //! rebuilt from the configuration.
 
+mod maps;
+
 use crate::config::DriveConfig;
 use crate::drive::{Drive, Unusable};
+use maps::Broken;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -20,6 +23,8 @@ const MAGIC: &[u8; 8] = b"WORDLINE";
 const FORMAT: u32 = 13;
 /// Longest header, in bytes: a configuration with room to spare.
 const MOST_HEADER: u64 = 1 << 24;
+/// Bytes that are read from a file at once.
+const BUFFER: usize = 1 << 20;
 /// Bytes that a state takes beside what grows with the drive.
 const STATE_AROUND: u64 = 1 << 24;
 
@@ -105,7 +110,9 @@ fn write<W: Write>(file: W, header: &Header, drive: &Drive) -> std::io::Result<W
     let written = postcard::to_io(drive, &mut stream).map(drop);
     let failed = stream.failed.take();
     written.map_err(|error| failed.unwrap_or_else(|| std::io::Error::other(error)))?;
-    Ok(stream.inner.finish()?.into_inner()?)
+    let mut file = stream.inner.finish()?;
+    maps::write(&mut file, drive.kernel().map())?;
+    Ok(file.into_inner()?)
 }
 
 /// Keeps the reason of a failed write: the serialiser reports any failure as a full buffer.
@@ -126,8 +133,9 @@ impl<W: Write> Write for Keeping<W> {
         })
     }
 
+    /// What has been written is sent when the frame ends.
     fn flush(&mut self) -> std::io::Result<()> {
-        self.inner.flush()
+        Ok(())
     }
 }
 
@@ -154,7 +162,7 @@ impl Write for Compared<'_> {
 pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| SnapshotError::Io { path: name.clone(), error })?;
-    read(&name, BufReader::new(file), config, seed)
+    read(&name, BufReader::with_capacity(BUFFER, file), config, seed)
 }
 
 /// Reads a snapshot from its bytes, as [`load`] does; `name` stands for them in messages.
@@ -165,7 +173,12 @@ pub fn from_bytes(name: &str, bytes: &[u8], config: &DriveConfig, seed: u64) -> 
     read(name, bytes, config, seed)
 }
 
-fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
+fn read(
+    name: &str,
+    mut file: impl BufRead + Send,
+    config: &DriveConfig,
+    seed: u64,
+) -> Result<(Header, Drive), SnapshotError> {
     let damaged = |problem: String| SnapshotError::Damaged { path: name.to_owned(), problem };
     let mut head = [0; 12];
     file.read_exact(&mut head).map_err(|_| damaged("too short for a snapshot".into()))?;
@@ -180,7 +193,7 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
     }
     let broken = |error: std::io::Error| damaged(format!("damaged or cut short ({error}); create it again"));
     let misfit = |error| SnapshotError::Misfit { path: name.to_owned(), error };
-    let mut stream = zstd::Decoder::with_buffer(file).map_err(broken)?;
+    let mut stream = zstd::Decoder::with_buffer(&mut file).map_err(broken)?.single_frame();
     let mut length = [0; 8];
     stream.read_exact(&mut length).map_err(broken)?;
     let length = u64::from_le_bytes(length);
@@ -199,11 +212,25 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
         let problem = "holds more than a drive of this size: give the drive the geometry of the snapshot";
         return Err(damaged(problem.into()));
     }
-    let (saved, rest): (Drive, &[u8]) =
+    let (mut saved, rest): (Drive, &[u8]) =
         postcard::take_from_bytes(&bytes).map_err(|e| damaged(format!("damaged: {e}; create it again")))?;
     if !rest.is_empty() {
         return Err(damaged(format!("damaged: {} bytes too many; create it again", rest.len())));
     }
+    let unusable = |problem| match problem {
+        Unusable::Misfit(error) => misfit(error),
+        Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; create it again")),
+    };
+    let mut drive = Drive::new(config, seed).map_err(misfit)?;
+    let mut map = drive.map_for(&saved).map_err(unusable)?;
+    maps::read(&mut file, &mut map).map_err(|problem| match problem {
+        Broken::Unread(error) => broken(error),
+        Broken::Unsound(problem) => unusable(Unusable::Unsound(problem)),
+    })?;
+    if !file.fill_buf().map_err(broken)?.is_empty() {
+        return Err(damaged("damaged: it goes on after its end; create it again".into()));
+    }
+    saved.kernel_mut().0.set_map(map);
     let mut resolved = serde_json::to_value(config).map_err(|e| damaged(e.to_string()))?;
     // Earlier preconditioning is part of the saved state, not of the drive.
     let mut was = header.config.clone();
@@ -213,15 +240,8 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
         }
     }
     // An external policy is saved by its name only: it starts fresh.
-    let unusable = |problem| match problem {
-        Unusable::Misfit(error) => misfit(error),
-        Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; create it again")),
-    };
-    let mut drive = Drive::new(config, seed).map_err(misfit)?;
     if resolved != was || header.seed != seed || config.has_guests() {
-        drive.adopt_saved(&saved).map_err(unusable)?;
-        drop((saved, bytes));
-        drive.kernel_mut().0.settle_memory();
+        drive.adopt_saved(saved).map_err(unusable)?;
         return Ok((header, drive));
     }
     drive.restore(saved).map_err(unusable)?;
@@ -230,9 +250,6 @@ fn read(name: &str, mut file: impl BufRead, config: &DriveConfig, seed: u64) -> 
     if postcard::to_io(&drive, &mut same).is_err() || !same.left.is_empty() {
         return Err(damaged("its state does not match its configuration; create it again".into()));
     }
-    drop(bytes);
-    // The memory of what was read is free again.
-    drive.kernel_mut().0.settle_memory();
     Ok((header, drive))
 }
 

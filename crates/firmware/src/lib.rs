@@ -25,6 +25,7 @@ pub use kernel::{
     divide, Account, BankCounts, BankUse, Counters, Fault, HostDone, Kernel, Kinds, Noted, Noting, Passage, PlaneUse,
     Reason, Service, Standing, TransactionCounts, Way, Wished, DRAINS, FACTORY_BAD, HOLDERS, PROCESSOR_EVENT,
 };
+pub use map::{Chunk, Map, MOST_CHUNK_BYTES};
 
 /// Most mapping units that one page can hold.
 pub const MAX_UNITS_PER_PAGE: u32 = 32;

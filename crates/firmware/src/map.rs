@@ -3,18 +3,28 @@
 //! Entries of the forward map hold the place plus one, so that 0 means "unmapped" and a fresh map is untouched zero
 //! memory: a drive of a terabyte opens at once.
 
-use serde::{Deserialize, Serialize};
+mod saved;
+
+pub use saved::{Chunk, MOST_CHUNK_BYTES};
+
 use wordline_base::SharedVec;
 
 /// A place for a unit: block x units per block + page x units per page + position in the page.
 pub type Place = u32;
 
 /// Forward map, reverse map and validity. Copies share what neither has changed, if it was shared before.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Map {
     forward: SharedVec<u32>,
     reverse: SharedVec<u32>,
     valid: SharedVec<u64>,
+}
+
+/// The map of no drive, as a drive has until its saved map is read.
+impl Default for Map {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
 }
 
 impl Map {
@@ -32,13 +42,6 @@ impl Map {
         self.forward.use_large_pages();
         self.reverse.use_large_pages();
         self.valid.use_large_pages();
-    }
-
-    /// Moves to large pages, one part after the other, so that memory for the largest of them suffices.
-    pub fn move_to_large_pages(&mut self) {
-        self.forward.move_to_large_pages();
-        self.reverse.move_to_large_pages();
-        self.valid.move_to_large_pages();
     }
 
     /// Prepares for copies that share its entries.
@@ -129,25 +132,14 @@ impl Map {
         None
     }
 
-    /// Checks that a saved map has the size of this one and names only existing units.
-    ///
-    /// # Errors
-    /// Says what is wrong with it.
-    pub fn check_saved(&self, like: &Self) -> Result<(), String> {
-        let sizes = |map: &Self| (map.forward.len(), map.reverse.len(), map.valid.len());
-        if sizes(self) != sizes(like) {
-            return Err("the map has another size".into());
-        }
-        let units = self.forward.len() as u32;
-        if let Some(place) = self.reverse.iter().position(|unit| unit >= units) {
-            return Err(format!("place {place} holds unit {}, which does not exist", self.reverse.at(place)));
-        }
-        // There is no place after the last.
-        let last = self.reverse.len() % 64;
-        if last > 0 && self.valid.at(self.valid.len() - 1) >> last != 0 {
-            return Err("places are valid that do not exist".into());
-        }
-        Ok(())
+    /// True if it has as many units and places as another.
+    pub fn has_size_of(&self, other: &Self) -> bool {
+        (self.forward.len(), self.reverse.len()) == (other.forward.len(), other.reverse.len())
+    }
+
+    /// Places of the drive.
+    pub fn places(&self) -> u32 {
+        self.reverse.len() as u32
     }
 
     /// Logical units of the drive.

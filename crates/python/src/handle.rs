@@ -275,13 +275,8 @@ impl Handle {
     }
 
     fn header(&self, state: &State) -> Result<Header, Failure> {
-        let json = |value: serde_json::Result<Value>| value.map_err(|error| Failure::Run(error.to_string()));
-        Ok(Header {
-            version: env!("CARGO_PKG_VERSION").into(),
-            config: json(serde_json::to_value(&self.loaded.value))?,
-            seed: self.seed,
-            precondition: json(serde_json::to_value(&state.preconditioned))?,
-        })
+        let header = work::header(&self.loaded.value, self.seed, &state.preconditioned);
+        header.map_err(|error| Failure::Run(error.to_string()))
     }
 
     fn write_snapshot(&self, path: &Path, shown: &Path) -> Result<u64, Failure> {

@@ -13,11 +13,12 @@ use serde_json::{json, Value};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use wordline_disk::store::{self, Kind};
-use wordline_disk::{Address, Closed, Control, Entry, Listener, Offer, Options, Pace, Recorder, Server, Status};
+use wordline_disk::{Address, Closed, Control, Entry, Listener, Offer, Options, Pace, Recorder, Server, State, Status};
 use wordline_drive::result::{document, About};
 use wordline_drive::run::RunError;
+use wordline_drive::snapshot::Header;
 use wordline_drive::streams::Streams;
 use wordline_drive::Drive;
 use wordline_workload::{system_words, OutputFormat, TraceWriter, WriteOptions};
@@ -45,6 +46,8 @@ struct Wanted {
     sets: Vec<String>,
     seed: Option<u64>,
     snapshot: Option<PathBuf>,
+    /// Where its state is kept from one server to the next, and the user's name of that.
+    state: Option<PathBuf>,
     store: String,
     /// The file for its trace, and the user's name of that.
     record: Option<(PathBuf, String)>,
@@ -54,6 +57,7 @@ struct Wanted {
 struct Kept {
     snapshot: Option<PathBuf>,
     store: Kind,
+    state: Option<State>,
 }
 
 /// Serves until an interrupt; gives the results as a JSON list.
@@ -76,7 +80,11 @@ pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyA
     let pace = plan.pace.map_or(Pace::Jump, Pace::Wall);
     let options = Options { pace, low_cpu: plan.low_cpu, keep_requests: false };
     let stores: Vec<&Kind> = kept.iter().map(|kept: &Kept| &kept.store).collect();
-    let told = ready_words(&listener.address(), &offers, &stores);
+    let states: Vec<Option<&State>> = kept.iter().map(|kept: &Kept| kept.state.as_ref()).collect();
+    let told = ready_words(&listener.address(), &offers, &stores, &states);
+    for state in kept.iter_mut().filter_map(|kept| kept.state.as_mut()) {
+        state.begin().map_err(Failure::Run)?;
+    }
     let server = Server::new(listener, offers, options).map_err(Failure::Run)?;
     let control = server.control();
     let desk = Desk::new(control.clone(), served);
@@ -91,8 +99,8 @@ pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyA
     let watched = watch(&control, &thread, (&told, desk), ready, status);
     control.stop();
     let (closed, cpu_s) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-    watched?;
     let exports = closed.len() as f64;
+    // However watching ended, drives that are at rest are saved.
     let results: Vec<Value> = own
         .into_served()
         .into_iter()
@@ -100,6 +108,7 @@ pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyA
         .zip(closed)
         .map(|(of, closed)| result(of, closed, cpu_s / exports))
         .collect();
+    watched?;
     Ok(Value::Array(results).to_string())
 }
 
@@ -112,8 +121,12 @@ fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Of
     }
     let kind = Kind::parse(&wanted.store).map_err(Failure::Input)?;
     let store = store::open(&kind, parts.logical_bytes()).map_err(Failure::Input)?;
+    let state = wanted.state.as_deref().map(State::open).transpose().map_err(Failure::Input)?;
+    let kept = state.as_ref().filter(|state| state.saved_at().is_some()).map(|state| state.path().to_owned());
+    // A drive that has a state goes on from there, however it started once.
+    let snapshot = kept.or_else(|| wanted.snapshot.clone());
     let recorder = wanted.record.as_ref().map(|(path, name)| record(path, name)).transpose()?;
-    let (drive, preconditioned) = match &wanted.snapshot {
+    let (drive, preconditioned) = match &snapshot {
         Some(path) => {
             work::fits_memory(&parts)?;
             (work::read_snapshot(path, &loaded.value, seed)?.1, None)
@@ -134,7 +147,7 @@ fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Of
     let (drive, sets) = (wanted.drive.clone(), wanted.sets.clone());
     let served =
         Served { name: wanted.name.clone(), drive, sets, loaded, parts, seed, preconditioned, swaps: Vec::new() };
-    Ok((offer, served, Kept { snapshot: wanted.snapshot.clone(), store: kind }))
+    Ok((offer, served, Kept { snapshot, store: kind, state }))
 }
 
 /// A trace: a table for a name that ends in `.parquet`, else CSV, which both keep all that clients ask for.
@@ -146,17 +159,36 @@ fn record(path: &Path, name: &str) -> Result<Recorder, Failure> {
     TraceWriter::create(Some(path), name, options).map(Recorder::new).map_err(Failure::input)
 }
 
-fn ready_words(address: &Address, offers: &[Offer], stores: &[&Kind]) -> String {
-    let words = |(offer, store): (&Offer, &&Kind)| {
+fn ready_words(address: &Address, offers: &[Offer], stores: &[&Kind], states: &[Option<&State>]) -> String {
+    let words = |((offer, store), state): ((&Offer, &&Kind), &Option<&State>)| {
         let Entry { name, description, .. } = &offer.entry;
-        json!({"name": name, "title": description, "bytes": offer.drive.logical_bytes(), "store": store.name()})
+        let bytes = offer.drive.logical_bytes();
+        json!({"name": name, "title": description, "bytes": bytes, "store": store.name(), "state": state.map(state_words)})
     };
-    let exports: Vec<Value> = offers.iter().zip(stores).map(words).collect();
+    let exports: Vec<Value> = offers.iter().zip(stores).zip(states).map(words).collect();
     let (socket, tcp) = match address {
         Address::Unix(path) => (Some(path), None),
         Address::Tcp(address) => (None, Some(address.to_string())),
     };
     json!({"socket": socket, "tcp": tcp, "exports": exports}).to_string()
+}
+
+/// The state that a drive goes on from: when it was saved, in seconds since 1970, and whether more has happened to the drive since.
+fn state_words(state: &State) -> Value {
+    let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    json!({"path": state.path(), "saved_s": state.saved_at().map(since), "behind": state.is_behind()})
+}
+
+/// Saves the state of a drive that is at rest; gives what the result says of it.
+fn keep(state: State, header: serde_json::Result<Header>, drive: &Drive, failed: bool) -> Value {
+    let (path, loaded, behind) = (state.path().to_owned(), state.saved_at().is_some(), state.is_behind());
+    let saved = match header {
+        _ if failed => Err(format!("{}: the state of a drive that failed is not saved", path.display())),
+        Ok(header) => state.save(&header, drive),
+        Err(error) => Err(error.to_string()),
+    };
+    let (bytes, error) = saved.map_or_else(|error| (None, Some(error)), |bytes| (Some(bytes), None));
+    json!({"path": path, "loaded": loaded, "behind": behind, "saved_bytes": bytes, "error": error})
 }
 
 /// Tells that the server is ready and how it does, until an interrupt or its end.
@@ -207,9 +239,11 @@ fn status_words(status: &Status) -> String {
 /// The result of an export: that of a run, and how it was served.
 fn result((served, kept): (Served, Kept), closed: Closed, cpu_s: f64) -> Value {
     let Served { loaded, parts, seed, preconditioned, swaps, .. } = served;
-    let Kept { snapshot, store } = kept;
+    let Kept { snapshot, store, state } = kept;
     let Closed { drive, mut live, recorded, fault, unsaved, .. } = closed;
     let workload = json!({"live": live["export"]});
+    let header = work::header(&loaded.value, seed, &preconditioned);
+    let kept = state.map(|state| keep(state, header, &drive, fault.is_some()));
     let about = About {
         config: &loaded.value,
         parts: &parts,
@@ -226,6 +260,7 @@ fn result((served, kept): (Served, Kept), closed: Closed, cpu_s: f64) -> Value {
     result["changes"] = work::changes(&loaded);
     live["swaps"] = swaps.into();
     live["store"] = store.name().into();
+    live["state"] = json!(kept);
     live["store_path"] = json!(store.path());
     live["fault"] = json!(fault.map(|fault| RunError::from(fault).to_string()));
     live["unsaved"] = json!(unsaved.map(|error| system_words(&error)));

@@ -10,6 +10,7 @@ use crate::progress::Reporter;
 use crate::tables;
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
+use serde::Serialize;
 use serde_json::{json, Value};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -355,12 +356,7 @@ pub fn precondition(
             "{drive}: no preconditioning is set in [precondition]; set an option, as in --set precondition.fill=true"
         ))
     })?;
-    let header = Header {
-        version: env!("CARGO_PKG_VERSION").into(),
-        config: serde_json::to_value(&loaded.value).map_err(|e| Failure::Run(e.to_string()))?,
-        seed,
-        precondition: serde_json::to_value(&done).map_err(|e| Failure::Run(e.to_string()))?,
-    };
+    let header = header(&loaded.value, seed, &done).map_err(|error| Failure::Run(error.to_string()))?;
     if done.interrupted {
         return Ok(json!({"precondition": done, "state_bytes": 0, "partial": true}));
     }
@@ -374,6 +370,16 @@ pub fn precondition(
         "seed": seed,
         "partial": false,
     }))
+}
+
+/// The header of a drive's snapshot.
+pub fn header(config: &DriveConfig, seed: u64, preconditioned: &impl Serialize) -> serde_json::Result<Header> {
+    Ok(Header {
+        version: env!("CARGO_PKG_VERSION").into(),
+        config: serde_json::to_value(config)?,
+        seed,
+        precondition: serde_json::to_value(preconditioned)?,
+    })
 }
 
 /// Error of writing a snapshot to the user's path `shown`.

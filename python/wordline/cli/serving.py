@@ -58,6 +58,14 @@ LINE_S = 60.0
     help="Keep the data in 'memory' or in 'file:PATH', or only 'metadata[:RULES.toml]' of file systems, in memory; "
     "with a name, those of an --export.  [default: memory]",
 )
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    metavar="[NAME=]FILE",
+    help="Go on with the drive's state in FILE, if there is one, and save it there at the end; with a name, that of "
+    "an --export.",
+)
 @click.option("--pace", type=float, metavar="X", help="Simulated seconds in a second: 0.1 is ten times as slow.")
 @click.option("--zero-delay", is_flag=True, help="No delays: the drive's time jumps from event to event.")
 @click.option("--low-cpu", is_flag=True, help="Never spin: less accurate delays, hardly any CPU time while idle.")
@@ -82,6 +90,7 @@ def serve(
     seed: int | None,
     exports: tuple[str, ...],
     stores: tuple[str, ...],
+    states: tuple[str, ...],
     pace: float | None,
     zero_delay: bool,
     low_cpu: bool,
@@ -110,8 +119,9 @@ def serve(
         raise Trouble(f"--pace {pace:g}: not between 0.000001 and 1,000,000; 1 is real time")
     drives = {"": drive} | named(exports)
     kept = stored(stores, list(drives))
+    going_on = of_exports("state", states, list(drives))
     names = {name: file for name, file in (("json", json_name), ("record", record)) if file is not None}
-    all_apart(names)
+    all_apart(names | {f"state {name}=".removesuffix(" ="): file for name, file in going_on.items()})
     with ExitStack() as open_files:
         inputs = [*drives.values(), *([snapshot] if snapshot else [])]
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
@@ -126,6 +136,7 @@ def serve(
                     "sets": [] if name else list(sets),
                     "seed": seed,
                     "snapshot": None if name else snapshot,
+                    "state": going_on.get(name),
                     "store": kept[name],
                     "record": None if name or trace is None else [str(trace.path), trace.name],
                 }
@@ -194,6 +205,25 @@ def stored(stores: tuple[str, ...], names: list[str]) -> dict[str, str]:
     return {name: kept.get(name, "memory") for name in names}
 
 
+def of_exports(option: str, texts: tuple[str, ...], names: list[str]) -> dict[str, str]:
+    """The file of each export that has one, from ``[NAME=]FILE``.
+
+    :raises Trouble: if a name is unknown, an export has two files, or there is no file.
+    """
+    files: dict[str, str] = {}
+    for text in texts:
+        name, _, file = text.partition("=") if "=" in text else ("", "", text)
+        if name not in names:
+            known = or_nearest(name, [other for other in names if other], "exports with a name")
+            raise Trouble(f"--{option} {text}: there is no export '{name}'; {known}")
+        if not file:
+            raise Trouble(f"--{option} {text}: name the file")
+        if name in files:
+            raise Trouble(f"--{option} {text}: this export has a file already, {files[name]}")
+        files[name] = file
+    return files
+
+
 class Watch:
     """Tells how to connect, and how the server does: a line that changes in a terminal, elsewhere a line a minute."""
 
@@ -257,6 +287,8 @@ def greet(console: Console, told: dict[str, Any], lines: list[str]) -> None:
         console.print(f"{units.size(export['bytes'])}: {export['title']}", soft_wrap=True)
         if export["store"] == "metadata":
             console.print(NOT_KEPT, soft_wrap=True)
+        if export["state"] is not None:
+            console.print(f"  {state_words(export['state'])}", soft_wrap=True)
         console.print(f"  nbdinfo {where}", soft_wrap=True)
         console.print(f"  qemu-img info {where}", soft_wrap=True)
         console.print(
@@ -266,6 +298,18 @@ def greet(console: Console, told: dict[str, Any], lines: list[str]) -> None:
     for line in lines:
         console.print(line, soft_wrap=True)
     console.print("Serving; Ctrl-C ends it.")
+
+
+def state_words(state: dict[str, Any]) -> str:
+    """What state a drive starts from."""
+    start = f"The drive starts new; its state goes to {state['path']} at the end."
+    if state["saved_s"] is not None:
+        saved = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(state["saved_s"]))
+        start = f"The drive goes on from its state in {state['path']}, saved {saved}."
+    if state["behind"]:
+        lost = "What the last server did to it since is lost, for that one did not end in order"
+        start += f" {lost}; data are as the store has them."
+    return start
 
 
 def client_words(told: dict[str, Any], export: str) -> str:
@@ -332,6 +376,8 @@ def troubles_of(result: dict[str, Any]) -> list[str]:
         troubles.append(f"the drive failed, and its clients got errors: {live['fault']}")
     if live["unsaved"] is not None:
         troubles.append(f"{live['store_path']}: the last data may not be on the disk: {live['unsaved']}")
+    if live["state"] is not None and live["state"]["error"] is not None:
+        troubles.append(live["state"]["error"])
     if live["recorded"] is not None and live["recorded"]["error"] is not None:
         troubles.append(live["recorded"]["error"])
     return troubles

@@ -19,6 +19,9 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     sorted_out = live.get("metadata")
     if sorted_out:
         yield "Metadata", metadata(sorted_out)
+    state = live.get("state")
+    if state and state["saved_bytes"] is not None:
+        yield "State", f"of the drive: {units.size(state['saved_bytes'])} in {state['path']}"
     if live["errors"]:
         yield "Errors", f"{units.some(live['errors'], 'command')} failed"
     yield "Delays", delays(live)

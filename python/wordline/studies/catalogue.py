@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import shutil
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from wordline.studies.outcome import Outcome
 
 REQUIRED = ("title", "paper", "sections", "runs", "stand_in")
-OPTIONAL = ("chapter", "open", "claim", "traces")
+OPTIONAL = ("chapter", "open", "claim", "traces", "clock", "tools")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,15 @@ class Study:
     """Names of the traces that stand-ins replace, and that true ones can take the place of."""
     true_traces: str = ""
     """How the study replays true traces, in a sentence or two."""
+
+    clock: bool = False
+    """True if it measures on the clock of the wall: figures then differ from run to run, and with the machine."""
+    tools: tuple[str, ...] = ()
+    """Programs that it needs and that are not Wordline's."""
+
+    def missing(self) -> list[str]:
+        """The tools that this machine lacks."""
+        return [tool for tool in self.tools if shutil.which(tool) is None]
 
     def stands_in(self, true: Collection[str]) -> bool:
         """True if a stand-in replaces any trace.
@@ -146,6 +156,8 @@ def read(folder: Path) -> Study:
         chapter=chapter,
         traces=traces,
         true_traces=true_traces,
+        clock=table.get("clock", False),
+        tools=tuple(table.get("tools", ())),
     )
 
 

@@ -14,7 +14,10 @@ ORDER = "order"
 FACTOR = "x"
 """The unit of a factor; 1 is no effect."""
 
-KEYS = {"id", "at", "study", "says", "value", "unit", "max"}
+BELOW = "below"
+"""The bound of a claim whose number is not reached."""
+
+KEYS = {"id", "at", "study", "says", "value", "unit", "max", "bound"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Claim:
     unit: str
     max: float | None = None
     """The published best case beside a mean; shown, not judged."""
+    bound: str = ""
+    """:data:`BELOW` if the published number is one that the effect stays below; else empty."""
 
     @property
     def is_order(self) -> bool:
@@ -50,6 +55,8 @@ class Claim:
             row["value"] = self.value[0] if len(self.value) == 1 else list(self.value)
         if self.max is not None:
             row["max"] = self.max
+        if self.bound:
+            row["bound"] = self.bound
         return row | {"unit": self.unit}
 
 
@@ -60,13 +67,17 @@ def parse(row: Mapping[str, Any], where: str) -> Claim:
     :raises Trouble: if a key is missing or unknown, or the published value cannot be judged.
     """
     name = f"{where}: claim {row.get('id', 'without id')}"
-    missing = KEYS - {"value", "max"} - row.keys()
+    missing = KEYS - {"value", "max", "bound"} - row.keys()
     if missing or row.keys() - KEYS:
         raise Trouble(f"{name}: missing {sorted(missing)}, unknown {sorted(row.keys() - KEYS)}")
     value = _numbers(row.get("value"))
-    claim = Claim(row["id"], row["at"], row["study"], row["says"], value, row["unit"], row.get("max"))
+    claim = Claim(
+        row["id"], row["at"], row["study"], row["says"], value, row["unit"], row.get("max"), row.get("bound", "")
+    )
     if claim.is_order == bool(value) or len(value) > 2 or list(value) != sorted(value):
         raise Trouble(f"{name}: value is one number, or [low, high], or absent if the unit is '{ORDER}'")
+    if claim.bound not in ("", BELOW) or (claim.bound and (len(value) != 1 or value[0] <= 0)):
+        raise Trouble(f"{name}: bound is '{BELOW}', beside one value above 0")
     if len(value) == 2 and (value[0] - claim.neutral) * (value[1] - claim.neutral) <= 0:
         raise Trouble(f"{name}: a range must not hold {claim.neutral:g}, which is no effect")
     return claim

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wordline.base.errors import Trouble
+from wordline.base.errors import Trouble, tell
 from wordline.base.progress import Progress
 from wordline.studies import catalogue, page, runner, sensitivity, traces
 from wordline.studies.catalogue import Study
@@ -59,7 +59,7 @@ def run_all(
     :return: the reports, and True if an interrupt left some out.
     :raises Trouble: if a page cannot be written or the true traces cannot be read.
     """
-    studies = catalogue.every()
+    studies = possible(catalogue.every())
     true = true_traces(folder, studies)
     if out is not None:
         ready(out)
@@ -88,7 +88,7 @@ def try_choices(
     :return: the results, and True if an interrupt left some out. An unfinished study has no new page.
     :raises Trouble: if there is no such study, a page cannot be written, or the true traces cannot be read.
     """
-    studies = catalogue.every() if name is None else [catalogue.load(name)]
+    studies = possible(catalogue.every()) if name is None else [catalogue.load(name)]
     true = true_traces(folder, studies)
     done: list[tuple[Report, Sensitivity]] = []
     try:
@@ -162,6 +162,14 @@ def true_traces(folder: Path | None, studies: Sequence[Study]) -> Mapping[str, P
 def names_of(studies: Iterable[Study]) -> list[str]:
     """The names of the traces of these studies, each once."""
     return list(dict.fromkeys(name for study in studies for name in study.traces))
+
+
+def possible(studies: Sequence[Study]) -> list[Study]:
+    """The studies for which this machine has the tools; tells which are left out."""
+    for study in studies:
+        if lacking := study.missing():
+            tell(f"study {study.name} is left out: it needs {' and '.join(lacking)}")
+    return [study for study in studies if not study.missing()]
 
 
 def ready(out: Path) -> None:

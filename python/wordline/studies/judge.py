@@ -1,7 +1,8 @@
 """The rule for judging claims: the same for all, without exceptions.
 
 - *reproduced*: the measured effect has the published direction and is within a factor of 1.5 of the published value
-  or range; a published 0 is reproduced within 5 units either way; an order, if it holds in all its cases.
+  or range; a published 0 is reproduced within 5 units either way; an order, if it holds in all its cases. A published
+  bound is reproduced if the size of the measured effect stays below it, however small it is.
 - *same direction*: the right direction, and at least a third of the published size.
 - *not reproduced*: anything else.
 
@@ -59,10 +60,16 @@ RULES_OF_NOUGHT = {
 """The rules of verdicts on a published 0."""
 
 
+RULES_OF_BOUNDS = {Verdict.REPRODUCED: "stays below", Verdict.NOT_REPRODUCED: "does not stay below"}
+"""The rules of verdicts on a published bound."""
+
+
 def rule(claim: Claim, verdict: Verdict) -> str:
     """The condition of a claim for that verdict: ``within a factor of 1.5``."""
     if claim.is_order:
         return RULES_OF_ORDERS[verdict]
+    if claim.bound:
+        return RULES_OF_BOUNDS[verdict]
     return RULES_OF_NOUGHT[verdict] if _is_nought(claim) else RULES[verdict]
 
 
@@ -92,11 +99,13 @@ def ratio(claim: Claim, measured: Measured) -> float | None:
     worst = judge(claim, measured)
     return max(
         (_ratio(claim, value) for value in values if _of_number(claim, value) is worst),
-        key=lambda it: math.inf if it <= 0 else abs(math.log(it)),
+        key=lambda it: it if claim.bound else math.inf if it <= 0 else abs(math.log(it)),
     )
 
 
 def _ratio(claim: Claim, measured: float) -> float:
+    if claim.bound:
+        return abs(measured) / claim.value[0]
     near, far = min(claim.value, key=abs), max(claim.value, key=abs)
     if measured / near < 1:
         return measured / near
@@ -108,6 +117,8 @@ def _is_nought(claim: Claim) -> bool:
 
 
 def _of_number(claim: Claim, measured: float) -> Verdict:
+    if claim.bound:
+        return Verdict.REPRODUCED if abs(measured) < claim.value[0] else Verdict.NOT_REPRODUCED
     if _is_nought(claim):
         return Verdict.REPRODUCED if abs(measured) <= AROUND_ZERO else Verdict.NOT_REPRODUCED
     if (measured - claim.neutral) * (claim.value[0] - claim.neutral) <= 0:

@@ -14,6 +14,12 @@ from wordline.studies.runner import Report, Row, totals
 from wordline.studies.sensitivity import Sensitivity, Trial
 from wordline.studies.traces import REPLAYED
 
+CLOCK = (
+    "**Measured on the clock of a machine**, the one described below: figures differ from run to run and from machine "
+    "to machine, and so may verdicts. Those here are of one run."
+)
+"""What the page of such a study says."""
+
 
 def write(report: Report, folder: Path, version: str, tried: Sensitivity | None = None) -> Path:
     """Writes the page, its figures and the result as JSON into ``folder``.
@@ -65,6 +71,8 @@ def _lines(report: Report, tried: Sensitivity | None) -> Iterator[str]:
     study = report.study
     yield from (f"# {study.title}", "", f"Source: {study.paper}, {study.sections}.", "")
     yield from (study.runs.strip(), "")
+    if study.clock:
+        yield from (CLOCK, "")
     if report.traces:
         yield from (*_true(report), "")
     elif report.stand_in:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from wordline.base.errors import Trouble
 from wordline.studies.catalogue import Study
 from wordline.studies.choices import Left
 from wordline.studies.claims import Claim
@@ -89,6 +90,7 @@ class Report:
             "runs": study.runs,
             "stand_in": self.stand_in,
             **true,
+            **({"clock": True} if study.clock else {}),
             "full": self.full,
             "seed": self.seed,
             "open": [asdict(left) for left in self.open],
@@ -119,7 +121,10 @@ def run(
     :param known: results of experiments of earlier runs of the study; those of this run are added.
     :param traces: files of true traces, by name, to replay instead of stand-ins.
     :raises ValueError: if it did not measure exactly its claims.
+    :raises Trouble: if this machine lacks a tool that it needs.
     """
+    if lacking := study.missing():
+        raise Trouble(f"study {study.name} needs {' and '.join(lacking)}, which this machine lacks; install it first")
     results = {} if known is None else known
     context = Context(study, label, full, seed, report, instead or {}, known=results, traces=traces or {})
     outcome = study.code()(context)

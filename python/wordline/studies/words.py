@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from wordline.base.units import NOTHING, count, some, three
-from wordline.studies.claims import Claim
-from wordline.studies.judge import RULES, RULES_OF_ORDERS, Measured, Verdict
+from wordline.studies.claims import BELOW, Claim
+from wordline.studies.judge import RULES, RULES_OF_BOUNDS, RULES_OF_ORDERS, Measured, Verdict
 from wordline.studies.outcome import Cell
 from wordline.studies.runner import Report, Row
 
@@ -19,7 +19,8 @@ def published(claim: Claim) -> str:
     if claim.is_order:
         return "order"
     best = f" (best {with_unit([claim.max], claim.unit)})" if claim.max is not None else ""
-    return with_unit(claim.value, claim.unit) + best
+    bound = f"{claim.bound} " if claim.bound else ""
+    return bound + with_unit(claim.value, claim.unit) + best
 
 
 def measured(claim: Claim, value: Measured) -> str:
@@ -81,11 +82,12 @@ def brief(row: Row, changed: bool) -> str:
 
 def legend(rows: Iterable[Row]) -> str:
     """The rules by which these claims are judged: ``reproduced: within a factor of 1.5; …``."""
-    orders = {row.claim.is_order for row in rows}
+    kinds = {"order" if row.claim.is_order else row.claim.bound for row in rows}
     parts = []
     for verdict in Verdict:
-        rules = [RULES[verdict]] if False in orders else []
-        rules += [f"an order {RULES_OF_ORDERS[verdict]}"] if True in orders and verdict in RULES_OF_ORDERS else []
+        rules = [RULES[verdict]] if "" in kinds else []
+        rules += [f"an order {RULES_OF_ORDERS[verdict]}"] if "order" in kinds and verdict in RULES_OF_ORDERS else []
+        rules += [f"a bound {RULES_OF_BOUNDS[verdict]}"] if BELOW in kinds and verdict in RULES_OF_BOUNDS else []
         parts += [f"{verdict.value}: {', '.join(rules)}"] if rules else []
     return "; ".join(parts)
 

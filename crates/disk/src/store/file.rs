@@ -8,6 +8,7 @@
 
 use super::{Store, Syncer};
 use crate::protocol::Extent;
+use crate::state::sync_directory;
 use rustix::fs::{fallocate, flock, seek, FallocateFlags, FlockOperation, SeekFrom};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -64,12 +65,6 @@ impl FileStore {
     pub(super) fn refuse_holes(&mut self) {
         self.makes_holes = false;
     }
-}
-
-/// Makes the name of a new file durable.
-fn sync_directory(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(parent)?.sync_all()
 }
 
 impl Store for FileStore {

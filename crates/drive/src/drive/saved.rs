@@ -2,7 +2,7 @@
 
 use super::Drive;
 use wordline_base::time::END_OF_TIME;
-use wordline_firmware::ConfigError;
+use wordline_firmware::{ConfigError, Map};
 
 /// Why a drive that was saved cannot be used.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub(crate) enum Unusable {
 
 impl Drive {
     /// Takes over data, maps and wear of a drive that was saved, as [`Drive::adopt`] does, once they are checked.
-    pub(crate) fn adopt_saved(&mut self, saved: &Drive) -> Result<(), Unusable> {
-        self.check_saved(saved)?;
-        self.adopt(saved).map_err(Unusable::Misfit)
+    pub(crate) fn adopt_saved(&mut self, saved: Drive) -> Result<(), Unusable> {
+        self.check_saved(&saved)?;
+        self.kernel.adopt_last(saved.kernel).map_err(Unusable::Misfit)
     }
 
     /// Goes on where a drive of the same configuration was saved, at rest. Of that drive it takes only what changes while a drive
@@ -43,8 +43,13 @@ impl Drive {
         Ok(())
     }
 
-    fn check_saved(&self, saved: &Drive) -> Result<(), Unusable> {
+    /// An empty map for a drive that was saved, if this drive can take it over; see [`Kernel::map_for`].
+    pub(crate) fn map_for(&self, saved: &Drive) -> Result<Map, Unusable> {
         self.kernel.fits(&saved.kernel).map_err(Unusable::Misfit)?;
+        Ok(self.kernel.map_for(&saved.kernel))
+    }
+
+    fn check_saved(&self, saved: &Drive) -> Result<(), Unusable> {
         saved.kernel.check_saved(&self.kernel).map_err(Unusable::Unsound)
     }
 }

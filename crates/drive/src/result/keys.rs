@@ -77,7 +77,7 @@ pub fn sections() -> Vec<Section> {
             title: "Live disk",
             about: LIVE,
             keys: live::live(),
-            null: &["live", "live.recorded", "live.metadata"],
+            null: &["live", "live.recorded", "live.metadata", "live.state"],
         },
         Section { title: "Files that the run wrote", about: FILES, keys: files(), null: &[] },
     ]

@@ -287,28 +287,47 @@ fn every_kind_of_drive_goes_on_where_it_was_saved() {
     }
 }
 
-/// The parts of a snapshot: the bytes before the stream, the header with its length, and the state.
+/// The parts of a snapshot: the bytes before the first frame, the header with its length, the state, and the chunks of the map.
+#[derive(Clone)]
 struct Open {
     head: [u8; 12],
     header: Vec<u8>,
     state: Vec<u8>,
+    chunks: Vec<Vec<u8>>,
 }
 
 impl Open {
     fn new(bytes: &[u8]) -> Self {
-        let mut stream = zstd::Decoder::new(&bytes[12..]).expect("a stream");
+        let mut rest = &bytes[12..];
         let mut all = Vec::new();
-        stream.read_to_end(&mut all).expect("it is whole");
+        let frame = zstd::Decoder::with_buffer(&mut rest).expect("a frame");
+        frame.single_frame().read_to_end(&mut all).expect("it is whole");
         let length = 8 + u64::from_le_bytes(all[..8].try_into().expect("eight bytes")) as usize;
-        Self { head: bytes[..12].try_into().expect("twelve bytes"), state: all.split_off(length), header: all }
+        let mut chunks = Vec::new();
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let (frame, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+            chunks.push(zstd::decode_all(frame).expect("it is whole"));
+            rest = after;
+        }
+        let head = bytes[..12].try_into().expect("twelve bytes");
+        Self { head, state: all.split_off(length), header: all, chunks }
     }
 
-    /// Assembled again, with a correct checksum.
+    /// Assembled again, with correct checksums.
     fn shut(&self) -> Vec<u8> {
-        let mut stream = zstd::Encoder::new(self.head.to_vec(), 1).expect("memory");
-        stream.include_checksum(true).expect("it has one");
-        stream.write_all(&self.header).and_then(|()| stream.write_all(&self.state)).expect("memory");
-        stream.finish().expect("memory")
+        let frame = |parts: &[&Vec<u8>], into: Vec<u8>| {
+            let mut stream = zstd::Encoder::new(into, 1).expect("memory");
+            stream.include_checksum(true).expect("it has one");
+            parts.iter().try_for_each(|part| stream.write_all(part)).expect("memory");
+            stream.finish().expect("memory")
+        };
+        let mut all = frame(&[&self.header, &self.state], self.head.to_vec());
+        for chunk in &self.chunks {
+            let packed = frame(&[chunk], Vec::new());
+            all.extend((packed.len() as u32).to_le_bytes());
+            all.extend(packed);
+        }
+        all
     }
 }
 
@@ -335,6 +354,30 @@ fn alter(random: &mut Stream, state: &mut Vec<u8>) {
             let piece: Vec<u8> = state[at..(at + length).min(end)].to_vec();
             let over = to..(to + piece.len()).min(state.len());
             drop(state.splice(over, piece));
+        }
+    }
+}
+
+/// Units that a full drive has in valid places.
+fn valid_units(config: &DriveConfig) -> usize {
+    (Drive::new(config, 3).expect("accepted").logical_bytes() / 4096) as usize
+}
+
+#[test]
+fn a_snapshot_ends_where_it_ends() {
+    let config = of_kind(KINDS[0].1);
+    let whole = snapshot::to_bytes(&header(&config, 3), &aged(&config, 3, false)).expect("it can be written");
+    // Cut short anywhere, and with any byte of its frames altered: the checksums tell.
+    let mut random = Stream::new(1, "cut", 0);
+    for _ in 0..300 {
+        let cut = random.below(whole.len() as u64) as usize;
+        assert!(snapshot::from_bytes("it", &whole[..cut], &config, 3).is_err(), "cut at {cut}");
+        let mut altered = whole.clone();
+        altered[cut] ^= 1 << random.below(8);
+        match snapshot::from_bytes("it", &altered, &config, 3) {
+            // A frame may have a spare bit, such as that of an unused field.
+            Ok((_, drive)) => drive.kernel().audit().expect("the books balance"),
+            Err(error) => assert!(error.to_string().contains("it: "), "{error}"),
         }
     }
 }
@@ -367,8 +410,10 @@ fn altered_snapshots_are_refused_or_work() {
         let mut random = Stream::new(seed, "altered", 0);
         let mut refused = 0;
         for nth in 0..count {
-            let mut open = Open { head: whole.head, header: whole.header.clone(), state: whole.state.clone() };
-            (0..1 + nth % 3).for_each(|_| alter(&mut random, &mut open.state));
+            let mut open = whole.clone();
+            // The map of such a drive is one chunk.
+            let part = if nth % 5 == 0 { &mut open.chunks[0] } else { &mut open.state };
+            (0..1 + nth % 3).for_each(|_| alter(&mut random, part));
             let bytes = open.shut();
             let config = if nth % 4 == 3 { &other } else { &config };
             let told = catch_unwind(AssertUnwindSafe(|| match snapshot::from_bytes(name, &bytes, config, 3) {
@@ -410,4 +455,23 @@ fn what_no_drive_can_be_is_refused_with_the_reason() {
     // The geometry of the drive comes first; its second number is the logical pages per page.
     let told = refused(&|open| open.state[2] += 1);
     assert!(told.contains("no drive can be in this state") || told.contains("configuration"), "{told}");
+    // The map: as long as its validity says, each unit once, nothing behind it.
+    let told = refused(&|open| open.chunks[0].push(0));
+    assert!(told.contains("part 0 of its map"), "{told}");
+    let told = refused(&|open| open.chunks[0].resize(1 << 28, 0));
+    assert!(told.contains("damaged or cut short"), "{told}");
+    let told = refused(&|open| open.chunks.clear());
+    assert!(told.contains("damaged or cut short"), "{told}");
+    let told = refused(&|open| open.chunks.push(Vec::new()));
+    assert!(told.contains("goes on after its end"), "{told}");
+    // The first place is valid and becomes invalid; then its unit is missing, which the length tells, and the books of its block.
+    let told = refused(&|open| open.chunks[0][0] ^= 1);
+    assert!(told.contains("part 0 of its map"), "{told}");
+    // The second unit is the first once more.
+    let told = refused(&|open| {
+        let chunk = &mut open.chunks[0];
+        let valid = chunk.len() - 4 * valid_units(&config);
+        (0..4).for_each(|byte| chunk[valid + byte * valid_units(&config) + 1] = 0);
+    });
+    assert!(told.contains("lies in places"), "{told}");
 }

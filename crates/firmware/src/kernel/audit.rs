@@ -103,10 +103,28 @@ impl Kernel {
     /// # Panics
     /// While operations of either are queued or run.
     pub fn adopt(&mut self, other: &Kernel) -> Result<(), ConfigError> {
+        self.adopt_all_but_the_map(other)?;
+        self.map = other.map.clone();
+        Ok(())
+    }
+
+    /// As [`Kernel::adopt`], from a drive that is no longer used.
+    ///
+    /// # Errors
+    /// As [`Kernel::adopt`].
+    ///
+    /// # Panics
+    /// As [`Kernel::adopt`].
+    pub fn adopt_last(&mut self, mut other: Kernel) -> Result<(), ConfigError> {
+        self.adopt_all_but_the_map(&other)?;
+        self.map = std::mem::take(&mut other.map);
+        Ok(())
+    }
+
+    fn adopt_all_but_the_map(&mut self, other: &Kernel) -> Result<(), ConfigError> {
         assert!(self.slab.live() == 0 && other.slab.live() == 0, "state is taken over while operations run");
         self.fits(other)?;
         self.flash.adopt_cells(&other.flash);
-        self.map = other.map.clone();
         self.mapping.adopt(&other.mapping);
         self.placement.restore(&other.placement);
         self.blocks = self.blocks.with_records_of(&other.blocks, &mut self.free_block);
@@ -142,13 +160,27 @@ impl Kernel {
     /// # Errors
     /// Says what does not balance.
     pub fn audit(&self) -> Result<(), Fault> {
+        for place in (0..self.map.places()).filter(|&place| self.map.is_valid(place)) {
+            let unit = self.map.unit_at(place);
+            if !self.map.lies_at(unit, place) {
+                return Err(Fault::books(format!("place {place} is valid but unit {unit} lies elsewhere")));
+            }
+        }
+        let mapped = (0..self.map.logical_units()).filter(|&unit| self.map.place(unit).is_some()).count() as u64;
+        let valid = u64::from(self.map.count_valid(0, self.map.places()));
+        if mapped != valid {
+            return Err(Fault::books(format!("{mapped} units have a place but {valid} places are valid")));
+        }
+        self.audit_books()
+    }
+
+    /// The same without the agreement of forward and reverse map, which holds for a map that was just read.
+    pub(super) fn audit_books(&self) -> Result<(), Fault> {
         let wrong = |what: String| Err(Fault::books(what));
         let units = self.plan.units_per_block;
-        let mut valid_in_all = 0_u64;
         for (block, record) in self.blocks.records().iter().enumerate() {
             let start = block as u32 * units;
             let valid = self.map.count_valid(start, start + units);
-            valid_in_all += u64::from(valid);
             if valid != record.valid {
                 return wrong(format!("block {block} counts {} valid units but holds {valid}", record.valid));
             }
@@ -160,18 +192,6 @@ impl Kernel {
             if (nand.next_page, nand.erases, nand.slc) != (written, record.erases, slc) {
                 return wrong(format!("block {block} is {record:?} here and {nand:?} in the NAND"));
             }
-            for place in start..start + units {
-                if self.map.is_valid(place) && !self.map.lies_at(self.map.unit_at(place), place) {
-                    return wrong(format!(
-                        "place {place} is valid but unit {} lies elsewhere",
-                        self.map.unit_at(place)
-                    ));
-                }
-            }
-        }
-        let mapped = (0..self.map.logical_units()).filter(|&unit| self.map.place(unit).is_some()).count() as u64;
-        if mapped != valid_in_all {
-            return wrong(format!("{mapped} units have a place but {valid_in_all} places are valid"));
         }
         if let Some(lots) = &self.lots {
             let is_log = |block| self.logs.as_ref().is_some_and(|logs| logs.is_log(block));

@@ -184,6 +184,8 @@ pub struct Kernel {
     flash: Flash,
     timed: bool,
     now: Time,
+    /// Saved apart.
+    #[serde(skip)]
     map: Map,
     blocks: Blocks,
     space: Space,

@@ -3,6 +3,7 @@
 
 use super::{Counters, Kernel};
 use crate::blocks::Status;
+use crate::map::Map;
 use crate::policy::placement::Constraint;
 use wordline_base::Time;
 
@@ -10,6 +11,27 @@ use wordline_base::Time;
 const MOST_COUNTED: u64 = 1 << 60;
 
 impl Kernel {
+    /// The map, to save it.
+    #[must_use]
+    pub fn map(&self) -> &Map {
+        &self.map
+    }
+
+    /// A map for the data of `saved`, a drive that this one [fits](Kernel::fits): nothing has a place in it yet.
+    #[must_use]
+    pub fn map_for(&self, saved: &Kernel) -> Map {
+        let mut map = Map::new(self.map.logical_units(), self.map.places());
+        if saved.mostly_written() {
+            map.expect_filling();
+        }
+        map
+    }
+
+    /// Gives a drive from a snapshot its map.
+    pub fn set_map(&mut self, map: Map) {
+        self.map = map;
+    }
+
     /// True if data, maps and wear that were saved hold together, and fit a drive like this: what [`Kernel::adopt`] takes over.
     ///
     /// # Errors
@@ -30,7 +52,9 @@ impl Kernel {
             return Err("its figures belong to another drive".into());
         }
         self.flash.check_saved(&like.flash)?;
-        self.map.check_saved(&like.map)?;
+        if !self.map.has_size_of(&like.map) {
+            return Err("the map has another size".into());
+        }
         self.blocks.check_saved(&like.blocks, like.plan.fixes_pages)?;
         self.space.check_saved(&like.space, &self.blocks)?;
         if like.plan.slc.is_none() && self.blocks.slc_blocks() > 0 {
@@ -53,7 +77,7 @@ impl Kernel {
         if let Some(shadow) = &self.shadow {
             shadow.check_saved(&crate::shadow::Shadow::new(like.plan.units(), like.plan.raw_units))?;
         }
-        self.audit().map_err(|fault| fault.to_string())?;
+        self.audit_books().map_err(|fault| fault.to_string())?;
         let units = self.plan.units_per_block;
         for (block, record) in (0..).zip(self.blocks.records()) {
             let programmed = self.blocks.units_of_program(block);
@@ -97,12 +121,10 @@ impl Kernel {
         self.map.unshare();
     }
 
-    /// Moves the map to large pages if most logical pages are written, so that most of it is used.
-    pub fn settle_memory(&mut self) {
-        let written = (0..self.flash.geometry().planes()).map(|plane| self.blocks.valid_in_plane(plane)).sum::<u32>();
-        if written > self.plan.units() / 2 {
-            self.map.move_to_large_pages();
-        }
+    /// True if most logical pages are written, so that most of the map is used.
+    fn mostly_written(&self) -> bool {
+        let valid = self.blocks.records().iter().map(|record| u64::from(record.valid)).sum::<u64>();
+        valid > u64::from(self.plan.units() / 2)
     }
 
     /// Goes on where a kernel of the same configuration was saved, at `now` and at rest. [`Kernel::check_saved`] comes before.

@@ -92,6 +92,12 @@ pub(super) fn live() -> Vec<ResultKey> {
         of("swaps[].before.write_amplification", "", "Write amplification with these; `null` if the host wrote nothing.").or_null(),
         of("fault", "", "Why the drive served no more; `null` if it did to the end.").text().or_null(),
         of("unsaved", "", "Why the last data may not be on the disk; `null` if they are.").text().or_null(),
+        of("state.path", "", "The file of `--state`, which keeps the drive's state; without one, `state` is `null`.").text(),
+        of("state.loaded", "", "True if the drive went on from the state in it.").boolean(),
+        of("state.behind", "", "True if the server before this one was killed, or did not save what it did to the drive.")
+            .boolean(),
+        of("state.saved_bytes", "bytes", "Size of the state that was saved at the end; `null` if it was not.").or_null(),
+        of("state.error", "", "Why it was not; `null` if it was.").text().or_null(),
         of("recorded.requests", "requests", "Requests in the trace of `--record`; without one, `recorded` is `null`.")
             .or_null(),
         of("recorded.error", "", "Why there is no trace.").text().or_null(),
