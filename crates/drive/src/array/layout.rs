@@ -1,6 +1,7 @@
 //! Where the addresses of an array lie on its members: stripes, joined members, and stripes with parity.
 
 use super::config::ArrayKind;
+use wordline_workload::Space;
 
 /// A range of one member, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,6 +90,15 @@ impl Layout {
             Self::Stripe { members, chunk, stripes } => u64::from(*members) * chunk * stripes,
             Self::Join { starts } => starts[starts.len() - 1],
             Self::Parity(parity) => parity.stripe_bytes() * parity.stripes,
+        }
+    }
+
+    /// The addresses for a workload: those of members are known where they are joined.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        match self {
+            Self::Join { starts } => Space { bytes: self.bytes(), starts: starts.clone() },
+            _ => Space::whole(self.bytes()),
         }
     }
 

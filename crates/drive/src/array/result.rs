@@ -71,8 +71,10 @@ fn sum(values: &[&Value]) -> Value {
     }
 }
 
-/// The configuration in a result and in its digest: the array's, and each different drive with its members.
-fn config(loaded: &LoadedArray) -> Value {
+/// The configuration in a result and in its digest: the array's, each different drive with its members, and how the first drive that
+/// is preconditioned is.
+#[must_use]
+pub fn config(loaded: &LoadedArray) -> Value {
     let ArrayFile { title, source, array, .. } = &loaded.file.value;
     let drives: Vec<Value> = (0..loaded.kinds.len())
         .map(|kind| {
@@ -80,7 +82,17 @@ fn config(loaded: &LoadedArray) -> Value {
             json!({"members": members, "config": loaded.kinds[kind].loaded.resolved})
         })
         .collect();
-    json!({"name": loaded.name(), "title": title, "source": source, "array": array, "drives": drives})
+    let first = loaded.kinds.iter().find(|kind| kind.loaded.value.precondition.writes()).unwrap_or(&loaded.kinds[0]);
+    let precondition = &first.loaded.value.precondition;
+    let name = loaded.name();
+    json!({
+        "name": name,
+        "title": title,
+        "source": source,
+        "array": array,
+        "precondition": precondition,
+        "drives": drives,
+    })
 }
 
 /// Derived figures of an array: sums over its members; figures of a GC domain, of a page and of rates of a die as the first has them.
