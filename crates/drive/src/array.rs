@@ -31,6 +31,7 @@ use layout::{Layout, Piece};
 use member::{For, Member};
 use plan::StripePlan;
 use rebuild::{Failure, Rebuild};
+use serde_json::Value;
 use wordline_base::{EventQueue, Op, Request, Time};
 use wordline_firmware::Fault;
 use wordline_workload::Load;
@@ -78,8 +79,8 @@ pub struct Array {
     depth: u32,
     completions: Vec<Completion>,
     metrics: Metrics,
-    /// True if the figures have ended.
-    ended: bool,
+    /// How the erases of all blocks lay when the figures ended, if they have.
+    ended: Option<Box<Value>>,
     waits_for_rest: bool,
     unit_bytes: u64,
     units_per_page: u32,
@@ -129,7 +130,7 @@ impl Array {
             depth,
             completions: Vec::new(),
             metrics: Metrics::new(0),
-            ended: false,
+            ended: None,
             waits_for_rest: drives.iter().any(Drive::waits_for_rest),
             unit_bytes: u64::from(plan.unit_bytes),
             units_per_page: plan.units_per_page,
@@ -219,6 +220,17 @@ impl Array {
         for (observation, member) in std::mem::take(&mut self.watching.0).into_iter().zip(&mut self.drives) {
             observation.finish(&mut member.drive);
         }
+    }
+
+    /// How the erases since the drives were new lie over their blocks and planes: when the figures ended, or now if they have not.
+    #[must_use]
+    pub fn wear(&self) -> Value {
+        self.ended.as_deref().cloned().unwrap_or_else(|| self.wear_now())
+    }
+
+    fn wear_now(&self) -> Value {
+        let erases = || self.drives().flat_map(|drive| drive.kernel().blocks().records()).map(|block| block.erases);
+        crate::wear::of(erases, self.drives().flat_map(|drive| crate::wear::planes(drive.kernel())).collect())
     }
 
     /// The first failure of a policy from outside, if one has failed.
@@ -416,7 +428,7 @@ impl Array {
         self.now = now;
         self.metrics = Metrics::new(now);
         self.host_units = 0;
-        self.ended = false;
+        self.ended = None;
         self.jobs.reset_counts();
         for (at, member) in self.drives.iter_mut().enumerate() {
             member.drive.pass_time(now);
@@ -577,9 +589,10 @@ impl Device for Array {
     }
 
     fn end_measuring(&mut self) {
-        if std::mem::replace(&mut self.ended, true) {
+        if self.ended.is_some() {
             return;
         }
+        self.ended = Some(Box::new(self.wear_now()));
         self.metrics.lasted(self.now);
         let end = self.metrics.end;
         for member in &mut self.drives {

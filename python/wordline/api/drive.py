@@ -14,7 +14,8 @@ from wordline.api.spoken import speaking
 from wordline.base import units
 
 if TYPE_CHECKING:
-    from wordline._core import Array, Drive as OneDrive
+    from wordline._core import Array
+    from wordline._core import Drive as OneDrive
     from wordline.api.runs import Run
     from wordline.api.workload import Workload
     from wordline.base.progress import Told

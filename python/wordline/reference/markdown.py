@@ -17,9 +17,9 @@ Key = dict[str, Any]
 HEAD = """\
 # Reference
 
-All keys of drive files, array files and workload files, all policies, and the operations of a NAND package. This page is made from
-the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` show
-the same on the terminal.
+All keys of drive files, array files and workload files, all policies, and the operations of a NAND package. This page
+is made from the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and
+`wordline policies FAMILY` show the same on the terminal.
 
 All kinds of file are TOML. Units are part of a key's name. An unknown key is an error. `extends = "NAME"` at the top
 of a file starts from a preset or from another file, named by its path from there. `--set KEY=VALUE` overrides a key of

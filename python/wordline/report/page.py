@@ -210,7 +210,7 @@ def repeats_table(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def members_table(result: dict[str, Any]) -> dict[str, Any]:
-    """The drives of an array side by side: ``heads`` and ``rows``, what the array is, and its parity; empty for a drive."""
+    """The drives of an array side by side: ``heads``, ``rows``, and its layout and parity; empty for a drive."""
     array = arrays.of(result)
     if array is None:
         return {}

@@ -14,7 +14,7 @@ Result = dict[str, Any]
 
 KINDS = {"raid0": "RAID-0", "join": "joined", "raid5": "RAID-5"}
 
-COLUMNS = ("member", "requests", "share", "read p99", "write p99", "write max", "WAF", "GC blocks", "dies busy")
+COLUMNS = ("member", "requests", "share", "read p99", "write p99", "WAF", "GC", "busy")
 """Columns of :func:`rows`."""
 
 MOST_SHOWN = 16
@@ -39,7 +39,7 @@ def name(row: dict[str, Any]) -> str:
 
 
 def rows(result: Result) -> Iterator[list[str]]:
-    """A row a drive: how much it did, how long its requests took, and what they cost it."""
+    """A row a drive: what it did, how long that took, blocks that its GC collected, and how busy its dies were."""
     for row in (of(result) or {}).get("drives", []):
         latency = row.get("latency_us") or {}
         dies = (row.get("utilisation") or {}).get("dies") or []
@@ -50,7 +50,6 @@ def rows(result: Result) -> Iterator[list[str]]:
             units.percent(row.get("share")),
             units.latency((latency.get("read") or {}).get("p99")),
             units.latency((latency.get("write") or {}).get("p99")),
-            units.latency((latency.get("write") or {}).get("max")),
             units.NOTHING if amplification is None else units.three(amplification),
             units.count((row.get("gc") or {}).get("collections") or 0),
             units.percent(sum(dies) / len(dies)) if dies else units.NOTHING,
@@ -133,7 +132,8 @@ def place(result: Result, key: str, index: int) -> str:
     for row in (of(result) or {}).get("drives", []):
         count = len((row.get("utilisation") or {}).get(key) or [])
         if index < count:
-            return f"{key[:-1]} {index} of {'the spare' if row['role'] == 'spare' else f'member {row["member"]}'}"
+            whose = "the spare" if row["role"] == "spare" else f"member {row['member']}"
+            return f"{key[:-1]} {index} of {whose}"
         index -= count
     return ""
 

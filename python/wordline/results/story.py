@@ -232,8 +232,8 @@ def fresh(result: Result) -> str:
     if start["erases"]:
         return ""
     return (
-        f"The {arrays.noun(result)} was only filled: when measuring began, {units.percent(start['filled'])} of its capacity held data "
-        "and no block had ever been erased, so garbage collection had not begun."
+        f"The {arrays.noun(result)} was only filled: when measuring began, {units.percent(start['filled'])} of its "
+        "capacity held data and no block had ever been erased, so garbage collection had not begun."
     )
 
 

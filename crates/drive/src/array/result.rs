@@ -164,7 +164,8 @@ pub fn document(array: &Array, about: &ArrayAbout<'_>) -> Value {
     let host_bytes = metrics.bytes[Op::Write as usize];
     let page = loaded.kinds[0].parts.geometry.page_bytes;
     let config = config(loaded);
-    let nand_bytes = array.written().programs * u64::from(page);
+    let programs: u64 = all.iter().filter_map(|each| each["flash"]["programs"].as_u64()).sum();
+    let nand_bytes = programs * u64::from(page);
     let mut told = each[0].clone();
     for key in SUMS {
         told[key] = sum(&all.iter().map(|each| &each[key]).collect::<Vec<_>>());
@@ -192,7 +193,7 @@ pub fn document(array: &Array, about: &ArrayAbout<'_>) -> Value {
     set("written", written(array, &all, host_bytes));
     set("write_amplification", json!((host_bytes > 0).then(|| nand_bytes as f64 / host_bytes as f64)));
     set("gc", gc(&all));
-    set("wear", wear(array));
+    set("wear", array.wear());
     set("utilisation", utilisation(&all));
     set("execution", execution(&all));
     set("series", series::document(metrics, array.units_per_page()));
@@ -246,12 +247,6 @@ fn gc(all: &[&Value]) -> Value {
     let used: Vec<f64> = all.iter().filter_map(|each| each["gc"]["plane_utilisation"].as_f64()).collect();
     told["plane_utilisation"] = json!((!used.is_empty()).then(|| used.iter().sum::<f64>() / used.len() as f64));
     told
-}
-
-fn wear(array: &Array) -> Value {
-    let erases = || array.drives().flat_map(|drive| drive.kernel().blocks().records()).map(|block| block.erases);
-    let planes: Vec<f64> = array.drives().flat_map(|drive| crate::wear::planes(drive.kernel())).collect();
-    crate::wear::of(erases, planes)
 }
 
 fn utilisation(all: &[&Value]) -> Value {

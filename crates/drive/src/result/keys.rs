@@ -256,7 +256,7 @@ fn mapping_table() -> Vec<ResultKey> {
 
 const ARRAY: &str =
     "In results of [arrays](arrays.md) only. All other keys then are of the array: requests and latency as its host sees them, and \
-     sums over its drives, a spare included (`utilisation` lists the channels and dies of one after the other, and has the mean of \
+     sums over its drives, a spare included, so parity and a rebuild count in `write_amplification` (`utilisation` lists the channels and dies of one after the other, and has the mean of \
      the links). What only a single drive has is `null` or absent: `activity`, `map`, `time_of` and the parts of some policies.";
 
 const LATENCY: &str =

@@ -58,11 +58,7 @@ pub(super) fn array() -> Vec<ResultKey> {
             "bytes",
             "Trims of parts of stripes, which go to no member: parity covers these data.",
         ),
-        parity(
-            "waits",
-            "writes",
-            "Work in stripes that waited for other work with the same bytes of the stripe.",
-        ),
+        parity("waits", "writes", "Work in stripes that waited for other work with the same bytes of the stripe."),
         parity("failed_member", "", "The member that failed; `null` if none did.").number().or_null(),
         parity("failed_at_s", "s", "When, from the start of the figures; 0 if before.").or_null(),
         parity("rebuilt_bytes", "bytes", "Bytes written to the spare for its rebuild."),
