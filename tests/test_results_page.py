@@ -110,6 +110,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     for path in parts:
         path.write_text("time_us,op,offset_bytes,size_bytes\n0,W,0,16384\n9,R,0,16384\n9,F,0,0\n20,T,0,16384\n")
 
+    array = place / "array.toml"
+    failing = "spare = true\nfail_member = 0\nrebuild_mib_s = 10"
+    array.write_text(f'[array]\nkind = "raid5"\nmembers = 3\ndrive = "small.toml"\n{failing}\n')
     both = Workload.trace(place / "?.csv")
 
     def interrupt(phase: str, *_: object) -> None:
@@ -162,6 +165,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),
         "parity of pages": wordline.run(small, BUSY, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "folded": wordline.run(small, BUSY, folded),
+        "array": wordline.run(array, Workload.text(TENANTS)),
         "partial": stopped.value.result,
     }  # fmt: skip
 

@@ -217,8 +217,12 @@ fn run(
     let document = py
         .detach(|| {
             let asked = work::Asked { timeline: wanted, tables, job_by_job, split };
-            work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
-                .map(|done| done.to_string())
+            let ran = if wordline_drive::array::load::is_array(drive) {
+                array::run(drive, &load, (&sets, &load_sets), seed, snapshot, progress, &asked, &guests)
+            } else {
+                work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
+            };
+            ran.map(|done| done.to_string())
         })
         .map_err(|failure| guests.own(failure))?;
     Ok(document)

@@ -91,9 +91,6 @@ pub fn run(
     asked: &Asked<'_>,
     guests: &Guests,
 ) -> Result<Value, Failure> {
-    if array::is_array(drive) {
-        return crate::array::run(drive, load, (sets, load_sets), seed, snapshot, progress, asked, guests);
-    }
     let Asked { timeline, tables, job_by_job, split } = *asked;
     let seed = seed.unwrap_or(SEED);
     let (loaded, parts) = read_drive(drive, sets, guests)?;

@@ -26,7 +26,7 @@ impl Space {
     }
 }
 
-/// The order of people: `sda2` before `sda10`.
+/// The order of people: `msn_2` before `msn_10`.
 fn in_order(name: &str) -> Vec<(bool, u64, String)> {
     let mut parts: Vec<(bool, u64, String)> = Vec::new();
     for char in name.chars() {

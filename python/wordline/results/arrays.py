@@ -42,7 +42,6 @@ def rows(result: Result) -> Iterator[list[str]]:
     """A row a drive: what it did, how long that took, blocks that its GC collected, and how busy its dies were."""
     for row in (of(result) or {}).get("drives", []):
         latency = row.get("latency_us") or {}
-        dies = (row.get("utilisation") or {}).get("dies") or []
         amplification = row.get("write_amplification")
         yield [
             name(row),
@@ -52,7 +51,7 @@ def rows(result: Result) -> Iterator[list[str]]:
             units.latency((latency.get("write") or {}).get("p99")),
             units.NOTHING if amplification is None else units.three(amplification),
             units.count((row.get("gc") or {}).get("collections") or 0),
-            units.percent(sum(dies) / len(dies)) if dies else units.NOTHING,
+            units.percent(row.get("dies_busy")),
         ]
 
 
@@ -130,7 +129,7 @@ def place(result: Result, key: str, index: int) -> str:
     :param key: ``dies`` or ``channels``.
     """
     for row in (of(result) or {}).get("drives", []):
-        count = len((row.get("utilisation") or {}).get(key) or [])
+        count = row.get(key) or 0
         if index < count:
             whose = "the spare" if row["role"] == "spare" else f"member {row['member']}"
             return f"{key[:-1]} {index} of {whose}"

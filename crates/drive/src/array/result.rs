@@ -31,7 +31,7 @@ pub struct ArrayAbout<'a> {
 const SUMS: [&str; 6] = ["flash", "tasks", "energy_j", "energy", "reliability", "free_blocks"];
 
 /// Keys of a member in the result of its array, as they are in the result of a drive.
-const OF_MEMBER: [&str; 13] = [
+const OF_MEMBER: [&str; 9] = [
     "requests",
     "iops",
     "bandwidth_mib_s",
@@ -40,11 +40,14 @@ const OF_MEMBER: [&str; 13] = [
     "waiting_us",
     "gc_affected_requests",
     "write_amplification",
-    "flash",
-    "gc",
-    "wear",
-    "utilisation",
     "energy_j",
+];
+
+/// The same, some keys of a part each.
+const PARTS_OF_MEMBER: [(&str, &[&str]); 3] = [
+    ("flash", &["reads", "programs", "erases"]),
+    ("gc", &["collections", "moved_pages"]),
+    ("wear", &["mean", "max", "stddev"]),
 ];
 
 /// Every number of several values that are alike, added up; what is none, as the first has it.
@@ -296,6 +299,16 @@ fn described_run(array: &Array, loaded: &LoadedArray, each: &[Value]) -> Value {
     for ((at, row), each) in drives.iter_mut().enumerate().zip(each) {
         let figures: Map<String, Value> = OF_MEMBER.iter().map(|&key| (key.to_owned(), each[key].clone())).collect();
         row.as_object_mut().expect("an object").extend(figures);
+        for (part, keys) in PARTS_OF_MEMBER {
+            let some: Map<String, Value> = keys.iter().map(|&key| (key.to_owned(), each[part][key].clone())).collect();
+            row[part] = some.into();
+        }
+        for part in ["channels", "dies"] {
+            let busy: Vec<f64> =
+                each["utilisation"][part].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+            row[part] = json!(busy.len());
+            row[format!("{part}_busy")] = json!(busy.iter().sum::<f64>() / busy.len().max(1) as f64);
+        }
         row["share"] = json!(if all > 0 { bytes(each) as f64 / all as f64 } else { 0.0 });
         if failed.is_some_and(|(failed, _)| failed as usize == at) {
             row["role"] = json!("failed");
