@@ -134,6 +134,8 @@ def test_overrides_reach_the_array_all_members_or_one(wordline: Run, tmp_path: P
     assert policies == {0: "fifo", 1: "fifo", 2: "random", 3: "fifo"}
     check = ("check", "array.toml", "--set")
     refused(wordline(*check, "victim.polcy=fifo", cwd=tmp_path), "--set victim.polcy=fifo", "victim.policy")
+    one = "member.2.victim.polcy=fifo"
+    refused(wordline(*check, one, cwd=tmp_path), f"--set {one}: unknown key 'victim.polcy'", "victim.policy")
     refused(wordline(*check, "member.4.victim.policy=fifo", cwd=tmp_path), "members 0 to 3")
     refused(wordline(*check, "member.x.victim.policy=fifo", cwd=tmp_path), "by its number")
     refused(wordline(*check, "array.stripe_kib=7", cwd=tmp_path), "--set array.stripe_kib=7", "4 and 8")

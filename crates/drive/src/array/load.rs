@@ -189,9 +189,17 @@ fn drives_of(
                 let known = presets::text(name).is_some() || !name.contains(['/', '\\', '.']);
                 let from = if known { name.clone() } else { folder.join(name).display().to_string() };
                 let place = |error: LoadError| match &error {
-                    // An override is its own place.
+                    // An override is its own place, as it was written.
                     LoadError::Settings(error) if matches!(error.origin(), Some(Origin::Set(_))) => {
-                        LoadError::Array { problem: error.to_string() }
+                        let mut of_one =
+                            each.iter().filter(|(of, _)| *of == Some(like)).map(|(_, set)| format!("--set {set}"));
+                        let told = error.to_string();
+                        let short = of_one.find(|set| told.starts_with(set.as_str()));
+                        let problem = short.map_or_else(
+                            || told.clone(),
+                            |set| told.replacen(&set, &set.replacen("--set ", &format!("--set {ONE}{like}."), 1), 1),
+                        );
+                        LoadError::Array { problem }
                     }
                     _ => {
                         let origin = file.origins.get(key).map_or_else(|| path.to_owned(), ToString::to_string);

@@ -288,7 +288,7 @@ const REPEATS: &str =
 const JOBS: &str =
     "A list for a workload with several jobs, one element for each job: for each of its clones (`numjobs`), or for all \
      of them together with `group_reporting`. A trace beside jobs is one more element, and so is each device of a \
-     trace with `devices = \"stack\"`. Absent if there is only one. There are at most 64: with more streams, the \
+     trace with `devices = \"stack\"` or `\"members\"`. Absent if there is only one. There are at most 64: with more streams, the \
      clones of a job share an element, and the last element holds all remaining streams. Their requests add up to \
      those of the run: requests that completed after the first `ramp_time` count.";
 
