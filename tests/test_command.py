@@ -362,7 +362,7 @@ def test_explain_gives_programs_choices_and_sections(wordline: Run) -> None:
     (section,) = parsed(done(wordline("explain", "nand", "--json")))
     assert section in every
     assert {"nand.read_us", "nand.reliability.model"} <= {it["key"] for it in section["keys"]}
-    assert {it["file"] for it in every} == {"drive", "workload", "result"}
+    assert {it["file"] for it in every} == {"drive", "array", "workload", "result"}
 
 
 @pytest.mark.parametrize("command", [("check", "demo"), ("explain", "nand"), ("study", "nand-planes")])

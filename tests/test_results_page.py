@@ -110,6 +110,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     for path in parts:
         path.write_text("time_us,op,offset_bytes,size_bytes\n0,W,0,16384\n9,R,0,16384\n9,F,0,0\n20,T,0,16384\n")
 
+    array = place / "array.toml"
+    failing = "spare = true\nfail_member = 0\nrebuild_mib_s = 10"
+    array.write_text(f'[array]\nkind = "raid5"\nmembers = 3\ndrive = "small.toml"\n{failing}\n')
     both = Workload.trace(place / "?.csv")
 
     def interrupt(phase: str, *_: object) -> None:
@@ -163,6 +166,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "parity of pages": wordline.run(small, BUSY, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "folded": wordline.run(small, BUSY, folded),
         "log blocks": wordline.run(small, BUSY, {"mapping.policy": "bast", "capacity.raw_over_logical": 2}),
+        "array": wordline.run(array, Workload.text(TENANTS)),
         "partial": stopped.value.result,
     }  # fmt: skip
 
@@ -179,6 +183,8 @@ def test_what_runs_give_is_told_and_what_is_told_runs_give(runs: dict[str, dict[
     given |= {"map.states.spare", "map.states.bad"}
     # Parts that are null or empty when there is nothing to report.
     nothing = {"precondition", "changes", "workload", "afterwards"}
+    # What only a single drive has.
+    nothing |= {"activity", "map", "time_of"}
     # Those of a live disk are checked with it, in test_serve.py.
     nothing |= {key for key in told if key.startswith("live.")} | {"workload.live"}
     assert sorted(given - told - nothing) == []

@@ -451,6 +451,11 @@ impl Drive {
         Ok(())
     }
 
+    /// Its time becomes `time`, if that is later; nothing of it happens before.
+    pub(crate) fn pass_time(&mut self, time: Time) {
+        self.now = self.now.max(time);
+    }
+
     /// The requests that are done since the last call; the caller drains them.
     #[inline]
     pub fn completions(&mut self) -> &mut Vec<Completion> {

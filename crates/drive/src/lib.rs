@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod activity;
+pub mod array;
 mod block_map;
 pub mod config;
+mod device;
 mod drive;
 pub mod fio_json;
 mod gauges;
@@ -34,6 +36,7 @@ pub mod wear;
 mod wire;
 
 pub use config::{Derived, DriveConfig};
+pub use device::Device;
 pub use drive::{Completion, Drive, Queueing, SubmitError};
 pub use load::load;
 pub use progress::Progress;

@@ -32,6 +32,12 @@ pub enum LoadError {
         /// The file.
         name: String,
     },
+    /// An array whose members cannot be used, or an override for them.
+    #[error("{problem}")]
+    Array {
+        /// The whole message.
+        problem: String,
+    },
     /// A wrong value, with its place.
     #[error("{origin}: {error}")]
     Config {

@@ -4,6 +4,7 @@
 //! (workload-independent preconditioning; rounds, range and slope of the tracked value).
 
 use crate::config::PreconditionConfig;
+use crate::device::Device;
 use crate::drive::Drive;
 use crate::progress::{amplification, Progress, Start};
 pub use crate::rounds::is_steady;
@@ -105,16 +106,16 @@ fn write_all(
         writer.write(drive, units, false, &mut done.filled_units)?;
     }
     if overwrites > 0 {
-        let before = *drive.kernel().counters();
+        let before = drive.written();
         writer.write(drive, overwrites, true, &mut done.random_units)?;
-        done.write_amplification = amplification(drive, &before);
+        done.write_amplification = amplification(drive, before);
     }
     while config.steady_state && !writer.stopped && !done.steady && done.rounds.len() < MOST_ROUNDS {
-        let (before, start, earlier) = (*drive.kernel().counters(), drive.now(), done.random_units);
+        let (before, start, earlier) = (drive.written(), drive.now(), done.random_units);
         let round = (ROUND * units as f64).ceil() as u64;
         writer.expected += round;
         writer.write(drive, round, true, &mut done.random_units)?;
-        done.write_amplification = amplification(drive, &before);
+        done.write_amplification = amplification(drive, before);
         let seconds = (drive.now() - start) as f64 / 1e12;
         let rate = (done.random_units - earlier) as f64 / seconds;
         let tracked = if config.timed { rate } else { done.write_amplification.unwrap_or(1.0) };

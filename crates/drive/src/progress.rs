@@ -1,8 +1,7 @@
 //! How far a run or a preconditioning has come, and how the drive does meanwhile.
 
-use crate::drive::Drive;
+use crate::device::{Device, Written};
 use wordline_base::Time;
-use wordline_firmware::Counters;
 
 /// How far a run or a preconditioning has come.
 #[derive(Clone, Copy, Debug)]
@@ -22,31 +21,31 @@ pub struct Progress {
 /// The state of a drive when some work began, to measure its progress from.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
-    counters: Counters,
+    written: Written,
     time: Time,
 }
 
 impl Start {
-    pub fn new(drive: &Drive) -> Self {
-        Self { counters: *drive.kernel().counters(), time: drive.now() }
+    pub fn new(drive: &impl Device) -> Self {
+        Self { written: drive.written(), time: drive.now() }
     }
 
     /// How far the drive has come since.
-    pub fn progress(&self, drive: &Drive, fraction: Option<f64>, requests: u64) -> Progress {
+    pub fn progress(&self, drive: &impl Device, fraction: Option<f64>, requests: u64) -> Progress {
         Progress {
             fraction,
             requests,
             time: drive.now() - self.time,
-            write_amplification: amplification(drive, &self.counters),
-            free_blocks: drive.kernel().blocks().free_blocks(),
+            write_amplification: amplification(drive, self.written),
+            free_blocks: drive.free_blocks(),
         }
     }
 }
 
-/// Write amplification since the counters were `before`; nothing if the host wrote nothing.
-pub(crate) fn amplification(drive: &Drive, before: &Counters) -> Option<f64> {
-    let now = drive.kernel().counters();
+/// Write amplification since what was written was `before`; nothing if the host wrote nothing.
+pub(crate) fn amplification(drive: &impl Device, before: Written) -> Option<f64> {
+    let now = drive.written();
     let units = now.host_units - before.host_units;
-    let pages = units as f64 / f64::from(drive.kernel().plan().units_per_page);
-    (units > 0).then(|| (now.programs() - before.programs()) as f64 / pages)
+    let pages = units as f64 / f64::from(drive.units_per_page());
+    (units > 0).then(|| (now.programs - before.programs) as f64 / pages)
 }

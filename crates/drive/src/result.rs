@@ -1,7 +1,8 @@
 //! The result of a run as one JSON document; [`keys`] documents its keys.
 
+pub(crate) mod host;
 pub mod keys;
-mod series;
+pub(crate) mod series;
 
 use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
@@ -9,6 +10,7 @@ use crate::drive::Reading;
 use crate::metrics::{Metrics, QUANTILES};
 use crate::parts::Features;
 use crate::precondition::Preconditioned;
+use host::Host;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op, Time};
 use wordline_firmware::policy::redundancy::Stripe;
@@ -58,23 +60,8 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let reading = drive.reading();
     let counters = &reading.counters;
     let plan = drive.kernel().plan();
-    let seconds = (metrics.end - metrics.start) as f64 / 1e12;
-    let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
-    let moved_bytes = metrics.bytes[Op::Read as usize] + metrics.bytes[Op::Write as usize];
-    let mut all = Histogram::default();
-    metrics.by_size.iter().flatten().for_each(|histogram| all.merge(histogram));
-    let requests = metrics.requests();
-    let mut latencies = Map::new();
-    latencies.insert("all".into(), latency(&all));
-    let (mut by_op, mut cdfs) = (Map::new(), Map::new());
-    for op in Op::ALL {
-        let histogram = metrics.latency(op);
-        latencies.insert(op.name().into(), latency(&histogram));
-        if histogram.count() > 0 || matches!(op, Op::Read | Op::Write) {
-            cdfs.insert(op.name().into(), json!(cdf(&histogram)));
-        }
-        by_op.insert(op.name().into(), json!({"requests": histogram.count(), "bytes": metrics.bytes[op as usize]}));
-    }
+    let host = Host::of(metrics);
+    let seconds = host.seconds;
     let host_bytes = metrics.bytes[Op::Write as usize];
     let nand_bytes = counters.programs() * u64::from(about.parts.geometry.page_bytes);
     let energy = reading.energy;
@@ -93,17 +80,14 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "drive": drive_figures(about),
         "simulated_s": seconds,
         "cpu_s": null,
-        "requests": requests,
-        "iops": per_second(requests as f64),
-        "bandwidth_mib_s": per_second(moved_bytes as f64) / 1_048_576.0,
-        "by_op": by_op,
-        "latency_us": latencies,
-        "latency_by_size_us": {"read": by_size(metrics, Op::Read), "write": by_size(metrics, Op::Write)},
+        "requests": host.requests,
+        "iops": host.iops,
+        "bandwidth_mib_s": host.bandwidth,
+        "by_op": host.by_op,
+        "latency_us": host.latencies,
+        "latency_by_size_us": host.by_size,
         "percentile_error": Histogram::ERROR,
-        "waiting_us": {
-            "mean": if requests > 0 { us(metrics.waiting_sum as f64 / requests as f64) } else { 0.0 },
-            "max": us(metrics.waiting_max as f64),
-        },
+        "waiting_us": host.waiting,
         "at_start": drive.rounds().at_start(),
         "written": drive.rounds().written(host_bytes, drive.logical_bytes(), counters),
         "write_amplification": (host_bytes > 0).then(|| nand_bytes as f64 / host_bytes as f64),
@@ -130,10 +114,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         },
         "tasks": tasks(plan, counters),
         "gc_affected_requests": metrics.gc_affected,
-        "gc_affected_us": {
-            "read": latency(&metrics.affected_latency[Op::Read as usize]),
-            "write": latency(&metrics.affected_latency[Op::Write as usize]),
-        },
+        "gc_affected_us": host.gc_affected,
         "wear": reading.wear,
         "energy_j": energy.total(),
         "energy": energy,
@@ -142,7 +123,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "utilisation": utilisation(&reading, seconds),
         "series": series::document(metrics, plan.units_per_page),
         "latency_over_time": series::latencies(metrics),
-        "cdf": cdfs,
+        "cdf": host.cdfs,
         "activity": reading.activity,
         "map": reading.map,
         "time_of": drive.split().map(|split| split.document(plan.tasks, Features::of(plan))),
@@ -260,23 +241,6 @@ fn banks(counts: &BankCounts) -> Value {
     json!({"read": of(&counts[0]), "write": of(&counts[1])})
 }
 
-/// Latency of small and of large requests.
-fn by_size(metrics: &Metrics, op: Op) -> Value {
-    let [small, large] = &metrics.by_size[op as usize];
-    json!({"up_to_64k": latency(small), "above_64k": latency(large)})
-}
-
-fn cdf(histogram: &Histogram) -> Vec<(f64, f64)> {
-    let points: Vec<(f64, f64)> = histogram.cdf().map(|(value, share)| (us(value as f64), share)).collect();
-    if points.len() <= 2_000 {
-        return points;
-    }
-    // The tail keeps every point; the body is thinned.
-    let every = points.len() / 1_000;
-    let tail = points.partition_point(|&(_, share)| share < 0.99);
-    points.iter().enumerate().filter(|(i, _)| *i >= tail || i % every == 0).map(|(_, &point)| point).collect()
-}
-
 /// Flash operations of each task.
 fn tasks(plan: &Plan, counters: &Counters) -> Value {
     let of = |task: Task, action: Action| counters.ops[Class::new(task, action).index()];
@@ -357,26 +321,47 @@ pub fn digest_of(text: &str) -> String {
 
 /// A hash of configuration, load, seed, version, every completion, and the state of the blocks at the end.
 fn digest(drive: &Drive, about: &About<'_>, config: &Value) -> String {
+    let mut hasher = begin_digest(config, about.workload, about.seed);
+    hash_events(drive, &mut hasher);
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// The inputs of a run in its digest.
+pub(crate) fn begin_digest(config: &Value, workload: &Value, seed: u64) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
     hasher.update(config.to_string().as_bytes());
-    hasher.update(about.workload.to_string().as_bytes());
-    hasher.update(&about.seed.to_le_bytes());
-    hash_events(drive, &mut hasher);
-    hasher.finalize().to_hex()[..32].to_owned()
+    hasher.update(workload.to_string().as_bytes());
+    hasher.update(&seed.to_le_bytes());
+    hasher
 }
 
 /// A hash of every completion and the state of the blocks at the end: equal where two configurations come to the same.
 fn outcome(drive: &Drive) -> String {
+    outcome_of(|hasher| hash_events(drive, hasher))
+}
+
+/// A hash of what `events` puts in.
+pub(crate) fn outcome_of(events: impl FnOnce(&mut blake3::Hasher)) -> String {
     let mut hasher = blake3::Hasher::new();
-    hash_events(drive, &mut hasher);
+    events(&mut hasher);
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
 fn hash_events(drive: &Drive, hasher: &mut blake3::Hasher) {
-    hasher.update(&drive.metrics.hash.to_le_bytes());
-    hasher.update(&drive.metrics.requests().to_le_bytes());
-    hasher.update(&drive.metrics.end.to_le_bytes());
+    hash_completions(&drive.metrics, hasher);
+    hash_blocks(drive, hasher);
+}
+
+/// Every completion, and when the last one was.
+pub(crate) fn hash_completions(metrics: &Metrics, hasher: &mut blake3::Hasher) {
+    hasher.update(&metrics.hash.to_le_bytes());
+    hasher.update(&metrics.requests().to_le_bytes());
+    hasher.update(&metrics.end.to_le_bytes());
+}
+
+/// The state of the blocks.
+pub(crate) fn hash_blocks(drive: &Drive, hasher: &mut blake3::Hasher) {
     for block in drive.kernel().blocks().records() {
         for word in [block.valid, block.write_point, block.erases] {
             hasher.update(&word.to_le_bytes());

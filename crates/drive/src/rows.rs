@@ -167,7 +167,7 @@ pub struct BlockRow {
 }
 
 /// Receives the rows. It keeps a write error until it is queried.
-pub trait Sink {
+pub trait Sink: Send {
     /// A request is done.
     fn request(&mut self, row: &RequestRow);
     /// An interval has ended.

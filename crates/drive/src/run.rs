@@ -4,6 +4,7 @@
 //! stream submits whenever it has fewer requests in flight than its depth. Only the next request of each stream is
 //! stored.
 
+use crate::device::{Device, Watcher};
 use crate::drive::{Drive, SubmitError};
 pub use crate::progress::Progress;
 use crate::progress::Start;
@@ -238,7 +239,21 @@ pub fn run_measured(
     watch: Watch<'_>,
     streams: &mut Streams,
 ) -> Result<Ended, RunError> {
-    drive.kernel_mut().0.unshare();
+    run_on(drive, load, report, watch, streams)
+}
+
+/// As [`run_measured`], on any device.
+///
+/// # Errors
+/// As [`run_measured`].
+pub(crate) fn run_on<D: Device, W: Watcher<D>>(
+    drive: &mut D,
+    load: Load,
+    report: &mut dyn FnMut(Progress) -> bool,
+    watch: W,
+    streams: &mut Streams,
+) -> Result<Ended, RunError> {
+    drive.unshare();
     drive.start_measuring();
     let start = drive.now();
     streams.begin(&load, start);
@@ -256,17 +271,17 @@ pub fn run_measured(
     if let Some(jobs) = streams.jobs_mut() {
         jobs.name(feeds.first().map_or(&[], |feed| feed.stream.device_names()));
     }
-    let (measured_from, measured_to) = (walls.measured_from - start, drive.metrics.end - start);
+    let (measured_from, measured_to) = (walls.measured_from - start, drive.metrics().end - start);
     Ok(Ended { interrupted, cut_off, left_out: left_out(&feeds), measured_from, measured_to })
 }
 
 /// Feeds the streams to the drive until they end, or until `report` stops them; returns whether it did.
-fn feed_all(
-    drive: &mut Drive,
+fn feed_all<D: Device, W: Watcher<D>>(
+    drive: &mut D,
     feeds: &mut [Feed],
     walls: &mut Walls,
     report: &mut dyn FnMut(Progress) -> bool,
-    watch: Watch<'_>,
+    watch: W,
     streams: &mut Streams,
 ) -> Result<bool, RunError> {
     let mut watch = watch.is_needed().then_some(watch);
@@ -306,10 +321,10 @@ fn feed_all(
                 (None, None) => break,
                 (Some(event), next) if next.is_none_or(|arrival| event <= arrival) => {
                     match &mut watch {
-                        None => drop(drive.step()?),
+                        None => drop(drive.steps(Time::MAX, 1)?),
                         Some(watch) => {
                             watch.before(drive, event);
-                            drive.step()?;
+                            drive.steps(Time::MAX, 1)?;
                             watch.after(drive);
                         }
                     }
@@ -323,14 +338,14 @@ fn feed_all(
                 }
                 (Some(_), None) => unreachable!("handled above"),
             }
-            if watch.as_ref().is_some_and(|watch| watch.stopped) {
+            if watch.as_ref().is_some_and(|watch| watch.has_stopped()) {
                 return Ok(true);
             }
             steps += 1;
         }
         if steps == STEPS {
             steps = 0;
-            if !report(begun.progress(drive, fraction(feeds), drive.metrics.requests())) {
+            if !report(begun.progress(drive, fraction(feeds), drive.metrics().requests())) {
                 return Ok(true);
             }
         }
@@ -403,10 +418,10 @@ impl Walls {
     }
 
     /// Begins to measure when nothing happens any more before the time for that; `next` is when something does.
-    fn measure(
+    fn measure<D: Device, W: Watcher<D>>(
         &mut self,
-        drive: &mut Drive,
-        watch: Option<&mut Watch<'_>>,
+        drive: &mut D,
+        watch: Option<&mut W>,
         next: Option<Time>,
         streams: &mut Streams,
     ) -> Result<(), RunError> {
@@ -428,7 +443,7 @@ impl Walls {
 
 /// Notes what the drive has completed; false if nothing.
 #[inline]
-fn gather(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) -> bool {
+fn gather<D: Device>(drive: &mut D, feeds: &mut [Feed], streams: &mut Streams) -> bool {
     let any = !drive.completions().is_empty();
     if any {
         settle(drive, feeds, streams);
@@ -437,7 +452,7 @@ fn gather(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) -> bool 
 }
 
 /// Notes what the drive has completed.
-fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
+fn settle<D: Device>(drive: &mut D, feeds: &mut [Feed], streams: &mut Streams) {
     let now = drive.now();
     let completions = drive.completions();
     for completion in completions.iter() {
@@ -460,10 +475,10 @@ fn settle(drive: &mut Drive, feeds: &mut [Feed], streams: &mut Streams) {
 }
 
 /// Submits what can be submitted now; gives the time of the next arrival that has a place.
-fn submit(
-    drive: &mut Drive,
+fn submit<D: Device, W: Watcher<D>>(
+    drive: &mut D,
     feeds: &mut [Feed],
-    mut watch: Option<&mut Watch<'_>>,
+    mut watch: Option<&mut W>,
     streams: &mut Streams,
 ) -> Result<Option<Time>, RunError> {
     let mut next: Option<Time> = None;
@@ -514,7 +529,7 @@ fn submit(
                 next = Some(next.map_or(end, |next| next.min(end)));
             } else {
                 feed.lasts = None;
-                drive.metrics.lasted(end);
+                drive.metrics_mut().lasted(end);
                 streams.ended(index, end);
             }
         }

@@ -1,5 +1,6 @@
 //! Observers of a run: a timeline, tables, both or none.
 
+use crate::device::Watcher;
 use crate::drive::Drive;
 use crate::observe::Observation;
 use crate::timeline::Recording;
@@ -25,16 +26,13 @@ pub struct Watch<'a> {
     pub stopped: bool,
 }
 
-impl Watch<'_> {
-    /// True if anybody does.
-    #[must_use]
-    pub fn is_needed(&self) -> bool {
+impl Watcher<Drive> for Watch<'_> {
+    fn is_needed(&self) -> bool {
         self.recording.is_some() || self.observation.is_some() || self.onlooker.is_some()
     }
 
-    /// The drive's time is about to become `next`.
     #[inline]
-    pub(crate) fn before(&mut self, drive: &Drive, next: Time) {
+    fn before(&mut self, drive: &Drive, next: Time) {
         if let Some(observation) = &mut self.observation {
             observation.before(drive, next);
         }
@@ -43,9 +41,13 @@ impl Watch<'_> {
         }
     }
 
-    /// A request got a slot.
+    #[inline]
+    fn has_stopped(&self) -> bool {
+        self.stopped
+    }
+
     #[cold]
-    pub(crate) fn submitted(&mut self, drive: &mut Drive, slot: u32, now: Time, request: &Request) {
+    fn submitted(&mut self, drive: &mut Drive, slot: u32, now: Time, request: &Request) {
         if let Some(recording) = &mut self.recording {
             recording.submitted(slot, now, request);
         }
@@ -54,42 +56,41 @@ impl Watch<'_> {
         }
     }
 
-    /// All figures begin at `from`, the next instant; nothing happens before.
-    pub(crate) fn measure(&mut self, drive: &mut Drive, from: Time) {
+    fn measure(&mut self, drive: &mut Drive, from: Time) {
         match &mut self.observation {
             None => drive.start_measuring(),
             Some(observation) => observation.measure(drive, from),
         }
     }
 
-    /// All figures have ended now.
-    pub(crate) fn measured(&mut self, drive: &Drive) {
+    fn measured(&mut self, drive: &Drive) {
         if let Some(observation) = &mut self.observation {
             observation.measured(drive);
         }
     }
 
-    /// The drive has made a step. Most are of no interest to who only wants requests.
+    /// Most steps are of no interest to who only wants requests.
     #[inline(always)]
-    pub(crate) fn after(&mut self, drive: &mut Drive) {
+    fn after(&mut self, drive: &mut Drive) {
         if !drive.completions().is_empty() || self.sees_steps() {
             self.look(drive);
         }
     }
 
-    /// True if every step of the flash is looked at.
-    #[inline]
-    fn sees_steps(&self) -> bool {
-        self.recording.is_some() || self.observation.as_ref().is_some_and(|observation| observation.sees_steps())
-    }
-
-    /// As [`Drive::drain`].
-    pub(crate) fn drain(&mut self, drive: &mut Drive) -> Result<(), Fault> {
+    fn drain(&mut self, drive: &mut Drive) -> Result<(), Fault> {
         self.step_all(drive)?;
         drive.push_out()?;
         self.after(drive);
         self.step_all(drive)?;
         drive.reopen()
+    }
+}
+
+impl Watch<'_> {
+    /// True if every step of the flash is looked at.
+    #[inline]
+    fn sees_steps(&self) -> bool {
+        self.recording.is_some() || self.observation.as_ref().is_some_and(|observation| observation.sees_steps())
     }
 
     fn step_all(&mut self, drive: &mut Drive) -> Result<(), Fault> {

@@ -9,17 +9,26 @@ const MOST_BARS: u32 = 64;
 /// Erases of the blocks since the drive was new: mean, largest and standard deviation, a histogram, and the mean of each plane.
 #[must_use]
 pub fn document(kernel: &Kernel) -> Value {
-    let blocks = kernel.blocks().records();
-    let erases = || blocks.iter().map(|block| block.erases);
-    let count = blocks.len() as f64;
-    let mean = erases().map(f64::from).sum::<f64>() / count;
-    let variance = erases().map(|n| (f64::from(n) - mean).powi(2)).sum::<f64>() / count;
+    of(|| kernel.blocks().records().iter().map(|block| block.erases), planes(kernel))
+}
+
+/// Mean erases of the blocks of each plane.
+pub(crate) fn planes(kernel: &Kernel) -> Vec<f64> {
     let per_plane = kernel.flash().geometry().blocks_per_plane as usize;
-    let planes: Vec<f64> = blocks
+    kernel
+        .blocks()
+        .records()
         .chunks(per_plane)
         .map(|plane| plane.iter().map(|block| f64::from(block.erases)).sum::<f64>() / plane.len() as f64)
         .map(|mean| (mean * 1e3).round() / 1e3)
-        .collect();
+        .collect()
+}
+
+/// The same of any blocks, given by their erases.
+pub(crate) fn of<I: Iterator<Item = u32> + Clone>(erases: impl Fn() -> I, planes: Vec<f64>) -> Value {
+    let count = erases().count() as f64;
+    let mean = erases().map(f64::from).sum::<f64>() / count;
+    let variance = erases().map(|n| (f64::from(n) - mean).powi(2)).sum::<f64>() / count;
     json!({
         "mean": mean,
         "max": erases().max(),

@@ -9,7 +9,7 @@ use crate::table::Trace;
 use arrow_pyarrow::{PyArrowType, Table as Batches};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
-use wordline_workload::Table;
+use wordline_workload::{Space, Table};
 
 /// A workload: read and checked, to be run on any number of drives.
 #[pyclass(name = "Load", module = "wordline._core", frozen)]
@@ -122,7 +122,12 @@ impl Given {
 
 /// Opens a workload for a drive of `bytes` bytes. This may read a trace once.
 pub fn open(spec: &Spec, bytes: u64, seed: u64) -> Result<wordline_workload::Load, Failure> {
+    open_on(spec, Space::whole(bytes), seed)
+}
+
+/// The same for the addresses of a drive or an array.
+pub fn open_on(spec: &Spec, space: Space, seed: u64) -> Result<wordline_workload::Load, Failure> {
     let (file, base) = (spec.file.clone(), spec.base());
-    let opened = interruptible(move || wordline_workload::Load::open(&file, &base, bytes, seed))?;
+    let opened = interruptible(move || wordline_workload::Load::open_on(&file, &base, &space, seed))?;
     opened.map_err(|error| spec.failure(&error))
 }

@@ -330,16 +330,18 @@ type Packed = (Named, (Value, Value, BTreeMap<String, Origin>), Option<PathBuf>)
 type Named = (String, Vec<String>, u64, Option<Preconditioned>, u64);
 
 /// Preconditioning options beyond the configuration.
-struct Asked {
-    fill: Option<bool>,
-    overwrites: Option<f64>,
-    steady_state: Option<bool>,
-    block_reads: Option<u32>,
-    timed: Option<bool>,
+#[derive(Clone, Copy, Default)]
+pub struct Asked {
+    pub fill: Option<bool>,
+    pub overwrites: Option<f64>,
+    pub steady_state: Option<bool>,
+    pub block_reads: Option<u32>,
+    pub timed: Option<bool>,
 }
 
 impl Asked {
-    fn apply_to(&self, config: &mut wordline_drive::config::PreconditionConfig) {
+    /// Changes a configuration to what was asked.
+    pub fn apply_to(&self, config: &mut wordline_drive::config::PreconditionConfig) {
         config.fill = self.fill.unwrap_or(config.fill);
         config.overwrites = self.overwrites.unwrap_or(config.overwrites);
         config.steady_state = self.steady_state.unwrap_or(config.steady_state);

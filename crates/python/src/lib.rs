@@ -1,6 +1,7 @@
 //! The binding: text in, JSON out. Work runs without the interpreter's lock; ten times per second the caller's progress
 //! function is called with it, and an interrupt (Ctrl-C) stops the work and returns its partial result.
 
+mod array;
 mod desk;
 mod drawing;
 mod failure;
@@ -28,6 +29,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use std::path::PathBuf;
+use wordline_drive::array::config::ArrayFile;
 use wordline_drive::{presets, DriveConfig, Task};
 use wordline_settings::{keys as keys_of, KeyDoc};
 use wordline_workload::LoadFile;
@@ -60,6 +62,10 @@ fn version() -> &'static str {
 #[pyo3(signature = (drive, sets, policies=None, seed=None))]
 fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>, seed: Option<u64>) -> PyResult<String> {
     let guests = Guests::new(policies)?;
+    if wordline_drive::array::load::is_array(drive) {
+        let checked = array::check(drive, &sets, seed.unwrap_or(work::SEED), &guests);
+        return Ok(checked.map_err(|failure| guests.own(failure))?.to_string());
+    }
     let checked = work::read_drive(drive, &sets, &guests).and_then(|(loaded, parts)| {
         // Some errors show only when the drive is built, such as too many bad blocks.
         work::make_drive(drive, &loaded, &parts, seed.unwrap_or(work::SEED))?;
@@ -143,6 +149,18 @@ fn keys() -> String {
     Value::Array(keys_of::<DriveConfig>().iter().map(key_json).collect()).to_string()
 }
 
+/// The keys of an array file.
+#[pyfunction]
+fn array_keys() -> String {
+    Value::Array(keys_of::<ArrayFile>().iter().map(key_json).collect()).to_string()
+}
+
+/// True if a drive argument names the file of an array.
+#[pyfunction]
+fn is_array(drive: &str) -> bool {
+    wordline_drive::array::load::is_array(drive)
+}
+
 /// The keys of a workload file.
 #[pyfunction]
 fn load_keys() -> String {
@@ -208,8 +226,12 @@ fn run(
                 split,
                 watch: watch.as_ref().map(|(function, pace)| (function, *pace)),
             };
-            work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
-                .map(|done| done.to_string())
+            let ran = if wordline_drive::array::load::is_array(drive) {
+                array::run(drive, &load, (&sets, &load_sets), seed, snapshot, progress, &asked, &guests)
+            } else {
+                work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
+            };
+            ran.map(|done| done.to_string())
         })
         .map_err(|failure| guests.own(failure))?;
     Ok(document)
@@ -282,6 +304,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<RunError>())?;
     module.add("SEED", work::SEED)?;
     module.add_class::<handle::Handle>()?;
+    module.add_class::<array::ArrayHandle>()?;
     module.add_class::<given::Load>()?;
     module.add_class::<desk::Desk>()?;
     module.add_class::<frame::Frame>()?;
@@ -292,6 +315,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preset, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
+    module.add_function(wrap_pyfunction!(array_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(is_array, module)?)?;
     module.add_function(wrap_pyfunction!(load_keys, module)?)?;
     module.add_function(wrap_pyfunction!(result_keys, module)?)?;
     module.add_function(wrap_pyfunction!(format_table, module)?)?;

@@ -15,6 +15,7 @@ use serde_json::{json, Value};
 use std::io::ErrorKind;
 use std::path::Path;
 use wordline_base::Time;
+use wordline_drive::array::load as array;
 use wordline_drive::config::Parts;
 use wordline_drive::precondition::{precondition as age, Preconditioned};
 use wordline_drive::result::{document, About};
@@ -34,6 +35,12 @@ pub const SEED: u64 = 42;
 pub fn read_drive(drive: &str, sets: &[String], guests: &Guests) -> Result<(Loaded<DriveConfig>, Parts), Failure> {
     if drive.is_empty() {
         return Err(Failure::Input("the name of the drive is empty; give a preset or a TOML file".into()));
+    }
+    if array::is_array(drive) {
+        return Err(Failure::Input(format!(
+            "{drive}: this is an array of drives, and here is place for one drive alone: an array has no snapshot, and is not \
+             served as a disk"
+        )));
     }
     wordline_drive::load::load_with(drive, sets, &guests.makers).map_err(Failure::input)
 }
@@ -220,12 +227,17 @@ pub fn facts(config: &DriveConfig, seed: u64, streams: &[String], result: Option
 /// Adds the origins of the run's parts. The path of a trace is reported, but is not part of the workload.
 pub fn add_origins(result: &mut Value, drive: &Loaded<DriveConfig>, load: &Spec, snapshot: Option<&Path>) {
     result["snapshot"] = json!(snapshot);
+    add_path(result, load);
+    result["changes"] = changes(drive);
+}
+
+/// Adds the path of a trace.
+pub fn add_path(result: &mut Value, load: &Spec) {
     let path =
         load.file.trace.as_ref().filter(|trace| trace.table.is_none()).map(|trace| load.base().join(&trace.file));
     if let Some(trace) = result["workload"].get_mut("trace") {
         trace["path"] = json!(path);
     }
-    result["changes"] = changes(drive);
 }
 
 /// A drive's resolved configuration with its derived figures.
@@ -269,7 +281,11 @@ pub fn feed(
 /// Rejects a drive that does not fit into this machine's memory: otherwise the program would be killed without a
 /// message.
 pub fn fits_memory(parts: &Parts) -> Result<(), Failure> {
-    let needed = parts.derived().state_bytes;
+    fits(parts.derived().state_bytes)
+}
+
+/// The same for so many bytes of state.
+pub fn fits(needed: u64) -> Result<(), Failure> {
     let free = free_memory();
     let granted = usize::try_from(needed).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
     if granted && free.is_none_or(|free| needed <= free) {

@@ -23,6 +23,19 @@ pub(crate) struct AddressMap {
     extent: u64,
     /// First byte of each device in a stack; empty when devices share their addresses.
     bases: Vec<u64>,
+    /// By device: its member of an array of joined drives; empty on anything else.
+    on: Vec<OnMember>,
+}
+
+/// A device on a member of joined drives.
+#[derive(Clone, Debug)]
+struct OnMember {
+    /// First byte of the member.
+    start: u64,
+    /// The place of its addresses there.
+    map: AddressMap,
+    /// Its number among the devices of the member.
+    nth: u32,
 }
 
 /// Why a request has no place on the drive.
@@ -60,17 +73,37 @@ impl AddressMap {
             }
         }
         let extent = extent.unwrap_or(top).max(1);
-        Self { past_end, drive, modulus: whole_steps(drive, STEP), extent, bases }
+        Self { past_end, drive, modulus: whole_steps(drive, STEP), extent, bases, on: Vec::new() }
     }
 
-    /// How many devices are stacked; 0 where they share their addresses.
+    /// A map for joined drives, where each device has its member, and follows the earlier devices of that member.
+    pub fn on_members(past_end: PastEnd, starts: &[u64], extents: &[u64], member_of: &[u32]) -> Self {
+        let mut whole = Self::new(past_end, starts.last().copied().unwrap_or(0), extents, false, None);
+        let all = |member: u32| (0..extents.len()).filter(move |&device| member_of[device] == member);
+        let on = |device: usize| {
+            let member = member_of[device];
+            let (start, end) = (starts[member as usize], starts[member as usize + 1]);
+            let there: Vec<u64> = all(member).map(|device| extents[device]).collect();
+            let nth = all(member).position(|other| other == device).unwrap_or(0) as u32;
+            OnMember { start, map: Self::new(past_end, end - start, &there, true, None), nth }
+        };
+        whole.on = (0..extents.len()).map(on).collect();
+        whole
+    }
+
+    /// How many devices have addresses of their own; 0 where they share them.
     pub fn stacked(&self) -> usize {
-        self.bases.len()
+        self.bases.len().max(self.on.len())
     }
 
     /// The place of `bytes` bytes at `offset` of `device`, in one piece or two.
     #[inline]
     pub fn place(&self, device: u32, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {
+        if let Some(OnMember { start, map, nth }) = self.on.get(device as usize) {
+            let (first, rest) = map.place(*nth, offset, bytes)?;
+            let moved = |(offset, bytes): Piece| (start + offset, bytes);
+            return Ok((moved(first), rest.map(moved)));
+        }
         let base = self.bases.get(device as usize).copied().unwrap_or(0);
         let Some(offset) = base.checked_add(offset) else { return Err(NoPlace::PastEnd { end: u64::MAX }) };
         let Some(end) = offset.checked_add(u64::from(bytes) + SECTOR - 1) else {
@@ -117,9 +150,9 @@ impl AddressMap {
         Ok(((start, length), None))
     }
 
-    /// Size of the drive in bytes.
-    pub fn drive(&self) -> u64 {
-        self.drive
+    /// Size of the drive of a device in bytes.
+    pub fn drive(&self, device: u32) -> u64 {
+        self.on.get(device as usize).map_or(self.drive, |on| on.map.drive)
     }
 
     /// Size of the traced device in bytes, as used for scaling.
@@ -173,6 +206,22 @@ mod tests {
         assert_eq!(map.place(0, 0, 512), Ok(((0, 512), None)));
         assert_eq!(map.place(1, 0, 512), Ok(((2 * MIB, 512), None)));
         assert_eq!(map.place(1, u64::MAX - 4096, 512), Err(NoPlace::PastEnd { end: u64::MAX }));
+    }
+
+    #[test]
+    fn devices_lie_on_their_members() {
+        // Members of 4 and 6 MiB; devices 0 and 2 on the second, device 1 on the first.
+        let starts = [0, 4 * MIB, 10 * MIB];
+        let map = AddressMap::on_members(PastEnd::Error, &starts, &[MIB, 512, 3 * MIB], &[1, 0, 1]);
+        assert_eq!(map.stacked(), 3);
+        assert_eq!(map.place(0, 4096, 512), Ok(((4 * MIB + 4096, 512), None)));
+        assert_eq!(map.place(1, 4096, 512), Ok(((4096, 512), None)));
+        assert_eq!(map.place(2, 4096, 512), Ok(((5 * MIB + 4096, 512), None)));
+        // The end of the first member is the end for its device.
+        assert_eq!(map.place(1, 4 * MIB, 512), Err(NoPlace::PastEnd { end: 4 * MIB + 512 }));
+        assert_eq!((map.drive(0), map.drive(1)), (6 * MIB, 4 * MIB));
+        let wrapped = AddressMap::on_members(PastEnd::Wrap, &starts, &[MIB, 512], &[1, 0]);
+        assert_eq!(wrapped.place(0, 6 * MIB + 512, 512), Ok(((4 * MIB + 512, 512), None)));
     }
 
     #[test]

@@ -374,7 +374,7 @@ mod tests {
 
     fn ahead(panics_at: usize) -> Ahead {
         let options = TraceOptions { table: Some(Table(Arc::new(Many { panics_at }))), ..TraceOptions::default() };
-        let stream = TraceStream::open(Path::new("many"), &options, 1 << 20, 0).unwrap();
+        let stream = TraceStream::open(Path::new("many"), &options, &crate::Space::whole(1 << 20), 0).unwrap();
         Ahead::start(Box::new(stream)).unwrap_or_else(|_| panic!("there are threads"))
     }
 

@@ -26,6 +26,7 @@ mod load;
 mod logexp;
 mod look;
 mod meaning;
+mod members;
 mod number;
 mod options;
 mod parquet_text;
@@ -53,6 +54,7 @@ pub use info::{info, info_watched, DeviceInfo, Measured, TraceInfo, USUAL_WINDOW
 pub use job::{Bytes, JobOptions, RateProcess, Rw, Sequencer};
 pub use load::{Load, LoadFile, LoadStream, Manner, Pacing};
 pub use meaning::check_meaning;
+pub use members::Space;
 pub use options::{Backwards, Devices, Join, Pace, PastEnd, Spread, TraceOptions, ZeroSize};
 pub use progress::Reading;
 pub use reader::columns::{column, Kind, Unclear};

@@ -3,6 +3,7 @@
 use crate::ahead::Replay;
 use crate::error::{option, WorkloadError};
 use crate::job::JobOptions;
+use crate::members::Space;
 use crate::options::{Pace, TraceOptions};
 use crate::plan::{option_ps, JobPlan};
 use crate::progress::Reading;
@@ -192,6 +193,15 @@ impl Load {
     /// # Errors
     /// An option is invalid or does not fit the drive, or a trace cannot be opened.
     pub fn open(spec: &LoadFile, base_dir: &Path, drive_bytes: u64, seed: u64) -> Result<Load, WorkloadError> {
+        Self::open_on(spec, base_dir, &Space::whole(drive_bytes), seed)
+    }
+
+    /// As [`Load::open`], for the addresses of a drive or an array.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_on(spec: &LoadFile, base_dir: &Path, space: &Space, seed: u64) -> Result<Load, WorkloadError> {
+        let drive_bytes = space.bytes;
         if spec.trace.is_none() && spec.job.is_empty() {
             return Err(option("workload", "empty", "give a [trace], one or more [[job]], or both"));
         }
@@ -199,7 +209,7 @@ impl Load {
         let mut streams = Vec::new();
         let mut description = serde_json::Map::new();
         if let Some(options) = &spec.trace {
-            let (stream, text) = open_trace(options, base_dir, drive_bytes)?;
+            let (stream, text) = open_trace(options, base_dir, space)?;
             streams.push(stream);
             description.insert("trace".to_owned(), text);
         }
@@ -326,12 +336,12 @@ fn trace_name(path: &Path, files: &[PathBuf]) -> String {
     }
 }
 
-fn open_trace(options: &TraceOptions, base: &Path, drive: u64) -> Result<(LoadStream, Value), WorkloadError> {
+fn open_trace(options: &TraceOptions, base: &Path, space: &Space) -> Result<(LoadStream, Value), WorkloadError> {
     if options.file.as_os_str().is_empty() && options.files.is_empty() {
         return Err(option("trace.file", "\"\"", "name the trace to replay"));
     }
     let path = base.join(&options.file);
-    let trace = TraceStream::open(&path, options, drive, 0)?;
+    let trace = TraceStream::open(&path, options, space, 0)?;
     let detected = trace.detected().clone();
     let name = trace_name(&path, trace.files());
     let mut text = json!({

@@ -17,6 +17,10 @@ pub enum Devices {
     /// Devices follow each other on the drive, in order of first appearance, each rounded up to 1 MiB. The file is
     /// scanned once beforehand.
     Stack,
+    /// Each device on a member of an array of joined drives (`array.kind = "join"`): the devices in the order of their names, or
+    /// as `member_devices` says. Devices of one member follow each other there, each rounded up to 1 MiB. The file is scanned
+    /// once beforehand.
+    Members,
 }
 
 /// Handling of a time stamp earlier than that of the previous line.
@@ -143,8 +147,13 @@ pub struct TraceOptions {
     pub skip_bad: f64,
     /// Keep only this device: `hm_0` (host and disk) in MSR traces, the device number or name in others. All by default.
     pub device: Option<String>,
-    /// Several devices: `merge` them on the same addresses, or `stack` them one after another.
+    /// Several devices: `merge` them on the same addresses, `stack` them one after another, or each on one of the `members` of an
+    /// array.
     pub devices: Devices,
+    /// `devices = "members"`: the devices of each member, such as `[["msn_0", "msn_1"], ["msn_2"]]`, with names as `wordline trace
+    /// info` lists them. Absent: one device each, in the order of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub member_devices: Vec<Vec<String>>,
     /// Time that runs backwards: `error`, or `clamp` to the time of the previous line.
     pub backwards: Backwards,
     /// Requests of zero bytes: `error` or `skip`.
@@ -191,6 +200,7 @@ impl Default for TraceOptions {
             skip_bad: 0.0,
             device: None,
             devices: Devices::Merge,
+            member_devices: Vec::new(),
             backwards: Backwards::Error,
             zero_size: ZeroSize::Error,
             past_end: PastEnd::Error,

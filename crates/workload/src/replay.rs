@@ -5,6 +5,7 @@ use crate::compress::is_pipe;
 use crate::error::{option, WorkloadError};
 use crate::files;
 use crate::look::explained;
+use crate::members::{members_of, Space};
 use crate::number::seconds;
 use crate::options::{Devices, Pace, PastEnd, TraceOptions};
 use crate::progress::{Reading, Watch, REPORTED};
@@ -56,8 +57,8 @@ pub(crate) struct TraceStream {
 }
 
 impl TraceStream {
-    /// Opens the trace for a drive of `drive` bytes.
-    pub fn open(path: &Path, options: &TraceOptions, drive: u64, stream: u16) -> Result<Self, WorkloadError> {
+    /// Opens the trace for these addresses.
+    pub fn open(path: &Path, options: &TraceOptions, space: &Space, stream: u16) -> Result<Self, WorkloadError> {
         check_speed(options.speed)?;
         if options.loops == 0 {
             return Err(option("trace.loops", 0, "must be at least 1"));
@@ -69,12 +70,30 @@ impl TraceStream {
             return Err(option("trace.extent_bytes", 0, "must be the size of the traced device in bytes"));
         }
         let stack = options.devices == Devices::Stack;
+        let members = options.devices == Devices::Members;
+        if members && space.members() == 0 {
+            let problem =
+                "needs an array of joined drives (array.kind = \"join\"); on anything else use \"merge\" or \"stack\"";
+            return Err(option("trace.devices", "\"members\"", problem));
+        }
+        if !members && !options.member_devices.is_empty() {
+            let given = format!("{:?}", options.member_devices);
+            return Err(option(
+                "trace.member_devices",
+                given,
+                "goes with `devices = \"members\"`, and without effect otherwise",
+            ));
+        }
         let scale = options.past_end == PastEnd::Scale;
         if let Some(bytes) = options.extent_bytes.filter(|_| !scale) {
             let problem = "is used only by `past_end = \"scale\"`, to scale addresses from; leave it out";
             return Err(option("trace.extent_bytes", bytes, problem));
         }
-        let scan = stack || (scale && options.extent_bytes.is_none());
+        if let Some(bytes) = options.extent_bytes.filter(|_| members) {
+            let problem = "is the size of one device, and each of several has its own; leave it out";
+            return Err(option("trace.extent_bytes", bytes, problem));
+        }
+        let scan = stack || members || (scale && options.extent_bytes.is_none());
         let pipe = files::expand(path, options).ok().filter(|_| options.table.is_none());
         if pipe.is_some_and(|files| files.iter().any(|file| is_pipe(file))) {
             let through = "the trace is a pipe, which can be read only once; write it to a file first";
@@ -86,14 +105,20 @@ impl TraceStream {
                 return Err(option("trace.past_end", "\"scale\"", problem));
             }
             if scan {
-                return Err(option("trace.devices", "\"stack\"", through));
+                let devices = if stack { "\"stack\"" } else { "\"members\"" };
+                return Err(option("trace.devices", devices, through));
             }
         }
-        let extents = match scan {
+        let (extents, names) = match scan {
             true => extents(path, options)?,
-            false => Vec::new(),
+            false => (Vec::new(), Vec::new()),
         };
-        let map = AddressMap::new(options.past_end, drive, &extents, stack, options.extent_bytes);
+        let map = if members {
+            let member_of = members_of(&names, options, space.members())?;
+            AddressMap::on_members(options.past_end, &space.starts, &extents, &member_of)
+        } else {
+            AddressMap::new(options.past_end, space.bytes, &extents, stack, options.extent_bytes)
+        };
         let reader = TraceReader::open(path, options)?;
         check_pace(options, reader.timed())?;
         Ok(Self {
@@ -216,7 +241,7 @@ impl TraceStream {
 
     #[cold]
     fn no_place(&self, record: Record, no_place: NoPlace) -> WorkloadError {
-        let drive = self.map.drive();
+        let drive = self.map.drive(record.device);
         let problem = match no_place {
             NoPlace::PastEnd { .. } if self.options.past_end == PastEnd::Scale => format!(
                 "{} + {} bytes lies beyond extent_bytes = {}, the traced device's size to scale from; leave `extent_bytes` \
@@ -420,7 +445,7 @@ fn check_pace(options: &TraceOptions, timed: bool) -> Result<(), WorkloadError> 
 }
 
 /// The end of the highest request of each device, found by reading the trace once.
-fn extents(path: &Path, options: &TraceOptions) -> Result<Vec<u64>, WorkloadError> {
+fn extents(path: &Path, options: &TraceOptions) -> Result<(Vec<u64>, Vec<String>), WorkloadError> {
     let mut reader = TraceReader::open(path, options)?;
     let mut extents: Vec<u64> = Vec::new();
     while let Some(record) = reader.next_record()? {
@@ -430,5 +455,7 @@ fn extents(path: &Path, options: &TraceOptions) -> Result<Vec<u64>, WorkloadErro
         }
         extents[device] = extents[device].max(record.offset + u64::from(record.bytes));
     }
-    Ok(extents)
+    // A trace may name devices that have no request.
+    extents.resize(extents.len().max(reader.devices().len()), 0);
+    Ok((extents, reader.devices().to_vec()))
 }

@@ -14,11 +14,14 @@ from wordline.api.spoken import speaking
 from wordline.base import units
 
 if TYPE_CHECKING:
-    from wordline._core import Drive as Engine
+    from wordline._core import Array
+    from wordline._core import Drive as OneDrive
     from wordline.api.runs import Run
     from wordline.api.workload import Workload
     from wordline.base.progress import Told
     from wordline.policy import Policy
+
+    Engine = Array | OneDrive
 
 
 class Drive:
@@ -46,7 +49,7 @@ class Drive:
     ) -> None:
         """Makes a drive. ``[precondition]`` is carried out only by :meth:`precondition`.
 
-        :param drive: a preset's name or a TOML file.
+        :param drive: a preset's name or a TOML file, also that of an array of drives.
         :param sets: overrides of its keys.
         :param seed: of all its random streams; the engine's own if absent.
         :param snapshot: a preconditioned drive whose state this one takes over.
@@ -61,7 +64,8 @@ class Drive:
         # A class instead of a list gets a better message than "not iterable".
         self._policies: Iterable[type[Policy]] = policies if isinstance(policies, type) else tuple(policies)
         with speaking():
-            self._engine: Engine = _core.Drive(os.fspath(drive), texts, own_seed, path, policies=given(self._policies))
+            kind = _core.Array if _core.is_array(os.fspath(drive)) else _core.Drive
+            self._engine: Engine = kind(os.fspath(drive), texts, own_seed, path, policies=given(self._policies))
 
     @classmethod
     def _of(cls, engine: Engine, policies: Iterable[type[Policy]]) -> Drive:

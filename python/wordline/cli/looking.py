@@ -50,7 +50,8 @@ def check(
         checked = json.loads(_core.check(drive, list(sets), taken_in, seed))
     from wordline.results import checking
 
-    about = checking.described(json.loads(_core.keys()), checked["config"])
+    keys = json.loads(_core.array_keys() if "array" in checked else _core.keys())
+    about = checking.described(keys, checked["config"])
     told = checking.changed(checked, about) if only_changed and as_json else checked
     show = partial(checking.show, checked=checked, about=about, only_changed=only_changed)
     emit(told, show, as_json=as_json, output=output, inputs=[drive])
@@ -115,7 +116,8 @@ def explain(key: tuple[str, ...], as_json: bool, output: str | None) -> None:
     from wordline.reference import asking, resultkeys
     from wordline.reference import explain as explaining
 
-    kinds = {"drive": json.loads(_core.keys()), "workload": json.loads(_core.load_keys())}
+    of_arrays = [key for key in json.loads(_core.array_keys()) if key["key"].startswith("array")]
+    kinds = {"drive": json.loads(_core.keys()), "array": of_arrays, "workload": json.loads(_core.load_keys())}
     sections = json.loads(_core.result_keys())
     known, word = asking.Known(kinds, resultkeys.every(sections)), " ".join(key)
     if not key:

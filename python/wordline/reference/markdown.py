@@ -17,11 +17,11 @@ Key = dict[str, Any]
 HEAD = """\
 # Reference
 
-All keys of drive files and workload files, all policies, and the operations of a NAND package. This page is made from
-the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and `wordline policies FAMILY` show
-the same on the terminal.
+All keys of drive files, array files and workload files, all policies, and the operations of a NAND package. This page
+is made from the code by `make docs`; a test fails when it is out of date. `wordline explain KEY` and
+`wordline policies FAMILY` show the same on the terminal.
 
-Both kinds of file are TOML. Units are part of a key's name. An unknown key is an error. `extends = "NAME"` at the top
+All kinds of file are TOML. Units are part of a key's name. An unknown key is an error. `extends = "NAME"` at the top
 of a file starts from a preset or from another file, named by its path from there. `--set KEY=VALUE` overrides a key of
 the drive, `--load-set KEY=VALUE` one of the workload; an element of an array is addressed by its number, as in
 `--load-set job.0.bs=16k`.
@@ -32,7 +32,11 @@ Each section is folded: a click or a link to a key opens it, such as
 
 
 def page(
-    drive_keys: list[Key], load_keys: list[Key], policies: list[dict[str, Any]], chains: dict[str, list[dict[str, Any]]]
+    drive_keys: list[Key],
+    array_keys: list[Key],
+    load_keys: list[Key],
+    policies: list[dict[str, Any]],
+    chains: dict[str, list[dict[str, Any]]],
 ) -> str:
     """The whole page."""
     return "\n".join(
@@ -42,6 +46,9 @@ def page(
             *sections(drive_keys),
             "## Policies\n",
             *families(policies),
+            "## Array file\n",
+            "An array file also has `name`, `title` and `source`, as a drive file.\n",
+            *sections([key for key in array_keys if _head(key) == "array" or key["key"] == "array"]),
             "## Workload file\n",
             *sections(load_keys),
             "## Operations of a NAND package\n",

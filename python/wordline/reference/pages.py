@@ -37,7 +37,7 @@ def pages(folder: Path) -> dict[str, str]:
             )
         return f"{head}{START}\n{made}\n{END}{tail}"
 
-    parts = (_core.keys(), _core.load_keys(), _core.policies(), _core.package_chains())
+    parts = (_core.keys(), _core.array_keys(), _core.load_keys(), _core.policies(), _core.package_chains())
     return {
         "reference.md": reference(*map(json.loads, parts)),
         "tables.md": _core.tables_page(),

@@ -13,6 +13,7 @@ from wordline.base import palette, units
 from wordline.report import blockfigure, charts, figures
 from wordline.results import (
     aged,
+    arrays,
     causes,
     checking,
     collections,
@@ -48,6 +49,7 @@ SECTIONS = {
     "repeats": "Repeats",
     "latency": "Latency",
     "jobs": "Jobs",
+    "members": "Members",
     "where": "Where the time went",
     "over-time": "Over time",
     "blocks": "Blocks",
@@ -72,6 +74,7 @@ def html(result: dict[str, Any]) -> str:
     config = list(config_rows(result))
     absent = {
         *([] if parts else ["jobs"]),
+        *([] if arrays.of(result) else ["members"]),
         *([] if repeats.block(result) else ["repeats"]),
         *([] if "where" in drawings else ["where"]),
         *([] if timed else ["over-time"]),
@@ -94,6 +97,7 @@ def html(result: dict[str, Any]) -> str:
         ]
         if parts
         else [],
+        members=members_table(result),
         repeats=repeats_table(result),
         drawings=defaultdict(lambda: None, drawings),
         timed=timed,
@@ -206,6 +210,20 @@ def repeats_table(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def members_table(result: dict[str, Any]) -> dict[str, Any]:
+    """The drives of an array side by side: ``heads``, ``rows``, and its layout and parity; empty for a drive."""
+    array = arrays.of(result)
+    if array is None:
+        return {}
+    sentences = [arrays.layout(array), *arrays.parity(result)]
+    return {
+        "words": " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences),
+        "heads": arrays.COLUMNS,
+        "rows": list(arrays.rows(result)),
+        "facts": list(arrays.facts(result)),
+    }
+
+
 def link_words(result: dict[str, Any]) -> str:
     """Utilisation of the host interface as a sentence."""
     busy = result.get("utilisation") or {}
@@ -289,6 +307,8 @@ def preset_of(result: dict[str, Any]) -> dict[str, Any]:
     """The keys of the preset of the drive's name, if this version of the program has it and made the result."""
     from wordline import _core
 
+    if arrays.of(result):
+        return {}
     name = result["config"].get("name")
     if result["version"] != _core.version() or all(drive["name"] != name for drive in json.loads(_core.drives())):
         return {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wordline.base import units
 from wordline.base.console import facts, hanging
 from wordline.base.keys import unit, when_absent
+from wordline.results import arrays
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +55,7 @@ def in_use(key: str, checked: dict[str, Any], rule: str | None) -> object:
 
     :param rule: the documented meaning of an absent key, which may be just a number.
     """
-    if key in DERIVED:
+    if key in DERIVED and "array" not in checked:
         return DERIVED[key](checked["derived"], checked["config"])
     return int(rule) if rule is not None and rule.isdigit() else None
 
@@ -105,6 +106,8 @@ def show(
     if checked.get("source"):
         hanging(console, Text(f"Source: {checked['source']}", style="dim"), 0, 2)
     console.print()
+    if checked.get("array"):
+        facts(console, [("Array", arrays.layout(checked["array"]))], width=16)
     facts(console, figures(checked["derived"]), width=16)
     console.print()
     left = changed(checked, about) if only_changed else checked

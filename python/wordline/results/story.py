@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from wordline.base import units
-from wordline.results import tasks
+from wordline.results import arrays, tasks
 
 Result = dict[str, Any]
 
@@ -117,6 +117,11 @@ def holders(by: dict[str, Any]) -> dict[str, str]:
     return {holder: name for holder, name in names.items() if by.get(holder)}
 
 
+def part_name(result: Result, key: str, index: int) -> str:
+    """``die 5``, or on an array ``die 1 of member 2``."""
+    return arrays.place(result, key, index) or f"{MEMBERS[key]} {index}"
+
+
 def imbalance(result: Result, key: str) -> str:
     """How far the busiest die or channel was above the mean; empty if load was even."""
     shares = (result.get("utilisation") or {}).get(key) or []
@@ -125,7 +130,7 @@ def imbalance(result: Result, key: str) -> str:
     mean, most = sum(shares) / len(shares), max(shares)
     if most < UNEVEN * mean or most - mean < APART:
         return ""
-    one = f"{MEMBERS[key]} {shares.index(most)}"
+    one = part_name(result, key, shares.index(most))
     return (
         f"load across {key} was uneven: {one} was busy {units.percent(most)} of the time, "
         f"the mean was {units.percent(mean)}"
@@ -146,7 +151,7 @@ def verdict(result: Result) -> str:
             return f"the {uneven.name} limited throughput"
         key = next(key for key, name in NAMES.items() if name == uneven.name)
         shares = result["utilisation"][key]
-        one = f"{MEMBERS[key]} {shares.index(max(shares))}"
+        one = part_name(result, key, shares.index(max(shares)))
         if measured := imbalance(result, key):
             return f"{one} limited throughput; {measured}"
         return at_times or f"{one} was saturated"
@@ -223,12 +228,12 @@ def fresh(result: Result) -> str:
     if not start:
         return ""
     if not start["filled"]:
-        return "The drive was empty when measuring began."
+        return f"The {arrays.noun(result)} was empty when measuring began."
     if start["erases"]:
         return ""
     return (
-        f"The drive was only filled: when measuring began, {units.percent(start['filled'])} of its capacity held data "
-        "and no block had ever been erased, so garbage collection had not begun."
+        f"The {arrays.noun(result)} was only filled: when measuring began, {units.percent(start['filled'])} of its "
+        "capacity held data and no block had ever been erased, so garbage collection had not begun."
     )
 
 

@@ -11,7 +11,19 @@ from rich.text import Text
 
 from wordline.base import units
 from wordline.base.console import facts, hanging
-from wordline.results import collections, deadlines, jobs, live, log_blocks, lookups, redundancy, slc, story, tasks
+from wordline.results import (
+    arrays,
+    collections,
+    deadlines,
+    jobs,
+    live,
+    log_blocks,
+    lookups,
+    redundancy,
+    slc,
+    story,
+    tasks,
+)
 
 OPS = ("read", "write", "trim", "flush")
 
@@ -40,6 +52,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     console.print()
     console.print(latency_table(result))
     jobs.show(console, result)
+    arrays.show(console, result)
     console.print()
     facts(console, [*flash(result), *effort(result)])
     if result.get("repeats"):
@@ -138,6 +151,7 @@ def padding(result: dict[str, Any]) -> float | None:
 def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Flash operations, garbage collection, wear, energy and utilisation."""
     ops = result["flash"]
+    yield from arrays.listed(result)
     yield (
         "Flash",
         f"{units.some(ops['reads'], 'page')} read, {units.some(ops['programs'], 'page')} programmed, "

@@ -2,6 +2,7 @@
 //!
 //! Serialised structs are described by the doc comments of their fields.
 
+mod array;
 mod key;
 mod live;
 mod requests;
@@ -57,6 +58,7 @@ pub fn sections() -> Vec<Section> {
         Section { title: "Requests and latency", about: LATENCY, keys: latency(), null: &[] },
         Section { title: "Jobs and streams", about: JOBS, keys: jobs(), null: &["jobs"] },
         Section { title: "Flash, collection, wear, energy", about: FLASH, keys: flash(), null: &["wear.histogram"] },
+        Section { title: "Members of an array", about: ARRAY, keys: array::array(), null: &["array", "array.parity"] },
         Section { title: "After the last completion", about: AFTERWARDS, keys: afterwards(), null: &["afterwards"] },
         Section {
             title: "Where the time of requests went",
@@ -273,6 +275,11 @@ fn mapping_table() -> Vec<ResultKey> {
     ]
 }
 
+const ARRAY: &str =
+    "In results of [arrays](arrays.md) only. All other keys then are of the array: requests and latency as its host sees them, and \
+     sums over its drives, a spare included, so parity and a rebuild count in `write_amplification` (`utilisation` lists the channels and dies of one after the other, and has the mean of \
+     the links). What only a single drive has is `null` or absent: `activity`, `map`, `time_of` and the parts of some policies.";
+
 const LATENCY: &str =
     "Latency is from a request's arrival at the host queue to its completion at the host. Mean, minimum and maximum \
      are exact. A percentile needs at least ten requests of the sample beyond it (p99 takes 1,000 requests, p99.9 \
@@ -302,7 +309,7 @@ const REPEATS: &str =
 const JOBS: &str =
     "A list for a workload with several jobs, one element for each job: for each of its clones (`numjobs`), or for all \
      of them together with `group_reporting`. A trace beside jobs is one more element, and so is each device of a \
-     trace with `devices = \"stack\"`. Absent if there is only one. There are at most 64: with more streams, the \
+     trace with `devices = \"stack\"` or `\"members\"`. Absent if there is only one. There are at most 64: with more streams, the \
      clones of a job share an element, and the last element holds all remaining streams. Their requests add up to \
      those of the run: requests that completed after the first `ramp_time` count.";
 

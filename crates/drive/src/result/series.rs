@@ -24,7 +24,7 @@ fn occurring(metrics: &Metrics) -> impl Iterator<Item = Op> + '_ {
 }
 
 /// The series as columns.
-pub(super) fn document(metrics: &Metrics, units_per_page: u32) -> Value {
+pub(crate) fn document(metrics: &Metrics, units_per_page: u32) -> Value {
     let mut map = Map::new();
     map.insert("interval_s".into(), json!(seconds(metrics.series.interval)));
     let mut column = |name: String, of: &dyn Fn(&Interval, Time, Time) -> Value| {
@@ -67,7 +67,7 @@ fn free_blocks(metrics: &Metrics) -> Value {
 }
 
 /// Requests by interval and class of latency, in the classes that occur; `null` without requests.
-pub(super) fn latencies(metrics: &Metrics) -> Value {
+pub(crate) fn latencies(metrics: &Metrics) -> Value {
     let all = &metrics.series.intervals;
     let occurs = |class: &usize| all.iter().any(|at| Op::ALL.iter().any(|&op| at.classes(op)[*class] > 0));
     let used: Vec<usize> = (0..LATENCY_BUCKETS).filter(occurs).collect();

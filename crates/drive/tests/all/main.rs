@@ -3,6 +3,7 @@
 mod adversarial;
 mod afterwards;
 mod ahead;
+mod arrays;
 mod bandwidth;
 mod block_map;
 mod block_mapping;

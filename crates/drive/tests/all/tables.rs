@@ -2,9 +2,8 @@
 
 use crate::common::{drive, NS, US};
 use serde_json::{json, Value};
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use wordline_base::{Op, Time};
 use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, Observation, PlaneTimes, RequestRow, Sink, UnitRow, Wanted,
@@ -37,26 +36,32 @@ struct Rows {
     blocks: Vec<BlockRow>,
 }
 
-struct Kept(Rc<RefCell<Rows>>);
+struct Kept(Arc<Mutex<Rows>>);
+
+impl Kept {
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.0.lock().expect("no other thread failed")
+    }
+}
 
 impl Sink for Kept {
     fn request(&mut self, row: &RequestRow) {
-        self.0.borrow_mut().requests.push(*row);
+        self.rows().requests.push(*row);
     }
     fn interval(&mut self, row: &IntervalRow) {
-        self.0.borrow_mut().intervals.push(row.clone());
+        self.rows().intervals.push(row.clone());
     }
     fn channel(&mut self, row: &UnitRow<ChannelTimes>) {
-        self.0.borrow_mut().channels.push(*row);
+        self.rows().channels.push(*row);
     }
     fn die(&mut self, row: &UnitRow<DieTimes>) {
-        self.0.borrow_mut().dies.push(*row);
+        self.rows().dies.push(*row);
     }
     fn plane(&mut self, row: &UnitRow<PlaneTimes>) {
-        self.0.borrow_mut().planes.push(*row);
+        self.rows().planes.push(*row);
     }
     fn block(&mut self, row: &BlockRow) {
-        self.0.borrow_mut().blocks.push(*row);
+        self.rows().blocks.push(*row);
     }
 }
 
@@ -67,13 +72,13 @@ fn load(drive: &Drive, jobs: &Value) -> Load {
 
 /// Runs jobs on a drive and returns its tables; `go_on` as in a run.
 fn watched(drive: &mut Drive, jobs: &Value, wanted: Wanted, go_on: bool) -> (Rows, Ended) {
-    let rows = Rc::new(RefCell::new(Rows::default()));
+    let rows = Arc::new(Mutex::new(Rows::default()));
     let load = load(drive, jobs);
     let mut observation = Observation::new(drive, wanted, Box::new(Kept(rows.clone())));
     let watch = Watch { observation: Some(&mut observation), ..Watch::default() };
     let ended = run_watched(drive, load, &mut |_| go_on, watch).expect("no rule is broken");
     observation.finish(drive);
-    (Rc::into_inner(rows).expect("the observation is over").into_inner(), ended)
+    (Arc::into_inner(rows).expect("the observation is over").into_inner().expect("nobody failed"), ended)
 }
 
 // -------------------------------------------------------------------------------------------------- single requests, by hand
