@@ -105,7 +105,7 @@ impl Kernel {
         for tried in 0..planes {
             let Constraint::Plane(plane) = place else { return place };
             let coming = self.coming_to(plane);
-            if coming < self.most_in_plane {
+            if coming < self.most_in(plane) {
                 return place;
             }
             least = least.min((coming, tried));
@@ -116,6 +116,13 @@ impl Kernel {
             place = self.place_elsewhere(page, slot, request);
         }
         place
+    }
+
+    /// Valid units that a plane may come to hold where planes take turns: bad blocks, and those that are to replace others, hold
+    /// none.
+    fn most_in(&self, plane: u32) -> u32 {
+        let lacking = self.blocks.bad(self.blocks.domain_of_plane(plane)) + self.blocks.spare(plane);
+        self.most_in_plane.saturating_sub(lacking * self.plan.units_per_block)
     }
 
     #[cold]

@@ -348,7 +348,12 @@ pub fn random_config_in_turn(random: &mut Stream) -> Option<DriveConfig> {
     if !text.contains("policy = \"least-busy\"") || !text.contains("scope = \"plane\"") {
         return None;
     }
-    let text = text.replace("policy = \"least-busy\"", "policy = \"in-turn\"");
+    let turns = if chance(random, 50) { "policy = \"in-turn\"" } else { "policy = \"by-request\"" };
+    let mut text = text.replace("policy = \"least-busy\"", turns);
+    if chance(random, 50) {
+        let bad = format!("nand = {{ reliability = {{ factory_bad_percent = {}.0 }},", between(random, 1, 6));
+        text = text.replace("nand = {", &bad);
+    }
     accepted(&text, random, &["capacity.raw_over_logical", "placement.policy"])
 }
 
