@@ -148,6 +148,7 @@ def test_what_takes_one_drive_alone_says_so(wordline: Run, tmp_path: Path) -> No
     run = ("run", "array.toml", "load.toml")
     refused(wordline(*run, "--from", "a.snap", cwd=tmp_path), "a snapshot is of one drive")
     refused(wordline(*run, "--timeline", "t.pftrace", cwd=tmp_path), "a timeline shows one drive", "tables")
+    refused(wordline(*run, "--watch", "10x", cwd=tmp_path), "this is an array", "by itself")
 
 
 def test_parity_is_counted_and_a_member_is_rebuilt(wordline: Run, tmp_path: Path) -> None:

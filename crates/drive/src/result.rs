@@ -282,10 +282,9 @@ fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
 /// Merges of log blocks with logical blocks.
 fn log_blocks(counters: &Counters) -> Value {
     let [switch, partial, full] = counters.merges;
-    let ms = |time: Time| time as f64 / 1e9;
     json!({
         "merges": counters.log_merges,
-        "mean_ms": (counters.log_merges > 0).then(|| ms(counters.log_merge_time) / counters.log_merges as f64),
+        "mean_us": (counters.log_merges > 0).then(|| us(counters.log_merge_time as f64) / counters.log_merges as f64),
         "switch_merges": switch,
         "partial_merges": partial,
         "full_merges": full,

@@ -16,7 +16,7 @@ def summed_up(result: dict[str, Any]) -> str:
     if not told or not told["merges"]:
         return ""
     logical = [f"{units.count(told[f'{kind}_merges'])} {kind}" for kind in KINDS]
-    merges, took = units.some(told["merges"], "merge"), units.duration(told["mean_ms"] / 1e3)
+    merges, took = units.some(told["merges"], "merge"), units.duration(told["mean_us"] / 1e6)
     return f"{merges} of log blocks, {took} on average; of logical blocks {', '.join(logical)}"
 
 
@@ -26,7 +26,7 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if not told:
         return
     yield "Merges of log blocks", units.count(told["merges"])
-    if told["mean_ms"] is not None:
-        yield "Mean time of a merge", units.duration(told["mean_ms"] / 1e3)
+    if told["mean_us"] is not None:
+        yield "Mean time of a merge", units.duration(told["mean_us"] / 1e6)
     for kind in KINDS:
         yield f"{kind.capitalize()} merges of logical blocks", units.count(told[f"{kind}_merges"])

@@ -190,7 +190,7 @@ fn log_blocks() -> Vec<ResultKey> {
             "Times that log blocks were emptied and erased, each with all logical blocks that had pages there. This part is there \
              if `mapping` has log blocks.",
         ),
-        of("mean_ms", "ms", "Mean time of one, until its last page was copied; `null` without any.").number().or_null(),
+        of("mean_us", "µs", "Mean time of one, until its last page was copied; `null` without any.").number().or_null(),
         of(
             "switch_merges",
             "logical blocks",
