@@ -263,14 +263,15 @@ class Drive:
         return notebook.drive(self)
 
 
-def result_text(drive: Drive, load: Workload, told: Told) -> str:
+def result_text(drive: Drive, load: Workload, told: Told, seed: int | None = None) -> str:
     """The result of a run as the engine writes it, for those who keep it: laying it out takes as long as a small run.
 
+    :param seed: as for :meth:`Drive.run`.
     :raises wordline.InputError: as :meth:`Drive.run`.
     :raises wordline.RunError: as :meth:`Drive.run`.
     """
     with speaking():
-        return drive._engine.run(load.engine, None, told, None, None, tables=None)
+        return drive._engine.run(load.engine, seed, told, None, None, tables=None)
 
 
 def _unpacked(about: str, state: bytes, policies: Iterable[type[Policy]]) -> Drive:

@@ -50,6 +50,8 @@ class Job:
     text: str | None = None
     """Its result as the engine wrote it, until a file keeps it."""
     error: str | None = None
+    is_input: bool = False
+    """True if the error is one of the input."""
     known: bool = False
     """True if the result was there before."""
 

@@ -127,7 +127,7 @@ class Runner:
             self.done += 1
         elif isinstance(error, InputError | RunError):
             for one in concerned:
-                one.error = str(error)
+                one.error, one.is_input = str(error), isinstance(error, InputError)
             self.done += len(concerned) + (group.jobs[0].prepares if job is None else 0)
         elif isinstance(error, KeyboardInterrupt):
             return iter(())
