@@ -239,4 +239,4 @@ def test_the_scorecard_holds_every_claim(wordline: Run, tmp_path: Path) -> None:
     assert card["totals"]["claims"] == len(card["claims"])
     assert card["totals"]["claims"] == sum(n for key, n in card["totals"].items() if key != "claims")
     assert not card["partial"]
-    assert not (tmp_path / "out").exists()
+    assert [it.name for it in (tmp_path / "out" / "studies").iterdir()] == ["results"], "no pages"

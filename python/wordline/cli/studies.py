@@ -91,9 +91,9 @@ def study(
     version, folder = _core.version(), command.OUT if out is None else Path(out)
     how: dict[str, Any] = {"full": full, "version": version, "quiet": quiet}
     how["folder"] = None if traces is None else Path(traces)
-    kept = command.OUT / command.RESULTS if results is None else Path(results)
+    how["where"] = command.Where(command.OUT / command.RESULTS if results is None else Path(results), jobs, dask)
     cut = False
-    with printing(output) as put, command.means_of(kept, jobs, dask) as how["means"]:
+    with printing(output) as put:
         if sensitivity:
             tried, cut = command.try_choices(name, folder, **how)
             told = command.sensitivity_json(tried, version, cut, everything=everything)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +24,39 @@ RESULTS = "results"
 """Folder beside them for the results of experiments."""
 
 
-@contextmanager
-def means_of(results: Path | None, jobs: int | None, cluster: str | None) -> Iterator[Means]:
-    """Where experiments run, and where their results stay.
+@dataclass(frozen=True)
+class Where:
+    """Where experiments are to run, and where their results are to stay."""
 
-    :param results: a folder; without it, results last as long as the command.
-    :param jobs: how many experiments run at once; as many as cores and memory allow if absent.
-    :param cluster: the address of a Dask scheduler to run them on instead.
-    :raises Trouble: if the folder cannot be made.
-    :raises wordline.InputError: if no scheduler answers.
-    """
-    if results is not None:
-        ready(results)
-    kept = None if results is None else Store(results, packed=True)
-    with ExitStack() as stack:
-        client = None
-        if cluster is not None:
-            from wordline.sweeps.cluster import connected
+    results: Path | None = None
+    """A folder; without it, results last as long as the command."""
+    jobs: int | None = None
+    """How many experiments run at once; as many as cores and memory allow if absent."""
+    cluster: str | None = None
+    """The address of a Dask scheduler to run them on instead."""
 
-            client = stack.enter_context(connected(cluster))
-        yield Means(jobs, client, kept)
+    @contextmanager
+    def means(self) -> Iterator[Means]:
+        """The folder, made if it is not there, and a client of the cluster.
+
+        :raises Trouble: if the folder cannot be made.
+        :raises wordline.InputError: if no scheduler answers.
+        """
+        kept = None
+        if self.results is not None:
+            ready(self.results)
+            kept = Store(self.results, packed=True)
+        with ExitStack() as stack:
+            client = None
+            if self.cluster is not None:
+                from wordline.sweeps.cluster import connected
+
+                client = stack.enter_context(connected(self.cluster))
+            yield Means(self.jobs, client, kept)
+
+
+HERE = Where()
+"""On the cores of this machine."""
 
 
 def list_json(studies: Sequence[Study]) -> list[dict[str, Any]]:
@@ -69,19 +83,19 @@ def run_one(
     version: str,
     quiet: bool = False,
     folder: Path | None = None,
-    means: Means | None = None,
+    where: Where = HERE,
 ) -> tuple[Report, Path]:
     """Runs the study of that name, and writes its page into ``out``.
 
     :param folder: with true traces.
-    :param means: where experiments run, and where their results stay.
+    :param where: where experiments run, and where their results stay.
     :return: the report, and the path of its page.
     :raises Trouble: if there is no such study, its page cannot be written, or the true traces cannot be read.
     """
     study = catalogue.load(name)
     true = true_traces(folder, [study])
     ready(out)
-    with Progress(quiet) as progress:
+    with Progress(quiet) as progress, where.means() as means:
         done = runner.run(study, progress, name, full=full, traces=true, means=means)
     return done, page.write(done, out / name, version)
 
@@ -93,12 +107,12 @@ def run_all(
     version: str,
     quiet: bool = False,
     folder: Path | None = None,
-    means: Means | None = None,
+    where: Where = HERE,
 ) -> tuple[list[Report], bool]:
     """Runs all studies; with ``out``, writes their pages there and one that lists them.
 
     :param folder: with true traces, for the studies that have any.
-    :param means: where experiments run, and where their results stay.
+    :param where: where experiments run, and where their results stay.
     :return: the reports, and True if an interrupt left some out.
     :raises Trouble: if a page cannot be written or the true traces cannot be read.
     """
@@ -108,7 +122,7 @@ def run_all(
         ready(out)
     reports: list[Report] = []
     try:
-        with Progress(quiet) as progress:
+        with Progress(quiet) as progress, where.means() as means:
             for n, study in enumerate(studies, 1):
                 label = f"{study.name} ({n} of {len(studies)})"
                 reports.append(runner.run(study, progress, label, full=full, traces=true, means=means))
@@ -129,13 +143,13 @@ def try_choices(
     version: str,
     quiet: bool = False,
     folder: Path | None = None,
-    means: Means | None = None,
+    where: Where = HERE,
 ) -> tuple[list[tuple[Report, Sensitivity]], bool]:
     """Runs a study, or all of them, as chosen and with each alternative of each open parameter; writes their pages.
 
     :param name: the study, None for all.
     :param folder: with true traces, for the studies that have any.
-    :param means: where experiments run, and where their results stay.
+    :param where: where experiments run, and where their results stay.
     :return: the results, and True if an interrupt left some out. An unfinished study has no new page.
     :raises Trouble: if there is no such study, a page cannot be written, or the true traces cannot be read.
     """
@@ -144,7 +158,7 @@ def try_choices(
     done: list[tuple[Report, Sensitivity]] = []
     try:
         ready(out)
-        with Progress(quiet) as progress:
+        with Progress(quiet) as progress, where.means() as means:
             for n, study in enumerate(studies, 1):
                 label = study.name if name else f"{study.name} ({n} of {len(studies)})"
                 known: dict[str, dict[str, Any]] = {}

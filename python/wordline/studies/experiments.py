@@ -84,7 +84,8 @@ class Experiment(Job):
             import numpy as np
 
             result["intervals"] = {name: np.array(values) for name, values in result["intervals"].items()}
-        self.text, self.result = text, result
+        self.text = text
+        self.result = result if self.kept is None else {key: result[key] for key in self.kept if key in result}
 
 
 def carry_out(

@@ -101,7 +101,9 @@ class Runner:
                         else:
                             group = coming.popleft()
                             left[threads.submit(self._precondition, group)] = group, None
-                    self._tell()
+                    if not self.stop.is_set():
+                        # A receiver may raise each time that it hears something.
+                        self._tell()
                     for future in wait(left, timeout=EVERY_S, return_when="FIRST_COMPLETED").done:
                         ready.extend(self._take(future, *left.pop(future)))
                 except KeyboardInterrupt:
