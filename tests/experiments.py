@@ -12,7 +12,7 @@ def carried_out(experiment: dict[str, Any]) -> dict[str, Any]:
     """The result of an experiment on a drive."""
     task = OnDrive(experiment)
     drive = task.begin(quiet).fork(task.sets)
-    return json.loads(task.run(drive, quiet))
+    return json.loads(task.run(drive, quiet).text)
 
 
 def quiet(*_: object) -> None:

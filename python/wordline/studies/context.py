@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 from wordline.studies import traces
 from wordline.studies.catalogue import Study, parsed
 from wordline.studies.drives import OnDrive
-from wordline.studies.experiments import Means, OnPackage, carry_out
+from wordline.studies.experiments import Kind, Means, OnPackage, carry_out
 from wordline.studies.packages import Chapter
 from wordline.studies.traces import Recorded
-from wordline.sweeps.jobs import Task
 
 Key = TypeVar("Key")
 Report = Callable[[str, float | None, int, float], None]
@@ -122,7 +121,7 @@ class Context:
 
     def _results(
         self,
-        kind: Callable[[dict[str, Any]], Task],
+        kind: Kind,
         experiments: Mapping[Key, dict[str, Any]],
         kept: Sequence[str] | None,
     ) -> dict[Key, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from wordline.studies import traces
+from wordline.sweeps.jobs import Done
 
 if TYPE_CHECKING:
     from wordline.api.drive import Drive
@@ -73,6 +74,8 @@ class OnDrive:
     - ``intervals``, if there: what :func:`watched` adds to the result;
     - ``seed`` of all random numbers.
     """
+    kept: Sequence[str] | None = None
+    """Parts of the result that are needed; None for all."""
 
     @property
     def is_warm(self) -> bool:
@@ -94,8 +97,8 @@ class OnDrive:
         """The prepared drive that it starts from."""
         return warmed(self.start, told) if self.is_warm else prepared(self.start, told)
 
-    def run(self, drive: Drive | None, told: Told) -> str:
-        """Runs the workloads on a drive of its own; gives the result of the last as JSON."""
+    def run(self, drive: Drive | None, told: Told) -> Done:
+        """Runs the workloads on a drive of its own; gives the result of the last."""
         from wordline.api.drive import result_text
 
         assert drive is not None
@@ -106,8 +109,8 @@ class OnDrive:
             drive.run(workload(earlier, seed), seed=each, progress=told)
         load = workload(job, seed)
         if "intervals" in self.experiment:
-            return json.dumps(watched(drive, load, last, self.experiment["intervals"], told))
-        return result_text(drive, load, told, last)
+            return Done(json.dumps(watched(drive, load, last, self.experiment["intervals"], told)), "")
+        return Done(*result_text(drive, load, told, [*self.kept, "partial"] if self.kept else (), last))
 
 
 def watched(drive: Drive, load: Workload, seed: int, wanted: Mapping[str, Any], told: Told) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from wordline.api import functions as api
 from wordline.studies.drives import OnDrive
 from wordline.sweeps import store
 from wordline.sweeps.function import run_due
-from wordline.sweeps.jobs import Job, Task
+from wordline.sweeps.jobs import Done, Job, Task
 from wordline.sweeps.store import Contents, Store
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class OnPackage:
     """An experiment on a single package, as :func:`wordline.package.run` takes it."""
 
     experiment: dict[str, Any]
+    kept: Sequence[str] | None = None
+    """Parts of the result that are needed; None for all."""
 
     @property
     def sets(self) -> Mapping[str, Any]:
@@ -53,16 +55,20 @@ class OnPackage:
     def begin(self, _: Told) -> None:
         """It starts from a new package."""
 
-    def run(self, _: object, told: Told) -> str:
-        """Its result as JSON."""
-        return json.dumps(package.run(self.experiment, told))
+    def run(self, _: object, told: Told) -> Done:
+        """Its result."""
+        return Done(json.dumps(package.run(self.experiment, told)), "")
+
+
+Kind = Callable[[dict[str, Any], "Sequence[str] | None"], Task]
+"""Makes the task of an experiment, given the parts of its result that are needed."""
 
 
 @dataclass
 class Experiment(Job):
     """An experiment, and its result when it has ended."""
 
-    kept: Collection[str] | None = None
+    kept: Sequence[str] | None = None
     """Parts of the result that are needed; None for all."""
     result: dict[str, Any] = field(default_factory=dict)
 
@@ -71,27 +77,30 @@ class Experiment(Job):
         """True if it has to run."""
         return not self.result and self.error is None
 
-    def take(self, text: str) -> None:
+    def take(self, done: Done) -> None:
         """Takes its result.
 
         :raises KeyboardInterrupt: if it is partial.
         """
-        # Reading all of a result takes as long as a small run.
-        result = json.loads(text if self.kept is None else _core.part_of_result(text, [*self.kept, "partial"]))
+        result = json.loads(done.text if self.kept is None else done.parts or self.part(done.text))
         if result.get("partial"):
             raise KeyboardInterrupt
         if "intervals" in result:
             import numpy as np
 
             result["intervals"] = {name: np.array(values) for name, values in result["intervals"].items()}
-        self.text = text
+        self.text = done.text
         self.result = result if self.kept is None else {key: result[key] for key in self.kept if key in result}
+
+    def part(self, text: str) -> str:
+        """The parts of a result that are needed: reading all of it takes as long as a small run."""
+        return _core.part_of_result(text, [*(self.kept or ()), "partial"])
 
 
 def carry_out(
-    kind: Callable[[dict[str, Any]], Task],
+    kind: Kind,
     wanted: Sequence[dict[str, Any]],
-    kept: Collection[str] | None,
+    kept: Sequence[str] | None,
     means: Means,
     told: Told,
 ) -> list[dict[str, Any]]:
@@ -117,12 +126,12 @@ def carry_out(
 
 
 def _job(
-    kind: Callable[[dict[str, Any]], Task],
+    kind: Kind,
     experiment: dict[str, Any],
-    kept: Collection[str] | None,
+    kept: Sequence[str] | None,
     contents: Contents,
 ) -> Experiment:
-    task = kind(experiment)
+    task = kind(experiment, kept)
     job = Experiment(task, kept=kept)
     config = None
     if isinstance(task, OnDrive):
@@ -140,7 +149,7 @@ def _recall(job: Experiment, results: Store) -> None:
     if text is None:
         return
     try:
-        job.take(text)
+        job.take(Done(text, ""))
     except (ValueError, KeyError, KeyboardInterrupt):
         # Damaged: it is run again.
         return

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from wordline import _core
 from wordline._core import InputError, RunError
 from wordline.base import units
-from wordline.sweeps.jobs import Job, Task, by_group
+from wordline.sweeps.jobs import Done, Job, Task, by_group
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -60,13 +60,13 @@ def preconditioned(version: str, first: Task) -> bytes:
     return pickle.dumps(first.begin(_untold))
 
 
-def chunk(packed: bytes, tasks: Sequence[Task]) -> list[tuple[str | None, str | None]]:
+def chunk(packed: bytes, tasks: Sequence[Task]) -> list[tuple[Done | None, str | None]]:
     """On a worker: the result of each task, or why it failed."""
     drive = pickle.loads(packed)
     return [_result(drive, task) for task in tasks]
 
 
-def _result(drive: Drive | None, task: Task) -> tuple[str | None, str | None]:
+def _result(drive: Drive | None, task: Task) -> tuple[Done | None, str | None]:
     try:
         return task.run(None if drive is None else drive.fork(task.sets or None), _untold), None
     except (InputError, RunError) as error:
@@ -176,11 +176,11 @@ class ClusterRunner:
             raise RunError("the scheduler of the cluster is gone; the same command goes on") from None
         except ModuleNotFoundError as error:
             raise RunError(f"a worker of the cluster lacks a module: {error}; install Wordline there") from None
-        for job, (text, error) in zip(one.jobs, results, strict=True):
-            if text is None:
+        for job, (done, error) in zip(one.jobs, results, strict=True):
+            if done is None:
                 job.error = error
             else:
-                job.take(text)
+                job.take(done)
         self.left -= len(one.jobs)
         self.ended(one.jobs)
         return iter(())

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from wordline.api.drive import Drive
     from wordline.base.progress import Told
+
+
+class Done(NamedTuple):
+    """The result of a run, as JSON."""
+
+    text: str
+    parts: str
+    """The parts of it that its task wants."""
 
 
 class Task(Protocol):
@@ -25,8 +33,8 @@ class Task(Protocol):
         :raises wordline.RunError: if it cannot be preconditioned.
         """
 
-    def run(self, drive: Drive | None, told: Told) -> str:
-        """Does the run on a drive of its own, and gives its result as JSON.
+    def run(self, drive: Drive | None, told: Told) -> Done:
+        """Does the run on a drive of its own.
 
         :raises wordline.InputError: if the workload is wrong.
         :raises wordline.RunError: if the run fails.
@@ -60,7 +68,7 @@ class Job:
         """True if it has to run."""
         raise NotImplementedError
 
-    def take(self, text: str) -> None:
+    def take(self, done: Done) -> None:
         """Takes its result.
 
         :raises KeyboardInterrupt: if it is partial.

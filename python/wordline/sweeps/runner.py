@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wordline.base.progress import Told
 
 EVERY_S = 0.1
-"""Seconds between two looks at the runs under way."""
+"""Seconds between two looks at the runs under way, and between two reports."""
 
 TELLING = 0.02
 """Share of the work after which the time left is told."""
@@ -80,6 +80,8 @@ class Runner:
         self.pieces = self.done = 0
         self.points = sum(not job.is_due for job in jobs)
         """Points that have ended."""
+        self.silent_until = 0.0
+        """When the receiver of the progress hears something again."""
 
     def run(self) -> bool:
         """Does all jobs that are due; true if it was interrupted. A job that fails keeps its error.
@@ -94,7 +96,8 @@ class Runner:
             left: dict[Future[Any], tuple[_Group, Job | None]] = {}
             while left or ((coming or ready) and not self.stop.is_set()):
                 try:
-                    while len(left) < self.together and (ready or coming) and not self.stop.is_set():
+                    # One more than run: a thread goes on while the result of its last run is kept.
+                    while len(left) <= self.together and (ready or coming) and not self.stop.is_set():
                         if ready:
                             group, job = ready.popleft()
                             left[threads.submit(self._point, group, job)] = group, job
@@ -152,10 +155,12 @@ class Runner:
 
     def _point(self, group: _Group, job: Job) -> None:
         assert job.task is not None
+        if self.stop.is_set():
+            raise KeyboardInterrupt
         drive = group.start(job.task.sets)
         with self._piece(id(job)) as told:
-            text = job.task.run(drive, told)
-        job.take(text)
+            done = job.task.run(drive, told)
+        job.take(done)
 
     @contextmanager
     def _piece(self, piece: int) -> Iterator[Told]:
@@ -173,9 +178,13 @@ class Runner:
             self.shares.pop(piece, None)
 
     def _tell(self) -> None:
+        now = time.monotonic()
+        if now < self.silent_until:
+            return
+        self.silent_until = now + EVERY_S
         share = min(1.0, (self.done + sum(self.shares.copy().values())) / max(1, self.pieces))
         phase = f"sweep: {self.points} of {units.some(len(self.jobs), 'point')}"
         if share > TELLING:
-            elapsed = time.monotonic() - self.begun
+            elapsed = now - self.begun
             phase += f", {units.duration(round(elapsed * (1 - share) / share))} left"
         self.told(phase, share, 0, 0.0)

@@ -95,9 +95,8 @@ class Store:
             files.clear_all(path.parent)
             self._used.add(path.parent)
         held = f"{text}\n".encode()
-        with files.aside(path, clears=False) as part:
-            # Without a time in it, the same result makes the same file.
-            part.write_bytes(gzip.compress(held, PACKING, mtime=0) if self.packed else held)
+        # Without a time in it, the same result makes the same file.
+        files.write_result(path, gzip.compress(held, PACKING, mtime=0) if self.packed else held)
 
 
 class Contents:

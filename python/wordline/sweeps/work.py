@@ -14,7 +14,7 @@ from wordline.api.workload import Workload
 from wordline.results.keyfigures import value_of
 from wordline.sweeps import store
 from wordline.sweeps.file import ONCE, Plan
-from wordline.sweeps.jobs import Job
+from wordline.sweeps.jobs import Done, Job
 from wordline.sweeps.space import Point
 from wordline.sweeps.store import FIGURES_OF_POINTS, Contents, Store
 
@@ -42,10 +42,10 @@ class PointTask:
             drive.precondition(progress=told)
         return drive
 
-    def run(self, drive: Drive | None, told: Told) -> str:
+    def run(self, drive: Drive | None, told: Told) -> Done:
         """The result of the workload on a drive."""
         assert drive is not None
-        return result_text(drive, self.load, told)
+        return Done(*result_text(drive, self.load, told, store.PARTS))
 
 
 @dataclass
@@ -62,15 +62,15 @@ class PointJob(Job):
         """True if it has to run."""
         return self.figures is None and self.error is None
 
-    def take(self, text: str) -> None:
+    def take(self, done: Done) -> None:
         """Takes its result.
 
         :raises KeyboardInterrupt: if it is partial.
         """
-        result = store.parts(text)
+        result = json.loads(done.parts)
         if result["partial"]:
             raise KeyboardInterrupt
-        self.text = text
+        self.text = done.text
         self.done(result)
 
     def done(self, result: dict[str, Any]) -> None:
