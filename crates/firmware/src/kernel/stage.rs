@@ -75,6 +75,8 @@ pub(super) struct Stage {
     pub waiting: [u32; TASKS],
     /// Something may have become possible, besides what room gives.
     pub dirty: bool,
+    /// Reads of the command that is put together that still count as waiting.
+    pub starting: u32,
     /// Operations that the dies have more than after the last look: less than 0 means that there is new room.
     balance: i32,
 }
@@ -121,6 +123,7 @@ impl Stage {
             outstanding: [0; TASKS],
             waiting: [0; TASKS],
             dirty: false,
+            starting: 0,
             balance: 0,
         }
     }
@@ -333,6 +336,20 @@ impl Stage {
         let load = &mut self.loads[die as usize];
         load.partial = load.partial + u32::from(partial) - u32::from(partly);
         self.shift(die, class, after as i32 - before as i32);
+    }
+
+    /// A command with so many pages of a class runs from now on. Those of its reads that still count as waiting take their own places.
+    #[inline]
+    pub fn count_start(&mut self, die: u32, class: Class, pages: i32) {
+        let starting = std::mem::take(&mut self.starting);
+        if starting > 0 {
+            let waiting = &mut self.loads[die as usize].waiting[class.index()];
+            *waiting = waiting.checked_sub(starting).expect("an operation leaves a die that it waits for");
+        }
+        let more = pages - starting as i32;
+        if more != 0 {
+            self.shift(die, class, more);
+        }
     }
 
     /// A command with so many pages of a task runs from now on, or, if negative, has ended.
