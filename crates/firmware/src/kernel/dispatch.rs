@@ -372,13 +372,12 @@ impl Kernel {
     /// Counts the command that was put together.
     #[inline]
     pub(super) fn count_command(&mut self, die: u32, class: Class) {
-        let mixed = self.dies[die as usize].mixed;
-        if let Some(stage) = &mut self.stage {
-            stage.count_start(die, class, if mixed { 0 } else { self.command.pages().len() as i32 });
-        }
-        if mixed {
+        if self.dies[die as usize].mixed {
             self.count_mixed(die, class);
             return;
+        }
+        if let Some(stage) = &mut self.stage {
+            stage.count_start(die, class, self.command.pages().len() as i32);
         }
         if self.read_limit < u32::MAX && class.action() == Action::Read {
             self.watch_reads(die);
