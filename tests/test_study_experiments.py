@@ -14,6 +14,7 @@ from wordline.studies import catalogue, drives, experiments
 from wordline.studies.context import Context
 from wordline.studies.drives import OnDrive
 from wordline.studies.experiments import Means, OnPackage
+from wordline.sweeps import runner as sweeps
 from wordline.sweeps.store import Contents, Store
 
 APART = ("cpu_s", "precondition_cpu_s", "precondition")
@@ -94,7 +95,8 @@ def test_the_name_of_a_result_is_all_that_it_depends_on(monkeypatch: pytest.Monk
     assert not {key(it) for it in SEVERAL.values()} & set(found)
 
 
-def test_an_interrupt_keeps_what_has_ended(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_what_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeps, "EVERY_S", 0.001)
     store = Store(tmp_path, packed=True)
     ended: list[float] = []
 
