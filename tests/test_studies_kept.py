@@ -204,7 +204,7 @@ def test_a_volume_of_gc_parallel_measures_what_is_kept() -> None:
     context, saved = Context(catalogue.load("gc-parallel")), kept("gc-parallel")
     drive = parallel_gc.Drive(context, {})
     (volume,) = [it for it in drive.volumes() if it.name == "proj_0"]
-    gap = drive._gap(volume)
+    (gap,) = drive.searched([volume]).values()
     systems = {it: parallel_gc.SYSTEMS[it] for it in (parallel_gc.BASELINE, parallel_gc.PAR)}
     base, par = drive.runs({volume.name: gap}, systems, [volume.name]).values()
     tables = {it["title"]: {row[0]: row for row in it["rows"]} for it in saved["tables"]}
@@ -265,4 +265,4 @@ def test_the_scorecard_holds_every_claim(wordline: Run, tmp_path: Path) -> None:
     assert card["totals"]["claims"] == len(card["claims"])
     assert card["totals"]["claims"] == sum(n for key, n in card["totals"].items() if key != "claims")
     assert not card["partial"]
-    assert not (tmp_path / "out").exists()
+    assert [it.name for it in (tmp_path / "out" / "studies").iterdir()] == ["results"], "no pages"

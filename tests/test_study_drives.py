@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import LONG, ROOT
+from experiments import carried_out, quiet
 from wordline.studies import catalogue, drives
 from wordline.studies.against_rain import against
 from wordline.studies.autossd import AUTO, RAIN, Traced
@@ -16,10 +17,6 @@ from wordline.studies.context import Context
 from wordline.studies.judge import Verdict, judge
 
 MICRO = runpy.run_path(str(ROOT / "studies" / "autossd-micro" / "study.py"))
-
-
-def quiet(*_: object) -> None:
-    """Takes no notice of progress."""
 
 
 def experiment(then: Mapping[str, Any] | None = None, *, jobs: int = 1, seed: int = 1) -> dict[str, Any]:
@@ -37,38 +34,42 @@ def experiment(then: Mapping[str, Any] | None = None, *, jobs: int = 1, seed: in
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drives, "_prepared", {})
+    monkeypatch.setattr(drives, "SHELF", drives.Shelf())
 
 
 def test_experiments_start_from_the_same_drive() -> None:
-    first = drives.run(experiment(), quiet)
-    drives.run(experiment({"victim.policy": "fifo"}, jobs=2), quiet)
-    assert drives.run(experiment(), quiet)["outcome"] == first["outcome"]
-    assert len(drives._prepared) == 1, "it was preconditioned once"
-    drives._prepared.clear()
-    assert drives.run(experiment(), quiet)["outcome"] == first["outcome"]
+    first = carried_out(experiment())
+    carried_out(experiment({"victim.policy": "fifo"}, jobs=2))
+    assert carried_out(experiment())["outcome"] == first["outcome"]
+    assert len(drives.SHELF.drives) == 1, "it was preconditioned once"
+    drives.SHELF.drives.clear()
+    assert carried_out(experiment())["outcome"] == first["outcome"]
 
 
 def test_jobs_follow_each_other_with_other_random_numbers() -> None:
-    once, thrice = (drives.run(experiment(jobs=jobs), quiet) for jobs in (1, 3))
+    once, thrice = (carried_out(experiment(jobs=jobs)) for jobs in (1, 3))
     assert (once["seed"], thrice["seed"]) == (2, 4)
     assert once["by_op"]["write"]["requests"] == thrice["by_op"]["write"]["requests"] == 3000, "the last one counts"
     assert once["at_start"]["erases"] < thrice["at_start"]["erases"], "the others were run before it"
 
 
 def test_few_preconditioned_drives_are_kept() -> None:
-    kept = [drives.prepared(experiment(seed=seed), quiet) for seed in (1, 2)]
-    assert drives.prepared(experiment(seed=1), quiet) is kept[0]
-    drives.prepared(experiment(seed=3), quiet)
-    assert drives.prepared(experiment(seed=1), quiet) is kept[0], "used later than the other one"
-    assert len(drives._prepared) == drives.KEPT
+    def kept(seed: int) -> Any:  # noqa: ANN401
+        drives.prepared(experiment(seed=seed), quiet)
+        return list(drives.SHELF.drives.values())[-1]
+
+    first, _ = kept(1), kept(2)
+    assert kept(1) is first
+    kept(3)
+    assert kept(1) is first, "used later than the other one"
+    assert len(drives.SHELF.drives) == drives.KEPT
 
 
 def test_an_experiment_is_run_once_for_all_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     context = Context(catalogue.load("autossd-micro"))
     first = context.drives({"a": experiment(), "b": experiment({"victim.policy": "fifo"})})
     assert first["a"]["outcome"] != first["b"]["outcome"]
-    monkeypatch.setattr(drives, "run", lambda *_: pytest.fail("it is known"))
+    monkeypatch.setattr(drives.OnDrive, "run", lambda *_: pytest.fail("it is known"))
     assert context.drives({"b": experiment({"victim.policy": "fifo"})})["b"] == first["b"]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
+from experiments import carried_out
 from wordline.studies import catalogue, drives
 from wordline.studies import parallel_gc as scheme
 from wordline.studies.context import Context
@@ -125,7 +126,7 @@ def test_a_percentile_of_a_distribution() -> None:
 
 
 def test_systems_that_were_warmed_up_start_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drives, "_prepared", {})
+    monkeypatch.setattr(drives, "SHELF", drives.Shelf())
     job = {"rw": "randwrite", "bs": "4k", "iodepth": 4, "number_ios": 3000}
     stand_in = {
         "requests": 2000,
@@ -139,14 +140,11 @@ def test_systems_that_were_warmed_up_start_from_there(monkeypatch: pytest.Monkey
     plain = {"drive": "demo", "sets": {}, "precondition": {"overwrites": 0.5}, "then": {"victim.policy": "fifo"}}
     plain |= {"warm": job, "jobs": [{"stand_in": stand_in, "replay": {"speed": 2}}], "seed": 1}
 
-    def quiet(*_: object) -> None:
-        """Takes no notice of progress."""
-
-    first, again = (drives.run(plain, quiet) for _ in range(2))
+    first, again = (carried_out(plain) for _ in range(2))
     assert first["outcome"] == again["outcome"]
-    assert len(drives._prepared) == 2, "the preconditioned drive, and the one that is warm"
+    assert len(drives.SHELF.drives) == 2, "the preconditioned drive, and the one that is warm"
     assert first["at_start"]["erases"] > 0
-    cold = drives.run({key: it for key, it in plain.items() if key != "warm"}, quiet)
+    cold = carried_out({key: it for key, it in plain.items() if key != "warm"})
     assert cold["outcome"] != first["outcome"]
     assert first["requests"] == 2000
     assert first["simulated_s"] == pytest.approx(0.1, rel=0.05), "twice as fast as it was synthesised"

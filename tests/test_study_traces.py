@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, Run, done, refused
+from experiments import carried_out
 from rich.console import Console
 from wordline.api.workload import Workload
 from wordline.base.errors import Trouble
@@ -153,14 +154,11 @@ def test_a_trace_without_times_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_a_larger_drive_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drives, "_prepared", {})
+    monkeypatch.setattr(drives, "SHELF", drives.Shelf())
     part = recorded("hm_0", msr(tmp_path / "hm_0.csv", some(300, offset=1 << 44)), 16384, 200)
 
-    def quiet(*_: object) -> None:
-        """Takes no notice of progress."""
-
     plain = {"drive": "demo", "sets": {}, "precondition": {}, "then": {}, "seed": 1, "jobs": [part.job(speed=2)]}
-    result = drives.run(plain, quiet)
+    result = carried_out(plain)
     assert result["requests"] == 200
     assert result["by_op"]["write"]["bytes"] == 100 * 16384
     assert result["simulated_s"] == pytest.approx(0.1, rel=0.01), "twice as fast as it was recorded"

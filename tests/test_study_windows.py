@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments import carried_out
 from matplotlib.figure import Figure
 from wordline.base import drawing, palette
 from wordline.studies import catalogue, charts, drives, windows
 from wordline.studies.context import Context
 from wordline.studies.outcome import Course
 from wordline.studies.windows import AUTO, QOSFC, RAIN, Window
-
-
-def quiet(*_: object) -> None:
-    """Takes no notice of progress."""
 
 
 def table(work: Mapping[int, float], task: str = "gc", samples: int = 200, **columns: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -143,8 +140,8 @@ def experiment() -> dict[str, Any]:
 
 def test_the_table_only_adds_to_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(drives, "_prepared", {})
-    plain = drives.run(experiment(), quiet)
+    monkeypatch.setattr(drives, "SHELF", drives.Shelf())
+    plain = carried_out(experiment())
     wanted = {"intervals": {"every": "1ms", "columns": ["start_s", "reads", "write_mean_us"]}}
     context = Context(catalogue.load("autossd"))
     (result,) = context.drives({"a": experiment() | wanted}).values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -15,9 +16,12 @@ from typing import Any
 
 import pytest
 import wordline
-from conftest import PROGRAM
+from conftest import PROGRAM, ROOT
 from distributed import Client
 from test_sweep import LOAD, SMALL, table, written
+from wordline.studies import catalogue
+from wordline.studies.context import Context
+from wordline.studies.experiments import Means
 
 APART = ("cpu_s", "precondition_cpu_s", "earlier_runs")
 """Keys of a result that differ from one run to the next."""
@@ -190,3 +194,24 @@ def test_a_search_ships_a_drive_once_for_all_its_batches(monkeypatch: pytest.Mon
     assert made.count("preconditioned") == 1 and made.count("chunk") >= 3
     here = wordline.optimise("demo", load, vary, **options)
     assert [(it.factors, it.figures) for it in there.tried] == [(it.factors, it.figures) for it in here.tried]
+
+
+def test_a_study_runs_on_a_cluster(tmp_path: Path) -> None:
+    """Experiments on packages and on drives, with the figures that they have here."""
+    warm = {"rw": "randwrite", "bs": "4k", "number_ios": 500}
+    one = {"drive": "demo", "sets": {"geometry.blocks_per_plane": 40}, "precondition": {"overwrites": 0.2}}
+    one["jobs"] = [{"rw": "randwrite", "bs": "4k", "iodepth": 4, "number_ios": 2000}]
+    wanted = {"plain": {**one, "then": {"victim.policy": "fifo"}}, "warm": {**one, "then": {}, "warm": warm}}
+    here = Context(catalogue.load("paq")).drives(wanted)
+    with cluster(tmp_path) as (address, _):
+        there = Context(catalogue.load("paq"), means=Means(cluster=address)).drives(wanted)
+        command = [PROGRAM, "study", "nand-cycles", "--json", "--dask", address]
+        told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S)
+    assert told.returncode == 0, told.stderr
+    saved = json.loads((ROOT / "studies" / "nand-cycles" / "result.json").read_text(encoding="utf-8"))
+    assert json.loads(told.stdout) | {"version": ""} == saved | {"version": ""}
+    for name, result in here.items():
+        # The worker preconditioned its own drive, in its own time.
+        apart = (*APART, "precondition")
+        of_here, of_there = ({key: it[key] for key in it if key not in apart} for it in (result, there[name]))
+        assert of_here == of_there and of_here["digest"]

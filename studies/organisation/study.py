@@ -432,7 +432,7 @@ def causes(space: Space) -> Outcome:
         for name, (sets, arrivals) in VARIANTS.items()
         for place in dict.fromkeys(each for pair in pairs.values() for each in pair)
     }
-    results = space.context.sweep(points, KEPT[:1])
+    results = space.context.drives(points, KEPT[:1])
 
     def us(name: str, place: tuple[Organisation, Bus], op: str) -> float:
         return results[name, place]["latency_us"][op]["mean"]

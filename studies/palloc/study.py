@@ -53,6 +53,8 @@ EVEN = "all pages take the same time"
 EVEN_PAGES = {"nand.program_us": 700.0, "nand.page_order": "cyclic"}
 FAST_BUS = {"nand.interface": "nv-ddr", "nand.rate_mt_s": 200}
 """A bus of four times the rate."""
+KEPT = ("iops", "bandwidth_mib_s", "latency_us", "utilisation", "transactions", "execution")
+"""The parts of the results that are used: hundreds of whole ones would take two gigabytes."""
 
 Runs = dict[tuple[str, str], dict[str, Any]]
 """Results by order and workload."""
@@ -187,7 +189,7 @@ def run(context: Context) -> Outcome:
         # They explain the choices; a run with another choice does without them.
         if order in TRIED_ORDERS and not context.instead:
             experiments |= variants(drive, order, jobs)
-    every = context.drives(experiments)
+    every = context.drives(experiments, KEPT)
     full = {(order, name): every[order, name] for order in ORDERS for name in names}
     slow = {(order, name): every[order, f"{name}, alone"] for order in ORDERS for name in names}
     iops = {key: result["iops"] for key, result in full.items()}

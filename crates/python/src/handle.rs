@@ -4,6 +4,7 @@ use crate::drawing::{told, Wanted};
 use crate::failure::Failure;
 use crate::given::{open, Load};
 use crate::guest::Guests;
+use crate::part;
 use crate::progress::Reporter;
 use crate::tables;
 use crate::work;
@@ -403,6 +404,21 @@ impl Handle {
         // Others may use the interpreter meanwhile: a result is long.
         let result = py.detach(|| run().map(|done| done.to_string()));
         Ok(result.map_err(|failure| self.guests.own(failure))?)
+    }
+
+    /// Runs a workload on the drive as it is; the result as JSON, and the parts of it that have dotted keys.
+    fn run_for(
+        &self,
+        py: Python<'_>,
+        load: &Load,
+        seed: Option<u64>,
+        progress: Py<PyAny>,
+        keys: Vec<String>,
+    ) -> PyResult<(String, String)> {
+        let run = || self.run_load(load, seed, progress, None, None);
+        let wanted = part::Wanted::new(&keys);
+        let found = py.detach(|| run().map(|done| (done.to_string(), wanted.of_value(&done).to_string())));
+        Ok(found.map_err(|failure| self.guests.own(failure))?)
     }
 
     /// Preconditions the drive; what was done, as JSON.

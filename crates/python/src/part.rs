@@ -3,6 +3,7 @@
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,6 +32,15 @@ impl Wanted {
         Part { wanted: self, into: &mut found }.deserialize(&mut document)?;
         document.end()?;
         Ok(found)
+    }
+
+    /// The same of a document that is not laid out as text.
+    pub fn of_value(&self, value: &Value) -> Value {
+        let Value::Object(found) = value else { return value.clone() };
+        if self.0.is_empty() {
+            return value.clone();
+        }
+        self.0.iter().filter_map(|(key, below)| Some((key.clone(), below.of_value(found.get(key)?)))).collect()
     }
 }
 
@@ -75,7 +85,7 @@ impl<'de> Visitor<'de> for Part<'_> {
             };
             into.push(before);
             before = ',';
-            into.push_str(&serde_json::Value::from(key.as_ref()).to_string());
+            into.push_str(&Value::from(key.as_ref()).to_string());
             into.push(':');
             map.next_value_seed(Part { wanted: below, into: &mut *into })?;
         }

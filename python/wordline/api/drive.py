@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -267,14 +267,19 @@ class Drive:
         return notebook.drive(self)
 
 
-def result_text(drive: Drive, load: Workload, told: Told) -> str:
-    """The result of a run as the engine writes it, for those who keep it: laying it out takes as long as a small run.
+def result_text(
+    drive: Drive, load: Workload, told: Told, keys: Sequence[str] = (), seed: int | None = None
+) -> tuple[str, str]:
+    """The result of a run as the engine writes it, and its parts with these dotted keys in the same form.
 
+    For those who keep it, or need but a few figures: laying all of it out takes as long as a small run.
+
+    :param seed: as for :meth:`Drive.run`.
     :raises wordline.InputError: as :meth:`Drive.run`.
     :raises wordline.RunError: as :meth:`Drive.run`.
     """
     with speaking():
-        return drive._engine.run(load.engine, None, told, None, None, tables=None)
+        return drive._engine.run_for(load.engine, seed, told, list(keys))
 
 
 def _unpacked(about: str, state: bytes, policies: Iterable[type[Policy]]) -> Drive:

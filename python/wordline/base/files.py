@@ -148,6 +148,32 @@ def write_text(name: str | os.PathLike[str], text: str, *, clears: bool = True) 
         path.write_text(text, encoding="utf-8")
 
 
+def write_result(path: Path, held: bytes) -> None:
+    """Writes a complete file or none, whose name says what it holds: if two write it at once, it is the same.
+
+    It costs a third of :func:`write_text`, which counts where a small run makes each file.
+
+    :param path: in a directory that is there; no link, device or pipe.
+    :raises OSError: if it cannot be written.
+    """
+    part = path.parent / f".{path.name}.{os.getpid()}.part"
+    try:
+        with part.open("wb", buffering=0) as file:
+            lock(file.fileno())
+            left = memoryview(held)
+            while left:
+                left = left[file.write(left) :]
+            # While it is locked, nobody takes it for what a killed process left behind.
+            part.replace(path)
+    except FileNotFoundError:
+        # Before it was locked, somebody did.
+        with aside(path, clears=False) as other:
+            other.write_bytes(held)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
 class OutputFile:
     """A place for output, ``-`` for standard output.
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from wordline.base.errors import INTERRUPTED
+from wordline.cli import spaces
 from wordline.cli.options import (
     Command,
     emit,
@@ -33,7 +34,15 @@ from wordline.cli.options import (
     help="Replay the true traces in DIR instead of stand-ins: files named as the traces, with any ending.",
 )
 @click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Experiments at once.  [default: one a core]")
+@click.option("--dask", metavar="ADDRESS", help="Run the experiments on the Dask cluster with this scheduler.")
 @click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")
+@click.option(
+    "--results",
+    metavar="DIR",
+    help="Keep the results of experiments there: the same command goes on after an interrupt.  "
+    "[default: out/studies/results]",
+)
 @quiet_progress_option
 @json_flag
 @output_option
@@ -44,7 +53,10 @@ def study(
     sensitivity: bool,
     traces: str | None,
     full: bool,
+    jobs: int | None,
+    dask: str | None,
     out: str | None,
+    results: str | None,
     quiet: bool,
     as_json: bool,
     output: str | None,
@@ -56,9 +68,18 @@ def study(
     if bool(name) + everything + scorecard > 1:
         raise click.UsageError("give the name of one study, or --all, or --scorecard")
     if not (name or everything or scorecard):
-        if full or sensitivity or out is not None or traces is not None:
-            problem = "--full, --sensitivity, --traces and --out are for a study to run; give its name, or --all"
-            raise click.UsageError(problem)
+        of_a_run = {
+            "--full": full,
+            "--sensitivity": sensitivity,
+            "--traces": traces is not None,
+            "--jobs": jobs is not None,
+            "--dask": dask is not None,
+            "--out": out is not None,
+            "--results": results is not None,
+        }
+        given = [option for option, is_given in of_a_run.items() if is_given]
+        if given:
+            raise click.UsageError(f"{', '.join(given)}: for a study to run; give its name, or --all")
         listed = catalogue.every()
         shown = partial(show.listing, studies=listed)
         return emit(command.list_json(listed), shown, as_json=as_json, output=output)
@@ -66,9 +87,11 @@ def study(
         raise click.UsageError("--scorecard writes no pages, so --out does not apply; did you mean --all?")
     if scorecard and sensitivity:
         raise click.UsageError("--scorecard does not try alternatives; give --all with --sensitivity")
+    spaces.one_place(jobs, dask)
     version, folder = _core.version(), command.OUT if out is None else Path(out)
     how: dict[str, Any] = {"full": full, "version": version, "quiet": quiet}
     how["folder"] = None if traces is None else Path(traces)
+    how["where"] = command.Where(command.OUT / command.RESULTS if results is None else Path(results), jobs, dask)
     cut = False
     with printing(output) as put:
         if sensitivity:

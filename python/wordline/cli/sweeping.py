@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from wordline.base.progress import Told
     from wordline.sweeps.outcome import Sweep
-    from wordline.sweeps.work import Job
+    from wordline.sweeps.work import PointJob
 
 SUFFIX = ".sweep"
 """Of the directory of a sweep."""
@@ -61,9 +61,9 @@ def sweep(
         raise Trouble(f"{len(done.failed)} of {len(done)} points failed; {directory / 'points.csv'} says why", FAILED)
 
 
-def told(jobs: Sequence[Job]) -> None:
+def told(jobs: Sequence[PointJob]) -> None:
     """Tells at once of points that failed, while the others go on: each error once."""
-    errors: dict[str, list[Job]] = {}
+    errors: dict[str, list[PointJob]] = {}
     for job in jobs:
         if job.error is not None:
             errors.setdefault(job.error, []).append(job)

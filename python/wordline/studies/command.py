@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,51 @@ from wordline.base.errors import Trouble, tell
 from wordline.base.progress import Progress
 from wordline.studies import catalogue, page, runner, sensitivity, traces
 from wordline.studies.catalogue import Study
+from wordline.studies.experiments import Means
 from wordline.studies.runner import SCHEMA, Report, totals
 from wordline.studies.sensitivity import Sensitivity
+from wordline.sweeps.store import Store
 
 OUT = Path("out", "studies")
-"""Default folder of results, with a folder for each study."""
+"""Default folder of pages, with a folder for each study."""
+
+RESULTS = "results"
+"""Folder beside them for the results of experiments."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where experiments are to run, and where their results are to stay."""
+
+    results: Path | None = None
+    """A folder; without it, results last as long as the command."""
+    jobs: int | None = None
+    """How many experiments run at once; as many as cores and memory allow if absent."""
+    cluster: str | None = None
+    """The address of a Dask scheduler to run them on instead."""
+
+    @contextmanager
+    def means(self) -> Iterator[Means]:
+        """The folder, made if it is not there, and a client of the cluster.
+
+        :raises Trouble: if the folder cannot be made.
+        :raises wordline.InputError: if no scheduler answers.
+        """
+        kept = None
+        if self.results is not None:
+            ready(self.results)
+            kept = Store(self.results, packed=True)
+        with ExitStack() as stack:
+            client = None
+            if self.cluster is not None:
+                from wordline.sweeps.cluster import connected
+
+                client = stack.enter_context(connected(self.cluster))
+            yield Means(self.jobs, client, kept)
+
+
+HERE = Where()
+"""On the cores of this machine."""
 
 
 def list_json(studies: Sequence[Study]) -> list[dict[str, Any]]:
@@ -34,28 +76,43 @@ def list_json(studies: Sequence[Study]) -> list[dict[str, Any]]:
 
 
 def run_one(
-    name: str, out: Path, *, full: bool, version: str, quiet: bool = False, folder: Path | None = None
+    name: str,
+    out: Path,
+    *,
+    full: bool,
+    version: str,
+    quiet: bool = False,
+    folder: Path | None = None,
+    where: Where = HERE,
 ) -> tuple[Report, Path]:
     """Runs the study of that name, and writes its page into ``out``.
 
     :param folder: with true traces.
+    :param where: where experiments run, and where their results stay.
     :return: the report, and the path of its page.
     :raises Trouble: if there is no such study, its page cannot be written, or the true traces cannot be read.
     """
     study = catalogue.load(name)
     true = true_traces(folder, [study])
     ready(out)
-    with Progress(quiet) as progress:
-        done = runner.run(study, progress, name, full=full, traces=true)
+    with Progress(quiet) as progress, where.means() as means:
+        done = runner.run(study, progress, name, full=full, traces=true, means=means)
     return done, page.write(done, out / name, version)
 
 
 def run_all(
-    out: Path | None, *, full: bool, version: str, quiet: bool = False, folder: Path | None = None
+    out: Path | None,
+    *,
+    full: bool,
+    version: str,
+    quiet: bool = False,
+    folder: Path | None = None,
+    where: Where = HERE,
 ) -> tuple[list[Report], bool]:
     """Runs all studies; with ``out``, writes their pages there and one that lists them.
 
     :param folder: with true traces, for the studies that have any.
+    :param where: where experiments run, and where their results stay.
     :return: the reports, and True if an interrupt left some out.
     :raises Trouble: if a page cannot be written or the true traces cannot be read.
     """
@@ -65,10 +122,10 @@ def run_all(
         ready(out)
     reports: list[Report] = []
     try:
-        with Progress(quiet) as progress:
+        with Progress(quiet) as progress, where.means() as means:
             for n, study in enumerate(studies, 1):
                 label = f"{study.name} ({n} of {len(studies)})"
-                reports.append(runner.run(study, progress, label, full=full, traces=true))
+                reports.append(runner.run(study, progress, label, full=full, traces=true, means=means))
                 if out is not None:
                     page.write(reports[-1], out / study.name, version)
     except KeyboardInterrupt:
@@ -79,12 +136,20 @@ def run_all(
 
 
 def try_choices(
-    name: str | None, out: Path, *, full: bool, version: str, quiet: bool = False, folder: Path | None = None
+    name: str | None,
+    out: Path,
+    *,
+    full: bool,
+    version: str,
+    quiet: bool = False,
+    folder: Path | None = None,
+    where: Where = HERE,
 ) -> tuple[list[tuple[Report, Sensitivity]], bool]:
     """Runs a study, or all of them, as chosen and with each alternative of each open parameter; writes their pages.
 
     :param name: the study, None for all.
     :param folder: with true traces, for the studies that have any.
+    :param where: where experiments run, and where their results stay.
     :return: the results, and True if an interrupt left some out. An unfinished study has no new page.
     :raises Trouble: if there is no such study, a page cannot be written, or the true traces cannot be read.
     """
@@ -93,12 +158,12 @@ def try_choices(
     done: list[tuple[Report, Sensitivity]] = []
     try:
         ready(out)
-        with Progress(quiet) as progress:
+        with Progress(quiet) as progress, where.means() as means:
             for n, study in enumerate(studies, 1):
                 label = study.name if name else f"{study.name} ({n} of {len(studies)})"
                 known: dict[str, dict[str, Any]] = {}
-                report = runner.run(study, progress, label, full=full, known=known, traces=true)
-                tried = sensitivity.run(report, progress, label, known)
+                report = runner.run(study, progress, label, full=full, known=known, traces=true, means=means)
+                tried = sensitivity.run(report, progress, label, known, means)
                 done.append((report, tried))
                 if tried.partial:
                     return done, True

@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from wordline import package
-from wordline.studies import drives, traces
-from wordline.studies import points as engine
+from wordline.studies import traces
 from wordline.studies.catalogue import Study, parsed
+from wordline.studies.drives import OnDrive
+from wordline.studies.experiments import Kind, Means, OnPackage, carry_out
 from wordline.studies.packages import Chapter
 from wordline.studies.traces import Recorded
 
 Key = TypeVar("Key")
 Report = Callable[[str, float | None, int, float], None]
-Run = Callable[[dict[str, Any], Report], dict[str, Any]]
-"""Runs one experiment, and tells its progress."""
 
 
 def _nothing(*_: object) -> None:
@@ -28,6 +26,11 @@ def _nothing(*_: object) -> None:
 def _unwatched(experiment: Mapping[str, Any]) -> dict[str, Any]:
     """The same experiment without its table of intervals."""
     return {key: value for key, value in experiment.items() if key != "intervals"}
+
+
+def _named(experiment: Mapping[str, Any], kept: Sequence[str] | None) -> str:
+    """An experiment as a text."""
+    return json.dumps([experiment, kept], sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Context:
     """Other values of open parameters in this run, by their keys."""
     asked: set[str] = field(default_factory=set)
     """Keys of the open parameters that the study's code has used."""
+    means: Means = field(default_factory=Means)
+    """Where experiments run, and where their results stay."""
     known: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Results of experiments by their text; an experiment that several runs share is run once."""
     traces: Mapping[str, Path] = field(default_factory=dict)
@@ -94,63 +99,44 @@ class Context:
         return part
 
     def packages(self, experiments: Mapping[Key, dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-        """Runs experiments on single packages, one after the other, and returns the results under the same keys.
+        """Runs experiments on single packages, as :func:`wordline.package.run` takes them.
 
-        :raises KeyboardInterrupt: if one was interrupted.
-        """
-        return self._each(experiments, package.run)
-
-    def drives(self, experiments: Mapping[Key, dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-        """Runs experiments on whole drives (see :func:`wordline.studies.drives.run`), as :meth:`packages` does.
-
-        :raises KeyboardInterrupt: if one was interrupted.
-        """
-        return self._each(experiments, drives.run)
-
-    def sweep(self, points: Mapping[Key, dict[str, Any]], kept: Sequence[str]) -> dict[Key, dict[str, Any]]:
-        """Runs points of a design space as one sweep, side by side (see :func:`wordline.studies.points.run`).
-
-        :param kept: the parts of the results that are needed; the others take much memory where there are many.
+        :return: the results, under the same keys.
+        :raises wordline.InputError: if an experiment is wrong.
         :raises KeyboardInterrupt: if it was interrupted.
         """
-        texts = {
-            key: json.dumps({"seed": self.seed, "kept": list(kept), **it}, sort_keys=True) for key, it in points.items()
-        }
-        due = {text: points[key] for key, text in texts.items() if text not in self.known}
-        if due:
-            told = self._of_many(0, 1, 0, 0.0)
-            for text, result in zip(due, engine.run(list(due.values()), self.seed, told), strict=True):
-                self.known[text] = {it: result[it] for it in kept}
-        return {key: self.known[text] for key, text in texts.items()}
+        return self._results(OnPackage, experiments, None)
 
-    def _each(self, experiments: Mapping[Key, dict[str, Any]], run: Run) -> dict[Key, dict[str, Any]]:
-        results: dict[Key, dict[str, Any]] = {}
-        requests, simulated_s = 0, 0.0
-        for key, experiment in experiments.items():
-            told = self._of_many(len(results), len(experiments), requests, simulated_s)
-            told("", 0.0, 0, 0.0)
-            result = self._result({"seed": self.seed, **experiment}, told, run)
-            requests, simulated_s = requests + result["requests"], simulated_s + result["simulated_s"]
-            results[key] = result
-        return results
+    def drives(
+        self, experiments: Mapping[Key, dict[str, Any]], kept: Sequence[str] | None = None
+    ) -> dict[Key, dict[str, Any]]:
+        """Runs experiments on whole drives (see :class:`wordline.studies.drives.OnDrive`), as :meth:`packages` does.
 
-    def _result(self, experiment: dict[str, Any], told: Report, run: Run) -> dict[str, Any]:
-        """The result of an experiment; the known one if it ran before, since it would be the same."""
-        text = json.dumps(experiment, sort_keys=True)
-        if text not in self.known:
-            result = run(experiment, told)
-            if result.get("partial"):
-                raise KeyboardInterrupt
-            self.known[text] = result
+        :param kept: the parts of the results that are needed, if not all: many results take much memory.
+        :raises wordline.InputError: if an experiment is wrong.
+        :raises wordline.RunError: if one fails.
+        :raises KeyboardInterrupt: if it was interrupted.
+        """
+        return self._results(OnDrive, experiments, kept)
+
+    def _results(
+        self,
+        kind: Kind,
+        experiments: Mapping[Key, dict[str, Any]],
+        kept: Sequence[str] | None,
+    ) -> dict[Key, dict[str, Any]]:
+        """The results of experiments; the known ones if they ran before, since they would be the same."""
+        whole = {key: {"seed": self.seed, **experiment} for key, experiment in experiments.items()}
+        names = {key: _named(experiment, kept) for key, experiment in whole.items()}
+        due = {name: whole[key] for key, name in names.items() if name not in self.known}
+        found = carry_out(kind, list(due.values()), kept, self.means, self._told) if due else []
+        for (name, experiment), result in zip(due.items(), found, strict=True):
+            self.known[name] = result
             if "intervals" in experiment:
                 # They only add to the result; runs with other choices do without them.
-                self.known[json.dumps(_unwatched(experiment), sort_keys=True)] = result
-        return self.known[text]
+                self.known[_named(_unwatched(experiment), kept)] = result
+        return {key: self.known[name] for key, name in names.items()}
 
-    def _of_many(self, before: int, number: int, requests: int, simulated_s: float) -> Report:
-        """The progress receiver of one of ``number`` runs, after ``before`` with all their requests and time."""
-
-        def told(_: str, fraction: float | None, done: int, done_s: float) -> None:
-            self.report(self.label, (before + (fraction or 0.0)) / number, requests + done, simulated_s + done_s)
-
-        return told
+    def _told(self, phase: str, fraction: float | None, requests: int, simulated_s: float) -> None:
+        """Names the study in the progress."""
+        self.report(phase.replace("sweep", self.label, 1), fraction, requests, simulated_s)

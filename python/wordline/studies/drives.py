@@ -4,61 +4,119 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from wordline.studies import traces
+from wordline.sweeps.jobs import Done
 
 if TYPE_CHECKING:
     from wordline.api.drive import Drive
     from wordline.api.workload import Workload
-
-Report = Callable[[str, float | None, int, float], None]
+    from wordline.base.progress import Told
 
 KEPT = 2
 """Prepared drives in memory: preparing takes longer than most runs."""
 
-_prepared: dict[str, Drive] = {}
-"""Preconditioned and warmed-up drives by the text of their description, the one used last at the end."""
 
+class Shelf:
+    """Prepared drives in memory by the text of their description, the one used last at the end.
 
-def run(experiment: dict[str, Any], told: Report) -> dict[str, Any]:
-    """Runs workloads on a prepared drive, and returns the result of the last one.
-
-    :param experiment: what to run, a dictionary with
-
-        - ``drive``: the preset; ``sets``: overrides of its keys; ``precondition``: arguments of
-          :meth:`wordline.Drive.precondition`. Experiments in which these are the same start from the same drive;
-        - ``then``: overrides for this experiment, which keep the drive's shape;
-        - ``warm``, if there: a job as below. Experiments that have ``then`` and this in common, too, start from one
-          drive on which it was run;
-        - ``jobs``: run one after the other: all but the last warm the drive up. Each has the options of ``[[job]]``; or
-          ``stand_in``, a description of a trace as ``wordline trace synth`` takes it, and ``replay``, options of
-          ``[trace]``; or is one of :meth:`wordline.studies.traces.Recorded.job`;
-        - ``intervals``, if there: what :func:`watched` adds to the result;
-        - ``seed`` of all random numbers.
-    :param told: receives the progress.
+    Several threads may ask at once: a drive is made by the first, and only one thread at a time forks it.
     """
-    seed = experiment["seed"]
-    drive = (
-        warmed(experiment, told).fork() if "warm" in experiment else prepared(experiment, told).fork(experiment["then"])
-    )
-    # With the same random numbers, reads would follow the order of earlier writes, and so meet one die for a while.
-    *before, (last, job) = enumerate(experiment["jobs"], seed + 1)
-    for each, earlier in before:
-        drive.run(workload(earlier, seed), seed=each, progress=told)
-    load = workload(job, seed)
-    if "intervals" in experiment:
-        return watched(drive, load, last, experiment["intervals"], told)
-    return drive.run(load, seed=last, progress=told)
+
+    def __init__(self) -> None:
+        self.drives: dict[str, Drive] = {}
+        self._own = Lock()
+        self._locks: dict[str, Lock] = {}
+        """For each description, held while its drive is made or forked."""
+
+    def fork(self, description: Mapping[str, Any], make: Callable[[], Drive]) -> Drive:
+        """A fork of the drive of that description, which is made if it is not here."""
+        text = json.dumps(description, sort_keys=True)
+        with self._own:
+            lock = self._locks.setdefault(text, Lock())
+        with lock:
+            with self._own:
+                drive = self.drives.pop(text, None)
+            drive = drive or make()
+            fork = drive.fork()
+            with self._own:
+                while len(self.drives) >= KEPT:
+                    del self.drives[next(iter(self.drives))]
+                self.drives[text] = drive
+        return fork
 
 
-def watched(drive: Drive, load: Workload, seed: int, wanted: Mapping[str, Any], told: Report) -> dict[str, Any]:
+SHELF = Shelf()
+"""The prepared drives of this process."""
+
+
+@dataclass(frozen=True)
+class OnDrive:
+    """Runs workloads on a prepared drive; its result is that of the last one."""
+
+    experiment: dict[str, Any]
+    """What to run, a dictionary with
+
+    - ``drive``: the preset; ``sets``: overrides of its keys; ``precondition``: arguments of
+      :meth:`wordline.Drive.precondition`. Experiments in which these are the same start from the same drive;
+    - ``then``: overrides for this experiment, which keep the drive's shape;
+    - ``warm``, if there: a job as below. Experiments that have ``then`` and this in common, too, start from one
+      drive on which it was run;
+    - ``jobs``: run one after the other: all but the last warm the drive up. Each has the options of ``[[job]]``; or
+      ``stand_in``, a description of a trace as ``wordline trace synth`` takes it, and ``replay``, options of
+      ``[trace]``; or is one of :meth:`wordline.studies.traces.Recorded.job`;
+    - ``intervals``, if there: what :func:`watched` adds to the result;
+    - ``seed`` of all random numbers.
+    """
+    kept: Sequence[str] | None = None
+    """Parts of the result that are needed; None for all."""
+
+    @property
+    def is_warm(self) -> bool:
+        """True if its drive is warmed up before it is forked."""
+        return "warm" in self.experiment
+
+    @property
+    def sets(self) -> Mapping[str, Any]:
+        """Overrides of its fork."""
+        return {} if self.is_warm else self.experiment["then"]
+
+    @property
+    def start(self) -> dict[str, Any]:
+        """What describes the drive that it starts from."""
+        keys = ("drive", "sets", "precondition", "seed", *(("then", "warm") if self.is_warm else ()))
+        return {key: self.experiment[key] for key in keys}
+
+    def begin(self, told: Told) -> Drive:
+        """The prepared drive that it starts from."""
+        return warmed(self.start, told) if self.is_warm else prepared(self.start, told)
+
+    def run(self, drive: Drive | None, told: Told) -> Done:
+        """Runs the workloads on a drive of its own; gives the result of the last."""
+        from wordline.api.drive import result_text
+
+        assert drive is not None
+        seed = self.experiment["seed"]
+        # With the same random numbers, reads would follow the order of earlier writes, and so meet one die for a while.
+        *before, (last, job) = enumerate(self.experiment["jobs"], seed + 1)
+        for each, earlier in before:
+            drive.run(workload(earlier, seed), seed=each, progress=told)
+        load = workload(job, seed)
+        if "intervals" in self.experiment:
+            return Done(json.dumps(watched(drive, load, last, self.experiment["intervals"], told)), "")
+        return Done(*result_text(drive, load, told, [*self.kept, "partial"] if self.kept else (), last))
+
+
+def watched(drive: Drive, load: Workload, seed: int, wanted: Mapping[str, Any], told: Told) -> dict[str, Any]:
     """Runs a workload, and adds columns of its table of intervals to the result, under ``intervals``.
 
-    Each is an array of floating-point numbers, with NaN for a missing value. It needs pyarrow.
+    Each is a list of floating-point numbers, with NaN for a missing value. It needs pyarrow.
 
     :param wanted: the length of an interval, ``every``, such as ``"100ms"``, and the ``columns``.
     """
@@ -67,40 +125,34 @@ def watched(drive: Drive, load: Workload, seed: int, wanted: Mapping[str, Any], 
         table = result.table("intervals").to_table(columns=list(wanted["columns"]))
     # The file is gone.
     del result["tables"]
-    result["intervals"] = {it: table[it].to_numpy().astype(float) for it in wanted["columns"]}
+    result["intervals"] = {it: table[it].to_numpy().astype(float).tolist() for it in wanted["columns"]}
     return result
 
 
-def prepared(experiment: dict[str, Any], told: Report) -> Drive:
-    """The preconditioned drive that an experiment starts from. It must not be run itself, only forks of it."""
+def prepared(start: Mapping[str, Any], told: Told) -> Drive:
+    """A preconditioned drive.
+
+    :param start: the keys of an experiment that tell its preset, overrides, preconditioning and seed.
+    """
     from wordline.api.drive import Drive
 
     def make() -> Drive:
-        drive = Drive(experiment["drive"], experiment["sets"], seed=experiment["seed"])
-        drive.precondition(**experiment["precondition"], progress=told)
+        drive = Drive(start["drive"], start["sets"], seed=start["seed"])
+        drive.precondition(**start["precondition"], progress=told)
         return drive
 
-    return _kept(experiment, ("drive", "sets", "precondition", "seed"), make)
+    return SHELF.fork({key: start[key] for key in ("drive", "sets", "precondition", "seed")}, make)
 
 
-def warmed(experiment: dict[str, Any], told: Report) -> Drive:
-    """The drive that an experiment with ``warm`` starts from. It must not be run itself, only forks of it."""
+def warmed(start: Mapping[str, Any], told: Told) -> Drive:
+    """The same with other overrides, on which a job was run: the keys ``then`` and ``warm`` tell them."""
 
     def make() -> Drive:
-        drive = prepared(experiment, told).fork(experiment["then"])
-        drive.run(workload(experiment["warm"], experiment["seed"]), seed=experiment["seed"], progress=told)
+        drive = prepared(start, told).fork(start["then"])
+        drive.run(workload(start["warm"], start["seed"]), seed=start["seed"], progress=told)
         return drive
 
-    return _kept(experiment, ("drive", "sets", "precondition", "seed", "then", "warm"), make)
-
-
-def _kept(experiment: dict[str, Any], keys: tuple[str, ...], make: Callable[[], Drive]) -> Drive:
-    text = json.dumps({key: experiment[key] for key in keys}, sort_keys=True)
-    drive = _prepared.pop(text, None) or make()
-    while len(_prepared) >= KEPT:
-        del _prepared[next(iter(_prepared))]
-    _prepared[text] = drive
-    return drive
+    return SHELF.fork(start, make)
 
 
 def workload(job: Mapping[str, Any], seed: int) -> Workload:

@@ -137,11 +137,17 @@ class Space:
             of_point["mapping.unit_kib"] = PAGE_KIB * organisation.gang
         more = sets or {}
         kept = {name: value for name, value in of_point.items() if name.partition(".")[0] not in more}
-        return {"drive": self.table["preset"], "sets": {**kept, **more}, "job": job}
+        return {
+            "drive": self.table["preset"],
+            "sets": {**kept, **more},
+            "precondition": {},
+            "then": {},
+            "jobs": [job],
+        }
 
     def sweep(self, keys: Iterable[Key]) -> Measured:
         """All points, as one sweep."""
-        return Measured(self.context.sweep({key: self.point(key) for key in keys}, KEPT), self)
+        return Measured(self.context.drives({key: self.point(key) for key in keys}, KEPT), self)
 
 
 class Measured:

@@ -13,6 +13,7 @@ from wordline.studies.catalogue import Study
 from wordline.studies.choices import Left
 from wordline.studies.claims import Claim
 from wordline.studies.context import Context
+from wordline.studies.experiments import Means
 from wordline.studies.judge import Measured, Verdict, judge, ratio, rule
 from wordline.studies.outcome import Outcome
 from wordline.studies.traces import Recorded
@@ -112,6 +113,7 @@ def run(
     instead: Mapping[str, Any] | None = None,
     known: dict[str, dict[str, Any]] | None = None,
     traces: Mapping[str, Path] | None = None,
+    means: Means | None = None,
 ) -> Report:
     """Runs ``study``.
 
@@ -120,13 +122,16 @@ def run(
     :param instead: other values of open parameters, by their keys.
     :param known: results of experiments of earlier runs of the study; those of this run are added.
     :param traces: files of true traces, by name, to replay instead of stand-ins.
+    :param means: where experiments run, and where their results stay.
     :raises ValueError: if it did not measure exactly its claims.
     :raises Trouble: if this machine lacks a tool that it needs.
     """
     if lacking := study.missing():
         raise Trouble(f"study {study.name} needs {' and '.join(lacking)}, which this machine lacks; install it first")
     results = {} if known is None else known
-    context = Context(study, label, full, seed, report, instead or {}, known=results, traces=traces or {})
+    context = Context(
+        study, label, full, seed, report, instead or {}, means=means or Means(), known=results, traces=traces or {}
+    )
     outcome = study.code()(context)
     left = tuple(it for it in study.open if it.key in context.asked or (it.no_alternative and not it.shared))
     true = tuple(context.replayed[name] for name in study.traces if name in context.replayed)

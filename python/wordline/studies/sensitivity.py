@@ -9,6 +9,7 @@ from typing import Any
 from wordline.studies import runner
 from wordline.studies.catalogue import Study
 from wordline.studies.choices import Alternative, Left
+from wordline.studies.experiments import Means
 from wordline.studies.judge import judge
 from wordline.studies.runner import SCHEMA, Report, Row
 from wordline.studies.traces import Recorded
@@ -76,7 +77,13 @@ class Sensitivity:
         }
 
 
-def run(report: Report, progress: Callable[..., None], label: str, known: dict[str, dict[str, Any]]) -> Sensitivity:
+def run(
+    report: Report,
+    progress: Callable[..., None],
+    label: str,
+    known: dict[str, dict[str, Any]],
+    means: Means | None = None,
+) -> Sensitivity:
     """Runs a study with each alternative of each open parameter that it uses, after it was run as chosen.
 
     An interrupt ends it with the alternatives run so far.
@@ -84,6 +91,7 @@ def run(report: Report, progress: Callable[..., None], label: str, known: dict[s
     :param progress: receives the progress, as that of a run.
     :param label: names the study in the progress bar.
     :param known: results of the experiments of the run as chosen.
+    :param means: where experiments run, and where their results stay.
     """
     study, full, seed = report.study, report.full, report.seed
     files = {it.name: it.source for it in report.traces}
@@ -93,7 +101,9 @@ def run(report: Report, progress: Callable[..., None], label: str, known: dict[s
         for n, (left, instead) in enumerate(wanted, 1):
             name = f"{label}, alternative {n} of {len(wanted)}"
             other = {left.key: instead.value}
-            done = runner.run(study, progress, name, full=full, seed=seed, instead=other, known=known, traces=files)
+            done = runner.run(
+                study, progress, name, full=full, seed=seed, instead=other, known=known, traces=files, means=means
+            )
             trials.append(Trial(left, instead, done.rows))
     except KeyboardInterrupt:
         return Sensitivity(study, report.rows, tuple(trials), full, seed, partial=True, traces=report.traces)

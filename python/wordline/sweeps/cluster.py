@@ -1,4 +1,4 @@
-"""Runs the points of a sweep on a Dask cluster, in chunks of points that start from the same preconditioned drive.
+"""Does the runs of a sweep on a Dask cluster, in chunks that start from the same preconditioned drive.
 
 The client keeps the results, as a sweep on one machine does, so that an interrupted sweep goes on here or there. A
 worker that is lost costs the chunks that it had under way: the scheduler gives them to others.
@@ -15,21 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from wordline import _core
 from wordline._core import InputError, RunError
-from wordline.api.drive import Drive, result_text
 from wordline.base import units
-from wordline.sweeps.file import ONCE, Plan
-from wordline.sweeps.store import parts
-from wordline.sweeps.work import Job, by_drive
+from wordline.sweeps.jobs import Done, Job, Task, by_group
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from wordline.api.workload import Workload
+    from wordline.api.drive import Drive
     from wordline.base.progress import Told
 
 CHUNKS_A_THREAD = 4
@@ -51,8 +48,8 @@ EVERY_S = 0.2
 """Seconds between two looks at what has ended."""
 
 
-def preconditioned(version: str, drive: str, sets: dict[str, Any], seed: int, writes: bool) -> bytes:
-    """On a worker: the drive that the points of a group start from, packed, so that it can be sent while it is used.
+def preconditioned(version: str, first: Task) -> bytes:
+    """On a worker: the drive that the tasks of a group start from, packed, so that it can be sent while it is used.
 
     :raises wordline.RunError: if the worker has another version of Wordline, whose results would be others.
     """
@@ -60,25 +57,24 @@ def preconditioned(version: str, drive: str, sets: dict[str, Any], seed: int, wr
         raise RunError(
             f"a worker of the cluster has Wordline {_core.version()}, and this is {version}; install the same on both"
         )
-    made = Drive(drive, sets, seed=seed)
-    if writes:
-        made.precondition(progress=False)
-    return pickle.dumps(made)
+    return pickle.dumps(first.begin(_untold))
 
 
-def chunk(
-    packed: bytes, points: Sequence[tuple[dict[str, Any] | None, Workload]]
-) -> list[tuple[str | None, str | None]]:
-    """On a worker: the result of each point, or why it failed."""
+def chunk(packed: bytes, tasks: Sequence[Task]) -> list[tuple[Done | None, str | None]]:
+    """On a worker: the result of each task, or why it failed."""
     drive = pickle.loads(packed)
-    return [_point(drive, sets, load) for sets, load in points]
+    return [_result(drive, task) for task in tasks]
 
 
-def _point(drive: Drive, sets: dict[str, Any] | None, load: Workload) -> tuple[str | None, str | None]:
+def _result(drive: Drive | None, task: Task) -> tuple[Done | None, str | None]:
     try:
-        return result_text(drive.fork(sets), load, lambda *_: None), None
+        return task.run(None if drive is None else drive.fork(task.sets or None), _untold), None
     except (InputError, RunError) as error:
         return None, str(error)
+
+
+def _untold(*_: object) -> None:
+    """Takes no notice of progress: nobody sees that of a worker."""
 
 
 @dataclass
@@ -94,7 +90,6 @@ class ClusterRunner:
 
     def __init__(
         self,
-        plan: Plan,
         jobs: Sequence[Job],
         cluster: Client | str,
         told: Told,
@@ -104,11 +99,11 @@ class ClusterRunner:
         """Takes the work.
 
         :param cluster: the address of a Dask scheduler, or a client of one.
-        :param drives: preconditioned drives by their names, for points that come later. They stay on the workers that
+        :param drives: preconditioned drives by their groups, for jobs that come later. They stay on the workers that
             have them while this and the client are there.
         """
         self.drives = drives
-        self.plan, self.jobs, self.cluster, self.told, self.ended = plan, jobs, cluster, told, ended
+        self.jobs, self.cluster, self.told, self.ended = jobs, cluster, told, ended
         self.begun = time.monotonic()
         self.due = sum(job.is_due for job in jobs)
         self.left = self.due
@@ -127,7 +122,7 @@ class ClusterRunner:
         return False
 
     def _all(self, client: Client) -> None:
-        coming = deque(by_drive(self.jobs))
+        coming = deque(by_group(self.jobs))
         chunks: deque[_Chunk] = deque()
         running: dict[Future, _Chunk] = {}
         ended: SimpleQueue[Future] = SimpleQueue()
@@ -148,22 +143,17 @@ class ClusterRunner:
     def _cut(self, client: Client, jobs: list[Job], threads: int) -> Iterator[_Chunk]:
         """The chunks of a group. Their drive is made by one worker, and goes once to each other that needs it."""
         first = jobs[0]
-        sets = self.plan.sets if self.plan.precondition == ONCE else first.sets
-        point = first.point
-        drive = None if self.drives is None else self.drives.get(first.aged)
+        drive = None if self.drives is None else self.drives.get(first.group)
         if drive is None or drive.status in LOST:
-            version = _core.version()
-            drive = client.submit(preconditioned, version, point.drive, sets, point.seed, first.writes, pure=False)
+            drive = client.submit(preconditioned, _core.version(), first.task, pure=False)
             if self.drives is not None:
-                self.drives[first.aged] = drive
+                self.drives[first.group] = drive
         size = min(MOST_POINTS, -(-len(jobs) // (CHUNKS_A_THREAD * threads)))
         for start in range(0, len(jobs), size):
             yield _Chunk(jobs[start : start + size], drive)
 
     def _submit(self, client: Client, one: _Chunk) -> Future:
-        once = self.plan.precondition == ONCE
-        points = [((job.point.sets or None) if once else None, job.load) for job in one.jobs]
-        return client.submit(chunk, one.drive, points, pure=False)
+        return client.submit(chunk, one.drive, [job.task for job in one.jobs], pure=False)
 
     def _take(self, future: Future, one: _Chunk) -> Iterator[_Chunk]:
         """Notes what a chunk came to; gives what is to be done anew."""
@@ -186,12 +176,11 @@ class ClusterRunner:
             raise RunError("the scheduler of the cluster is gone; the same command goes on") from None
         except ModuleNotFoundError as error:
             raise RunError(f"a worker of the cluster lacks a module: {error}; install Wordline there") from None
-        for job, (text, error) in zip(one.jobs, results, strict=True):
-            if text is None:
+        for job, (done, error) in zip(one.jobs, results, strict=True):
+            if done is None:
                 job.error = error
             else:
-                job.text = text
-                job.done(parts(text))
+                job.take(done)
         self.left -= len(one.jobs)
         self.ended(one.jobs)
         return iter(())

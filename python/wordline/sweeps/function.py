@@ -12,6 +12,7 @@ from wordline.base.progress import shown
 from wordline.results import repeats
 from wordline.sweeps import work
 from wordline.sweeps.file import Place, Plan, plan
+from wordline.sweeps.jobs import Job, largest_state
 from wordline.sweeps.outcome import Sweep
 from wordline.sweeps.runner import Ended, Runner
 from wordline.sweeps.store import Store
@@ -102,13 +103,12 @@ def carry_out(
     """
     kept = None if out is None else Store(Path(out) / "results")
     found = work.jobs(wanted, wanted.space.points(), kept)
-    interrupted = run_due(wanted, found, kept, jobs, told, ended, cluster)
+    interrupted = run_due(found, kept, jobs, told, ended, cluster)
     return Sweep(wanted.title, wanted.space.columns(), found, interrupted, kept)
 
 
 def run_due(
-    wanted: Plan,
-    found: Sequence[work.Job],
+    found: Sequence[Job],
     kept: Store | None,
     jobs: int | None,
     told: Told,
@@ -124,7 +124,7 @@ def run_due(
     :raises OSError: if a result cannot be kept.
     """
 
-    def keep(done: Sequence[work.Job]) -> None:
+    def keep(done: Sequence[Job]) -> None:
         for job in done:
             if kept is not None and job.text is not None:
                 kept.put(job.key, job.text)
@@ -138,10 +138,10 @@ def run_due(
     if cluster is not None:
         from wordline.sweeps.cluster import ClusterRunner
 
-        return ClusterRunner(wanted, found, cluster, told, keep, drives).run()
+        return ClusterRunner(found, cluster, told, keep, drives).run()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    together = jobs or repeats.at_once(due, work.largest_state(found), memory)
-    return Runner(wanted, found, together, told, keep, drives).run()
+    together = jobs or repeats.at_once(due, largest_state(found), memory)
+    return Runner(found, together, told, keep, drives).run()
 
 
 def places(given: object) -> list[object]:

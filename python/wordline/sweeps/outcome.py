@@ -18,7 +18,7 @@ from wordline.results.keyfigures import FIGURES, KeyFigure
 from wordline.sweeps import store
 from wordline.sweeps.space import SEED
 from wordline.sweeps.store import Store
-from wordline.sweeps.work import Job
+from wordline.sweeps.work import PointJob
 
 SCHEMA = 1
 """The layout of :meth:`Sweep.document`."""
@@ -34,7 +34,7 @@ class Sweep:
     """The points of a sweep with their results, in the order of its design."""
 
     def __init__(
-        self, title: str, columns: list[str], jobs: Sequence[Job], interrupted: bool, kept: Store | None
+        self, title: str, columns: list[str], jobs: Sequence[PointJob], interrupted: bool, kept: Store | None
     ) -> None:
         """Takes the jobs, done or not, and where their results are kept, if they are."""
         self._kept = kept
@@ -59,7 +59,7 @@ class Sweep:
         """The result of each point; None where it failed or was not run. Results in files are read anew each time."""
         return [self._run(job) for job in self.jobs]
 
-    def _run(self, job: Job) -> Run | None:
+    def _run(self, job: PointJob) -> Run | None:
         if job.text is not None:
             return Run(json.loads(job.text))
         result = self._kept.get(job.key) if self._kept and job.figures is not None else None
@@ -116,7 +116,7 @@ class Sweep:
     def document(self) -> dict[str, Any]:
         """All of it for JSON: a number of the layout, the factors, and each point with its figures or its error."""
 
-        def of(job: Job) -> dict[str, Any]:
+        def of(job: PointJob) -> dict[str, Any]:
             told: dict[str, Any] = {"factors": job.point.factors, "seed": job.point.seed, "key": job.key or None}
             if job.figures is not None:
                 told["digest"] = job.digest
@@ -136,7 +136,7 @@ class Sweep:
         """A table for reading: heads, and a row for each combination of factors, with means over the seeds."""
         factors = [name for name in self.columns if name != SEED]
         figures = [figure for figure in FIGURES if figure.key in SHOWN and any(self._values(self.jobs, figure))]
-        combinations: dict[str, list[Job]] = {}
+        combinations: dict[str, list[PointJob]] = {}
         for job in self.jobs:
             combinations.setdefault(repr([job.point.factors[name] for name in factors]), []).append(job)
         rows = []
@@ -148,7 +148,7 @@ class Sweep:
             rows.append(cells)
         return [*factors, *(figure.name for figure in figures)], rows
 
-    def _values(self, jobs: Sequence[Job], figure: KeyFigure) -> Iterator[float]:
+    def _values(self, jobs: Sequence[PointJob], figure: KeyFigure) -> Iterator[float]:
         for job in jobs:
             value = (job.figures or {}).get(figure.key)
             if value:

@@ -14,7 +14,7 @@ from wordline.report import page
 from wordline.results.keyfigures import FIGURES, KeyFigure
 from wordline.sweeps.outcome import Sweep, cell
 from wordline.sweeps.space import SEED
-from wordline.sweeps.work import Job
+from wordline.sweeps.work import PointJob
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def html(sweep: Sweep) -> str:
     )
 
 
-def story(sweep: Sweep, done: Sequence[Job], seeds: int) -> Iterator[str]:
+def story(sweep: Sweep, done: Sequence[PointJob], seeds: int) -> Iterator[str]:
     """What was run, in sentences."""
     if sweep.interrupted:
         yield f"Interrupted: {len(done)} of {units.some(len(sweep), 'point')} were run."
@@ -70,7 +70,7 @@ def story(sweep: Sweep, done: Sequence[Job], seeds: int) -> Iterator[str]:
     yield f"Wordline {_core.version()}."
 
 
-def values_of(jobs: Sequence[Job], name: str) -> list[Any]:
+def values_of(jobs: Sequence[PointJob], name: str) -> list[Any]:
     """The values of a factor: numbers in order of size, others in order of appearance."""
     found = list(dict.fromkeys(cell(job.point.factors[name]) for job in jobs))
     values = {cell(job.point.factors[name]): job.point.factors[name] for job in jobs}
@@ -79,12 +79,12 @@ def values_of(jobs: Sequence[Job], name: str) -> list[Any]:
     return [values[text] for text in found]
 
 
-def known(jobs: Sequence[Job], figure: KeyFigure) -> list[float]:
+def known(jobs: Sequence[PointJob], figure: KeyFigure) -> list[float]:
     """A figure of all jobs that have it and are above 0."""
     return [value for job in jobs if (value := (job.figures or {}).get(figure.key))]
 
 
-def means(jobs: Sequence[Job], name: str, figure: KeyFigure) -> list[tuple[Any, float, float, float]]:
+def means(jobs: Sequence[PointJob], name: str, figure: KeyFigure) -> list[tuple[Any, float, float, float]]:
     """For each value of a factor: mean, least and largest of a figure."""
     found = []
     for value in values_of(jobs, name):
@@ -93,27 +93,27 @@ def means(jobs: Sequence[Job], name: str, figure: KeyFigure) -> list[tuple[Any, 
     return found
 
 
-def ratio(jobs: Sequence[Job], name: str, figure: KeyFigure) -> str:
+def ratio(jobs: Sequence[PointJob], name: str, figure: KeyFigure) -> str:
     """The largest mean of a figure over the smallest, by values of a factor, or by thirds of them if they are many."""
     values = values_of(jobs, name)
     if len(values) <= FEW or not all(map(_is_number, values)):
         found = [mean for _, mean, *_ in means(jobs, name, figure)]
     else:
         cuts = [values[len(values) * third // 3] for third in (1, 2)]
-        thirds: list[list[Job]] = [[], [], []]
+        thirds: list[list[PointJob]] = [[], [], []]
         for job in jobs:
             thirds[sum(job.point.factors[name] >= cut for cut in cuts)].append(job)
         found = [statistics.fmean(known(third, figure)) for third in thirds]
     return f"× {units.three(max(found) / min(found))}"
 
 
-def named(job: Job) -> str:
+def named(job: PointJob) -> str:
     """A point by its factors, without the seed."""
     factors = job.point.factors.items()
     return ", ".join(f"{name} = {cell(value)}" for name, value in factors if name != SEED) or "the point"
 
 
-def drawings(jobs: Sequence[Job], factors: list[str], figures: list[KeyFigure]) -> Iterator[Drawing]:
+def drawings(jobs: Sequence[PointJob], factors: list[str], figures: list[KeyFigure]) -> Iterator[Drawing]:
     """The figures of the page, as far as there is something to draw."""
     if factors and figures:
         yield small_multiples(jobs, factors[:MOST_FACTORS], figures)
@@ -125,7 +125,7 @@ def drawings(jobs: Sequence[Job], factors: list[str], figures: list[KeyFigure]) 
         yield trade
 
 
-def small_multiples(jobs: Sequence[Job], factors: list[str], figures: list[KeyFigure]) -> Drawing:
+def small_multiples(jobs: Sequence[PointJob], factors: list[str], figures: list[KeyFigure]) -> Drawing:
     """A panel for each figure and factor."""
 
     def plot(figure: Figure) -> None:
@@ -149,7 +149,7 @@ def small_multiples(jobs: Sequence[Job], factors: list[str], figures: list[KeyFi
     return Drawing("Figures by factor", words, plot, 0.2 + 0.7 * len(figures), tall=float(len(factors)))
 
 
-def effect(axes: Axes, jobs: Sequence[Job], name: str, main: KeyFigure) -> None:
+def effect(axes: Axes, jobs: Sequence[PointJob], name: str, main: KeyFigure) -> None:
     """Draws a figure over a factor."""
     values = values_of(jobs, name)
     numbers = all(_is_number(value) for value in values)
@@ -168,7 +168,7 @@ def effect(axes: Axes, jobs: Sequence[Job], name: str, main: KeyFigure) -> None:
     axes.set_ylim(bottom=0)
 
 
-def heat_maps(jobs: Sequence[Job], first: str, second: str, figures: list[KeyFigure]) -> Drawing:
+def heat_maps(jobs: Sequence[PointJob], first: str, second: str, figures: list[KeyFigure]) -> Drawing:
     """A map of each figure over two factors."""
     rows, columns = values_of(jobs, first), values_of(jobs, second)
 
@@ -201,12 +201,12 @@ def heat_maps(jobs: Sequence[Job], first: str, second: str, figures: list[KeyFig
     return Drawing("Two factors together", words, plot, 0.2 + height, tall=float(min(3, len(figures))))
 
 
-def trade_off(jobs: Sequence[Job]) -> Drawing | None:
+def trade_off(jobs: Sequence[PointJob]) -> Drawing | None:
     """Throughput and tail latency of all points; those that no other beats in both are marked."""
     keys, rate = TRADES
     figures = {figure.key: figure for figure in FIGURES}
     tail = next((figures[key] for key in keys if len(known(jobs, figures[key])) == len(jobs)), None)
-    places: dict[str, list[Job]] = {}
+    places: dict[str, list[PointJob]] = {}
     for job in jobs:
         places.setdefault(named(job), []).append(job)
     if tail is None or len(places) < 3:
@@ -244,13 +244,13 @@ def front(of: Sequence[tuple[float, float]]) -> list[int]:
     return found[::-1]
 
 
-def is_full(jobs: Sequence[Job], pair: Sequence[str]) -> bool:
+def is_full(jobs: Sequence[PointJob], pair: Sequence[str]) -> bool:
     """True if there is a run at each combination of values of two factors."""
     there = {tuple(cell(job.point.factors[name]) for name in pair) for job in jobs}
     return len(there) == len(values_of(jobs, pair[0])) * len(values_of(jobs, pair[1]))
 
 
-def mean_at(jobs: Sequence[Job], where: dict[str, Any], main: KeyFigure) -> float:
+def mean_at(jobs: Sequence[PointJob], where: dict[str, Any], main: KeyFigure) -> float:
     """The mean of a figure of the points with these values."""
     there = [job for job in jobs if all(cell(job.point.factors[name]) == cell(value) for name, value in where.items())]
     return statistics.fmean(known(there, main))

@@ -1,27 +1,25 @@
-"""Runs the points of a sweep side by side. Points with the same preconditioned drive start from forks of it."""
+"""Does the runs of a sweep side by side. Those with the same preconditioned drive start from forks of it."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from wordline._core import InputError, RunError
-from wordline.api.drive import Drive, result_text
 from wordline.base import units
-from wordline.sweeps.file import ONCE, Plan
-from wordline.sweeps.store import parts
-from wordline.sweeps.work import Job, by_drive
+from wordline.sweeps.jobs import Job, by_group
 
 if TYPE_CHECKING:
+    from wordline.api.drive import Drive
     from wordline.base.progress import Told
 
 EVERY_S = 0.1
-"""Seconds between two looks at the runs under way."""
+"""Seconds between two looks at the runs under way, and between two reports."""
 
 TELLING = 0.02
 """Share of the work after which the time left is told."""
@@ -42,14 +40,15 @@ class _Group:
         self.lock = Lock()
         """Held while the drive is forked: only one thread at a time may use it."""
 
-    def start(self, job: Job, once: bool) -> Drive:
-        """A drive for a job. The last one takes the drive itself."""
+    def start(self, sets: Mapping[str, Any]) -> Drive | None:
+        """A drive for a job with these overrides. The last one takes the drive itself, if it has none."""
         with self.lock:
-            assert self.drive is not None
             self.left -= 1
-            if once and job.point.sets:
-                return self.drive.fork(job.point.sets)
             drive = self.drive
+            if drive is None:
+                return None
+            if sets:
+                return drive.fork(sets)
             if self.left == 0 and not self.stays:
                 self.drive = None
                 return drive
@@ -61,7 +60,6 @@ class Runner:
 
     def __init__(
         self,
-        plan: Plan,
         jobs: Sequence[Job],
         together: int,
         told: Told,
@@ -71,10 +69,10 @@ class Runner:
         """Takes the work.
 
         :param together: how many runs there are at once.
-        :param drives: preconditioned drives by their names, for points that come later.
+        :param drives: preconditioned drives by their groups, for jobs that come later.
         """
         self.drives = drives
-        self.plan, self.jobs, self.together, self.told, self.ended = plan, jobs, together, told, ended
+        self.jobs, self.together, self.told, self.ended = jobs, together, told, ended
         self.stop = Event()
         self.begun = time.monotonic()
         self.shares: dict[int, float] = {}
@@ -82,28 +80,33 @@ class Runner:
         self.pieces = self.done = 0
         self.points = sum(not job.is_due for job in jobs)
         """Points that have ended."""
+        self.silent_until = 0.0
+        """When the receiver of the progress hears something again."""
 
     def run(self) -> bool:
         """Does all jobs that are due; true if it was interrupted. A job that fails keeps its error.
 
         :raises Exception: what the receiver of the progress raised, or what is no fault of a point.
         """
-        coming = deque(_Group(jobs, self.drives is not None) for jobs in by_drive(self.jobs))
-        self.pieces = sum(len(group.jobs) + group.jobs[0].writes for group in coming)
+        coming = deque(_Group(jobs, self.drives is not None) for jobs in by_group(self.jobs))
+        self.pieces = sum(len(group.jobs) + group.jobs[0].prepares for group in coming)
         ready: deque[tuple[_Group, Job]] = deque()
         failed: BaseException | None = None
         with ThreadPoolExecutor(self.together) as threads:
             left: dict[Future[Any], tuple[_Group, Job | None]] = {}
             while left or ((coming or ready) and not self.stop.is_set()):
                 try:
-                    while len(left) < self.together and (ready or coming) and not self.stop.is_set():
+                    # One more than run: a thread goes on while the result of its last run is kept.
+                    while len(left) <= self.together and (ready or coming) and not self.stop.is_set():
                         if ready:
                             group, job = ready.popleft()
                             left[threads.submit(self._point, group, job)] = group, job
                         else:
                             group = coming.popleft()
                             left[threads.submit(self._precondition, group)] = group, None
-                    self._tell()
+                    if not self.stop.is_set():
+                        # A receiver may raise each time that it hears something.
+                        self._tell()
                     for future in wait(left, timeout=EVERY_S, return_when="FIRST_COMPLETED").done:
                         ready.extend(self._take(future, *left.pop(future)))
                 except KeyboardInterrupt:
@@ -124,14 +127,13 @@ class Runner:
         concerned = group.jobs if job is None else [job]
         if error is None:
             if job is None:
-                self.done += group.jobs[0].writes
+                self.done += group.jobs[0].prepares
                 return iter([(group, job) for job in group.jobs])
-            job.done(future.result())
             self.done += 1
         elif isinstance(error, InputError | RunError):
             for one in concerned:
-                one.error = str(error)
-            self.done += len(concerned) + (group.jobs[0].writes if job is None else 0)
+                one.error, one.is_input = str(error), isinstance(error, InputError)
+            self.done += len(concerned) + (group.jobs[0].prepares if job is None else 0)
         elif isinstance(error, KeyboardInterrupt):
             return iter(())
         else:
@@ -142,27 +144,23 @@ class Runner:
 
     def _precondition(self, group: _Group) -> None:
         first = group.jobs[0]
-        if self.drives is not None and first.aged in self.drives:
-            group.drive = self.drives[first.aged]
+        if self.drives is not None and first.group in self.drives:
+            group.drive = self.drives[first.group]
             return
-        sets = self.plan.sets if self.plan.precondition == ONCE else first.sets
-        drive = Drive(first.point.drive, sets, seed=first.point.seed)
-        if first.writes:
-            with self._piece(id(group)) as told:
-                drive.precondition(progress=told)
-        group.drive = drive
-        if self.drives is not None:
-            self.drives[first.aged] = drive
+        assert first.task is not None
+        with self._piece(id(group)) as told:
+            group.drive = first.task.begin(told)
+        if self.drives is not None and group.drive is not None:
+            self.drives[first.group] = group.drive
 
-    def _point(self, group: _Group, job: Job) -> dict[str, Any]:
-        drive = group.start(job, self.plan.precondition == ONCE)
-        assert job.load is not None
-        with self._piece(id(job)) as told:
-            job.text = result_text(drive, job.load, told)
-        result = parts(job.text)
-        if result["partial"]:
+    def _point(self, group: _Group, job: Job) -> None:
+        assert job.task is not None
+        if self.stop.is_set():
             raise KeyboardInterrupt
-        return result
+        drive = group.start(job.task.sets)
+        with self._piece(id(job)) as told:
+            done = job.task.run(drive, told)
+        job.take(done)
 
     @contextmanager
     def _piece(self, piece: int) -> Iterator[Told]:
@@ -180,9 +178,13 @@ class Runner:
             self.shares.pop(piece, None)
 
     def _tell(self) -> None:
+        now = time.monotonic()
+        if now < self.silent_until:
+            return
+        self.silent_until = now + EVERY_S
         share = min(1.0, (self.done + sum(self.shares.copy().values())) / max(1, self.pieces))
         phase = f"sweep: {self.points} of {units.some(len(self.jobs), 'point')}"
         if share > TELLING:
-            elapsed = time.monotonic() - self.begun
+            elapsed = now - self.begun
             phase += f", {units.duration(round(elapsed * (1 - share) / share))} left"
         self.told(phase, share, 0, 0.0)

@@ -28,7 +28,7 @@ from wordline.sweeps.function import places, run_due
 from wordline.sweeps.outcome import Sweep, column, status
 from wordline.sweeps.space import DRIVE, LOAD, SEED, Range, load_column
 from wordline.sweeps.store import FIGURES_OF_POINTS, Store
-from wordline.sweeps.work import Job
+from wordline.sweeps.work import PointJob
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -82,7 +82,7 @@ class Wanted:
 class Tried:
     """A trial: its runs, one for each seed."""
 
-    jobs: list[Job]
+    jobs: list[PointJob]
     error: str | None = None
     figures: dict[str, float] = field(default_factory=dict)
     """Means over the seeds, of the figures that all of them have."""
@@ -348,7 +348,7 @@ def carry_out(
     out: file.Place | None,
     jobs: int | None,
     told: Told,
-    ended: Callable[[Sequence[Job]], None],
+    ended: Callable[[Sequence[PointJob]], None],
     cluster: Client | str | None = None,
 ) -> Search:
     """Does a search here or on a cluster, as far as it is not interrupted.
@@ -371,13 +371,13 @@ def _searched(
     out: file.Place | None,
     jobs: int | None,
     told: Told,
-    ended: Callable[[Sequence[Job]], None],
+    ended: Callable[[Sequence[PointJob]], None],
     cluster: Client | None,
 ) -> Search:
     study = _study(wanted)
     kept = None if out is None else Store(Path(os.fspath(out)) / "results")
     drives: dict[str, Any] | None = {} if wanted.plan.precondition == ONCE else None
-    known: dict[str, Job] = {}
+    known: dict[str, PointJob] = {}
     tried: list[Tried] = []
     heard: set[str | None] = set()
     """Errors of points that cannot run, each told once."""
@@ -397,7 +397,7 @@ def _searched(
             here = done + (share or 0.0) * len(batch)  # noqa: B023
             told(f"search: {done} of {wanted.trials} trials", here / wanted.trials, 0, 0.0)
 
-        interrupted = run_due(wanted.plan, list(new.values()), kept, jobs, telling, ended, cluster, drives)
+        interrupted = run_due(list(new.values()), kept, jobs, telling, ended, cluster, drives)
         known.update({key: job for key, job in new.items() if not job.is_due})
         for job in found:
             _repeat(job, known.get(job.key))
@@ -435,7 +435,7 @@ def _study(wanted: Wanted) -> Study:
     return optuna.create_study(directions=directions, sampler=sampler)
 
 
-def _jobs(wanted: Wanted, trial: Trial, kept: Store | None) -> list[Job]:
+def _jobs(wanted: Wanted, trial: Trial, kept: Store | None) -> list[PointJob]:
     """The runs of a trial, one for each seed."""
     plan, space = wanted.plan, wanted.plan.space
     chosen = {name: _suggested(trial, name, values) for name, values in _axes(plan).items()}
@@ -459,7 +459,7 @@ def _suggested(trial: Trial, name: str, values: Sequence[Any] | Range) -> Any:  
     return values[trial.suggest_categorical(name, list(range(len(values))))]
 
 
-def _repeat(job: Job, known: Job | None) -> None:
+def _repeat(job: PointJob, known: PointJob | None) -> None:
     """A point that was tried before has the same result."""
     if known is not None and known is not job and job.is_due:
         job.figures, job.digest, job.text, job.error, job.known = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import glob
+import gzip
 import hashlib
 import json
 import os
 import pickle
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from wordline.results.keyfigures import FIGURES
 CHUNK = 1 << 20
 """Bytes that are read at once."""
 
+PACKING = 1
+"""How hard results are packed: as fast as possible, which makes a fifth of them."""
 
 FIGURES_OF_POINTS = tuple(dict.fromkeys([*repeats.KEYS, *(figure.key for figure in FIGURES)]))
 """The figures of a point, by their keys in a result."""
@@ -38,23 +42,36 @@ def parts(text: str) -> dict[str, Any]:
 class Store:
     """A directory with a file for each result."""
 
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """:raises OSError: if the directory cannot be made."""
+    def __init__(self, directory: str | os.PathLike[str], packed: bool = False) -> None:
+        """Takes or makes the directory.
+
+        :param packed: the files are packed, for results that only programs read.
+        :raises OSError: if it cannot be made.
+        """
         self.directory = Path(directory)
+        self.packed = packed
         self.directory.mkdir(parents=True, exist_ok=True)
         self._used: set[Path] = set()
         """Directories in which a result was written."""
 
     def path(self, key: str) -> Path:
         """The file of a result."""
-        return self.directory / place(key)
+        return self.directory / f"{place(key)}{'.gz' if self.packed else ''}"
+
+    def text(self, key: str) -> str | None:
+        """The result as it was kept, if it is there and its file is not damaged."""
+        try:
+            held = self.path(key).read_bytes()
+            return (gzip.decompress(held) if self.packed else held).decode()
+        except (OSError, EOFError, ValueError, zlib.error):
+            # Absent, or damaged: it is run again.
+            return None
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The result, if it is there and whole."""
         try:
-            result = json.loads(self.path(key).read_bytes())
-        except (OSError, ValueError):
-            # Absent, or damaged: it is run again.
+            result = json.loads(self.text(key) or "")
+        except ValueError:
             return None
         whole = isinstance(result, dict) and result.get("digest") and result.get("partial") is False
         return result if whole else None
@@ -62,8 +79,8 @@ class Store:
     def figures(self, key: str) -> dict[str, Any] | None:
         """The parts of the result that a table of points needs, if it is there and whole."""
         try:
-            result = parts(self.path(key).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            result = parts(self.text(key) or "")
+        except ValueError:
             return None
         return result if result.get("digest") and result.get("partial") is False else None
 
@@ -77,7 +94,9 @@ class Store:
             path.parent.mkdir(exist_ok=True)
             files.clear_all(path.parent)
             self._used.add(path.parent)
-        files.write_text(path, text + "\n", clears=False)
+        held = f"{text}\n".encode()
+        # Without a time in it, the same result makes the same file.
+        files.write_result(path, gzip.compress(held, PACKING, mtime=0) if self.packed else held)
 
 
 class Contents:

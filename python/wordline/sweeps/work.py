@@ -3,48 +3,75 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from wordline._core import InputError
 from wordline.api import functions as api
+from wordline.api.drive import Drive, result_text
 from wordline.api.workload import Workload
 from wordline.results.keyfigures import value_of
 from wordline.sweeps import store
 from wordline.sweeps.file import ONCE, Plan
+from wordline.sweeps.jobs import Done, Job
 from wordline.sweeps.space import Point
 from wordline.sweeps.store import FIGURES_OF_POINTS, Contents, Store
 
+if TYPE_CHECKING:
+    from wordline.base.progress import Told
+
+
+@dataclass(frozen=True)
+class PointTask:
+    """The run of a point."""
+
+    drive: str
+    common: Mapping[str, Any]
+    """Overrides of the drive that the points of its group start from."""
+    seed: int
+    prepares: bool
+    sets: Mapping[str, Any]
+    """Overrides of the point's own."""
+    load: Workload
+
+    def begin(self, told: Told) -> Drive:
+        """The preconditioned drive of its group."""
+        drive = Drive(self.drive, self.common, seed=self.seed)
+        if self.prepares:
+            drive.precondition(progress=told)
+        return drive
+
+    def run(self, drive: Drive | None, told: Told) -> Done:
+        """The result of the workload on a drive."""
+        assert drive is not None
+        return Done(*result_text(drive, self.load, told, store.PARTS))
+
 
 @dataclass
-class Job:
-    """A point, and what is known of its run."""
+class PointJob(Job):
+    """The run of a point of a sweep."""
 
-    point: Point
-    sets: dict[str, Any]
-    """All overrides of its drive."""
-    load: Workload | None = None
-    key: str = ""
-    """The name of its result."""
-    aged: str = ""
-    """Points of one name start from the same preconditioned drive."""
-    writes: bool = False
-    """True if that drive is preconditioned."""
-    state_bytes: int = 0
+    point: Point = field(kw_only=True)
     figures: dict[str, float] | None = None
     """Main figures of its result, by their keys; None if it has not run. All of the results would fill the memory."""
     digest: str = ""
-    text: str | None = None
-    """Its result as the engine wrote it, unless a file keeps it."""
-    error: str | None = None
-    known: bool = False
-    """True if the result was there before."""
 
     @property
     def is_due(self) -> bool:
         """True if it has to run."""
         return self.figures is None and self.error is None
+
+    def take(self, done: Done) -> None:
+        """Takes its result.
+
+        :raises KeyboardInterrupt: if it is partial.
+        """
+        result = json.loads(done.parts)
+        if result["partial"]:
+            raise KeyboardInterrupt
+        self.text = done.text
+        self.done(result)
 
     def done(self, result: dict[str, Any]) -> None:
         """Takes the figures of its result, or of the parts of it that :func:`store.parts` gives."""
@@ -53,7 +80,7 @@ class Job:
         self.digest = result["digest"]
 
 
-def jobs(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[Job]:
+def jobs(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[PointJob]:
     """The runs of some points. What is wrong with one of them is its error.
 
     :raises wordline.InputError: if all are wrong.
@@ -67,7 +94,7 @@ def jobs(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[Job]:
     return found
 
 
-def checked(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[Job]:
+def checked(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[PointJob]:
     """The runs of some points. What is wrong with one of them is its error, also if it is wrong with all."""
     desk = _Desk(plan)
     found = [desk.job(point) for point in points]
@@ -89,26 +116,30 @@ class _Desk:
         self.drives: dict[str, dict[str, Any]] = {}
         self.loads: dict[str, tuple[Workload, Any]] = {}
 
-    def job(self, point: Point) -> Job:
+    def job(self, point: Point) -> PointJob:
         """The run of a point."""
-        job = Job(point, {**self.plan.sets, **point.sets})
+        job = PointJob(point=point)
         try:
             self._complete(job)
         except InputError as error:
             job.error = str(error)
         return job
 
-    def _complete(self, job: Job) -> None:
-        point = job.point
-        checked = self._drive(point.drive, job.sets)
-        job.load, load = self._load(point.load, {**self.plan.load_sets, **point.load_sets})
-        base = self._drive(point.drive, self.plan.sets)["config"] if self.plan.precondition == ONCE else None
+    def _complete(self, job: PointJob) -> None:
+        plan, point = self.plan, job.point
+        every = {**plan.sets, **point.sets}
+        checked = self._drive(point.drive, every)
+        workload, load = self._load(point.load, {**plan.load_sets, **point.load_sets})
+        once = plan.precondition == ONCE
+        base = self._drive(point.drive, plan.sets)["config"] if once else None
         config = checked["config"]
-        job.aged = store.key(base or config, point.seed)
+        job.group = store.key(base or config, point.seed)
         job.key = store.key(config, point.seed, base, load)
         steps = (base or config)["precondition"]
-        job.writes = bool(steps["fill"] or steps["overwrites"] or steps["steady_state"])
+        job.prepares = bool(steps["fill"] or steps["overwrites"] or steps["steady_state"])
         job.state_bytes = checked["derived"]["state_bytes"]
+        common, own = (plan.sets, point.sets) if once else (every, {})
+        job.task = PointTask(point.drive, common, point.seed, job.prepares, own, workload)
 
     def _drive(self, drive: str, sets: dict[str, Any]) -> dict[str, Any]:
         at = json.dumps([drive, sets], sort_keys=True)
@@ -126,17 +157,3 @@ class _Desk:
             read = Workload.given(load, sets if isinstance(load, str) else None)
             self.loads[at] = read, store.of_load(load, read.options, self.contents)
         return self.loads[at]
-
-
-def by_drive(found: Sequence[Job]) -> list[list[Job]]:
-    """The runs that are due, in groups that start from the same preconditioned drive."""
-    groups: dict[str, list[Job]] = {}
-    for job in found:
-        if job.is_due:
-            groups.setdefault(job.aged, []).append(job)
-    return list(groups.values())
-
-
-def largest_state(found: Sequence[Job]) -> int:
-    """Bytes of memory for the largest drive that has to run."""
-    return max((job.state_bytes for job in found if job.is_due), default=0)

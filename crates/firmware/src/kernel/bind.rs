@@ -12,12 +12,19 @@ impl Kernel {
     /// Takes the oldest operation of a plane's queue.
     #[inline(always)]
     pub(super) fn pop(&mut self, plane: u32, class: Class) -> Option<u32> {
+        let slot = self.pop_uncounted(plane, class)?;
+        self.leaves_queue(plane, class);
+        Some(slot)
+    }
+
+    /// The same, but the operation still counts as one that waits there.
+    #[inline(always)]
+    fn pop_uncounted(&mut self, plane: u32, class: Class) -> Option<u32> {
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         let slot = fifo.pop(&self.slab)?;
         if fifo.head == NONE {
             self.clear_waiting(plane, class);
         }
-        self.leaves_queue(plane, class);
         Some(slot)
     }
 
@@ -88,15 +95,22 @@ impl Kernel {
     pub(super) fn issue_read(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
         self.command.clear(Kind::Read);
         let Waits::Plane(plane) = place else { unreachable!("reads have a plane") };
-        let slot = self.pop(plane, class).expect("the survey saw it");
+        let slot = self.pop_uncounted(plane, class).expect("the survey saw it");
         let op = self.slab.get(slot);
         if !self.is_current(op) {
+            self.leaves_queue(plane, class);
             self.reroute(slot);
             return Ok(());
         }
         let FlashOp { role, source, owner, .. } = *op;
-        if role == Role::Copy && self.issue_copy(die, plane, slot)? {
-            return Ok(());
+        if role == Role::Copy {
+            self.leaves_queue(plane, class);
+            if self.issue_copy(die, plane, slot)? {
+                return Ok(());
+            }
+        } else if let Some(stage) = &mut self.stage {
+            // It takes its own place at the die.
+            stage.starting += 1;
         }
         self.add_read(die, slot)?;
         let window = self.pack.window();

@@ -194,6 +194,9 @@ impl Kernel {
     fn send_partner(&mut self, stage: &mut Stage, (class, plane): (Class, u32), page: u32, owner: Option<u32>) {
         let place = Constraint::Plane(plane);
         let at = stage.at(class, place);
+        if stage.queue(at).fifo.len == 0 {
+            return;
+        }
         let fits = |op: &FlashOp| owner.is_none_or(|owner| op.owner == owner) && self.joins(op, page);
         let Some((before, slot)) = stage.queue(at).fifo.position(&self.slab, self.pack.window(), fits) else { return };
         stage.queue_mut(at).fifo.take(&mut self.slab, before, slot);

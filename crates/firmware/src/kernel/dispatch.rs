@@ -377,7 +377,7 @@ impl Kernel {
             return;
         }
         if let Some(stage) = &mut self.stage {
-            stage.count_running(die, class, self.command.pages().len() as i32);
+            stage.count_start(die, class, self.command.pages().len() as i32);
         }
         if self.read_limit < u32::MAX && class.action() == Action::Read {
             self.watch_reads(die);

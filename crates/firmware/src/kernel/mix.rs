@@ -79,6 +79,10 @@ impl Kernel {
     #[cold]
     pub(super) fn count_mixed(&mut self, die: u32, lead: Class) {
         self.counters.commands += 1;
+        if let Some(stage) = &mut self.stage {
+            // What still counts as waiting leaves; its pages are counted below.
+            stage.count_start(die, lead, 0);
+        }
         for at in 0..self.command.pages().len() {
             let class = self.class_of_page(die, at);
             if let Some(stage) = &mut self.stage {

@@ -642,8 +642,9 @@ impl Kernel {
             return true;
         }
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return false };
-        if !stage.may_gain() && self.now < self.control_due {
+        if self.now < self.control_due && (!stage.may_gain() || stage.has_no_way()) {
             // A command has ended, and nobody waits for its place.
+            stage.roams &= !stage.roaming().is_empty();
             stage.settle();
             return false;
         }

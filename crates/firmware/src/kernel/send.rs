@@ -337,11 +337,13 @@ impl Kernel {
             }
             place => place,
         };
-        let most = match stage.lacking(die, class) {
-            _ if !class.is_write() => 1,
-            _ if wished => self.plan.units_per_program,
-            0 => self.plan.units_per_program,
-            lacking => lacking,
+        let most = if class.is_write() {
+            match stage.lacking(die, class) {
+                lacking if lacking > 0 && !wished => lacking,
+                _ => self.plan.units_per_program,
+            }
+        } else {
+            1
         };
         for _ in 0..most {
             let Some(slot) = stage.queue_mut(at).fifo.pop(&self.slab) else { break };

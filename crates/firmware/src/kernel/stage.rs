@@ -75,6 +75,8 @@ pub(super) struct Stage {
     pub waiting: [u32; TASKS],
     /// Something may have become possible, besides what room gives.
     pub dirty: bool,
+    /// Reads of the command that is put together that still count as waiting.
+    pub starting: u32,
     /// Operations that the dies have more than after the last look: less than 0 means that there is new room.
     balance: i32,
 }
@@ -121,6 +123,7 @@ impl Stage {
             outstanding: [0; TASKS],
             waiting: [0; TASKS],
             dirty: false,
+            starting: 0,
             balance: 0,
         }
     }
@@ -250,6 +253,14 @@ impl Stage {
         self.dirty || self.bound_count > 0 || self.roams
     }
 
+    /// True if nothing of a device queue out of order can go: no read waits for a die that may have room, and no write for a page.
+    #[inline]
+    pub fn has_no_way(&self) -> bool {
+        self.tags.as_ref().is_some_and(|tags| !tags.rules.in_order)
+            && self.roaming.is_empty()
+            && (0..self.words()).all(|word| self.open_for_host(word) == 0)
+    }
+
     /// The dispatch policy has looked.
     pub fn settle(&mut self) {
         (self.dirty, self.balance) = (false, 0);
@@ -327,6 +338,20 @@ impl Stage {
         self.shift(die, class, after as i32 - before as i32);
     }
 
+    /// A command with so many pages of a class runs from now on. Those of its reads that still count as waiting take their own places.
+    #[inline]
+    pub fn count_start(&mut self, die: u32, class: Class, pages: i32) {
+        let starting = std::mem::take(&mut self.starting);
+        if starting > 0 {
+            let waiting = &mut self.loads[die as usize].waiting[class.index()];
+            *waiting = waiting.checked_sub(starting).expect("an operation leaves a die that it waits for");
+        }
+        let more = pages - starting as i32;
+        if more != 0 {
+            self.shift(die, class, more);
+        }
+    }
+
     /// A command with so many pages of a task runs from now on, or, if negative, has ended.
     pub fn count_running(&mut self, die: u32, class: Class, change: i32) {
         self.shift(die, class, change);
@@ -355,8 +380,11 @@ impl Stage {
             let load = &mut self.loads[die as usize];
             load.held = load.held.checked_add_signed(change).expect("a die gives back what it was sent");
             self.balance += change;
-            if let Some(package) = self.tags.as_mut().and_then(|tags| tags.count_sent(die, change)) {
-                package.for_each(|die| self.weigh(die));
+            if let Some(tags) = self.tags.as_mut().filter(|tags| tags.rules.by_package) {
+                // Dies of a package that was taken before and after have no more and no less room.
+                if let Some((dies, is_free)) = tags.count_sent(die, change) {
+                    dies.for_each(|die| self.open_if(die, is_free));
+                }
                 return;
             }
         } else if change < 0 {
@@ -374,7 +402,12 @@ impl Stage {
 
     /// Notes whether a die of a device queue may have room.
     fn weigh(&mut self, die: u32) {
-        let free = self.tags.as_ref().is_none_or(|tags| tags.is_free(die));
+        self.open_if(die, self.tags.as_ref().is_none_or(|tags| tags.is_free(die)));
+    }
+
+    /// The same, if it is known whether its package is free.
+    #[inline]
+    fn open_if(&mut self, die: u32, free: bool) {
         let load = &mut self.loads[die as usize];
         let open = (load.held < self.depth && free) || load.partial > 0;
         if load.open != open {

@@ -92,19 +92,16 @@ impl TagQueue {
         }
     }
 
-    /// An operation was sent to a die, or, if negative, has ended there; gives the dies of the package if they all are free from now
-    /// on, or no longer.
+    /// An operation was sent to a die of a package that serves one read at a time, or, if negative, has ended there; gives the dies
+    /// of the package if they all are free from now on (true), or no longer (false).
     #[inline]
-    pub fn count_sent(&mut self, die: u32, change: i32) -> Option<Range<u32>> {
-        if !self.rules.by_package {
-            return None;
-        }
+    pub fn count_sent(&mut self, die: u32, change: i32) -> Option<(Range<u32>, bool)> {
         let package = self.dies_per_package.quotient(die);
         let sent = &mut self.sent[package as usize];
         let before = *sent;
         *sent = before.checked_add_signed(change).expect("a package gives back what it was sent");
-        let dies = self.dies_per_package.get();
-        ((before == 0) != (*sent == 0)).then_some(package * dies..(package + 1) * dies)
+        let (is_free, dies) = (*sent == 0, self.dies_per_package.get());
+        ((before == 0) != is_free).then_some((package * dies..(package + 1) * dies, is_free))
     }
 
     /// True if the package of a die may take another read.
