@@ -128,6 +128,7 @@ class Array:
         limit: int | None = None,
         tables: tuple[list[str], str, int | None, int | None] | None = None,
     ) -> str: ...
+    def run_for(self, load: Load, seed: int | None, progress: _Progress, keys: list[str]) -> tuple[str, str]: ...
     def precondition(
         self,
         progress: _Progress,

@@ -5,6 +5,7 @@ use crate::given::{open_on, Given, Load};
 use crate::guest::Guests;
 use crate::handle;
 use crate::load::Spec;
+use crate::part;
 use crate::progress::Reporter;
 use crate::tables;
 use crate::work::{self, Asked};
@@ -544,6 +545,21 @@ impl ArrayHandle {
         let run = || self.run_load(load, seed, progress, tables.as_ref());
         let result = py.detach(|| run().map(|done| done.to_string()));
         Ok(result.map_err(|failure| self.guests.own(failure))?)
+    }
+
+    /// Runs a workload on the array as it is; the result as JSON, and the parts of it that have dotted keys.
+    fn run_for(
+        &self,
+        py: Python<'_>,
+        load: &Load,
+        seed: Option<u64>,
+        progress: Py<PyAny>,
+        keys: Vec<String>,
+    ) -> PyResult<(String, String)> {
+        let wanted = part::Wanted::new(&keys);
+        let run = || self.run_load(load, seed, progress, None);
+        let found = py.detach(|| run().map(|done| (done.to_string(), wanted.of_value(&done).to_string())));
+        Ok(found.map_err(|failure| self.guests.own(failure))?)
     }
 
     /// Preconditions the members; what was done to the first, as JSON.
