@@ -126,6 +126,8 @@ def result(partial: bool = False, seed: int = 1, channels: int = 8, dies: int = 
                 "dies_read": 31000.0,
                 "dies_program": 3900.0,
             },
+            "log_blocks_per_domain": 0,
+            "table_bytes": 130_000_000,
             "state_bytes": 700_000_000,
             "state_bytes_per_unit": 9.4,
         },

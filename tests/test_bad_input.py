@@ -479,7 +479,7 @@ def test_a_snapshot_for_which_there_is_no_room(wordline: Run, drive: Path, tmp_p
     (tmp_path / "snaps").mkdir()
 
     def cramped() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
 
     outcome = wordline("precondition", drive, "-o", "snaps/d.snap", preexec_fn=cramped)
     assert outcome.stderr == "wordline: snaps/d.snap: the snapshot cannot be written: file too large\n"

@@ -105,3 +105,19 @@ def test_merges_are_told(wordline: Run, tmp_path: Path) -> None:
     assert "Full merges of logical blocks" in (tmp_path / "r.html").read_text()
     other = wordline("run", "demo", "job.toml", *mapping, "--set", "mapping.log_blocks=100000")
     refused(other, "mapping.log_blocks = 100000", "use at most")
+
+
+def test_check_tells_the_memory_of_the_mapping_table(wordline: Run) -> None:
+    def told(*sets: str) -> str:
+        lines = done(wordline("check", "demo", *(part for each in sets for part in ("--set", each)))).splitlines()
+        return next(line for line in lines if line.startswith("Mapping table"))
+
+    # 1,056,000 logical pages of 4 KiB; 264,000 of 16 KiB in 1,375 logical blocks of 192.
+    assert "4.03 MiB" in told()
+    assert "5.37 KiB" in told("mapping.policy=block")
+    # Ten log blocks have 1,920 pages.
+    assert "12.9 KiB" in told("mapping.policy=bast", "mapping.log_blocks=10")
+    assert "up to 10" in told("mapping.policy=bast", "mapping.log_blocks=10")
+    # 1 MiB of it, and 258 parts of 4 KiB, each for 1,024 logical pages.
+    cached = ("mapping.policy=cached", "mapping.unit_kib=4", "mapping.cache_kib=1024")
+    assert "1.00 MiB" in told(*cached)

@@ -295,6 +295,10 @@ pub struct Derived {
     pub start_blocks: u32,
     /// Free blocks of a domain at which GC stops.
     pub stop_blocks: u32,
+    /// Log blocks of a domain at most; 0 if the mapping has none.
+    pub log_blocks_per_domain: u32,
+    /// Bytes of the mapping table that the drive keeps in memory, with entries of four bytes.
+    pub table_bytes: u64,
     /// Total depth of all queues, in commands.
     pub queue_slots: u32,
     /// Size of the write buffer in bytes.
@@ -358,6 +362,8 @@ impl Parts {
             reserve_blocks: plan.reserve_blocks,
             start_blocks: plan.start_blocks,
             stop_blocks: plan.stop_blocks,
+            log_blocks_per_domain: plan.log_blocks(),
+            table_bytes: plan.table_bytes,
             queue_slots: self.queues * self.depth,
             buffer_bytes: u64::from(self.buffer_units) * u64::from(plan.unit_bytes),
             slc_bytes: self.slc_bytes(plan.blocks_per_domain),

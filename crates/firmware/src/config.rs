@@ -151,6 +151,8 @@ pub struct Plan {
     pub stop_blocks: u32,
     /// Spare blocks of a domain that may go bad before the firmware lacks blocks.
     pub expendable_blocks: u32,
+    /// Bytes of the mapping table that the drive keeps in memory, with entries of four bytes.
+    pub table_bytes: u64,
     /// True if host writes are paced by what GC gains.
     pub paced: bool,
     /// Blocks that moved data are written to.
@@ -225,6 +227,13 @@ impl Plan {
         u64::from(self.logical_units) * u64::from(self.unit_bytes)
     }
 
+    /// Log blocks of a domain at most; 0 if the mapping has none. Bad blocks make them fewer.
+    #[must_use]
+    pub fn log_blocks(&self) -> u32 {
+        let most = self.logs.and_then(|rule| rule.most).unwrap_or(u32::MAX);
+        most.min(self.log_blocks_to_spare())
+    }
+
     /// Log blocks that a domain without bad blocks can have.
     pub(crate) fn log_blocks_to_spare(&self) -> u32 {
         self.logs.map_or(0, |rule| rule.least() + self.expendable_blocks)
@@ -260,6 +269,7 @@ impl FirmwareConfig {
                 plan.expendable_blocks = expendable;
                 self.check_turns(geometry, expendable)?;
                 self.check_log_blocks(&plan)?;
+                plan.table_bytes = self.table_bytes(&plan);
             }
             None => return Err(self.too_little_spare(geometry, &plan, &need)),
         }
@@ -393,6 +403,7 @@ impl FirmwareConfig {
             start_blocks: collect.start(),
             stop_blocks: collect.stop(),
             expendable_blocks: 0,
+            table_bytes: 0,
             paced: collect.paces(),
             destination: collect.destination(),
             fixes_pages: mapping.fixes_pages(),

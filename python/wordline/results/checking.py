@@ -165,6 +165,11 @@ def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if d.get("parity_bytes"):
         yield "Parity", f"{capacity(d['parity_bytes'])} of it"
     yield "GC", collection(d)
+    if d.get("table_bytes"):
+        logs = d.get("log_blocks_per_domain")
+        scope = "" if d.get("collection_domains") == 1 else " in each plane"
+        beside = f"; up to {units.some(logs, 'log block')}{scope}" if logs else ""
+        yield "Mapping table", f"{units.size(d['table_bytes'])} in the drive's memory (4 bytes an entry){beside}"
     if d.get("slc_bytes"):
         full = d["slc_bytes_when_full"]
         yield "SLC cache", f"{units.size(d['slc_bytes'])} on an empty drive, {units.size(full)} on a full one"

@@ -1,7 +1,8 @@
-//! What does not go together with a mapping that has log blocks, and how many of these there may be.
+//! What does not go together with a mapping that has log blocks, how many of these there may be, and the memory that a mapping
+//! table takes.
 
 use super::{ConfigError, FirmwareConfig, Plan};
-use crate::policy::mapping::LogRule;
+use crate::policy::mapping::{LogRule, MappingConfig};
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimConfig;
 use crate::task::Task;
@@ -47,5 +48,19 @@ impl FirmwareConfig {
             }
             None => Ok(()),
         }
+    }
+
+    /// Bytes of the mapping table that the drive keeps in memory: entries of four bytes for each logical page, or for each logical
+    /// block and each page of a log block; of a table in flash what memory holds of it, and where the rest lies.
+    pub(super) fn table_bytes(&self, plan: &Plan) -> u64 {
+        const ENTRY: u64 = 4;
+        if let MappingConfig::Cached(options) = &self.mapping {
+            return u64::from(options.cache_kib) * 1024 + ENTRY * u64::from(plan.map_units);
+        }
+        if !plan.fixes_pages {
+            return ENTRY * u64::from(plan.logical_units);
+        }
+        let log_pages = u64::from(plan.log_blocks() * plan.domains) * u64::from(plan.units_per_block);
+        ENTRY * (u64::from(plan.logical_units.div_ceil(plan.units_per_block)) + log_pages)
     }
 }

@@ -622,13 +622,15 @@ impl Kernel {
     /// Lets operations go on that wait beside the queues of their dies; false if there are none to look at.
     #[inline(never)]
     fn send_on(&mut self) -> bool {
-        if self.lots.as_ref().is_some_and(|lots| lots.is_due()) {
-            self.run_lots();
-            return true;
-        }
-        if self.logs.as_ref().is_some_and(|logs| logs.is_due()) {
-            self.run_tails();
-            return true;
+        if let Some(lots) = &self.lots {
+            if lots.is_due() {
+                self.run_lots();
+                return true;
+            }
+            if self.logs.as_ref().is_some_and(|logs| logs.is_due()) {
+                self.run_tails();
+                return true;
+            }
         }
         if self.go_after() {
             return true;
