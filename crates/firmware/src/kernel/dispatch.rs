@@ -47,7 +47,7 @@ impl Kernel {
             }
             let class = Class::of_row(row);
             for at in 0..row_length {
-                let index = self.shared_row(class) + at;
+                let index = row * row_length + at;
                 while self.shared[index].head != NONE && self.row_may_go(index, class) {
                     let Some(die) = self.idle_die(at, stream_of(class)) else {
                         self.stalled |= !self.is_wish(index, class);

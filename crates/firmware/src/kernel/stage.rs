@@ -329,13 +329,31 @@ impl Stage {
         if !class.is_write() {
             return self.shift(die, class, change);
         }
-        let ((before, partly), (after, partial)) = (self.pages(before), self.pages(after));
-        if before == after && partly == partial {
+        let (programs, partial) = self.grown(before, after, change);
+        if programs == 0 && partial == 0 {
             return;
         }
         let load = &mut self.loads[die as usize];
-        load.partial = load.partial + u32::from(partial) - u32::from(partly);
-        self.shift(die, class, after as i32 - before as i32);
+        load.partial = load.partial.wrapping_add_signed(partial);
+        self.shift(die, class, programs);
+    }
+
+    /// Programs more, and programs more that lack units, when units that wait for a die become more or less. A unit mostly comes or
+    /// goes alone.
+    #[inline]
+    fn grown(&self, before: u32, after: u32, change: i32) -> (i32, i32) {
+        let each = self.units_per_program.get();
+        if each == 1 {
+            return (change, 0);
+        }
+        if change.abs() == 1 {
+            // With more units it is the one before the first of a page that counts, with fewer the first.
+            let over = self.units_per_program.remainder(before.min(after));
+            let (first, last) = (i32::from(over == 0), i32::from(over + 1 == each));
+            return (change * first, change * (first - last));
+        }
+        let ((before, partly), (after, partial)) = (self.pages(before), self.pages(after));
+        (after as i32 - before as i32, i32::from(partial) - i32::from(partly))
     }
 
     /// A command with so many pages of a class runs from now on. Those of its reads that still count as waiting take their own places.
