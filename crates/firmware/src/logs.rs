@@ -463,7 +463,8 @@ impl Logs {
 
     /// The groups of a domain that have log blocks, the first to be merged first.
     pub fn by_priority(&self, domain: u32) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.domains[domain as usize].first, |&group| self.groups[group as usize].next)
+        let next = |&group: &u32| self.groups.get(group as usize).and_then(|state| state.next);
+        std::iter::successors(self.domains[domain as usize].first, next)
     }
 
     /// A log block becomes the data block of a logical block.
@@ -506,18 +507,15 @@ impl Logs {
         self.domains[domain as usize].erasing
     }
 
-    /// True of a log block, or one that is being erased.
-    pub fn is_log(&self, block: u32) -> bool {
-        self.is_log[block as usize]
-    }
-
-    /// Log blocks that are being written.
-    pub fn open_blocks<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u32> + 'a {
-        (0..)
-            .zip(&self.is_log)
-            .filter(|&(_, &is_log)| is_log)
-            .map(|(block, _)| block)
-            .filter(move |&block: &u32| blocks.get(block).status == Status::Open)
+    /// All log blocks that hold data or take some, as they are listed.
+    fn listed(&self) -> impl Iterator<Item = u32> + '_ {
+        let groups = self.groups.iter().flat_map(|group| group.logs.iter().copied());
+        let sequential = self.tails.iter().skip(self.groups.len()).filter_map(|tail| tail.open);
+        let merged = self
+            .domains
+            .iter()
+            .flat_map(|domain| domain.merge.logs.iter().copied().chain(domain.retired.iter().map(|&(_, block)| block)));
+        groups.chain(sequential).chain(merged)
     }
 
     fn link_last(&mut self, domain: u32, group: u32) {
@@ -546,8 +544,7 @@ impl Logs {
     /// Goes on with the log blocks of other ones, which were checked. `most` stays its own.
     pub fn restore(&mut self, saved: Self) {
         self.is_log.fill(false);
-        let sequential = saved.tails.iter().skip(saved.groups.len()).filter_map(|tail| tail.open);
-        for block in saved.groups.iter().flat_map(|group| group.logs.iter().copied()).chain(sequential) {
+        for block in saved.listed() {
             self.is_log[block as usize] = true;
         }
         (self.groups, self.tails) = (saved.groups, saved.tails);
@@ -556,70 +553,124 @@ impl Logs {
         }
     }
 
-    /// True if there are as many groups and domains as in others, of the same rule.
-    pub fn has_size_of(&self, other: &Self) -> bool {
+    /// True if saved log blocks are as many groups and domains of the same rule, and each lies in the domain where this has it.
+    pub fn fits(&self, saved: &Self) -> bool {
         let size = |logs: &Self| (logs.rule, logs.groups.len(), logs.tails.len(), logs.domains.len());
-        size(self) == size(other)
+        let in_place = |(domain, state): (u32, &Domain)| {
+            let known = |&(lot, _): &(u32, u32)| (lot as usize) < self.group_of.len() && self.domain(lot) == domain;
+            state.sequential.next.as_ref().is_none_or(known)
+                && saved
+                    .by_priority(domain)
+                    .take(self.groups.len())
+                    .all(|group| self.domain_of[group as usize] == domain)
+        };
+        size(self) == size(saved) && (0..).zip(&saved.domains).all(in_place)
     }
 
-    /// Checks, of a drive at rest or at work, that log blocks are counted and listed once.
+    /// Checks, of a drive at rest or at work, that log blocks are counted and listed once; tells which blocks are log blocks.
     ///
     /// # Errors
     /// Says what does not fit.
-    pub fn check(&self, blocks: &Blocks) -> Result<(), String> {
-        let count = blocks.records().len();
-        let mut seen = vec![false; count];
+    pub fn check(&self, blocks: &Blocks) -> Result<Vec<bool>, String> {
+        let mut flags = vec![false; blocks.records().len()];
+        let mut open = vec![false; blocks.records().len()];
         let mut of_domain = vec![0_u32; self.domains.len()];
-        for (group, state) in (0_u32..).zip(&self.groups) {
-            for &block in &state.logs {
-                self.check_log(blocks, &mut seen, block)?;
-                let plane = blocks.plane_of(block);
-                of_domain[blocks.domain_of_plane(plane) as usize] += 1;
+        for tail in &self.tails {
+            let Some(block) = tail.open else { continue };
+            let is_new = open.get_mut(block as usize).is_some_and(|flag| !std::mem::replace(flag, true));
+            if !is_new {
+                return Err(format!("log block {block} does not exist, or is written from two sides"));
             }
-            let open = self.tails[group as usize].open;
-            if open.is_some_and(|open| state.logs.last() != Some(&open)) {
+        }
+        for block in self.listed() {
+            let Some(record) = blocks.records().get(block as usize) else {
+                return Err(format!("log block {block} does not exist"));
+            };
+            let status = record.status;
+            let fits = match status {
+                Status::Open => open[block as usize] || !self.is_idle(),
+                Status::Kept => !open[block as usize],
+                _ => false,
+            };
+            if !fits || std::mem::replace(&mut flags[block as usize], true) {
+                return Err(format!("log block {block} is {status:?}, or listed twice"));
+            }
+            of_domain[blocks.domain_of_plane(blocks.plane_of(block)) as usize] += 1;
+        }
+        for (group, (state, tail)) in self.groups.iter().zip(&self.tails).enumerate() {
+            if tail.open.is_some() && state.logs.last() != tail.open.as_ref() {
                 return Err(format!("group {group} writes to a block that is not its newest log block"));
             }
         }
-        for (domain, state) in (0_u32..).zip(&self.domains) {
-            let open = self.tails.get(self.groups.len() + domain as usize).and_then(|tail| tail.open);
-            let beside =
-                state.merge.logs.iter().copied().chain(state.retired.iter().map(|&(_, block)| block)).chain(open);
-            for block in beside {
-                self.check_log(blocks, &mut seen, block)?;
-                of_domain[domain as usize] += 1;
-            }
-            let listed = self.by_priority(domain).take(self.groups.len() + 1);
-            let mut groups = 0;
-            for group in listed {
-                groups += 1;
-                let known = self.groups.get(group as usize).is_some_and(|group| !group.logs.is_empty());
-                if !known || groups > self.groups.len() {
-                    return Err(format!("group {group} is listed without log blocks, or twice"));
-                }
-            }
-            if state.in_use < of_domain[domain as usize] {
-                let listed = of_domain[domain as usize];
+        let mut grouped = 0;
+        for (domain, (state, listed)) in (0..).zip(self.domains.iter().zip(of_domain)) {
+            if listed.checked_add(state.erasing) != Some(state.in_use) {
                 return Err(format!("domain {domain} counts {} log blocks and lists {listed}", state.in_use));
             }
+            grouped += self.check_order(domain, blocks)?;
+            self.check_sequential(domain, blocks)?;
         }
-        Ok(())
+        let with_logs = self.groups.iter().filter(|group| !group.logs.is_empty()).count();
+        if grouped != with_logs {
+            return Err(format!("{with_logs} groups have log blocks, and {grouped} are listed"));
+        }
+        Ok(flags)
     }
 
-    fn check_log(&self, blocks: &Blocks, seen: &mut [bool], block: u32) -> Result<(), String> {
-        let Some(record) = blocks.records().get(block as usize) else {
-            return Err(format!("log block {block} does not exist"));
-        };
-        let status = record.status;
-        if !matches!(status, Status::Open | Status::Kept) || std::mem::replace(&mut seen[block as usize], true) {
-            return Err(format!("log block {block} is {status:?}, or listed twice"));
+    /// Checks the order of the groups of a domain; gives how many there are.
+    fn check_order(&self, domain: u32, blocks: &Blocks) -> Result<usize, String> {
+        let state = &self.domains[domain as usize];
+        let (mut at, mut before, mut count) = (state.first, None, 0);
+        while let Some(group) = at {
+            let wrong = || Err(format!("the order of the groups of domain {domain} breaks at group {group}"));
+            let Some(record) = self.groups.get(group as usize) else { return wrong() };
+            let here = |&block: &u32| blocks.domain_of_plane(blocks.plane_of(block)) == domain;
+            if record.previous != before
+                || record.logs.is_empty()
+                || count == self.groups.len()
+                || !record.logs.iter().all(here)
+            {
+                return wrong();
+            }
+            count += 1;
+            (before, at) = (at, record.next);
         }
-        Ok(())
+        if before != state.last {
+            return Err(format!("the order of the groups of domain {domain} has another end"));
+        }
+        Ok(count)
+    }
+
+    /// Checks the sequential log block of a domain.
+    fn check_sequential(&self, domain: u32, blocks: &Blocks) -> Result<(), String> {
+        let tail = self.tail(self.sequential_tail(domain));
+        let next = self.domains[domain as usize].sequential.next;
+        let waits = tail.waiting.head != NONE || tail.sent.is_some();
+        let Some(block) = tail.open else {
+            return if next.is_some() && !waits {
+                Err(format!("domain {domain} goes on with no log block"))
+            } else {
+                Ok(())
+            };
+        };
+        let written = blocks.get(block).write_point;
+        let here = blocks.domain_of_plane(blocks.plane_of(block)) == domain;
+        let fits = |(_, page): (u32, u32)| (written..=blocks.units_per_block()).contains(&page);
+        if here && next.is_some_and(fits) {
+            Ok(())
+        } else {
+            Err(format!("the sequential log block {block} of domain {domain} goes on at {next:?}"))
+        }
+    }
+
+    /// True if nothing is merged: then every log block that is not full takes pages.
+    fn is_idle(&self) -> bool {
+        self.domains.iter().all(|domain| !domain.merge.runs && domain.retired.is_empty())
     }
 
     /// True if nothing waits, is on its way, or is merged.
     pub fn is_at_rest(&self) -> bool {
         let idle = |tail: &Tail| tail.waiting.head == NONE && tail.sent.is_none();
-        self.tails.iter().all(idle) && self.domains.iter().all(|domain| !domain.merge.runs && domain.retired.is_empty())
+        self.tails.iter().all(idle) && self.is_idle()
     }
 }

@@ -235,7 +235,7 @@ impl Lots {
     ///
     /// # Errors
     /// Says what does not fit.
-    pub fn check(&self, blocks: &Blocks, map: &Map, is_log: impl Fn(u32) -> bool) -> Result<(), String> {
+    pub fn check(&self, blocks: &Blocks, map: &Map, is_log: &[bool]) -> Result<(), String> {
         let mut owners = vec![NONE; blocks.records().len()];
         for (list, replaced) in [(&self.data, false), (&self.replaced, true)] {
             for (lot, &block) in (0..).zip(list).filter(|(_, &block)| block != NONE) {
@@ -254,8 +254,14 @@ impl Lots {
             }
         }
         let units = self.units_per_block.get();
-        for (block, record) in (0..).zip(blocks.records()).filter(|&(block, _)| !is_log(block)) {
+        for (block, record) in (0..).zip(blocks.records()) {
             let lot = owners[block as usize];
+            if is_log.get(block as usize).is_some_and(|&is_log| is_log) {
+                if lot != NONE {
+                    return Err(format!("log block {block} belongs to logical block {lot}"));
+                }
+                continue;
+            }
             if lot == NONE && (record.valid > 0 || matches!(record.status, Status::Open | Status::Kept)) {
                 return Err(format!("block {block} is {:?}, but belongs to no logical block", record.status));
             }

@@ -188,6 +188,12 @@ fn what_does_not_go_together_is_refused() {
         ("policy = \"fast\", log_blocks = 1", "", "mapping.log_blocks", "at least 2"),
         ("policy = \"sast\", log_blocks = 70", "", "mapping.log_blocks", "at most 17"),
         ("policy = \"sast\", group_blocks = 0", "", "mapping.group_blocks", "at least 1"),
+        (
+            "policy = \"fast\"",
+            "collect = { policy = \"on-demand\", blocks_at_a_time = 2 }",
+            "collect.blocks_at_a_time",
+            "one group of log blocks at a time",
+        ),
         ("policy = \"bast\"", "collect = { policy = \"preemptive\" }", "collect.policy", "does not go with"),
     ] {
         let text = format!("{base}\nmapping = {{ {mapping} }}\n{more}");

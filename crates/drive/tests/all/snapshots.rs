@@ -19,7 +19,7 @@ const NAND: &str =
     slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 24] = [
+const KINDS: [(&str, &str); 27] = [
     (
         "by request",
         r#"capacity = { raw_over_logical = 1.8 }
@@ -172,6 +172,29 @@ const KINDS: [(&str, &str); 24] = [
         collect = { policy = "on-demand", scope = "drive" }
         refresh = { policy = "scrub", start_reads = 20, stop_reads = 10 }
         buffer = { policy = "fifo", capacity_kib = 512 }"#,
+    ),
+    (
+        "log blocks",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        mapping = { policy = "bast", log_blocks = 6 }
+        verify = { shadow = true }"#,
+    ),
+    (
+        "log blocks of groups",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "static" }
+        mapping = { policy = "sast", group_blocks = 2, group_log_blocks = 2 }
+        buffer = { policy = "fifo", capacity_kib = 512 }"#,
+    ),
+    (
+        "log blocks of all",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        mapping = { policy = "fast", log_blocks = 4 }
+        verify = { shadow = true }"#,
     ),
     (
         "word lines",

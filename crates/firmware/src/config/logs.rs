@@ -2,6 +2,7 @@
 //! table takes.
 
 use super::{ConfigError, FirmwareConfig, Plan};
+use crate::policy::collect::CollectConfig;
 use crate::policy::mapping::{LogRule, MappingConfig};
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimConfig;
@@ -24,6 +25,15 @@ impl FirmwareConfig {
                 about.title, about.name
             );
             return Err(ConfigError::new("mapping.policy", name, problem));
+        }
+        if let CollectConfig::OnDemand(options) = &self.collect {
+            let limits = [("blocks_at_a_time", options.blocks_at_a_time), ("blocks_per_die", options.blocks_per_die)];
+            if let Some((key, Some(value))) = limits.into_iter().find(|(_, value)| value.is_some()) {
+                let problem = format!(
+                    "has no effect: with mapping.policy = \"{name}\" each GC domain merges one group of log blocks at a time; leave it out"
+                );
+                return Err(ConfigError::new(format!("collect.{key}"), value, problem));
+            }
         }
         match rule.most.filter(|&most| most < rule.least()) {
             Some(most) => {

@@ -33,10 +33,18 @@ impl Kernel {
             let problem = format!("the saved state has {}; give the drive the same", shape(other));
             return Err(ConfigError::new("geometry", shape(self), problem));
         }
-        if self.plan.fixes_pages != other.plan.fixes_pages {
-            let policy = |plan: &Plan| if plan.fixes_pages { "block" } else { "page or cached" };
+        if self.plan.fixes_pages != other.plan.fixes_pages || self.plan.logs.is_some() != other.plan.logs.is_some() {
+            let policy = |plan: &Plan| match (plan.fixes_pages, plan.logs) {
+                (_, Some(_)) => "bast, sast or fast",
+                (true, None) => "block",
+                (false, None) => "page or cached",
+            };
             let problem = format!("the saved state was made with {}; give the drive the same", policy(&other.plan));
             return Err(ConfigError::new("mapping.policy", policy(&self.plan), problem));
+        }
+        if self.plan.logs != other.plan.logs {
+            let problem = "the saved state was made with other rules for log blocks; give the drive the same";
+            return Err(ConfigError::new("mapping", format!("{:?}", self.plan.logs), problem));
         }
         let unit_kib = |kernel: &Self| kernel.plan.unit_bytes / 1024;
         if unit_kib(self) != unit_kib(other) {
@@ -193,20 +201,21 @@ impl Kernel {
                 return wrong(format!("block {block} is {record:?} here and {nand:?} in the NAND"));
             }
         }
-        if let Some(lots) = &self.lots {
-            let is_log = |block| self.logs.as_ref().is_some_and(|logs| logs.is_log(block));
-            lots.check(&self.blocks, &self.map, is_log).map_err(Fault::books)?;
-        }
+        let mut is_log = Vec::new();
         if let Some(logs) = &self.logs {
-            logs.check(&self.blocks).map_err(Fault::books)?;
+            is_log = logs.check(&self.blocks).map_err(Fault::books)?;
             if self.slab.live() == 0 && !logs.is_at_rest() {
                 return wrong("nothing is under way, but log blocks are merged, or a write waits for one".into());
             }
         }
+        if let Some(lots) = &self.lots {
+            lots.check(&self.blocks, &self.map, &is_log).map_err(Fault::books)?;
+        }
         let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
         let (free, open) = (count(Status::Free), count(Status::Open));
         let in_lots = self.lots.as_ref().map_or(0, |lots| lots.open_blocks(&self.blocks).count());
-        let in_logs = self.logs.as_ref().map_or(0, |logs| logs.open_blocks(&self.blocks).count());
+        let is_open = |block: usize| self.blocks.records()[block].status == Status::Open;
+        let in_logs = (0..is_log.len()).filter(|&block| is_log[block] && is_open(block)).count();
         let listed_open = self.space.open_blocks(&self.blocks).count() + in_lots + in_logs;
         let listed_free: u32 = (0..self.blocks.domains()).map(|domain| self.blocks.free_in_domain(domain)).sum();
         if free as u32 != listed_free || open != listed_open {

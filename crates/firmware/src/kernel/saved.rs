@@ -68,7 +68,7 @@ impl Kernel {
             return Err("its logical blocks are those of another drive".into());
         }
         let alike = match (&self.logs, &like.logs) {
-            (Some(logs), Some(like)) => logs.has_size_of(like),
+            (Some(logs), Some(like)) => like.fits(logs),
             (logs, like) => logs.is_none() && like.is_none(),
         };
         if !alike {

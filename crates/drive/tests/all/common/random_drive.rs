@@ -377,7 +377,10 @@ pub fn random_config_with_logs(random: &mut Stream) -> Option<DriveConfig> {
         }
         _ => format!("policy = \"fast\"{few}"),
     };
-    let text = kept.collect::<Vec<_>>().join("\n").replace("policy = \"block\"", &mapping);
+    let mut text = kept.collect::<Vec<_>>().join("\n").replace("policy = \"block\"", &mapping);
+    for key in ["blocks_at_a_time", "blocks_per_die"] {
+        (1..=8).for_each(|value| text = text.replace(&format!(", {key} = {value}"), ""));
+    }
     accepted(&text, random, &["capacity.raw_over_logical", "mapping.log_blocks"])
 }
 
