@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,16 @@ def test_merges_are_told(wordline: Run, tmp_path: Path) -> None:
     assert "Full merges of logical blocks" in (tmp_path / "r.html").read_text()
     other = wordline("run", "demo", "job.toml", *mapping, "--set", "mapping.log_blocks=100000")
     refused(other, "mapping.log_blocks = 100000", "use at most")
+
+
+def test_a_snapshot_keeps_the_log_blocks(wordline: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text('[[job]]\nrw = "randwrite"\nbs = "16k"\nnumber_ios = 500\n')
+    mapping = ("--set", "mapping.policy=fast", "--set", "mapping.log_blocks=8", "--set", "precondition.overwrites=0.1")
+    done(wordline("precondition", "demo", *mapping, "-o", "d.snap"))
+    done(wordline("run", "demo", "job.toml", *mapping[:4], "--from", "d.snap", "--json", "r.json"))
+    assert json.loads((tmp_path / "r.json").read_text())["log_blocks"]["full_merges"] > 0
+    other = wordline("run", "demo", "job.toml", "--set", "mapping.policy=block", "--from", "d.snap")
+    refused(other, "mapping.policy = block", "was made with bast, sast or fast")
 
 
 def test_check_tells_the_memory_of_the_mapping_table(wordline: Run) -> None:
