@@ -37,7 +37,8 @@ def places(name: str, pattern: str) -> list[str]:
 
 
 def test_a_task_is_named_in_two_places() -> None:
-    assert places("refresh", r"(?i)\brefresh\b") == [
+    # An argument of this name belongs to the library that draws on terminals.
+    assert places("refresh", r"(?i)\brefresh\b(?!=)") == [
         "crates/firmware/src/policy/mod.rs: pub mod refresh;",
         'crates/firmware/src/task.rs: REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;',
         # What lets it take policies in Python.

@@ -239,7 +239,7 @@ impl Array {
         self.drives().find_map(|drive| drive.kernel().complaint())
     }
 
-    fn refresh(&mut self, drive: u32) {
+    fn note_next(&mut self, drive: u32) {
         self.next[drive as usize] = self.drives[drive as usize].drive.next_event().unwrap_or(Time::MAX);
     }
 
@@ -264,7 +264,7 @@ impl Array {
         let request = Request { offset: piece.offset, bytes, op, ..*of };
         let watch = self.watching.0.get_mut(drive as usize);
         self.drives[drive as usize].send(self.now, request, owner, watch)?;
-        self.refresh(drive);
+        self.note_next(drive);
         Ok(())
     }
 
@@ -390,7 +390,7 @@ impl Array {
         let taken = member.steps(bound, most, self.watching.0.get_mut(at))?;
         self.now = self.now.max(member.drive.now());
         self.settle(at as u32)?;
-        self.refresh(at as u32);
+        self.note_next(at as u32);
         Ok(taken)
     }
 
@@ -541,7 +541,7 @@ impl Device for Array {
             if let Some(observation) = self.watching.0.get_mut(at) {
                 observation.after(&mut self.drives[at].drive);
             }
-            self.refresh(at as u32);
+            self.note_next(at as u32);
         }
         while self.steps(Time::MAX, u32::MAX)? > 0 {}
         for member in &mut self.drives {
@@ -576,7 +576,7 @@ impl Device for Array {
             let drive = &mut self.drives[at as usize].drive;
             // The rest of a drive is counted from its own time.
             drive.announce(next);
-            self.refresh(at);
+            self.note_next(at);
         }
     }
 

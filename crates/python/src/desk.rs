@@ -11,16 +11,16 @@ use wordline_disk::{Control, Refused};
 use wordline_drive::config::Parts;
 use wordline_drive::precondition::Preconditioned;
 use wordline_drive::result::{document, About};
-use wordline_drive::DriveConfig;
+use wordline_drive::{DriveConfig, Task};
 use wordline_settings::Loaded;
 
-/// What may change while a disk is served: sections whole, and keys of others. The rest is the shape of the drive, or of its data.
-const SECTIONS: [&str; 20] = [
+/// What may change while a disk is served: sections whole, with those of background tasks, and keys of others. The rest is the shape
+/// of the drive, or of its data.
+const SECTIONS: [&str; 17] = [
     "arbiter",
     "buffer",
     "collect",
     "dispatch",
-    "fold",
     "free_block",
     "link",
     "pack",
@@ -28,13 +28,11 @@ const SECTIONS: [&str; 20] = [
     "processor",
     "queue",
     "redundancy",
-    "refresh",
     "shares",
     "slc",
     "suspend",
     "trim",
     "victim",
-    "wear",
     "mapping",
 ];
 const NAND: [&str; 13] = [
@@ -59,16 +57,21 @@ const PACE: &str = "pace";
 /// The figures of a configuration that stay when the next one comes.
 const FIGURES: [&str; 6] = ["simulated_s", "requests", "iops", "bandwidth_mib_s", "latency_us", "write_amplification"];
 
+/// The sections that may change whole.
+fn sections() -> impl Iterator<Item = &'static str> {
+    let of_tasks = Task::all().filter(|&task| task != Task::HOST && task != Task::GC).map(|task| task.about().name);
+    SECTIONS.into_iter().chain(of_tasks)
+}
+
 /// True if a key may change while the disk is served.
 fn may_change(key: &str) -> bool {
-    let section = key.split('.').next().unwrap_or_default();
-    !FIXED.contains(&key) && (NAND.contains(&key) || (SECTIONS.contains(&section) && key.contains('.')))
+    let in_section = key.split_once('.').is_some_and(|(section, _)| sections().any(|known| known == section));
+    !FIXED.contains(&key) && (NAND.contains(&key) || in_section)
 }
 
 /// What may change, as words.
 fn changeable() -> String {
-    let mut all: Vec<String> =
-        SECTIONS.iter().filter(|name| **name != "mapping").map(|name| format!("{name}.*")).collect();
+    let mut all: Vec<String> = sections().filter(|&name| name != "mapping").map(|name| format!("{name}.*")).collect();
     all.extend(NAND.map(String::from));
     all.extend(["mapping.cache_kib".to_owned(), PACE.to_owned()]);
     all.sort();
