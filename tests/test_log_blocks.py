@@ -109,7 +109,7 @@ def test_merges_are_told(wordline: Run, tmp_path: Path) -> None:
 
 
 def test_a_snapshot_keeps_the_log_blocks(wordline: Run, tmp_path: Path) -> None:
-    (tmp_path / "job.toml").write_text('[[job]]\nrw = "randwrite"\nbs = "16k"\nnumber_ios = 500\n')
+    (tmp_path / "job.toml").write_text('[[job]]\nrw = "randwrite"\nbs = "16k"\nnumber_ios = 3000\n')
     mapping = ("--set", "mapping.policy=fast", "--set", "mapping.log_blocks=8", "--set", "precondition.overwrites=0.1")
     done(wordline("precondition", "demo", *mapping, "-o", "d.snap"))
     done(wordline("run", "demo", "job.toml", *mapping[:4], "--from", "d.snap", "--json", "r.json"))
