@@ -86,6 +86,9 @@ struct Domain {
     clock: u32,
     /// Blocks in SLC mode.
     slc: u32,
+    /// Erases of all its blocks: counted anew, not saved.
+    #[serde(skip)]
+    erases: u64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -168,6 +171,7 @@ impl Blocks {
             doomed: 0,
             clock: 0,
             slc: 0,
+            erases: 0,
         };
         let free = (0..sizes.planes)
             .map(|plane| {
@@ -273,6 +277,20 @@ impl Blocks {
         self.free_blocks = self.free_blocks.wrapping_add_signed(change);
     }
 
+    /// Counts the erases of all domains anew, after records were taken over.
+    fn recount_erases(&mut self) {
+        let of_domain = self.records.len() / self.domains.len();
+        for (domain, records) in self.domains.iter_mut().zip(self.records.chunks(of_domain)) {
+            domain.erases = records.iter().map(|record| u64::from(record.erases)).sum();
+        }
+    }
+
+    /// Erases of all blocks of a domain, and how many blocks these are.
+    #[must_use]
+    pub fn erases_in_domain(&self, domain: u32) -> (u64, u32) {
+        (self.domains[domain as usize].erases, (self.records.len() / self.domains.len()) as u32)
+    }
+
     /// Counts the free blocks of all domains anew.
     fn recount_free(&mut self) {
         self.free_blocks = self.domains.iter().map(|domain| domain.free).sum();
@@ -295,6 +313,18 @@ impl Blocks {
         record.status = Status::Open;
         record.slc = slc;
         Some(block)
+    }
+
+    /// Opens a certain free block.
+    ///
+    /// # Panics
+    /// If it is not free.
+    pub(crate) fn open_free(&mut self, block: u32) {
+        let (plane, domain) = (self.plane_of(block), self.domain_of(block));
+        assert_eq!(self.records[block as usize].status, Status::Free, "block {block} is opened");
+        self.free[plane as usize].heap.retain(|Reverse((_, other))| *other != block);
+        self.count_free(domain, -1);
+        self.records[block as usize].status = Status::Open;
     }
 
     /// Takes the free block of lowest rank from the list of a plane, or the one with the most P/E cycles; of equal ones that
@@ -447,6 +477,7 @@ impl Blocks {
         assert!(record.status == Status::Victim && record.valid == 0, "block {block} is erased as {record:?}");
         record.write_point = 0;
         record.erases += 1;
+        self.domains[domain as usize].erases += 1;
         self.domains[domain as usize].slc -= u32::from(std::mem::take(&mut record.slc));
         if self.has_superblocks() {
             return self.erased_together(block, free_block);
@@ -540,6 +571,7 @@ impl Blocks {
         record.status = Status::Bad;
         record.write_point = 0;
         record.erases += 1;
+        self.domains[domain as usize].erases += 1;
         self.domains[domain as usize].slc -= u32::from(std::mem::take(&mut record.slc));
         if std::mem::take(&mut record.doomed) {
             self.domains[domain as usize].doomed -= 1;
@@ -607,6 +639,7 @@ impl Blocks {
             (domain.slc, domain.doomed) = (0, 0);
         }
         blocks.free_blocks = 0;
+        blocks.recount_erases();
         // The clocks of the other drive's domains go on in the largest of them: ages keep their order.
         let clock = other.domains.iter().map(|domain| domain.clock).max().unwrap_or(0);
         blocks.domains.iter_mut().for_each(|domain| domain.clock = clock);

@@ -18,6 +18,7 @@ pub mod policy;
 mod raid;
 mod shadow;
 mod space;
+mod stays;
 pub mod task;
 
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};

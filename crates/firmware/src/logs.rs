@@ -208,6 +208,15 @@ impl Logs {
         self.coming[lot as usize].0 > 0
     }
 
+    /// True if a logical block is being merged or is to be, or is the one that the sequential log block takes.
+    pub fn needs(&self, lot: u32) -> bool {
+        let Domain { merge, retired, sequential, .. } = &self.domains[self.domain(lot) as usize];
+        merge.lot == Some(lot)
+            || merge.lots.contains(&lot)
+            || retired.iter().any(|&(other, _)| other == lot)
+            || sequential.next.is_some_and(|(other, _)| other == lot)
+    }
+
     /// Where a write of a page of a logical block waits for its log block; none if it cannot be told yet.
     pub fn tail_for(&mut self, lot: u32, page: u32) -> Option<u32> {
         let group = self.group(lot);

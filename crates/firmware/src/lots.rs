@@ -94,6 +94,11 @@ impl Lots {
         self.units_per_block.remainder(unit)
     }
 
+    /// How many logical blocks there are.
+    pub fn count(&self) -> u32 {
+        self.data.len() as u32
+    }
+
     /// The unit of a page of a logical block.
     pub fn unit_at(&self, lot: u32, page: u32) -> u32 {
         lot * self.units_per_block.get() + page

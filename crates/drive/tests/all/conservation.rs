@@ -553,10 +553,12 @@ fn random_drives_whose_planes_take_turns() {
     }
 }
 
-/// The same with log blocks: every kind of merge is hit.
+/// The same with log blocks: every kind of merge is hit, and every kind of wear leveling.
 #[test]
 fn random_drives_with_log_blocks() {
     let (mut accepted, mut merges, mut log_merges) = (0, [0; 3], 0);
+    let policies = ["Lazy", "Recency", "Static"];
+    let mut leveled = [0; 3];
     let count = if long() { 20_000 } else { 2_000 };
     for_seeds("conservation", "random_drives_with_log_blocks", count, |seed| {
         let random = &mut Stream::new(seed, "test", 0);
@@ -566,15 +568,23 @@ fn random_drives_with_log_blocks() {
         let mut watched = exercise(&config, random, seed);
         let counters = watched.drive.kernel().counters();
         log_merges += counters.log_merges;
+        let policy = format!("{:?}", config.firmware.upkeep.wear);
+        if let Some(at) = policies.iter().position(|name| policy.starts_with(name)) {
+            let moved = counters.jobs[Task::WEAR.index()];
+            leveled[at] += moved;
+            assert_eq!(moved, counters.ops[Class::new(Task::WEAR, Action::Erase).index()]);
+        }
         for (all, of_drive) in merges.iter_mut().zip(counters.merges) {
             *all += of_drive;
         }
         holds_to_the_end(&mut watched);
     });
     println!("{accepted} drives, {log_merges} merges of log blocks, with {merges:?} of logical blocks");
+    println!("{policies:?} moved {leveled:?} blocks");
     if std::env::var_os("WORDLINE_SEED").is_none() {
         assert!(accepted * 20 > count, "only {accepted} of {count} were accepted");
         assert!(merges.iter().all(|&count| count > 5 * accepted) && log_merges > 50 * accepted, "{merges:?}");
+        assert!(leveled.iter().all(|&count| count > accepted), "{leveled:?}");
     }
 }
 

@@ -19,7 +19,7 @@ const NAND: &str =
     slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 27] = [
+const KINDS: [(&str, &str); 29] = [
     (
         "by request",
         r#"capacity = { raw_over_logical = 1.8 }
@@ -180,6 +180,23 @@ const KINDS: [(&str, &str); 27] = [
         collect = { policy = "on-demand", scope = "drive" }
         mapping = { policy = "bast", log_blocks = 6 }
         verify = { shadow = true }"#,
+    ),
+    (
+        "leveled log blocks",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        mapping = { policy = "fast", log_blocks = 4 }
+        wear = { policy = "lazy", delta_cycles = 1.0, lambda_percent = -5.0, session_erases = 3 }
+        verify = { shadow = true }"#,
+    ),
+    (
+        "leveled by recency",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        mapping = { policy = "bast" }
+        wear = { policy = "recency", erases_per_block = 2.0 }"#,
     ),
     (
         "log blocks of groups",

@@ -176,6 +176,7 @@ impl Blocks {
             (self.domains, self.valid) = (saved.domains, saved.valid);
             self.recount_together();
             self.recount_free();
+            self.recount_erases();
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::policy::collect::CollectConfig;
 use crate::policy::mapping::{LogRule, MappingConfig};
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimConfig;
+use crate::policy::wear::WearConfig;
 use crate::task::Task;
 
 impl FirmwareConfig {
@@ -18,13 +19,20 @@ impl FirmwareConfig {
             );
             return Err(ConfigError::new("victim.policy", self.victim.name(), problem));
         }
-        if let Some(task) = upkeep.tasks().background().find(|&task| task != Task::GC) {
+        let goes_along = |task: Task| task == Task::GC || task == Task::WEAR;
+        if let Some(task) = upkeep.tasks().background().find(|&task| !goes_along(task)) {
             let about = task.about();
             let problem = format!(
                 "does not go with {}, which empties single blocks: leave {}.policy out, or use mapping.policy = \"block\"",
                 about.title, about.name
             );
             return Err(ConfigError::new("mapping.policy", name, problem));
+        }
+        if let WearConfig::Guest(_) = self.upkeep.wear {
+            let problem = format!(
+                "an external policy cannot tell log blocks from others yet: use a built-in one with mapping.policy = \"{name}\""
+            );
+            return Err(ConfigError::new("wear.policy", self.upkeep.wear.name(), problem));
         }
         if let CollectConfig::OnDemand(options) = &self.collect {
             let limits = [("blocks_at_a_time", options.blocks_at_a_time), ("blocks_per_die", options.blocks_per_die)];

@@ -156,6 +156,7 @@ impl Kernel {
             takes_oldest: false,
             suspend,
             trim: config.trim.build(&build)?,
+            follow_erases: upkeep.follow_erases(),
             upkeep,
             wishes,
             after: overtakes.then(Box::default),

@@ -15,7 +15,7 @@ use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::collect::{CandidateView, Copyback, SpaceView};
 use crate::policy::guest::failed;
 use crate::policy::Trouble;
-use crate::task::{Action, Class, Task, CLASSES};
+use crate::task::{Action, Class, Task, Tasks, CLASSES};
 use wordline_base::Time;
 
 impl Kernel {
@@ -284,6 +284,9 @@ impl Kernel {
 
     /// A task starts emptying a closed block, with all of its superblock; false if its domain has no room for its data now.
     pub(super) fn start_job(&mut self, task: Task, domain: u32, block: u32) -> bool {
+        if self.logs.is_some() {
+            return self.move_lot(task, block, None);
+        }
         if self.lots.is_some() {
             return self.start_merge(task, block);
         }
@@ -617,6 +620,9 @@ impl Kernel {
         } else {
             self.blocks.erased(op.source, &mut self.free_block);
             self.heed(failed(self.free_block.trouble()));
+            if self.follow_erases != Tasks::default() {
+                self.tell_erase(op.source, task);
+            }
         }
         if self.redundancy.erases_in_turn() {
             self.erase_next(op.source);

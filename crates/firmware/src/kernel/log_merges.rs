@@ -25,7 +25,10 @@ impl Kernel {
     #[cold]
     pub(super) fn collect_logs(&mut self, domain: u32) {
         let Some(logs) = self.logs.as_ref().filter(|logs| !logs.merge(domain).runs) else { return };
-        let running = logs.erasing(domain);
+        // What a background task moves frees a block, too.
+        let moving = |task| self.jobs.running(self.jobs.group(task, domain));
+        let moved: u32 = self.plan.tasks.background().filter(|&task| task != Task::GC).map(moving).sum();
+        let running = logs.erasing(domain) + moved;
         let (free, rested) = (self.blocks.free_in_domain(domain), self.rests.is_long_enough(Task::GC));
         if self.collect.wants(&SpaceView { domain, free, running, rested }) {
             self.start_log_merge(domain, None);
@@ -100,16 +103,45 @@ impl Kernel {
         let domain = logs.domain(lot);
         let in_order = logs.merge(domain).logs.iter().filter(|&&log| self.is_in_order(log, lot));
         let base = in_order.copied().max_by_key(|&log| (self.blocks.get(log).write_point, log));
-        let Some(block) = base.or_else(|| self.open_block_near(lot)) else {
+        let Some(block) = base.or_else(|| self.open_block_near(lot, Task::GC)) else {
             if let Some(lots) = &mut self.lots {
                 lots.want_block(lot);
             }
             return false;
         };
-        let (Some(lots), Some(logs)) = (&mut self.lots, &mut self.logs) else { return false };
-        if base.is_some() {
+        if let (Some(_), Some(logs)) = (base, &mut self.logs) {
             logs.becomes_data(domain, block);
         }
+        let left = self.gather_lot(Task::GC, lot, block);
+        let kind = match base {
+            Some(_) if left == 0 => Kind::Switch,
+            Some(_) => Kind::Partial,
+            None => Kind::Full,
+        };
+        self.counters.merges[kind as usize] += 1;
+        true
+    }
+
+    /// A background task moves the data of a block to a free one: the one given, or one that it opens. False if it cannot: the block
+    /// is no data block, or something is under way for its logical block, or no block is free.
+    pub(super) fn move_lot(&mut self, task: Task, from: u32, into: Option<u32>) -> bool {
+        let Some(lot) = self.lots.as_ref().and_then(|lots| lots.owner(from)) else { return false };
+        if !self.stays().may_move(from) {
+            return false;
+        }
+        if let Some(block) = into {
+            self.blocks.open_free(block);
+        }
+        let Some(block) = into.or_else(|| self.open_block_near(lot, task)) else { return false };
+        self.gather_lot(task, lot, block);
+        true
+    }
+
+    /// A task begins to bring the pages of a logical block together in an open block, which becomes its data block. Gives how many are
+    /// to be copied.
+    fn gather_lot(&mut self, task: Task, lot: u32, block: u32) -> u32 {
+        let domain = self.blocks.domain_of_plane(self.blocks.plane_of(block));
+        let Some(lots) = &mut self.lots else { return 0 };
         let before = lots.data(lot);
         lots.replace(lot, block);
         let start = self.blocks.get(block).write_point;
@@ -119,21 +151,15 @@ impl Kernel {
         if let Some(before) = before {
             self.close_block(before);
         }
-        let kind = match base {
-            Some(_) if left == 0 => Kind::Switch,
-            Some(_) => Kind::Partial,
-            None => Kind::Full,
-        };
-        self.counters.merges[kind as usize] += 1;
-        let window = self.window_of(Task::GC);
-        let job = self.jobs.start((Task::GC, window), (before.unwrap_or(block), domain), left, (start.min(end), end));
+        let window = self.window_of(task);
+        let job = self.jobs.start((task, window), (before.unwrap_or(block), domain), left, (start.min(end), end));
         self.jobs.get_mut(job).lot = lot;
         self.space.owe(domain, left, 1);
         if let Some(lots) = &mut self.lots {
             lots.work_mut(lot).job = job;
         }
         self.advance(job);
-        true
+        left
     }
 
     /// True if a log block holds the pages of a logical block from the first on, each at its own offset, and nothing else.
@@ -197,13 +223,18 @@ impl Kernel {
         lots.work_mut(job.lot).job = NONE;
         lots.mark(job.lot);
         let before = lots.replaced(job.lot);
-        logs.merge_mut(job.domain).lot = None;
+        let is_merge = job.task == Task::GC;
+        if is_merge {
+            logs.merge_mut(job.domain).lot = None;
+        }
         if let Some(before) = before {
             assert_eq!(self.blocks.get(before).valid, 0, "a merge leaves nothing behind");
             lots.forget_replaced(job.lot);
-            self.erase_unowned(Task::GC, before);
+            self.erase_unowned(job.task, before);
         }
-        self.next_lot(job.domain);
+        if is_merge {
+            self.next_lot(job.domain);
+        }
     }
 
     /// All logical blocks of a merge have their pages in data blocks: its log blocks are erased.

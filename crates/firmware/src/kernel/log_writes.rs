@@ -8,6 +8,7 @@ use crate::blocks::Status;
 use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::placement::Constraint;
+use crate::task::Task;
 use std::cmp::Ordering;
 
 /// What the writes that wait for a logical block allow.
@@ -142,7 +143,7 @@ impl Kernel {
 
     /// Gives a logical block its first data block for the host, or lets it wait for one. True if it has got one.
     fn open_first_data_block(&mut self, lot: u32) -> bool {
-        let Some(block) = self.open_block_near(lot) else {
+        let Some(block) = self.open_block_near(lot, Task::HOST) else {
             if let Some(lots) = &mut self.lots {
                 lots.want_block(lot);
             }
@@ -155,15 +156,15 @@ impl Kernel {
         true
     }
 
-    /// Opens a free block of the domain of a logical block, where its placement wants it if there is one.
-    pub(super) fn open_block_near(&mut self, lot: u32) -> Option<u32> {
+    /// Opens a free block of the domain of a logical block for a task, where its placement wants it if there is one.
+    pub(super) fn open_block_near(&mut self, lot: u32, task: Task) -> Option<u32> {
         let domain = self.logs.as_ref()?.domain(lot);
         let has_free = |plane: u32| self.blocks.free_in_plane(plane) > 0;
         let wanted = self.planes_for(lot);
         let plane = self
             .plane_to_open(wanted, has_free)
             .or_else(|| self.plane_to_open(self.blocks.planes_of_domain(domain), has_free))?;
-        self.blocks.open(plane, false, false)
+        self.blocks.open(plane, self.plan.open_worn.has(task), false)
     }
 
     /// Nothing waits for a logical block: if all of it was trimmed, its data block is erased.
@@ -179,7 +180,7 @@ impl Kernel {
         }
         lots.forget_data(lot);
         self.close_block(block);
-        self.erase_unowned(crate::task::Task::GC, block);
+        self.erase_unowned(Task::GC, block);
     }
 
     /// Looks at the tails for which something has changed.
@@ -220,7 +221,7 @@ impl Kernel {
         let (may_open, is_full) = (logs.may_open(tail), logs.is_full(tail));
         let soon_free = logs.erasing(domain) > 0;
         if may_open {
-            if let Some(block) = self.open_block_near(lot) {
+            if let Some(block) = self.open_block_near(lot, Task::HOST) {
                 if let Some(logs) = &mut self.logs {
                     logs.open(tail, block);
                 }

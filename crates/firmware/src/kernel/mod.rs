@@ -253,6 +253,9 @@ pub struct Kernel {
     suspend: SuspendPolicy,
     trim: TrimPolicy,
     upkeep: UpkeepPolicies,
+    /// Background tasks that are told of each block that is erased.
+    #[serde(skip)]
+    follow_erases: Tasks,
     redundancy: RedundancyPolicy,
     /// Reads that are rebuilt around busy dies; none if none ever is.
     #[serde(skip)]

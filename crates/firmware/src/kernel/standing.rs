@@ -2,7 +2,8 @@
 //! transaction waits for.
 
 use super::{Fault, Kernel};
-use crate::policy::upkeep::UpkeepView;
+use crate::policy::upkeep::{Leveling, UpkeepView};
+use crate::stays::Stays;
 use crate::task::{ByTask, Task, TASKS};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
@@ -37,8 +38,20 @@ impl Kernel {
     #[must_use]
     pub fn most_reads(&self) -> Option<u32> {
         (self.read_limit < u32::MAX).then(|| {
-            UpkeepView::new((&self.blocks, &self.space), &self.flash, self.counters.by_host(), false).most_reads()
+            UpkeepView::new((&self.blocks, &self.space, self.stays()), &self.flash, self.counters.by_host(), false)
+                .most_reads()
         })
+    }
+
+    /// Where data may stay.
+    pub(super) fn stays(&self) -> Stays<'_> {
+        Stays::new(&self.blocks, &self.map, self.lots.as_deref(), self.logs.as_deref())
+    }
+
+    /// What wear leveling tells of its sessions, if it counts any.
+    #[must_use]
+    pub fn leveling(&self) -> Option<&Leveling> {
+        self.upkeep.leveling()
     }
 
     /// True if shares are controlled or transactions wait for buses, and [`Kernel::alarm`] may tell a time.
@@ -104,7 +117,8 @@ impl Kernel {
         errors[Task::GC.index()] =
             all_missing / (f64::from(self.plan.domains) * f64::from(self.plan.start_blocks.max(1)));
         if self.reads_reached {
-            let view = UpkeepView::new((&self.blocks, &self.space), &self.flash, self.counters.by_host(), false);
+            let stays = Stays::new(&self.blocks, &self.map, self.lots.as_deref(), self.logs.as_deref());
+            let view = UpkeepView::new((&self.blocks, &self.space, stays), &self.flash, self.counters.by_host(), false);
             self.reads_reached = view.most_reads() >= self.read_limit;
             for task in self.plan.tasks.background() {
                 errors[task.index()] += self.upkeep.error(task, &view);

@@ -3,7 +3,8 @@
 use super::Kernel;
 use crate::blocks::Status;
 use crate::policy::guest::failed;
-use crate::policy::upkeep::{Occasion, UpkeepView};
+use crate::policy::upkeep::{Erased, Occasion, UpkeepView};
+use crate::stays::Stays;
 use crate::task::Task;
 use wordline_base::Stream;
 
@@ -69,14 +70,15 @@ impl Kernel {
     pub(super) fn ask(&mut self, task: Task) {
         let most = self.upkeep.most(task);
         while !self.refused.has(task) && self.jobs.of_task(task) < most {
-            let blocks = (&self.blocks, &self.space);
+            let stays = Stays::new(&self.blocks, &self.map, self.lots.as_deref(), self.logs.as_deref());
+            let blocks = (&self.blocks, &self.space, stays);
             let view = UpkeepView::new(blocks, &self.flash, self.counters.by_host(), self.rests.is_long_enough(task));
             let Some(block) = self.upkeep.next(task, &view) else {
                 let has_failed = self.upkeep.troubles().any(|(_, trouble)| failed(trouble));
                 self.heed(has_failed);
                 return;
             };
-            if self.waits_for_lot(task, block) {
+            if self.logs.is_none() && self.waits_for_lot(task, block) {
                 return;
             }
             let domain = self.blocks.domain_of_plane(self.blocks.plane_of(block));
@@ -102,6 +104,24 @@ impl Kernel {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// A block was erased for a task: tasks that follow erases are told, and may have the data of another block moved there.
+    #[cold]
+    pub(super) fn tell_erase(&mut self, block: u32, by: Task) {
+        for task in self.follow_erases.iter() {
+            let stays = Stays::new(&self.blocks, &self.map, self.lots.as_deref(), self.logs.as_deref());
+            let blocks = (&self.blocks, &self.space, stays);
+            let view = UpkeepView::new(blocks, &self.flash, self.counters.by_host(), false);
+            let Some(from) = self.upkeep.erased(task, &view, Erased { block, task: by }) else { continue };
+            let domain = self.blocks.domain_of_plane(self.blocks.plane_of(from));
+            if self.logs.is_some() {
+                self.move_lot(task, from, Some(block));
+            } else if !self.waits_for_lot(task, from) && self.is_complete(from, domain) {
+                // If its domain has no room now, the data stay.
+                self.start_job(task, domain, from);
+            }
         }
     }
 

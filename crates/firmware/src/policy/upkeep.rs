@@ -8,6 +8,7 @@ pub mod guest;
 use crate::blocks::{Block, Blocks, Status};
 use crate::policy::{Build, GuestOptions, Member, Trouble};
 use crate::space::Space;
+use crate::stays::Stays;
 use crate::task::{upkeep_tasks, Task, Tasks};
 use crate::ConfigError;
 use schemars::JsonSchema;
@@ -31,6 +32,39 @@ pub enum Occasion {
     },
 }
 
+/// A block that was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Erased {
+    /// The block.
+    pub block: u32,
+    /// The task that it was erased for.
+    pub task: Task,
+}
+
+/// What wear leveling that counts its sessions tells of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Leveling {
+    /// The difference in P/E cycles that it allows now.
+    pub delta: f64,
+    /// Erases of GC since the drive was new.
+    pub gc_erases: u64,
+    /// Erases for wear leveling since the drive was new.
+    pub wear_erases: u64,
+    /// Its sessions that are over.
+    pub sessions: Vec<Session>,
+}
+
+/// A session: a time in which wear leveling caused so many erases.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// The difference in P/E cycles that it allowed.
+    pub delta: f64,
+    /// Its erases for wear leveling over those of GC.
+    pub overhead: f64,
+    /// Standard deviation of the P/E cycles of all blocks at its end.
+    pub deviation: f64,
+}
+
 /// Blocks, as a background task sees them.
 #[derive(Clone, Copy)]
 pub struct UpkeepView<'a> {
@@ -39,18 +73,19 @@ pub struct UpkeepView<'a> {
     host_units: u64,
     host_reads: u64,
     space: &'a Space,
+    stays: Stays<'a>,
     idle: bool,
 }
 
 impl<'a> UpkeepView<'a> {
     /// `host_units` the host has written, and `host_reads` pages were read for it; `idle` if it has rested long enough.
     pub(crate) fn new(
-        (blocks, space): (&'a Blocks, &'a Space),
+        (blocks, space, stays): (&'a Blocks, &'a Space, Stays<'a>),
         flash: &'a Flash,
         (host_units, host_reads): (u64, u64),
         idle: bool,
     ) -> Self {
-        Self { blocks, flash, host_units, host_reads, space, idle }
+        Self { blocks, flash, host_units, host_reads, space, stays, idle }
     }
 
     /// True if the host has had no request in the drive for the time of the task's occasion.
@@ -160,10 +195,39 @@ impl<'a> UpkeepView<'a> {
         self.blocks.get(block).status == Status::Free
     }
 
-    /// True if a block is full, and no task is moving its data.
+    /// True if a block is full, and no task is moving its data. Where the mapping has log blocks, it is the data block of a logical
+    /// block for which nothing is under way.
     #[must_use]
     pub fn is_full(&self, block: u32) -> bool {
-        matches!(self.blocks.get(block).status, Status::Closed | Status::Kept)
+        matches!(self.blocks.get(block).status, Status::Closed | Status::Kept) && self.stays.may_move(block)
+    }
+
+    /// Places where data may stay: logical blocks where the mapping has log blocks, else blocks.
+    #[must_use]
+    pub fn places(&self) -> u32 {
+        self.stays.count()
+    }
+
+    /// The block whose data were not updated lately and can be moved, at a place: with log blocks the data block of a logical
+    /// block without pages in log blocks; else a full block in which all is valid. None if there are no such data.
+    #[must_use]
+    pub fn staying(&self, place: u32) -> Option<u32> {
+        self.stays.at(place)
+    }
+
+    /// Erases of all blocks of a domain since the drive was new, and how many blocks these are.
+    #[must_use]
+    pub fn erases_in(&self, domain: u32) -> (u64, u32) {
+        self.blocks.erases_in_domain(domain)
+    }
+
+    /// Standard deviation of the P/E cycles of all blocks.
+    #[must_use]
+    pub fn deviation(&self) -> f64 {
+        let cycles = || self.blocks.records().iter().map(|record| f64::from(record.erases));
+        let count = self.blocks.records().len() as f64;
+        let mean = cycles().sum::<f64>() / count;
+        (cycles().map(|cycles| (cycles - mean).powi(2)).sum::<f64>() / count).sqrt()
     }
 
     /// The domain of a block, in which its data stay: the drive, or its plane.
@@ -217,6 +281,19 @@ pub trait Upkeep {
     fn opens_worn(&self) -> bool {
         false
     }
+    /// True if it is told of each block that is erased.
+    fn follows_erases(&self) -> bool {
+        false
+    }
+    /// A block was erased, and is free. Gives the written block whose data are to move there, if any; where the mapping has no log
+    /// blocks, they go where `opens_worn` says.
+    fn erased(&mut self, _view: &UpkeepView<'_>, _erased: Erased) -> Option<u32> {
+        None
+    }
+    /// What it tells of its sessions, if it has any.
+    fn leveling(&self) -> Option<&Leveling> {
+        None
+    }
     /// The last problem with an external policy, if any.
     fn trouble(&self) -> Option<&Trouble> {
         None
@@ -242,6 +319,9 @@ macro_rules! upkeep_policies {
                 fn window(self: &Self) -> u32;
                 fn most(self: &Self) -> u32;
                 fn opens_worn(self: &Self) -> bool;
+                fn follows_erases(self: &Self) -> bool;
+                fn erased(self: &mut Self, view: &UpkeepView<'_>, erased: Erased) -> Option<u32>;
+                fn leveling(self: &Self) -> Option<&Leveling>;
                 fn trouble(self: &Self) -> Option<&Trouble>;
             }
         }
@@ -340,6 +420,28 @@ macro_rules! families {
                     $( Task::$TASK => self.$module.opens_worn(), )*
                     _ => false,
                 }
+            }
+
+            /// The tasks that are told of each block that is erased.
+            #[must_use]
+            pub fn follow_erases(&self) -> Tasks {
+                let tasks = Tasks::default();
+                $( let tasks = if self.$module.follows_erases() { tasks.with(Task::$TASK) } else { tasks }; )*
+                tasks
+            }
+
+            /// Tells a task of a block that was erased; gives the block whose data are to move there, if any.
+            pub fn erased(&mut self, task: Task, view: &UpkeepView<'_>, erased: Erased) -> Option<u32> {
+                match task {
+                    $( Task::$TASK => self.$module.erased(view, erased), )*
+                    _ => None,
+                }
+            }
+
+            /// What a task tells of its sessions of wear leveling, if one has any.
+            #[must_use]
+            pub fn leveling(&self) -> Option<&Leveling> {
+                [$( self.$module.leveling() ),*].into_iter().flatten().next()
             }
 
             /// Problems with external policies, each with its family.

@@ -172,9 +172,8 @@ fn random_text(random: &mut Stream) -> String {
     let apart = scope == "drive" || by_block || into == "own-block";
     let wear = match apart && chance(random, 40) {
         true => {
-            let start = between(random, 1, 6);
-            let (stop, window) = (between(random, 1, start), between(random, pages, 12));
-            format!("policy = \"static\", start_cycles = {start}, stop_cycles = {stop}, window_pages = {window}")
+            let window = between(random, pages, 12);
+            format!("{}, window_pages = {window}", wear(random, together))
         }
         false => "policy = \"none\"".into(),
     };
@@ -236,6 +235,25 @@ fn random_text(random: &mut Stream) -> String {
             false => "policy = \"none\"".into(),
         },
     )
+}
+
+/// Wear leveling that soon has something to do; superblocks go with one policy.
+fn wear(random: &mut Stream, superblocks: bool) -> String {
+    match random.below(3) {
+        0 if !superblocks => {
+            let tuning = format!(", lambda_percent = -0.{}", between(random, 1, 9));
+            let tuning = if chance(random, 50) { tuning } else { String::new() };
+            let (delta, session) = (pick(random, &["0.5", "1.0", "3.0"]), between(random, 1, 20));
+            format!("policy = \"lazy\", delta_cycles = {delta}, session_erases = {session}{tuning}")
+        }
+        1 if !superblocks => {
+            format!("policy = \"recency\", erases_per_block = {}", pick(random, &["1.1", "2.0", "5.0"]))
+        }
+        _ => {
+            let start = between(random, 1, 6);
+            format!("policy = \"static\", start_cycles = {start}, stop_cycles = {}", between(random, 1, start))
+        }
+    }
 }
 
 /// An SLC cache and its folding.
@@ -378,6 +396,9 @@ pub fn random_config_with_logs(random: &mut Stream) -> Option<DriveConfig> {
         _ => format!("policy = \"fast\"{few}"),
     };
     let mut text = kept.collect::<Vec<_>>().join("\n").replace("policy = \"block\"", &mapping);
+    if chance(random, 60) {
+        text += &format!("\nwear = {{ {}, window_pages = {} }}\n", wear(random, false), between(random, 1, 12));
+    }
     for key in ["blocks_at_a_time", "blocks_per_die"] {
         (1..=8).for_each(|value| text = text.replace(&format!(", {key} = {value}"), ""));
     }

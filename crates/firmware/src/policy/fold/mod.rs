@@ -1,7 +1,7 @@
 //! Family `fold`: the data of the SLC cache move to blocks with all bits of their cells.
 
 use crate::policy::upkeep::guest::{Family, Mover};
-use crate::policy::upkeep::{upkeep_policies, Occasion, Upkeep, UpkeepView};
+use crate::policy::upkeep::{upkeep_policies, Erased, Leveling, Occasion, Upkeep, UpkeepView};
 use crate::policy::Trouble;
 
 upkeep_policies! {

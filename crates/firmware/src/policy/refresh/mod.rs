@@ -1,7 +1,7 @@
 //! Family `refresh`: moving of data that reads disturb.
 
 use crate::policy::upkeep::guest::{Family, Mover};
-use crate::policy::upkeep::{upkeep_policies, Occasion, Upkeep, UpkeepView};
+use crate::policy::upkeep::{upkeep_policies, Erased, Leveling, Occasion, Upkeep, UpkeepView};
 use crate::policy::Trouble;
 
 upkeep_policies! {

@@ -1,7 +1,7 @@
 //! Family `wear`: moving of data that stay, so that all blocks wear alike.
 
 use crate::policy::upkeep::guest::{Family, Mover};
-use crate::policy::upkeep::{upkeep_policies, Occasion, Upkeep, UpkeepView};
+use crate::policy::upkeep::{upkeep_policies, Erased, Leveling, Occasion, Session, Upkeep, UpkeepView};
 use crate::policy::Trouble;
 
 upkeep_policies! {
@@ -12,14 +12,21 @@ upkeep_policies! {
         "none" => none::None,
         /// The least worn block with data that stay, above a difference in P/E cycles.
         "static" => static_leveling::Static,
+        /// Data that stay move into a block that GC has erased and that is worn above the average (chang11).
+        "lazy" => lazy::Lazy,
+        /// Data leave blocks that were not erased lately, as a bit for each block tells.
+        "recency" => recency::Recency,
     }
 }
 
 impl WearPolicy {
     /// Takes over the state of the same policy from a snapshot.
     pub(crate) fn restore(&mut self, saved: Self) {
-        if let (Self::Static(own), Self::Static(saved)) = (self, saved) {
-            own.restore(saved);
+        match (self, saved) {
+            (Self::Static(own), Self::Static(saved)) => own.restore(saved),
+            (Self::Lazy(own), Self::Lazy(saved)) => own.restore(saved),
+            (Self::Recency(own), Self::Recency(saved)) => own.restore(saved),
+            _ => {}
         }
     }
 }
