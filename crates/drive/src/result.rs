@@ -14,6 +14,7 @@ use host::Host;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op, Time};
 use wordline_firmware::policy::redundancy::Stripe;
+use wordline_firmware::policy::upkeep::{Leveling, Session};
 use wordline_firmware::task::{Action, Class, Task};
 use wordline_firmware::{BankCounts, BankUse, Counters, Kinds, Plan, TransactionCounts};
 
@@ -136,6 +137,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     }
     if plan.logs.is_some() {
         document["log_blocks"] = log_blocks(counters);
+    }
+    if let Some(told) = &reading.leveling {
+        document["wear_leveling"] = leveling(told);
     }
     if let Some(stripe) = plan.stripe {
         document["superblocks"] = superblocks(stripe, counters);
@@ -288,6 +292,22 @@ fn log_blocks(counters: &Counters) -> Value {
         "switch_merges": switch,
         "partial_merges": partial,
         "full_merges": full,
+    })
+}
+
+/// Threshold and sessions of lazy wear leveling.
+fn leveling(told: &Leveling) -> Value {
+    let each = |of: fn(&Session) -> f64| told.sessions.iter().map(of).collect::<Vec<f64>>();
+    json!({
+        "delta": told.delta,
+        "gc_erases": told.gc_erases,
+        "wear_erases": told.wear_erases,
+        "overhead": (told.gc_erases > 0).then(|| told.wear_erases as f64 / told.gc_erases as f64),
+        "sessions": {
+            "delta": each(|session| session.delta),
+            "overhead": each(|session| session.overhead),
+            "stddev": each(|session| session.deviation),
+        },
     })
 }
 

@@ -5,6 +5,7 @@ use crate::activity::{channels, dies, held_and_waited as held};
 use crate::wear;
 use serde_json::{json, Value};
 use wordline_base::Time;
+use wordline_firmware::policy::upkeep::Leveling;
 use wordline_firmware::{BankCounts, Counters, PlaneUse, TransactionCounts};
 use wordline_flash::{Energy, WearCounts};
 
@@ -23,6 +24,8 @@ pub struct Reading {
     pub wear_counts: WearCounts,
     /// How the erases since the drive was new lie over blocks and planes.
     pub wear: Value,
+    /// What wear leveling tells of its sessions, if it counts any.
+    pub leveling: Option<Leveling>,
     /// Blocks that have gone bad since the drive was new, or were from the factory.
     pub bad_blocks: u64,
     /// Erased blocks.
@@ -64,6 +67,7 @@ impl Reading {
             energy: drive.energy(),
             wear_counts: drive.wear_counts(),
             wear: wear::document(kernel),
+            leveling: kernel.leveling().cloned(),
             bad_blocks: (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count() as u64,
             free_blocks: kernel.blocks().free_blocks(),
             slc_blocks: kernel.blocks().slc_blocks(),

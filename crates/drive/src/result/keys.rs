@@ -201,6 +201,30 @@ fn log_blocks() -> Vec<ResultKey> {
     ]
 }
 
+/// Threshold and sessions, of a drive with lazy wear leveling.
+fn leveling() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("wear_leveling.{what}"), unit, meaning);
+    vec![
+        of(
+            "delta",
+            "P/E cycles",
+            "Threshold of lazy wear leveling now: a block that GC erases takes data that stay if it has more P/E cycles than this above \
+             the average. This part is there if `wear.policy` is `lazy`; its counts are since the drive was new, with preconditioning.",
+        )
+        .number(),
+        of("gc_erases", "blocks", "Erases of GC that it was told of."),
+        of("wear_erases", "blocks", "Erases by wear leveling: each of a block whose data were moved to a worn one."),
+        of("overhead", "ratio", "Erases by wear leveling over those of GC; `null` without any of GC.").number().or_null(),
+        of(
+            "sessions.delta",
+            "list, P/E cycles",
+            "Threshold of each session that is over: a time with `wear.session_erases` erases by wear leveling.",
+        ),
+        of("sessions.overhead", "list, ratio", "Erases by wear leveling over those of GC in each."),
+        of("sessions.stddev", "list, erases", "Standard deviation of the P/E cycles of all blocks at the end of each."),
+    ]
+}
+
 /// Superblocks, of a drive whose blocks form any.
 fn superblocks() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("superblocks.{what}"), unit, meaning);
@@ -611,6 +635,7 @@ fn flash() -> Vec<ResultKey> {
     keys.extend(banks());
     keys.extend(mapping_table());
     keys.extend(log_blocks());
+    keys.extend(leveling());
     keys.extend(superblocks());
     keys.extend(parity());
     keys.extend(slc_cache());

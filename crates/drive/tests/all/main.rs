@@ -18,6 +18,7 @@ mod equality;
 mod full_drive;
 mod guests;
 mod latency;
+mod lazy_wear;
 mod log_blocks;
 mod map_cache;
 mod moves;
