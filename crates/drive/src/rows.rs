@@ -57,6 +57,8 @@ pub struct IntervalRow {
     pub queue_max: u32,
     /// Free blocks at the end.
     pub free_blocks: u32,
+    /// Mean and standard deviation of the P/E cycles of all blocks at the end.
+    pub wear: (f64, f64),
     /// Blocks in SLC mode at the end.
     pub slc_blocks: u32,
     /// Pages read or programmed and blocks erased, by class, as their commands began.

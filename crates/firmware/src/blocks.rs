@@ -86,9 +86,30 @@ struct Domain {
     clock: u32,
     /// Blocks in SLC mode.
     slc: u32,
-    /// Erases of all its blocks: counted anew, not saved.
+    /// Counted anew, not saved.
     #[serde(skip)]
-    erases: u64,
+    wear: Wear,
+}
+
+/// P/E cycles of blocks: their sum, and the sum of their squares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Wear {
+    sum: u64,
+    squares: u128,
+}
+
+impl Wear {
+    /// A block has as many cycles.
+    fn add(&mut self, cycles: u32) {
+        self.sum += u64::from(cycles);
+        self.squares += u128::from(cycles).pow(2);
+    }
+
+    /// A block has one cycle more, and so many now.
+    fn count(&mut self, cycles: u32) {
+        self.sum += 1;
+        self.squares += 2 * u128::from(cycles) - 1;
+    }
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -171,7 +192,7 @@ impl Blocks {
             doomed: 0,
             clock: 0,
             slc: 0,
-            erases: 0,
+            wear: Wear::default(),
         };
         let free = (0..sizes.planes)
             .map(|plane| {
@@ -277,18 +298,45 @@ impl Blocks {
         self.free_blocks = self.free_blocks.wrapping_add_signed(change);
     }
 
+    /// P/E cycles of each domain, from its blocks.
+    fn counted_wear(&self) -> impl Iterator<Item = Wear> + '_ {
+        let of_domain = self.records.len() / self.domains.len();
+        self.records.chunks(of_domain).map(|records| {
+            let mut wear = Wear::default();
+            records.iter().for_each(|record| wear.add(record.erases));
+            wear
+        })
+    }
+
     /// Counts the erases of all domains anew, after records were taken over.
     fn recount_erases(&mut self) {
-        let of_domain = self.records.len() / self.domains.len();
-        for (domain, records) in self.domains.iter_mut().zip(self.records.chunks(of_domain)) {
-            domain.erases = records.iter().map(|record| u64::from(record.erases)).sum();
-        }
+        let counted: Vec<Wear> = self.counted_wear().collect();
+        self.domains.iter_mut().zip(counted).for_each(|(domain, wear)| domain.wear = wear);
+    }
+
+    /// The first domain whose erases are not counted as its blocks have them.
+    pub(crate) fn miscounts_erases(&self) -> Option<u32> {
+        let wrong = |(_, (domain, wear)): &(u32, (&Domain, Wear))| domain.wear != *wear;
+        (0..).zip(self.domains.iter().zip(self.counted_wear())).find(wrong).map(|(domain, _)| domain)
     }
 
     /// Erases of all blocks of a domain, and how many blocks these are.
     #[must_use]
     pub fn erases_in_domain(&self, domain: u32) -> (u64, u32) {
-        (self.domains[domain as usize].erases, (self.records.len() / self.domains.len()) as u32)
+        (self.domains[domain as usize].wear.sum, (self.records.len() / self.domains.len()) as u32)
+    }
+
+    /// Mean and standard deviation of the P/E cycles of all blocks.
+    #[must_use]
+    pub fn wear(&self) -> (f64, f64) {
+        let count = self.records.len() as u128;
+        let (sum, squares) = self
+            .domains
+            .iter()
+            .fold((0, 0), |(sum, squares), it| (sum + u128::from(it.wear.sum), squares + it.wear.squares));
+        // Of whole numbers, since the difference may be small.
+        let variance = (count * squares - sum * sum) as f64 / (count * count) as f64;
+        (sum as f64 / count as f64, variance.sqrt())
     }
 
     /// Counts the free blocks of all domains anew.
@@ -477,7 +525,7 @@ impl Blocks {
         assert!(record.status == Status::Victim && record.valid == 0, "block {block} is erased as {record:?}");
         record.write_point = 0;
         record.erases += 1;
-        self.domains[domain as usize].erases += 1;
+        self.domains[domain as usize].wear.count(record.erases);
         self.domains[domain as usize].slc -= u32::from(std::mem::take(&mut record.slc));
         if self.has_superblocks() {
             return self.erased_together(block, free_block);
@@ -571,7 +619,7 @@ impl Blocks {
         record.status = Status::Bad;
         record.write_point = 0;
         record.erases += 1;
-        self.domains[domain as usize].erases += 1;
+        self.domains[domain as usize].wear.count(record.erases);
         self.domains[domain as usize].slc -= u32::from(std::mem::take(&mut record.slc));
         if std::mem::take(&mut record.doomed) {
             self.domains[domain as usize].doomed -= 1;

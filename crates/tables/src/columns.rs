@@ -110,6 +110,10 @@ pub(crate) fn intervals(tasks: Tasks, [has_map, has_stage, has_slc]: [bool; 3]) 
         Column::f64("queue_mean", "requests in slots, time average", |r: &IntervalRow| r.queue_mean),
         Column::u32("queue_max", "requests in slots, maximum", |r| r.queue_max),
         Column::u32("free_blocks", "free blocks at the end", |r| r.free_blocks),
+        Column::f64("wear_mean", "P/E cycles of all blocks at the end, mean", |r: &IntervalRow| r.wear.0),
+        Column::f64("wear_stddev", "P/E cycles of all blocks at the end, standard deviation", |r: &IntervalRow| {
+            r.wear.1
+        }),
         Column::maybe(
             "write_amplification",
             "pages programmed / pages written by the host; missing if it wrote none",

@@ -114,6 +114,7 @@ impl Periods {
                 queue_mean: self.queue_area as f64 / length,
                 queue_max: self.queue_max,
                 free_blocks: drive.kernel().blocks().free_blocks(),
+                wear: drive.kernel().blocks().wear(),
                 slc_blocks: drive.kernel().blocks().slc_blocks(),
                 ops,
                 write_amplification: (host_units > 0).then(|| programs as f64 / host_pages),

@@ -156,12 +156,14 @@ fn blocks_wear_alike_with_every_mapping() {
         println!("{told}");
         assert!(by_wear > 10 && by_wear * 2 < of_gc, "{told}");
         assert!(with < 0.5 * without, "{told}");
+        assert!((drive.kernel().blocks().wear().1 - with).abs() < 1e-9);
         let leveling = drive.kernel().leveling().expect("it counts its sessions");
         assert_eq!([leveling.gc_erases, leveling.wear_erases], [of_gc, by_wear], "{told}");
         for policy in ["recency\", erases_per_block = 4.0", "static\", start_cycles = 8, stop_cycles = 6"] {
             let drive = worn(mapping, &format!("policy = \"{policy}"), 3);
             let ([of_gc, by_wear], with) = (erases(&drive), deviation(&drive));
-            let told = format!("{mapping} {policy}: deviation {without:.1} and {with:.1}, {of_gc} and {by_wear} erases");
+            let told =
+                format!("{mapping} {policy}: deviation {without:.1} and {with:.1}, {of_gc} and {by_wear} erases");
             println!("{told}");
             assert!(by_wear > 10 && by_wear * 2 < of_gc && with < without, "{told}");
         }

@@ -179,6 +179,10 @@ impl Kernel {
         if mapped != valid {
             return Err(Fault::books(format!("{mapped} units have a place but {valid} places are valid")));
         }
+        // Not saved, but counted anew.
+        if let Some(domain) = self.blocks.miscounts_erases() {
+            return Err(Fault::books(format!("the erases of domain {domain} are not those of its blocks")));
+        }
         self.audit_books()
     }
 

@@ -224,10 +224,7 @@ impl<'a> UpkeepView<'a> {
     /// Standard deviation of the P/E cycles of all blocks.
     #[must_use]
     pub fn deviation(&self) -> f64 {
-        let cycles = || self.blocks.records().iter().map(|record| f64::from(record.erases));
-        let count = self.blocks.records().len() as f64;
-        let mean = cycles().sum::<f64>() / count;
-        (cycles().map(|cycles| (cycles - mean).powi(2)).sum::<f64>() / count).sqrt()
+        self.blocks.wear().1
     }
 
     /// The domain of a block, in which its data stay: the drive, or its plane.
