@@ -183,7 +183,9 @@ impl Kernel {
             let Some(lots) = &self.lots else { return };
             let (unit, data) = (lots.unit_at(job.lot, job.cursor), lots.data(job.lot));
             let elsewhere = |&place: &u32| Some(self.units_per_block.quotient(place)) != data;
-            let place = self.map.place(unit).filter(elsewhere);
+            // What lies elsewhere of a page that the data block has passed is newer: the host has written it to a log block since.
+            let is_passed = data.is_some_and(|data| self.blocks.get(data).write_point > job.cursor);
+            let place = self.map.place(unit).filter(|place| !is_passed && elsewhere(place));
             let state = self.jobs.get_mut(slot);
             state.cursor += 1;
             let Some(place) = place else { continue };
