@@ -43,6 +43,7 @@ mod theory;
 mod traces;
 mod transactions;
 mod ttflash;
+mod untimed;
 mod wear;
 mod worn_out;
 
