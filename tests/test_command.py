@@ -52,7 +52,7 @@ def test_help_shows_the_commands_by_workflow(wordline: Run) -> None:
     shown = {head: [line.split()[0] for line in blocks[head]] for head in list(blocks)[3:]}
     assert shown == {
         "Look": ["drives", "check", "policies", "explain"],
-        "Simulate": ["run", "sweep", "optimise", "precondition", "pts"],
+        "Simulate": ["run", "sweep", "optimise", "precondition", "replay", "pts"],
         "Live disk": ["serve", "watch", "ctl"],
         "Results": ["report", "compare", "timeline"],
         "Traces": ["trace"],

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from wordline._core import InputError, RunError
     from wordline.api.drive import Drive
     from wordline.api.frames import Frame
-    from wordline.api.functions import check, run
+    from wordline.api.functions import check, replay, run
     from wordline.api.interrupts import Interrupted
+    from wordline.api.replays import Replay
     from wordline.api.runs import Run
     from wordline.api.workload import Workload
     from wordline.sweeps.function import sweep
@@ -37,6 +38,7 @@ __all__ = [
     "Frame",
     "InputError",
     "Interrupted",
+    "Replay",
     "Run",
     "RunError",
     "Search",
@@ -46,6 +48,7 @@ __all__ = [
     "check",
     "optimise",
     "policy",
+    "replay",
     "run",
     "sweep",
 ]
@@ -55,11 +58,13 @@ LATER = {
     "Frame": "wordline.api.frames",
     "InputError": "wordline._core",
     "Interrupted": "wordline.api.interrupts",
+    "Replay": "wordline.api.replays",
     "Run": "wordline.api.runs",
     "RunError": "wordline._core",
     "Sweep": "wordline.sweeps.outcome",
     "Workload": "wordline.api.workload",
     "check": "wordline.api.functions",
+    "replay": "wordline.api.functions",
     "run": "wordline.api.functions",
     "sweep": "wordline.sweeps.function",
     "Search": "wordline.sweeps.search",

@@ -76,6 +76,7 @@ class Drive:
         tables: tuple[list[str], str, int | None, int | None] | None = None,
     ) -> str: ...
     def run_for(self, load: Load, seed: int | None, progress: _Progress, keys: list[str]) -> tuple[str, str]: ...
+    def replay(self, load: Load, seed: int | None, times: int | None, progress: _Progress) -> str: ...
     def precondition(
         self,
         progress: _Progress,
@@ -184,6 +185,18 @@ def precondition(
     out_path: str,
     shown: str,
     progress: _Progress,
+    policies: _Policies | None = None,
+) -> str: ...
+def replay(
+    drive: str,
+    load: str | Load,
+    sets: list[str],
+    load_sets: list[str],
+    seed: int | None,
+    snapshot: str | None,
+    progress: _Progress,
+    times: int | None,
+    save: tuple[str, str] | None = None,
     policies: _Policies | None = None,
 ) -> str: ...
 def serve(

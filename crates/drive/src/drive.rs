@@ -353,13 +353,13 @@ impl Drive {
         self.link.half_duplex
     }
 
-    /// Submits a request at time `at`, not before the drive's time; gives its slot.
+    /// Whether the drive has the bytes that a request names, and they are whole sectors.
     ///
     /// # Errors
-    /// When the queue is full or the request does not fit the drive; the drive is then as it was.
+    /// Says what does not fit.
     #[inline]
-    pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
-        let Request { offset, bytes, op, arrival, .. } = request;
+    pub(crate) fn fits(&self, request: &Request) -> Result<(), SubmitError> {
+        let Request { offset, bytes, op, .. } = *request;
         let length = u64::from(bytes);
         if op != Op::Flush {
             if bytes == 0 || (offset | length) % SECTOR != 0 {
@@ -370,6 +370,17 @@ impl Drive {
                 return Err(SubmitError::PastEnd { offset, bytes, end });
             }
         }
+        Ok(())
+    }
+
+    /// Submits a request at time `at`, not before the drive's time; gives its slot.
+    ///
+    /// # Errors
+    /// When the queue is full or the request does not fit the drive; the drive is then as it was.
+    #[inline]
+    pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
+        self.fits(&request)?;
+        let Request { offset, arrival, .. } = request;
         if at < self.now || arrival > at {
             return Err(SubmitError::OutOfTime { arrival, at, now: self.now });
         }

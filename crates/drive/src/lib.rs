@@ -31,6 +31,7 @@ pub mod split;
 mod steady;
 pub mod streams;
 pub mod timeline;
+pub mod untimed;
 mod watch;
 pub mod wear;
 mod wire;

@@ -162,7 +162,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     document
 }
 
-fn drive_figures(about: &About<'_>) -> Value {
+pub(crate) fn drive_figures(about: &About<'_>) -> Value {
     let mut figures = serde_json::to_value(about.parts.derived()).unwrap_or(Value::Null);
     if let Some(map) = figures.as_object_mut() {
         map.insert("name".into(), about.config.name.clone().into());
@@ -171,7 +171,7 @@ fn drive_figures(about: &About<'_>) -> Value {
     figures
 }
 
-fn reliability(reading: &Reading) -> Value {
+pub(crate) fn reliability(reading: &Reading) -> Value {
     let counts = &reading.wear_counts;
     json!({
         "read_retries": counts.retries,
@@ -246,7 +246,7 @@ fn banks(counts: &BankCounts) -> Value {
 }
 
 /// Flash operations of each task.
-fn tasks(plan: &Plan, counters: &Counters) -> Value {
+pub(crate) fn tasks(plan: &Plan, counters: &Counters) -> Value {
     let of = |task: Task, action: Action| counters.ops[Class::new(task, action).index()];
     let shared = |task: Task, action: Action| counters.multi_plane[Class::new(task, action).index()];
     let row = |task: Task| {
@@ -271,7 +271,7 @@ fn tasks(plan: &Plan, counters: &Counters) -> Value {
 }
 
 /// Lookups of a drive that keeps its mapping table in flash.
-fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
+pub(crate) fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
     let (hit_rate, reads, writes) = counters.map_since(&Counters::default());
     json!({
         "map_units": plan.map_units,
@@ -284,7 +284,7 @@ fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
 }
 
 /// Merges of log blocks with logical blocks.
-fn log_blocks(counters: &Counters) -> Value {
+pub(crate) fn log_blocks(counters: &Counters) -> Value {
     let [switch, partial, full] = counters.merges;
     json!({
         "merges": counters.log_merges,

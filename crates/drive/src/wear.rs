@@ -33,18 +33,18 @@ pub(crate) fn of<I: Iterator<Item = u32> + Clone>(erases: impl Fn() -> I, planes
         "mean": mean,
         "max": erases().max(),
         "stddev": variance.sqrt(),
-        "histogram": histogram(erases()),
+        "histogram": histogram(erases(), MOST_BARS),
         "planes": planes,
     })
 }
 
-/// Bars of equal width from the smallest value on.
-fn histogram(values: impl Iterator<Item = u32> + Clone) -> Value {
+/// Bars of equal width from the smallest value on, so many at most.
+pub(crate) fn histogram(values: impl Iterator<Item = u32> + Clone, most_bars: u32) -> Value {
     let (least, most) = values.clone().fold((u32::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
     if least > most {
         return Value::Null;
     }
-    let width = (most - least) / MOST_BARS + 1;
+    let width = (most - least) / most_bars + 1;
     let mut bars = vec![0_u64; ((most - least) / width + 1) as usize];
     values.for_each(|n| bars[((n - least) / width) as usize] += 1);
     json!({"first": least, "width": width, "blocks": bars})
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn bars_hold_every_block() {
-        let of = |values: &[u32]| histogram(values.iter().copied());
+        let of = |values: &[u32]| histogram(values.iter().copied(), MOST_BARS);
         assert_eq!(of(&[3, 3, 5]), json!({"first": 3, "width": 1, "blocks": [2, 0, 1]}));
         let ends = [[1].as_slice(), &[0; 62], &[1]].concat();
         assert_eq!(of(&[0, 63]), json!({"first": 0, "width": 1, "blocks": ends}));

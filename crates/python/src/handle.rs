@@ -6,6 +6,7 @@ use crate::given::{open, Load};
 use crate::guest::Guests;
 use crate::part;
 use crate::progress::Reporter;
+use crate::replay;
 use crate::tables;
 use crate::work;
 use crate::Policies;
@@ -22,6 +23,7 @@ use wordline_drive::result::{document, About};
 use wordline_drive::run::{Progress, RunError, Watch};
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::streams::Streams;
+use wordline_drive::untimed::{self, Ending};
 use wordline_drive::{Drive, DriveConfig};
 use wordline_settings::{Loaded, Origin};
 
@@ -198,6 +200,42 @@ impl Handle {
         if ended.interrupted {
             state.rest();
         }
+        Ok(result)
+    }
+
+    /// Carries a workload out without time.
+    fn replay_load(
+        &self,
+        load: &Load,
+        seed: Option<u64>,
+        times: Option<u64>,
+        progress: Py<PyAny>,
+    ) -> Result<Value, Failure> {
+        let mut state = self.working()?;
+        let state = &mut *state;
+        let (seed, config) = (seed.unwrap_or(self.seed), &self.loaded.value);
+        let times = replay::times(&self.name, config, times)?;
+        let opened = open(load.spec(), state.drive.logical_bytes(), seed)?;
+        let workload = opened.description.clone();
+        let mut reporter = Reporter::new(progress);
+        // A workload that fails half-way would leave an unusable drive.
+        load.look(state.drive.logical_bytes(), &opened, &mut reporter)?;
+        let start = ThreadTime::now();
+        let done = replay::carry_out(&mut state.drive, load.spec(), seed, times, &mut reporter).inspect_err(|_| {
+            state.ended = Some("a replay without time failed half-way".into());
+        })?;
+        state.ended = replay::story(&done);
+        if let Some(error) = reporter.error {
+            return Err(Failure::Python(error));
+        }
+        let partial = done.ending == Ending::Interrupted;
+        let precondition = state.preconditioned.clone();
+        let about = About { config, parts: &self.parts, workload: &workload, seed, partial, precondition };
+        let mut result = untimed::document(&state.drive, &done, times, &about);
+        result["cpu_s"] = start.elapsed().as_secs_f64().into();
+        work::add_origins(&mut result, &self.loaded, load.spec(), self.snapshot.as_deref());
+        result["earlier_runs"] = state.runs.into();
+        state.runs += 1;
         Ok(result)
     }
 
@@ -419,6 +457,19 @@ impl Handle {
         let wanted = part::Wanted::new(&keys);
         let found = py.detach(|| run().map(|done| (done.to_string(), wanted.of_value(&done).to_string())));
         Ok(found.map_err(|failure| self.guests.own(failure))?)
+    }
+
+    /// Carries a workload out without time on the drive as it is, so often or until the end of its life; the result as JSON.
+    fn replay(
+        &self,
+        py: Python<'_>,
+        load: &Load,
+        seed: Option<u64>,
+        times: Option<u64>,
+        progress: Py<PyAny>,
+    ) -> PyResult<String> {
+        let result = py.detach(|| self.replay_load(load, seed, times, progress).map(|done| done.to_string()));
+        Ok(result.map_err(|failure| self.guests.own(failure))?)
     }
 
     /// Preconditions the drive; what was done, as JSON.

@@ -17,6 +17,7 @@ mod package;
 mod part;
 mod progress;
 mod records;
+mod replay;
 mod table;
 mod tables;
 mod traces;
@@ -284,6 +285,34 @@ fn precondition(
     Ok(document.to_string())
 }
 
+/// Carries a workload out on a drive without time; the result as JSON.
+#[pyfunction]
+#[pyo3(name = "replay", signature = (drive, load, sets, load_sets, seed, snapshot, progress, times, save=None, policies=None))]
+#[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
+fn untimed(
+    py: Python<'_>,
+    drive: &str,
+    load: given::Given,
+    sets: Vec<String>,
+    load_sets: Vec<String>,
+    seed: Option<u64>,
+    snapshot: Option<&str>,
+    progress: Py<PyAny>,
+    times: Option<u64>,
+    save: Option<(PathBuf, PathBuf)>,
+    policies: Option<Policies>,
+) -> PyResult<String> {
+    let guests = Guests::new(policies)?;
+    let asked = replay::Asked { times, snapshot, save };
+    let document = py
+        .detach(|| {
+            let done = replay::replay(drive, &load, &sets, &load_sets, seed, &asked, progress, &guests);
+            done.map(|done| done.to_string())
+        })
+        .map_err(|failure| guests.own(failure))?;
+    Ok(document)
+}
+
 /// Serves drives as disks until an interrupt; gives a result for each export, as JSON.
 #[pyfunction]
 fn serve(py: Python<'_>, plan: &str, progress: Py<PyAny>, ready: Py<PyAny>, status: Py<PyAny>) -> PyResult<String> {
@@ -340,6 +369,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(part_of_result, module)?)?;
     module.add_function(wrap_pyfunction!(table_names, module)?)?;
     module.add_function(wrap_pyfunction!(precondition, module)?)?;
+    module.add_function(wrap_pyfunction!(untimed, module)?)?;
     module.add_function(wrap_pyfunction!(serve, module)?)?;
     module.add_function(wrap_pyfunction!(package_run, module)?)?;
     module.add_function(wrap_pyfunction!(package_chains, module)?)?;

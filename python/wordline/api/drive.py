@@ -16,6 +16,7 @@ from wordline.base import units
 if TYPE_CHECKING:
     from wordline._core import Array
     from wordline._core import Drive as OneDrive
+    from wordline.api.replays import Replay
     from wordline.api.runs import Run
     from wordline.api.workload import Workload
     from wordline.base.progress import Told
@@ -186,6 +187,43 @@ class Drive:
         with speaking(), shown(progress) as told:
             document = self._engine.run(workload.engine, api.seed_of(seed), told, path, span(window), tables=wanted)
         return interrupts.whole(Run(tables_of.whole(whole(path, json.loads(document)))))
+
+    def replay(
+        self,
+        load: Workload | str | os.PathLike[str],
+        load_sets: api.Sets = None,
+        *,
+        times: int | None = 1,
+        seed: int | None = None,
+        progress: Told | bool | None = None,
+    ) -> Replay:
+        """Carries a workload out without time on the drive in its current state: wear and lifetime, but no latencies.
+
+        The result covers this replay alone, except ``wear``, ``free_blocks``, and erases and bad blocks in its lifetime
+        curve. After the end of its life a drive cannot go on.
+
+        :param load: a workload, or the name of a trace or workload file.
+        :param load_sets: overrides of the file's keys.
+        :param times: how often in a row; None until the end of the drive's life.
+        :param seed: of the workload's random streams; the drive's if absent.
+        :param progress: a function that receives the progress; ``True`` for a progress bar, ``False`` for none.
+            Without it there is a bar in notebooks only.
+        :return: the result.
+        :raises wordline.InputError: if the workload or times are wrong, or the workload does not fit the drive.
+        :raises wordline.RunError: if it fails, or another thread uses the drive.
+        :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` is partial (``partial`` is
+            true). The drive remains usable, unless a policy in Python was interrupted while it decided.
+        """
+        from wordline.api import replays
+        from wordline.api.workload import Workload
+        from wordline.base.progress import shown
+
+        if not hasattr(self._engine, "replay"):
+            raise TypeError("an array is not replayed without time; replay the workload on a drive")
+        workload = Workload.given(load, load_sets)
+        with speaking(), shown(progress) as told:
+            text = self._engine.replay(workload.engine, api.seed_of(seed), api.times_of(times), told)
+        return replays.whole(replays.Replay(json.loads(text)))
 
     def precondition(
         self,

@@ -198,3 +198,11 @@ def utilisation(result: Mapping[str, Any]) -> Frame:
     rows += [("link_in", 0, busy["link_in"]), ("link_out", 0, busy["link_out"])]
     kinds, numbers, shares = zip(*rows, strict=True)
     return Frame.of([("part", "text", kinds), ("number", "int", numbers), ("busy", "float", shares)])
+
+
+def lifetime(result: Mapping[str, Any]) -> Frame:
+    """The lifetime curve of a replay: a row a point."""
+    kinds = {"mean": "float", "stddev": "float"}
+    names = ("host_bytes", "programs", "erases", "mean", "stddev", "least", "most", "bad_blocks", "spare_blocks")
+    points = result["lifetime"]
+    return Frame.of([(name, kinds.get(name, "uint"), [point[name] for point in points]) for name in names])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wordline.api.drive import Drive
+    from wordline.api.replays import Replay
     from wordline.api.runs import Run
     from wordline.api.workload import Workload
     from wordline.base.progress import Told
@@ -166,6 +167,78 @@ def run(
             together = repeats.at_once(n, state_bytes)
             result = repeats.run(one, _core.SEED if first_seed is None else first_seed, n, told, together)
     return interrupts.whole(Run(tables_of.whole(whole(path, result))))
+
+
+def replay(
+    drive: str | os.PathLike[str],
+    load: Workload | str | os.PathLike[str],
+    sets: Sets = None,
+    load_sets: Sets = None,
+    *,
+    times: int | None = 1,
+    seed: int | None = None,
+    snapshot: str | os.PathLike[str] | None = None,
+    progress: Told | bool | None = None,
+    policies: Iterable[type[Policy]] = (),
+) -> Replay:
+    """Carries a workload out on a drive without time: wear and lifetime, but no latencies.
+
+    :param drive: a preset's name or a TOML file: a new drive, first preconditioned by its configuration.
+    :param load: a workload, or the name of a trace or workload file.
+    :param sets: overrides of the drive's keys.
+    :param load_sets: overrides of the keys of the workload file.
+    :param times: how often in a row; None until the end of the drive's life.
+    :param seed: of all random streams; the engine's own if absent.
+    :param snapshot: a preconditioned drive to start from.
+    :param progress: a function that receives the progress; ``True`` for a progress bar, ``False`` for none.
+        Without it there is a bar in notebooks only.
+    :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
+    :return: the result, as ``wordline replay --json`` writes it.
+    :raises wordline.InputError: if drive, workload, times or snapshot are wrong.
+    :raises wordline.RunError: if it fails. An exception of a policy in Python is passed on unchanged.
+    :raises wordline.Interrupted: after Ctrl-C; a ``KeyboardInterrupt`` whose ``result`` is partial (``partial`` is
+        true).
+    """
+    from wordline import _core
+    from wordline.api import replays
+    from wordline.api.spoken import speaking
+    from wordline.api.workload import Workload
+    from wordline.base.progress import shown
+    from wordline.policy import given
+
+    workload = Workload.given(load, load_sets)
+    start = None if snapshot is None else os.fspath(snapshot)
+    with speaking(), shown(progress) as told:
+        text = _core.replay(
+            os.fspath(drive),
+            workload.engine,
+            set_texts(sets),
+            [],
+            seed_of(seed),
+            start,
+            told,
+            times_of(times),
+            policies=given(policies),
+        )
+    return replays.whole(replays.Replay(json.loads(text)))
+
+
+def times_of(times: object) -> int | None:
+    """How often a workload is carried out, as the engine takes it.
+
+    :raises wordline.InputError: if it is no such number.
+    """
+    from wordline import _core
+
+    if times is None:
+        return None
+    try:
+        number = operator.index(times)  # type: ignore[arg-type]
+    except TypeError:
+        raise _core.InputError(f"times: {times!r} is not a whole number; give one from 1, or None") from None
+    if not 1 <= number < 2**63:
+        raise _core.InputError(f"times: {number} is not between 1 and 2^63 - 1")
+    return number
 
 
 def set_texts(sets: Sets) -> list[str]:

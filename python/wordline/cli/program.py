@@ -19,6 +19,7 @@ WORKFLOW: dict[str, dict[str, str]] = {
         "sweep": "sweeping",
         "optimise": "optimising",
         "precondition": "running",
+        "replay": "replaying",
         "pts": "pts",
     },
     "Live disk": {"serve": "serving", "watch": "watching", "ctl": "watching"},

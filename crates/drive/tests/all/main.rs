@@ -44,6 +44,7 @@ mod theory;
 mod traces;
 mod transactions;
 mod ttflash;
+mod untimed;
 mod wear;
 mod worn_out;
 

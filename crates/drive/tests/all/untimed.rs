@@ -1,0 +1,127 @@
+//! Workloads without time: the state is that of a run in time where that can be told, wear adds up, and lives end where they should.
+
+use crate::common::random_drive::{random_config, random_config_in_turn, random_config_with_logs};
+use crate::common::{for_seeds, long, one, pick};
+use std::path::Path;
+use wordline_base::Stream;
+use wordline_drive::policy::buffer::BufferConfig;
+use wordline_drive::untimed::{carry_out, Ending, Times, Untimed, UntimedError};
+use wordline_drive::{Drive, DriveConfig};
+use wordline_workload::{JobOptions, Load, LoadFile, Rw};
+
+fn opened(jobs: &[JobOptions], drive: &Drive) -> Load {
+    let spec = LoadFile { job: jobs.to_vec(), ..LoadFile::default() };
+    Load::open(&spec, Path::new("."), drive.logical_bytes(), 1).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn without_time(drive: &mut Drive, jobs: &[JobOptions], times: Times) -> Result<Untimed, UntimedError> {
+    let like = drive.clone();
+    carry_out(drive, times, &mut || Ok::<_, UntimedError>(opened(jobs, &like)), &mut |_| true)
+}
+
+/// The same in time: each request waits until the drive has come to rest.
+fn in_time(drive: &mut Drive, jobs: &[JobOptions], times: u64) {
+    for _ in 0..times {
+        for stream in &mut opened(jobs, drive).streams {
+            while let Some(request) = stream.next().expect("a job is sound") {
+                one(drive, request);
+                while drive.step().expect("no rule is broken") {}
+            }
+        }
+    }
+    drive.drain().expect("it comes to rest");
+}
+
+/// Everything that a drive holds, and what it did for that.
+fn state(drive: &Drive) -> (Vec<[u32; 3]>, Vec<Option<u32>>) {
+    let kernel = drive.kernel();
+    let blocks = kernel.blocks().records().iter().map(|block| [block.valid, block.write_point, block.erases]).collect();
+    (blocks, (0..kernel.plan().logical_units).map(|unit| kernel.map().place(unit)).collect())
+}
+
+/// A job with all kinds of requests.
+fn some_job(random: &mut Stream, count: u64) -> JobOptions {
+    let modes = [Rw::RandWrite, Rw::RandTrimWrite, Rw::RandRw, Rw::Write, Rw::RandWrite];
+    JobOptions {
+        rw: *pick(random, &modes),
+        bssplit: Some(["4k/40:16k/30:64k/30", "512/20:4k/50:40k/30", "16k/100"][random.below(3) as usize].to_owned()),
+        number_ios: Some(count),
+        fsync: *pick(random, &[0, 0, 7]),
+        randseed: Some(random.below(1 << 30)),
+        ..JobOptions::default()
+    }
+}
+
+/// A drive of one die, where what one request does cannot overtake itself, from the random ones.
+fn one_die(mut config: DriveConfig) -> DriveConfig {
+    (config.geometry.channels, config.geometry.packages_per_channel) = (1, 1);
+    (config.geometry.dies_per_package, config.geometry.planes_per_die) = (1, 1);
+    config.geometry.blocks_per_plane = 60;
+    config.firmware.capacity.raw_over_logical = 2.0;
+    config.buffer = BufferConfig::None(Default::default());
+    config
+}
+
+/// Runs a random job of single units on random drives of one die, in time and without; gives how many came to the same, and all.
+fn compared(name: &str, random: impl Fn(&mut Stream) -> Option<DriveConfig>) -> (u32, u32) {
+    let (mut same, mut all) = (0, 0);
+    for_seeds("untimed", name, if long() { 1_000 } else { 150 }, |seed| {
+        let mut stream = Stream::new(seed, "untimed-test", 0);
+        let Some(config) = random(&mut stream).map(one_die) else { return };
+        let Ok(new) = Drive::new(&config, seed) else { return };
+        let bs = format!("{}", new.kernel().plan().unit_bytes).as_str().into();
+        let jobs = [JobOptions { bs, bssplit: None, ..some_job(&mut stream, 400) }];
+        let (mut timed, mut untimed) = (new.clone(), new);
+        in_time(&mut timed, &jobs, 2);
+        let done = without_time(&mut untimed, &jobs, Times::Number(2)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((done.ending, done.times), (Ending::Done, 2));
+        untimed.kernel().audit().unwrap_or_else(|fault| panic!("{fault}"));
+        all += 1;
+        same += u32::from(state(&timed) == state(&untimed));
+    });
+    (same, all)
+}
+
+#[test]
+fn log_blocks_wear_as_in_time() {
+    let (same, all) = compared("log_blocks_wear_as_in_time", random_config_with_logs);
+    assert!(same == all && all > 5, "{same} of {all}");
+}
+
+/// Others look at time now and then: at which of several blocks was read more often, or which operation is late.
+#[test]
+fn most_drives_wear_as_in_time() {
+    let [one, other] =
+        [random_config, random_config_in_turn].map(|random| compared("most_drives_wear_as_in_time", random));
+    let (same, all) = (one.0 + other.0, one.1 + other.1);
+    assert!(same * 10 >= all * 9 && all > 20, "{same} of {all}");
+}
+
+/// Any drive with any requests keeps its data and its books.
+#[test]
+fn nothing_is_lost_without_time() {
+    let mut all = 0;
+    for_seeds("untimed", "nothing_is_lost_without_time", if long() { 1_000 } else { 120 }, |seed| {
+        let mut random = Stream::new(seed, "untimed-lost", 0);
+        let config = match seed % 3 {
+            0 => random_config(&mut random),
+            1 => random_config_with_logs(&mut random),
+            _ => random_config_in_turn(&mut random),
+        };
+        let Some(Ok(mut drive)) = config.map(|config| Drive::new(&config, seed)) else { return };
+        all += 1;
+        let jobs = [some_job(&mut random, 300)];
+        let done = without_time(&mut drive, &jobs, Times::Number(2)).unwrap_or_else(|error| panic!("{error}"));
+        let counters = *drive.kernel().counters();
+        let units = counters.programs() * u64::from(drive.kernel().plan().units_per_page);
+        let moved: u64 = counters.moved.iter().sum();
+        assert!(units + counters.absorbed_units >= counters.host_units + moved, "{counters:?}");
+        let last = done.curve.points().last().expect("a curve has two points");
+        assert_eq!((last.host_bytes, last.erases), (done.written(), counters.erases()));
+        drive.kernel().audit().unwrap_or_else(|fault| panic!("{fault}"));
+        // It goes on in time.
+        in_time(&mut drive, &jobs, 1);
+        drive.kernel().audit().unwrap_or_else(|fault| panic!("{fault}"));
+    });
+    assert!(all > 15, "{all}");
+}
