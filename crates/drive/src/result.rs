@@ -136,6 +136,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     }
     if plan.logs.is_some() {
         document["log_blocks"] = log_blocks(counters);
+        if plan.schedules_merges {
+            document["scheduled_merges"] = scheduled_merges(counters);
+        }
     }
     if let Some(stripe) = plan.stripe {
         document["superblocks"] = superblocks(stripe, counters);
@@ -288,6 +291,20 @@ fn log_blocks(counters: &Counters) -> Value {
         "switch_merges": switch,
         "partial_merges": partial,
         "full_merges": full,
+    })
+}
+
+/// Merges that the collect policy schedules over idle periods, by why they started.
+fn scheduled_merges(counters: &Counters) -> Value {
+    let [on_demand, look_ahead, proactive, retroactive] = counters.merges_by_cause;
+    json!({
+        "on_demand": on_demand,
+        "look_ahead": look_ahead,
+        "proactive": proactive,
+        "retroactive": retroactive,
+        "interruptions": counters.interruptions,
+        "pressed": counters.pressed_merges,
+        "delay_blocks": counters.delay_blocks,
     })
 }
 

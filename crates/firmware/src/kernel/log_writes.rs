@@ -89,9 +89,14 @@ impl Kernel {
             }
             slot = op.next;
         }
+        let domain = self.logs.as_ref().map_or(0, |logs| logs.domain(lot));
+        if (copy.is_some() || beyond) && self.is_interrupted(domain) {
+            return Step::Wait;
+        }
         if let Some(slot) = copy {
             return Step::Send(slot);
         }
+        let Some(lots) = &self.lots else { return Step::Wait };
         let unit = lots.unit_at(lot, next);
         let being_read = || self.jobs.get(lots.work(lot).job).on_the_way > copies;
         if beyond && (self.map.place(unit).is_none() || !being_read()) {
@@ -145,6 +150,9 @@ impl Kernel {
         let Some(block) = self.open_block_near(lot) else {
             if let Some(lots) = &mut self.lots {
                 lots.want_block(lot);
+            }
+            if let Some(domain) = self.logs.as_ref().map(|logs| logs.domain(lot)) {
+                self.press_merge(domain);
             }
             return false;
         };
@@ -234,11 +242,30 @@ impl Kernel {
                 return true;
             }
         }
+        if self.stand_in(lot, tail) {
+            return true;
+        }
+        self.press_merge(domain);
+        let Some(logs) = &mut self.logs else { return false };
         logs.want_block(tail);
         if is_full || !(may_open || soon_free) {
             self.start_log_merge(domain, is_full.then_some(tail));
         }
         false
+    }
+
+    /// Gives a tail a block in place of the merge that it would wait for, if merges are delayed and there is one. True if it has got it.
+    fn stand_in(&mut self, lot: u32, tail: u32) -> bool {
+        if !self.delays_merges() || !self.logs.as_ref().is_some_and(|logs| logs.may_stand_in(tail)) {
+            return false;
+        }
+        let Some(block) = self.open_block_near(lot) else { return false };
+        if let Some(logs) = &mut self.logs {
+            logs.open(tail, block);
+            logs.delay_for(tail);
+            self.counters.delay_blocks += 1;
+        }
+        true
     }
 
     /// The tail whose write is in a slot, if that is on its way to a log block.
@@ -275,6 +302,9 @@ impl Kernel {
             if is_full {
                 self.blocks.keep(block);
                 logs.filled(tail);
+                if self.schedule.is_some() {
+                    logs.list_full(tail);
+                }
             }
         }
         self.place_unit(slot, block * self.plan.units_per_block + page, block, plane)?;
