@@ -205,7 +205,7 @@ impl Kernel {
         if let Some(logs) = &self.logs {
             is_log = logs.check(&self.blocks).map_err(Fault::books)?;
             let erased = self.schedule.as_ref().is_none_or(|schedule| schedule.is_at_rest());
-            if self.slab.live() == 0 && !self.has_interrupted() && !(logs.is_at_rest() && erased) {
+            if self.slab.live() == 0 && !self.has_merges_left() && !(logs.is_at_rest() && erased) {
                 return wrong("nothing is under way, but log blocks are merged, or a write waits for one".into());
             }
         }

@@ -121,10 +121,6 @@ impl Kernel {
     pub(super) fn begin_lot(&mut self, lot: u32) -> bool {
         let Some(logs) = &self.logs else { return false };
         let domain = logs.domain(lot);
-        if self.is_interrupted(domain) {
-            return false;
-        }
-        let Some(logs) = &self.logs else { return false };
         let in_order = logs.merge(domain).logs.iter().filter(|&&log| self.is_in_order(log, lot));
         let base = in_order.copied().max_by_key(|&log| (self.blocks.get(log).write_point, log));
         let Some(block) = base.or_else(|| self.open_block_near(lot)) else {

@@ -29,9 +29,11 @@ impl Kernel {
         if lots.work(lot).sent {
             return false;
         }
-        if lots.work(lot).job == NONE && self.waits_to_merge(lot) {
+        let waits = lots.work(lot).job == NONE && self.waits_to_merge(lot);
+        if waits && !self.is_interrupted_at(lot) {
             return self.begin_lot(lot);
         }
+        let Some(lots) = &self.lots else { return false };
         if lots.work(lot).waiting.head == NONE {
             self.leave_logged(lot);
             return false;
@@ -51,6 +53,12 @@ impl Kernel {
             Step::Again => true,
             Step::Wait => false,
         }
+    }
+
+    /// A checkpoint of the merge of a logical block.
+    fn is_interrupted_at(&mut self, lot: u32) -> bool {
+        let Some(domain) = self.logs.as_ref().map(|logs| logs.domain(lot)) else { return false };
+        self.is_interrupted(domain)
     }
 
     /// Looks at the writes that wait for a logical block, in their order.
@@ -89,8 +97,7 @@ impl Kernel {
             }
             slot = op.next;
         }
-        let domain = self.logs.as_ref().map_or(0, |logs| logs.domain(lot));
-        if (copy.is_some() || beyond) && self.is_interrupted(domain) {
+        if (copy.is_some() || beyond) && self.is_interrupted_at(lot) {
             return Step::Wait;
         }
         if let Some(slot) = copy {

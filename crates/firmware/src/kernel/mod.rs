@@ -510,7 +510,7 @@ impl Kernel {
     /// Operations that are queued or run, and jobs on hold.
     #[must_use]
     pub fn operations(&self) -> u32 {
-        self.slab.live() + self.holding.count() + u32::from(self.has_interrupted())
+        self.slab.live() + self.holding.count() + u32::from(self.has_merges_left())
     }
 
     /// Planes that a program command of a die may cover.

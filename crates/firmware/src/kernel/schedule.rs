@@ -9,6 +9,7 @@
 //! so it does when nothing else moves, and when the drive comes to rest.
 
 use super::Kernel;
+use crate::logs::Logs;
 use crate::ops::NONE;
 use crate::policy::collect::schedule::{collection_time, IdleView, IdleWork, Rule};
 use crate::policy::guest::failed;
@@ -102,8 +103,14 @@ impl Kernel {
         true
     }
 
+    /// True if a merge is interrupted, or that of a sequential log block waits for an idle period: a drive at rest has done these.
+    pub(super) fn has_merges_left(&self) -> bool {
+        let waits = |logs: &Logs| (0..self.plan.domains).any(|domain| logs.has_retired(domain));
+        self.schedule.is_some() && (self.has_interrupted() || self.logs.as_deref().is_some_and(waits))
+    }
+
     /// True if some merge is interrupted.
-    pub(super) fn has_interrupted(&self) -> bool {
+    fn has_interrupted(&self) -> bool {
         self.schedule.as_ref().is_some_and(|schedule| schedule.works.iter().any(|work| work.interrupted))
     }
 

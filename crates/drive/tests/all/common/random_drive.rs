@@ -380,7 +380,7 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
     let mut text = kept.collect::<Vec<_>>().join("\n").replace("policy = \"block\"", &mapping);
     if scheduled {
         let scope = if text.contains("scope = \"plane\"") { "plane" } else { "drive" };
-        let (idle, threshold) = (between(random, 0, 5_000), between(random, 1, 12));
+        let (idle, threshold) = (between(random, 0, 60_000), between(random, 1, 12));
         let ahead = format!(", idle_us = {idle}.0, threshold_blocks = {threshold}");
         let (policy, more) = *pick(random, &[("agc", &*ahead), ("dgc", ""), ("agc-dgc", &*ahead)]);
         let collect = format!("collect = {{ policy = \"{policy}\", scope = \"{scope}\"{more} }}");
