@@ -17,7 +17,7 @@ CHECKED = --release $(if $(OVERFLOW),--config crates/checked.toml)
 
 # What the installed command is made from: a change in any of these builds it anew.
 SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -name '*.pyc' ! -path '*/target/*' ! -path '*/tests/*' \
-	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*.json')
+	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*/result.json')
 PYTHON_FILES := python studies tests tools benches
 
 .PHONY: build wheel run test test-long bench bench-disk bench-growth bench-record docs site figures studies lint format clean

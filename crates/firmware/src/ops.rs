@@ -257,6 +257,12 @@ impl Fifo {
         std::iter::successors(get(self.head), move |op| get(op.next))
     }
 
+    /// The same, by their slots.
+    pub fn slots<'a>(&self, slab: &'a Slab) -> impl Iterator<Item = u32> + 'a {
+        let some = |slot| (slot != NONE).then_some(slot);
+        std::iter::successors(some(self.head), move |&slot| some(slab.get(slot).next))
+    }
+
     /// The first of the oldest `window` operations that `fits`.
     pub fn find(&self, slab: &Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {
         self.position(slab, window, fits).map(|(_, op)| op)

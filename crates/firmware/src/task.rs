@@ -76,13 +76,6 @@ impl Tasks {
     /// The tasks of every drive.
     pub const BASIC: Self = Self(1 << Task::HOST.0 | 1 << Task::GC.0);
 
-    /// Those for which a condition holds, which gets their numbers.
-    #[inline]
-    #[must_use]
-    pub fn that(holds: impl Fn(usize) -> bool) -> Self {
-        Self((0..TASKS).fold(0, |tasks, task| tasks | u8::from(holds(task)) << task))
-    }
-
     /// The first of these, which is none of them any more.
     #[inline]
     pub fn pop(&mut self) -> Option<Task> {
@@ -95,6 +88,12 @@ impl Tasks {
     #[must_use]
     pub const fn with(self, task: Task) -> Self {
         Self(self.0 | 1 << task.0)
+    }
+
+    /// These without one.
+    #[must_use]
+    pub const fn without(self, task: Task) -> Self {
+        Self(self.0 & !(1 << task.0))
     }
 
     /// Those that are among others, too.

@@ -46,6 +46,12 @@ pub fn check(path: &str, sets: &[String], seed: u64, guests: &Guests) -> Result<
     Ok(told(&loaded))
 }
 
+/// The resolved configuration of an array with its derived figures, without building it.
+pub fn resolve(path: &str, sets: &[String], guests: &Guests) -> Result<Value, Failure> {
+    let loaded = read(path, sets, guests)?;
+    Ok(json!({"config": config(&loaded), "derived": derived(&loaded)}))
+}
+
 fn told(loaded: &LoadedArray) -> Value {
     let mut origins: serde_json::Map<String, Value> =
         loaded.file.origins.iter().map(|(key, origin)| (key.clone(), origin.to_string().into())).collect();

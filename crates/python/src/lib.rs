@@ -74,6 +74,19 @@ fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>, seed: Optio
     Ok(checked.map_err(|failure| guests.own(failure))?)
 }
 
+/// As `check` without origins and without building the drive, whose own errors, such as too many bad blocks, show when it
+/// is built.
+#[pyfunction]
+fn resolve(drive: &str, sets: Vec<String>) -> PyResult<String> {
+    let guests = Guests::new(None)?;
+    let resolved = if wordline_drive::array::load::is_array(drive) {
+        array::resolve(drive, &sets, &guests)
+    } else {
+        work::read_drive(drive, &sets, &guests).map(|(loaded, parts)| work::resolved(&loaded, &parts))
+    };
+    Ok(resolved.map_err(|failure| guests.own(failure))?.to_string())
+}
+
 /// Kind of a LOAD by its content: `workload`, `jobs` or `trace`.
 #[pyfunction]
 fn load_kind(path: &str) -> &'static str {
@@ -310,6 +323,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<frame::Frame>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(drives, module)?)?;
     module.add_function(wrap_pyfunction!(load_kind, module)?)?;
     module.add_function(wrap_pyfunction!(preset, module)?)?;

@@ -254,6 +254,11 @@ pub fn described(loaded: &Loaded<DriveConfig>, parts: &Parts) -> Value {
     })
 }
 
+/// The part of it that tells what the drive is.
+pub fn resolved(loaded: &Loaded<DriveConfig>, parts: &Parts) -> Value {
+    json!({"config": loaded.resolved, "derived": parts.derived()})
+}
+
 /// Feeds a workload to a drive, and draws a timeline if requested. A failed run leaves a complete timeline, and a
 /// failed timeline does not stop the run.
 pub fn feed(

@@ -19,7 +19,7 @@ pub(crate) fn integer_range(format: &str) -> (i128, i128) {
 }
 
 /// What is wrong with a number that is out of its range; nothing for what is in range or no number.
-pub(crate) fn broken_bound(view: &View<'_>, node: &Node) -> Option<String> {
+pub(crate) fn broken_bound(view: View<'_>, node: &Node) -> Option<String> {
     match node.data {
         Data::Integer(i) => broken_type_bound(view, i).or_else(|| broken_schema_bound(view, i as f64)),
         Data::Float(x) => broken_schema_bound(view, x),
@@ -28,7 +28,7 @@ pub(crate) fn broken_bound(view: &View<'_>, node: &Node) -> Option<String> {
 }
 
 /// Exact to the last integer, where a float would round.
-fn broken_type_bound(view: &View<'_>, i: i128) -> Option<String> {
+fn broken_type_bound(view: View<'_>, i: i128) -> Option<String> {
     if view.types().contains(&"number") {
         return None;
     }
@@ -51,7 +51,7 @@ fn integer(value: &Value) -> Option<i128> {
     value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
 }
 
-fn broken_schema_bound(view: &View<'_>, x: f64) -> Option<String> {
+fn broken_schema_bound(view: View<'_>, x: f64) -> Option<String> {
     let check = |word, broken: &dyn Fn(f64) -> bool, says: &str| {
         let bound = view.keywords(word).find(|bound| bound.as_f64().is_some_and(broken))?;
         let zero = bound.as_f64() == Some(0.0);

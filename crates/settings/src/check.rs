@@ -20,7 +20,7 @@ pub(crate) struct Below<'a> {
 
 impl<'a> Below<'a> {
     /// What is below a child. The field's own default comes before the one within its table's default.
-    pub fn child(self, key: &str, view: &View<'a>) -> Below<'a> {
+    pub fn child(self, key: &str, view: View<'a>) -> Below<'a> {
         Below {
             lower: self.lower.and_then(|node| node.get(key)),
             default: view.default().or_else(|| self.default.and_then(|value| value.get(key))),
@@ -66,10 +66,10 @@ pub(crate) struct Checker<'s> {
 impl<'s> Checker<'s> {
     /// Checks the document `node`. `start` is its beginning, for what has no better place.
     pub fn document(&self, node: &Node, below: Below<'s>, start: &Origin) -> Checked {
-        self.value(&mut Vec::new(), &self.root, node, below, start)
+        self.value(&mut Vec::new(), self.root, node, below, start)
     }
 
-    fn value(&self, path: &mut Vec<String>, view: &View<'s>, node: &Node, below: Below<'s>, near: &Origin) -> Checked {
+    fn value(&self, path: &mut Vec<String>, view: View<'s>, node: &Node, below: Below<'s>, near: &Origin) -> Checked {
         let at = node.at.as_ref().unwrap_or(near);
         match view.shape() {
             Shape::Any => finite(path, node, at),
@@ -80,14 +80,14 @@ impl<'s> Checker<'s> {
                     _ => Err(not_a_choice(dotted(path), node, at.clone(), &choices)),
                 }
             }
-            Shape::Scalar(types) => scalar(path, view, &types, node, at),
+            Shape::Scalar(types) => scalar(path, view, types, node, at),
             Shape::Array => self.array(path, view, node, below, at),
             Shape::Table => self.table(path, view, node, below, at),
             Shape::Either(branches) => self.either(path, view, &branches, node, below, at),
         }
     }
 
-    fn array(&self, path: &mut Vec<String>, view: &View<'s>, node: &Node, below: Below<'s>, at: &Origin) -> Checked {
+    fn array(&self, path: &mut Vec<String>, view: View<'s>, node: &Node, below: Below<'s>, at: &Origin) -> Checked {
         if node.is_patch() {
             return self.patch(path, view, node, below, at);
         }
@@ -100,14 +100,14 @@ impl<'s> Checker<'s> {
         }
         for (index, element) in elements.iter().enumerate() {
             path.push(index.to_string());
-            self.value(path, &view.element(index), element, Below::default(), at)?;
+            self.value(path, view.element(index), element, Below::default(), at)?;
             path.pop();
         }
         Ok(())
     }
 
     /// Checks a `--set` into the elements of an array.
-    fn patch(&self, path: &mut Vec<String>, view: &View<'s>, node: &Node, below: Below<'s>, at: &Origin) -> Checked {
+    fn patch(&self, path: &mut Vec<String>, view: View<'s>, node: &Node, below: Below<'s>, at: &Origin) -> Checked {
         let length = below.length();
         for entry in node.entries().unwrap_or_default() {
             let at = entry.at.as_ref().unwrap_or(at);
@@ -115,13 +115,13 @@ impl<'s> Checker<'s> {
                 return Err(no_element(path, &entry.key, length, at));
             };
             path.push(entry.key.clone());
-            self.value(path, &view.element(index), &entry.node, below.element(index), at)?;
+            self.value(path, view.element(index), &entry.node, below.element(index), at)?;
             path.pop();
         }
         Ok(())
     }
 
-    fn table(&self, path: &mut Vec<String>, view: &View<'s>, node: &Node, below: Below<'s>, at: &Origin) -> Checked {
+    fn table(&self, path: &mut Vec<String>, view: View<'s>, node: &Node, below: Below<'s>, at: &Origin) -> Checked {
         let Some(entries) = node.entries() else { return Err(wrong_type(path, node, at.clone(), view)) };
         let fields = view.fields(&|tagged| pick(node, below, tagged));
         self.tags(path, &fields, node, at)?;
@@ -162,9 +162,9 @@ impl<'s> Checker<'s> {
         at: &Origin,
     ) -> Checked {
         let at = entry.at.as_ref().unwrap_or(at);
-        let Some(view) = fields.get(&entry.key).map(|f| &f.view).or(fields.others.as_ref()) else {
+        let Some(view) = fields.get(&entry.key).map(|f| f.view).or(fields.others) else {
             let chosen = chosen_variants(fields, table, below);
-            return Err(unknown_key(&self.root, path, entry, at.clone(), fields, &chosen));
+            return Err(unknown_key(self.root, path, entry, at.clone(), fields, &chosen));
         };
         let child = match fields.get(&entry.key) {
             Some(field) if changes_variant(field, table, below) => Below { lower: None, default: view.default() },
@@ -180,13 +180,13 @@ impl<'s> Checker<'s> {
         let missing = |f: &&Field| f.required && f.view.default().is_none() && node.get(f.name).is_none();
         let Some(field) = fields.list.iter().find(missing) else { return Ok(()) };
         let doc = field.view.doc().lines().next().unwrap_or("");
-        let advice = format!("expected {}", expected(&field.view));
+        let advice = format!("expected {}", expected(field.view));
         let advice = if doc.is_empty() { advice } else { format!("{advice} ({})", doc.trim_end_matches('.')) };
         Err(SettingsError::MissingKey { at: at.clone(), key: join(path, field.name), advice })
     }
 
     /// True if the value is right as this schema has it.
-    pub fn fits(&self, view: &View<'s>, node: &Node, below: Below<'s>) -> bool {
+    pub fn fits(&self, view: View<'s>, node: &Node, below: Below<'s>) -> bool {
         self.value(&mut Vec::new(), view, node, below, &Origin::Set(String::new())).is_ok()
     }
 
@@ -194,27 +194,27 @@ impl<'s> Checker<'s> {
     fn either(
         &self,
         path: &mut Vec<String>,
-        view: &View<'s>,
+        view: View<'s>,
         branches: &[View<'s>],
         node: &Node,
         below: Below<'s>,
         at: &Origin,
     ) -> Checked {
-        if branches.iter().any(|branch| self.fits(branch, node, below)) {
+        if branches.iter().any(|&branch| self.fits(branch, node, below)) {
             return Ok(());
         }
-        let alike: Vec<&View> = branches.iter().filter(|branch| same_kind(branch, node)).collect();
-        let known = |branch: &View| {
+        let alike: Vec<View> = branches.iter().copied().filter(|&branch| same_kind(branch, node)).collect();
+        let known = |branch: View| {
             let fields = branch.fields(&|_| None);
             node.entries().unwrap_or_default().iter().filter(|e| fields.get(&e.key).is_some()).count()
         };
         match alike.as_slice() {
             [] => Err(wrong_type(path, node, at.clone(), view)),
             [only] if matches!(only.shape(), Shape::Choice(_)) => Err(wrong_type(path, node, at.clone(), view)),
-            [only] => self.value(path, only, node, below, at),
+            &[only] => self.value(path, only, node, below, at),
             many => {
                 // Of equals `max_by_key` takes the last, and the first is the one to prefer.
-                let best = many.iter().rev().max_by_key(|branch| known(branch)).copied().unwrap_or(view);
+                let best = many.iter().rev().max_by_key(|&&branch| known(branch)).copied().unwrap_or(view);
                 self.value(path, best, node, below, at)
             }
         }
@@ -264,14 +264,14 @@ fn length_range(least: u64, most: u64) -> String {
 }
 
 /// True if a value is of the kind that a branch wants, right or wrong in its details.
-fn same_kind(view: &View<'_>, node: &Node) -> bool {
+fn same_kind(view: View<'_>, node: &Node) -> bool {
     match view.shape() {
         Shape::Any => true,
         Shape::Choice(_) => matches!(node.data, Data::Text(_)),
         Shape::Array => node.elements().is_some() || node.is_patch(),
         Shape::Table => node.entries().is_some(),
         Shape::Scalar(types) => types.iter().any(|t| has_type(node, t) || *t == "integer" && has_type(node, "number")),
-        Shape::Either(branches) => branches.iter().any(|branch| same_kind(branch, node)),
+        Shape::Either(branches) => branches.iter().any(|&branch| same_kind(branch, node)),
     }
 }
 
@@ -285,7 +285,7 @@ fn has_type(node: &Node, json_type: &str) -> bool {
     }
 }
 
-fn scalar(path: &[String], view: &View<'_>, types: &[&str], node: &Node, at: &Origin) -> Checked {
+fn scalar(path: &[String], view: View<'_>, types: &[&str], node: &Node, at: &Origin) -> Checked {
     if !types.iter().any(|t| has_type(node, t)) {
         return Err(wrong_type(path, node, at.clone(), view));
     }

@@ -21,10 +21,25 @@ pub struct ExtraVariant {
 }
 
 impl Schema {
-    /// Adds a variant; false if the section holds no such enum.
-    pub fn add(&mut self, extra: &ExtraVariant) -> bool {
-        let Some(at) = self.variants_of(&extra.section) else { return false };
-        let Some(Value::Array(variants)) = self.0.pointer_mut(&at) else { return false };
+    /// This schema with more variants.
+    ///
+    /// # Panics
+    /// A section holds no enum with that tag.
+    pub fn with(&self, extra: &[ExtraVariant]) -> Schema {
+        let mut document = self.document().clone();
+        for variant in extra {
+            assert!(variant.join(&mut document), "'{}' takes no variants by '{}'", variant.section, variant.tag);
+        }
+        Schema::from(document)
+    }
+}
+
+impl ExtraVariant {
+    /// Adds it to a schema; false if the section holds no such enum.
+    fn join(&self, document: &mut Value) -> bool {
+        let extra = self;
+        let Some(at) = variants_of(document, &extra.section) else { return false };
+        let Some(Value::Array(variants)) = document.pointer_mut(&at) else { return false };
         let named = |variant: &&Value| variant["properties"][&extra.tag]["const"].as_str() == extra.like.as_deref();
         let model = extra.like.as_ref().and_then(|_| variants.iter().find(named));
         let mut variant = model.cloned().unwrap_or_else(|| json!({"type": "object"}));
@@ -41,20 +56,6 @@ impl Schema {
         true
     }
 
-    /// The place of the variants of a section.
-    fn variants_of(&self, section: &str) -> Option<String> {
-        let mut at = format!("/properties/{section}");
-        loop {
-            let schema = self.0.pointer(&at)?;
-            if let Some(word) = ["oneOf", "anyOf"].into_iter().find(|word| schema.get(word).is_some()) {
-                return Some(format!("{at}/{word}"));
-            }
-            at = schema.get("$ref")?.as_str()?.strip_prefix('#')?.to_owned();
-        }
-    }
-}
-
-impl ExtraVariant {
     /// Writes out the defaults of the options that a configuration with this variant leaves open.
     pub(crate) fn fill(&self, config: &mut Value) {
         let Some(section) = config.get_mut(&self.section).and_then(Value::as_object_mut) else { return };
@@ -65,5 +66,17 @@ impl ExtraVariant {
                 }
             }
         }
+    }
+}
+
+/// The place of the variants of a section.
+fn variants_of(document: &Value, section: &str) -> Option<String> {
+    let mut at = format!("/properties/{section}");
+    loop {
+        let schema = document.pointer(&at)?;
+        if let Some(word) = ["oneOf", "anyOf"].into_iter().find(|word| schema.get(word).is_some()) {
+            return Some(format!("{at}/{word}"));
+        }
+        at = schema.get("$ref")?.as_str()?.strip_prefix('#')?.to_owned();
     }
 }

@@ -46,11 +46,11 @@ pub struct VariantOf {
 /// Lists every key that a configuration of type `T` may have, in the order of the fields. Sections are
 /// listed before their keys, as `table` or `array of tables`, for their documentation.
 pub fn keys<T: JsonSchema + Serialize + 'static>() -> Vec<KeyDoc> {
-    flatten(&Schema::of::<T>().view())
+    flatten(Schema::of::<T>().view())
 }
 
 /// Lists the keys below a view.
-pub(crate) fn flatten(view: &View<'_>) -> Vec<KeyDoc> {
+pub(crate) fn flatten(view: View<'_>) -> Vec<KeyDoc> {
     let mut walk = Walk { found: Vec::new(), open: Vec::new() };
     walk.table("", view, None, None);
     walk.found
@@ -63,11 +63,11 @@ struct Walk<'s> {
 }
 
 impl<'s> Walk<'s> {
-    fn table(&mut self, prefix: &str, view: &View<'s>, variant: Option<&VariantOf>, default: Option<&Value>) {
+    fn table(&mut self, prefix: &str, view: View<'s>, variant: Option<&VariantOf>, default: Option<&Value>) {
         if self.open.iter().any(|open| open.same(view)) {
             return;
         }
-        self.open.push(view.clone());
+        self.open.push(view);
         let tagged = view.tagged();
         for enumeration in &tagged {
             self.tag(prefix, enumeration, variant, default);
@@ -78,8 +78,8 @@ impl<'s> Walk<'s> {
             self.field(prefix, field, variant, default);
         }
         for enumeration in &tagged {
-            for option in &enumeration.variants {
-                self.variant(prefix, enumeration.tag, option.name, &option.view, default);
+            for option in enumeration.variants() {
+                self.variant(prefix, enumeration.tag, option.name, option.view, default);
             }
         }
         if let Some(others) = fields.others.filter(|others| !matches!(others.shape(), Shape::Any)) {
@@ -89,7 +89,7 @@ impl<'s> Walk<'s> {
         self.open.pop();
     }
 
-    fn variant(&mut self, prefix: &str, tag: &str, name: &str, view: &View<'s>, default: Option<&Value>) {
+    fn variant(&mut self, prefix: &str, tag: &str, name: &str, view: View<'s>, default: Option<&Value>) {
         let own = VariantOf { tag: under(prefix, tag), name: name.to_string() };
         let is_default = default.and_then(|value| value.get(tag)?.as_str()) == Some(name);
         let default = default.filter(|_| is_default);
@@ -100,14 +100,14 @@ impl<'s> Walk<'s> {
         // A variant that holds an enum with a tag of its own.
         for nested in view.tagged() {
             self.tag(prefix, &nested, Some(&own), default);
-            for option in &nested.variants {
-                self.variant(prefix, nested.tag, option.name, &option.view, default);
+            for option in nested.variants() {
+                self.variant(prefix, nested.tag, option.name, option.view, default);
             }
         }
     }
 
     fn tag(&mut self, prefix: &str, tagged: &Tagged<'_>, variant: Option<&VariantOf>, default: Option<&Value>) {
-        let choice = |v: &crate::schema::Variant| Choice { name: v.name.to_string(), doc: tidy(v.doc) };
+        let choice = |v: crate::schema::Variant| Choice { name: v.name.to_string(), doc: tidy(v.doc) };
         let default = default.and_then(|value| value.get(tagged.tag)).cloned();
         self.found.push(KeyDoc {
             key: under(prefix, tagged.tag),
@@ -115,17 +115,17 @@ impl<'s> Walk<'s> {
             required: default.is_none(),
             default,
             doc: String::new(),
-            choices: tagged.variants.iter().map(choice).collect(),
+            choices: tagged.variants().map(choice).collect(),
             variant: variant.cloned(),
         });
     }
 
     fn field(&mut self, prefix: &str, field: &Field<'s>, variant: Option<&VariantOf>, within: Option<&Value>) {
-        let view = &field.view;
+        let view = field.view;
         let key = under(prefix, field.name);
         let default = view.default().or_else(|| within.and_then(|value| value.get(field.name)));
         let shown = default.filter(|value| !value.is_null()).cloned();
-        let words = if let Shape::Choice(words) = view.shape() { words } else { Vec::new() };
+        let words = if let Shape::Choice(words) = view.shape() { words } else { &[] };
         self.found.push(KeyDoc {
             key: key.clone(),
             kind: kind(view),
@@ -139,22 +139,22 @@ impl<'s> Walk<'s> {
     }
 
     /// Lists what is within a value: the keys of a table, of the tables in an array, of every form it may have.
-    fn below(&mut self, key: &str, view: &View<'s>, variant: Option<&VariantOf>, default: Option<&Value>) {
+    fn below(&mut self, key: &str, view: View<'s>, variant: Option<&VariantOf>, default: Option<&Value>) {
         match view.shape() {
             Shape::Table => self.table(key, view, variant, default),
             Shape::Array => {
                 let element = view.element(0);
-                let recursive = self.open.iter().any(|open| open.same(&element));
+                let recursive = self.open.iter().any(|open| open.same(element));
                 if !recursive {
-                    self.below(&format!("{key}[]"), &element, variant, None);
+                    self.below(&format!("{key}[]"), element, variant, None);
                 }
             }
             Shape::Either(branches) => {
                 if self.open.iter().any(|open| open.same(view)) {
                     return;
                 }
-                self.open.push(view.clone());
-                branches.iter().for_each(|branch| self.below(key, branch, variant, None));
+                self.open.push(view);
+                branches.into_iter().for_each(|branch| self.below(key, branch, variant, None));
                 self.open.pop();
             }
             _ => {}
@@ -184,22 +184,22 @@ fn one_of(words: &[&str]) -> String {
 }
 
 /// The kind of value, in words.
-fn kind(view: &View<'_>) -> String {
+fn kind(view: View<'_>) -> String {
     match view.shape() {
         Shape::Any => "any value".to_string(),
         Shape::Choice(words) => one_of(&words.iter().map(|w| w.name).collect::<Vec<_>>()),
         Shape::Scalar(types) => format!("{}{}", types.join(" or "), range(view)),
-        Shape::Array => match kind(&view.element(0)).as_str() {
+        Shape::Array => match kind(view.element(0)).as_str() {
             "table" => "array of tables".to_string(),
             inner => format!("array of {inner}"),
         },
         Shape::Table => match view.map_value() {
             Some(value) if matches!(value.shape(), Shape::Any) => "table".to_string(),
-            Some(value) => format!("map of {}", kind(&value)),
+            Some(value) => format!("map of {}", kind(value)),
             None => "table".to_string(),
         },
         Shape::Either(branches) => {
-            let mut kinds: Vec<String> = branches.iter().map(kind).collect();
+            let mut kinds: Vec<String> = branches.into_iter().map(kind).collect();
             kinds.dedup();
             kinds.join(" or ")
         }
@@ -207,7 +207,7 @@ fn kind(view: &View<'_>) -> String {
 }
 
 /// The range of the field, if narrower than that of its Rust type.
-fn range(view: &View<'_>) -> String {
+fn range(view: View<'_>) -> String {
     let (least, most) = integer_range(view.keyword("format").and_then(Value::as_str).unwrap_or(""));
     let told =
         |word, of_type: i128| view.keywords(word).find(|bound| bound.as_f64() != Some(of_type as f64)).map(plain);

@@ -258,13 +258,8 @@ where
     T: DeserializeOwned + Serialize + JsonSchema + 'static,
 {
     let mut schema = Schema::of::<T>();
-    for variant in extra {
-        assert!(
-            Arc::make_mut(&mut schema).add(variant),
-            "'{}' takes no variants by '{}'",
-            variant.section,
-            variant.tag
-        );
+    if !extra.is_empty() {
+        schema = Arc::new(schema.with(extra));
     }
     let view = schema.view();
     let start = Origin::start_of(layers.last().map_or("", |layer| layer.name.as_str()));
@@ -273,14 +268,14 @@ where
     let overrides = sets::document(sets)?.map(|node| (start.clone(), node));
     let mut merged = Node { at: Some(start.clone()), data: Data::Table(Vec::new()) };
     for (start, node) in documents.chain(overrides) {
-        let checker = Checker { root: view.clone(), complete: false };
+        let checker = Checker { root: view, complete: false };
         checker.document(&node, Below { lower: Some(&merged), default }, &start)?;
-        merged = merge(&view, merged, node, default);
+        merged = merge(view, merged, node, default);
     }
     // A section or the whole may be overridden from the command line, but what it lacks is missing from the file.
     merged.at = Some(start.clone());
-    fill_tags(&view, &mut merged, default);
-    Checker { root: view.clone(), complete: true }.document(&merged, Below { lower: None, default }, &start)?;
+    fill_tags(view, &mut merged, default);
+    Checker { root: view, complete: true }.document(&merged, Below { lower: None, default }, &start)?;
     let mut json = merged.to_json();
     extra.iter().for_each(|variant| variant.fill(&mut json));
     let value: T = serde_path_to_error::deserialize(json).map_err(|error| rejected(&error, &merged, start))?;

@@ -12,6 +12,7 @@ mod check;
 mod document;
 mod error;
 mod extra;
+mod index;
 mod keys;
 mod layers;
 mod merge;

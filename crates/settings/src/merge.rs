@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Lays `upper`, which has been checked, over `lower`. Tables merge, everything else is replaced; a table that chooses
 /// another variant loses the options that the layers below gave to the old one.
-pub(crate) fn merge(view: &View<'_>, lower: Node, upper: Node, default: Option<&Value>) -> Node {
+pub(crate) fn merge(view: View<'_>, lower: Node, upper: Node, default: Option<&Value>) -> Node {
     match view.shape() {
         Shape::Array if upper.is_patch() => patch(view, lower, upper),
         Shape::Table if lower.entries().is_some() && upper.entries().is_some() => {
@@ -19,7 +19,7 @@ pub(crate) fn merge(view: &View<'_>, lower: Node, upper: Node, default: Option<&
         Shape::Either(_) => {
             let merged = overlay(lower, upper.clone());
             // Two layers may use two forms that do not mix; then the higher one stands alone.
-            let checker = Checker { root: view.clone(), complete: true };
+            let checker = Checker { root: view, complete: true };
             if checker.fits(view, &merged, Below::default()) {
                 merged
             } else {
@@ -30,7 +30,7 @@ pub(crate) fn merge(view: &View<'_>, lower: Node, upper: Node, default: Option<&
     }
 }
 
-fn merge_tables(view: &View<'_>, lower: Node, upper: Node, default: Option<&Value>) -> Node {
+fn merge_tables(view: View<'_>, lower: Node, upper: Node, default: Option<&Value>) -> Node {
     let below = Below { lower: Some(&lower), default };
     let chosen = view.fields(&|tagged| pick(&upper, below, tagged));
     let before = view.fields(&|tagged| below.variant(tagged.tag).map(str::to_string));
@@ -54,7 +54,7 @@ fn table_place(lower: Option<Origin>, upper: Option<Origin>) -> Option<Origin> {
 
 /// Lays one entry of the upper layer over the table below.
 fn lay_entry(entries: &mut Vec<Entry>, fields: &Fields<'_>, upper: Entry, default: Option<&Value>) {
-    let view = fields.get(&upper.key).map(|f| &f.view).or(fields.others.as_ref());
+    let view = fields.get(&upper.key).map(|f| f.view).or(fields.others);
     let own = view.and_then(View::default).or_else(|| default.and_then(|value| value.get(&upper.key)));
     let place = entries.iter().position(|e| e.key == upper.key);
     let lower = match place {
@@ -75,7 +75,7 @@ fn lay_entry(entries: &mut Vec<Entry>, fields: &Fields<'_>, upper: Entry, defaul
     entries.insert(place.unwrap_or(entries.len()), Entry { key: upper.key, at: upper.at, node });
 }
 
-fn patch(view: &View<'_>, lower: Node, upper: Node) -> Node {
+fn patch(view: View<'_>, lower: Node, upper: Node) -> Node {
     let (Data::Array(mut elements), Data::Table(changes)) = (lower.data, upper.data) else {
         // The check has refused a patch without an array below it.
         return Node { at: lower.at, data: Data::Array(Vec::new()) };
@@ -83,7 +83,7 @@ fn patch(view: &View<'_>, lower: Node, upper: Node) -> Node {
     for change in changes {
         if let Some((index, element)) = change.key.parse().ok().and_then(|i: usize| Some((i, elements.get_mut(i)?))) {
             let old = std::mem::replace(element, Node { at: None, data: Data::Boolean(false) });
-            *element = merge(&view.element(index), old, change.node, None);
+            *element = merge(view.element(index), old, change.node, None);
         }
     }
     Node { at: lower.at, data: Data::Array(elements) }
@@ -122,9 +122,9 @@ fn all_within(changes: &[Entry], length: usize) -> bool {
 }
 
 /// Writes out the variant where only the schema's default chooses it: serde itself would find no tag.
-pub(crate) fn fill_tags(view: &View<'_>, node: &mut Node, default: Option<&Value>) {
+pub(crate) fn fill_tags(view: View<'_>, node: &mut Node, default: Option<&Value>) {
     if let (Shape::Array, Data::Array(elements)) = (view.shape(), &mut node.data) {
-        elements.iter_mut().enumerate().for_each(|(i, element)| fill_tags(&view.element(i), element, None));
+        elements.iter_mut().enumerate().for_each(|(i, element)| fill_tags(view.element(i), element, None));
         return;
     }
     if !matches!(view.shape(), Shape::Table) || node.entries().is_none() {
@@ -136,7 +136,7 @@ pub(crate) fn fill_tags(view: &View<'_>, node: &mut Node, default: Option<&Value
     let Data::Table(entries) = &mut node.data else { return };
     entries.extend(filled);
     for entry in entries {
-        if let Some(view) = fields.get(&entry.key).map(|f| &f.view).or(fields.others.as_ref()) {
+        if let Some(view) = fields.get(&entry.key).map(|f| f.view).or(fields.others) {
             let own = view.default().or_else(|| default.and_then(|value| value.get(&entry.key)));
             fill_tags(view, &mut entry.node, own);
         }

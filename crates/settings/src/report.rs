@@ -31,7 +31,7 @@ pub(crate) struct Chosen<'a> {
 
 /// An error on a key that its table does not have.
 pub(crate) fn unknown_key(
-    root: &View<'_>,
+    root: View<'_>,
     path: &[String],
     entry: &Entry,
     at: Origin,
@@ -57,9 +57,9 @@ fn did_you_mean(key: &str) -> String {
 /// Advice on a key that other variants have and the chosen one does not.
 fn misfit(chosen: &Chosen<'_>, key: &str) -> Option<String> {
     let tag = chosen.tagged.tag;
-    let has = |view: &View<'_>| view.fields(&|_| None).get(key).is_some();
+    let has = |view: View<'_>| view.fields(&|_| None).get(key).is_some();
     let owners: Vec<String> =
-        chosen.tagged.variants.iter().filter(|v| has(&v.view)).map(|v| format!("'{}'", v.name)).collect();
+        chosen.tagged.variants().filter(|v| has(v.view)).map(|v| format!("'{}'", v.name)).collect();
     if owners.is_empty() {
         return None;
     }
@@ -73,7 +73,7 @@ fn misfit(chosen: &Chosen<'_>, key: &str) -> Option<String> {
 }
 
 /// A key of that very name in another section.
-fn elsewhere(root: &View<'_>, word: &str) -> Option<String> {
+fn elsewhere(root: View<'_>, word: &str) -> Option<String> {
     let mut keys = flatten(root).into_iter().map(|doc| doc.key);
     keys.find(|key| key.rsplit('.').next() == Some(word) && key.contains('.'))
 }
@@ -97,7 +97,7 @@ pub(crate) fn not_a_choice(key: String, node: &Node, at: Origin, choices: &[&str
 }
 
 /// An error on a value of the wrong type.
-pub(crate) fn wrong_type(path: &[String], node: &Node, at: Origin, view: &View<'_>) -> SettingsError {
+pub(crate) fn wrong_type(path: &[String], node: &Node, at: Origin, view: View<'_>) -> SettingsError {
     let hint = path.last().and_then(|key| type_hint(key, node, view, &at));
     let advice = match hint {
         Some(hint) => format!("expected {}; {hint}", expected(view)),
@@ -107,7 +107,7 @@ pub(crate) fn wrong_type(path: &[String], node: &Node, at: Origin, view: &View<'
 }
 
 /// Probable cause of a value of the wrong type.
-fn type_hint(key: &str, node: &Node, view: &View<'_>, at: &Origin) -> Option<String> {
+fn type_hint(key: &str, node: &Node, view: View<'_>, at: &Origin) -> Option<String> {
     let types = view.types();
     let numeric = is_numeric(view);
     match &node.data {
@@ -141,14 +141,14 @@ fn type_hint(key: &str, node: &Node, view: &View<'_>, at: &Origin) -> Option<Str
 }
 
 /// True if a number may stand here, alone or as one of several forms.
-fn is_numeric(view: &View<'_>) -> bool {
+fn is_numeric(view: View<'_>) -> bool {
     match view.shape() {
-        Shape::Either(branches) => branches.iter().any(is_numeric),
+        Shape::Either(branches) => branches.into_iter().any(is_numeric),
         _ => view.types().iter().any(|t| matches!(*t, "integer" | "number")),
     }
 }
 
-fn holds_tables(view: &View<'_>) -> bool {
+fn holds_tables(view: View<'_>) -> bool {
     matches!(view.element(0).shape(), Shape::Table)
 }
 
@@ -176,20 +176,20 @@ fn number_in_text(key: &str, text: &str) -> Option<String> {
 }
 
 /// The expected kind of a schema, with its article.
-pub(crate) fn expected(view: &View<'_>) -> String {
+pub(crate) fn expected(view: View<'_>) -> String {
     match view.shape() {
         Shape::Any => "a value".to_string(),
         Shape::Choice(words) => one_of(&words.iter().map(|w| w.name).collect::<Vec<_>>()),
         Shape::Scalar(types) => types.iter().map(|t| article(t)).collect::<Vec<_>>().join(" or "),
         Shape::Array => match view.element(0) {
             tables if matches!(tables.shape(), Shape::Table) => "an array of tables".to_string(),
-            numbers if is_numeric(&numbers) => "an array of numbers".to_string(),
+            numbers if is_numeric(numbers) => "an array of numbers".to_string(),
             _ => article("array").to_string(),
         },
         Shape::Table => article("object").to_string(),
         Shape::Either(branches) => {
             let mut kinds: Vec<String> = Vec::new();
-            for kind in branches.iter().map(expected) {
+            for kind in branches.into_iter().map(expected) {
                 if !kinds.contains(&kind) {
                     kinds.push(kind);
                 }

@@ -44,6 +44,20 @@ def check(
         return json.loads(_core.check(os.fspath(drive), set_texts(sets), given(policies), seed_of(seed)))
 
 
+def resolve(drive: str | os.PathLike[str], sets: Sets = None) -> dict[str, Any]:
+    """As :func:`check` for those who ask often: without origins, and without errors that show only when the drive is
+    built, such as too many bad blocks.
+
+    :return: ``config`` and ``derived``.
+    :raises wordline.InputError: as :func:`check`.
+    """
+    from wordline import _core
+    from wordline.api.spoken import speaking
+
+    with speaking():
+        return json.loads(_core.resolve(os.fspath(drive), set_texts(sets)))
+
+
 def run(
     drive: Drive | str | os.PathLike[str],
     load: Workload | str | os.PathLike[str],

@@ -144,7 +144,7 @@ class _Desk:
     def _drive(self, drive: str, sets: dict[str, Any]) -> dict[str, Any]:
         at = json.dumps([drive, sets], sort_keys=True)
         if at not in self.drives:
-            self.drives[at] = api.check(drive, sets)
+            self.drives[at] = api.resolve(drive, sets)
         return self.drives[at]
 
     def _load(self, load: Any, sets: dict[str, Any]) -> tuple[Workload, Any]:  # noqa: ANN401

@@ -12,6 +12,10 @@ const PAGES: u64 = 8;
 
 /// Two dies of ten blocks of eight pages; fourteen logical blocks, and room for three log blocks.
 fn empty(mapping: &str) -> Drive {
+    empty_with(mapping, "")
+}
+
+fn empty_with(mapping: &str, more: &str) -> Drive {
     drive(
         &format!(
             r#"
@@ -20,8 +24,9 @@ fn empty(mapping: &str) -> Drive {
         capacity = {{ raw_over_logical = 1.5 }}
         mapping = {{ {mapping} }}
         placement = {{ policy = "least-busy" }}
-        collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2 }}
+        collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2, window_pages = 2 }}
         verify = {{ shadow = true }}
+        {more}
         "#
         ),
         1,
@@ -60,10 +65,14 @@ fn merges(drive: &mut Drive, first: u64, expected: [u64; 7]) {
 /// Fills the first logical blocks, in order: no log block is needed.
 fn filled(mapping: &str, lots: u64) -> Drive {
     let mut drive = empty(mapping);
-    (0..lots).for_each(|lot| write(&mut drive, lot * PAGES, PAGES));
+    fill(&mut drive, lots);
+    drive
+}
+
+fn fill(drive: &mut Drive, lots: u64) {
+    (0..lots).for_each(|lot| write(drive, lot * PAGES, PAGES));
     let kept = drive.kernel().blocks().records().iter().filter(|record| record.status == Status::Kept).count();
     assert_eq!(kept as u64, lots);
-    drive
 }
 
 #[test]
@@ -168,6 +177,34 @@ fn partial_writes_of_neighbours_end() {
         closed_loop(&mut drive, 16, 400, |_| {
             let page = [0, 2 * PAGES + 3, 7 * PAGES][random.below(3) as usize] + random.below(4);
             request(Op::Write, page * PAGE + 512 * random.below(31), 512)
+        });
+        drive.drain().expect("it comes to rest");
+        drive.kernel().audit().expect("the books balance");
+        closed_loop(&mut drive, 8, 13 * PAGES, |nth| request(Op::Read, nth * PAGE, PAGE as u32));
+    });
+}
+
+/// A merge brings pages into a data block that the host fills as well. It leaves alone what the host writes once more, to a log block.
+#[test]
+fn the_host_overtakes_merges() {
+    for_seeds("log_blocks", "the_host_overtakes_merges", if long() { 3000 } else { 30 }, |seed| {
+        // The case is rare: one of these seeds has it.
+        let seed = seed + 580;
+        let mapping = ["policy = \"bast\"", "policy = \"sast\", group_blocks = 3", "policy = \"fast\", log_blocks = 2"];
+        // The reads of the merge come last.
+        let order = "arbiter = { policy = \"priority\", order = [\"gc-write\", \"host-read\", \"host-write\", \"gc-erase\", \"gc-read\"] }";
+        let mut drive = empty_with(mapping[seed as usize % 3], order);
+        fill(&mut drive, 13);
+        let mut random = Stream::new(seed, "places", 0);
+        let mut lot = 0;
+        closed_loop(&mut drive, [4, 8, 13, 20, 32][random.below(5) as usize], 1200, |nth| {
+            // A whole logical block in order, and some of its pages again.
+            let at = nth % (PAGES + 4);
+            if at == 0 {
+                lot = random.below(13);
+            }
+            let page = if at < PAGES { at } else { random.below(PAGES) };
+            request(Op::Write, (lot * PAGES + page) * PAGE, PAGE as u32)
         });
         drive.drain().expect("it comes to rest");
         drive.kernel().audit().expect("the books balance");

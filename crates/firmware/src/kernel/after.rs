@@ -46,6 +46,11 @@ impl After {
         u64::from(writes.come)
     }
 
+    /// What waits for writes, by its slots.
+    pub fn parked(&self) -> impl Iterator<Item = u32> + '_ {
+        self.parked.iter().map(|parked| parked.slot)
+    }
+
     /// Writes that came before one that is not bound, and are not bound either.
     fn older(&self, unit: u32, number: u64) -> u32 {
         let bound = self.unbound.get(&unit).map_or(0, |writes| writes.bound);

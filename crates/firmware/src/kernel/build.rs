@@ -9,7 +9,6 @@ use super::ready::Ready;
 use super::rests::Rests;
 use super::ring::Ring;
 use super::schedule::Schedule;
-use super::send::Listed;
 use super::sequence::Sequence;
 use super::stage::Stage;
 use super::table::Table;
@@ -152,7 +151,7 @@ impl Kernel {
             transactions,
             banks,
             follows_ends,
-            listed: Listed::default(),
+            listed: None,
             nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,
             takes_oldest: false,

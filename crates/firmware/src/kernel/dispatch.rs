@@ -196,7 +196,7 @@ impl Kernel {
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
         if self.shared_count == 0 {
             let waiting = self.waiting[die as usize];
-            if let Some(waiting) = waiting.of_host_and_gc().filter(|_| self.may_take_oldest(die)) {
+            if let Some(waiting) = waiting.of_host_and_gc().filter(|&waiting| self.may_take_oldest(die, waiting)) {
                 return self.oldest(die, waiting);
             }
             if waiting == Ready::NOTHING {
@@ -206,10 +206,26 @@ impl Kernel {
         self.chosen_by_arbiter(die)
     }
 
-    /// True if a die serves the oldest operation whatever its class.
+    /// True if a die serves the oldest operation whatever its class. A commit stage takes writes back that cannot go, which a
+    /// survey finds.
     #[inline]
-    fn may_take_oldest(&self, die: u32) -> bool {
-        self.takes_oldest && self.stage.is_none() && !self.is_held(die)
+    fn may_take_oldest(&self, die: u32, waiting: u64) -> bool {
+        self.takes_oldest && !self.is_held(die) && (self.stage.is_none() || self.all_go(die, waiting))
+    }
+
+    /// True if all writes of host and GC that wait for planes of a die can go at once.
+    #[inline]
+    fn all_go(&self, die: u32, waiting: u64) -> bool {
+        let first = die * self.flash.geometry().planes_per_die;
+        let mut writes = waiting & Ready::WRITES;
+        while writes != 0 {
+            let (class, plane) = Ready::of_bit(writes.trailing_zeros());
+            if !self.goes_at_once(class, first + plane) {
+                return false;
+            }
+            writes &= writes - 1;
+        }
+        true
     }
 
     /// The oldest operation that can go on a die where operations of host and GC wait, each for a plane: as in [`Self::survey`],
@@ -249,8 +265,15 @@ impl Kernel {
     #[inline]
     fn finds_page_at_once(&mut self, class: Class, plane: u32) -> bool {
         let fifo = self.queues[plane as usize * CLASSES + class.index()];
+        self.goes_at_once(class, plane) || self.finds_page(&fifo, class, plane)
+    }
+
+    /// True if the writes of a class that wait for a plane fill a page of an open block.
+    #[inline]
+    fn goes_at_once(&self, class: Class, plane: u32) -> bool {
+        let fifo = &self.queues[plane as usize * CLASSES + class.index()];
         let fills = fifo.len >= self.plan.units_per_program && !class.is_map_write();
-        fills && self.space.is_open(plane, stream_of(class)) || self.finds_page(&fifo, class, plane)
+        fills && self.space.is_open(plane, stream_of(class))
     }
 
     #[inline(never)]

@@ -135,7 +135,20 @@ impl Kernel {
     fn coming_to(&self, plane: u32) -> u32 {
         let queued = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].len;
         let at_bank = self.banks.as_ref().map_or(0, |banks| banks.writes_waiting(self.planes_per_die.quotient(plane)));
-        self.blocks.valid_in_plane(plane) + queued + at_bank
+        let place = Constraint::Plane(plane);
+        let on_stage = self.stage.as_ref().map_or(0, |stage| stage.queue(stage.at(Class::HOST_WRITE, place)).fifo.len);
+        let comes_here = |slot: u32| {
+            let op = self.slab.get(slot);
+            op.class == Class::HOST_WRITE && self.placement.placed(self.page_number(op.unit), slot) == place
+        };
+        let parked = self.after.as_ref().map_or(0, |after| after.parked().filter(|&slot| comes_here(slot)).count());
+        let apart = self.transactions.as_ref().map_or(0, |transactions| {
+            transactions
+                .waiting_at(self.planes_per_die.quotient(plane), &self.slab)
+                .filter(|&slot| comes_here(slot))
+                .count()
+        });
+        self.blocks.valid_in_plane(plane) + queued + at_bank + on_stage + (parked + apart) as u32
     }
 
     /// The constraint of the operation in a slot, which has been queued before. A wish is given up then.

@@ -181,9 +181,9 @@ impl Kernel {
             let Some(lots) = &self.lots else { return };
             let (unit, data) = (lots.unit_at(job.lot, job.cursor), lots.data(job.lot));
             let elsewhere = |&place: &u32| Some(self.units_per_block.quotient(place)) != data;
-            // A page that the data block has passed was written by the host meanwhile: it may lie there, or in a newer log block.
-            let is_passed = data.is_some_and(|data| job.cursor < self.blocks.get(data).write_point);
-            let place = self.map.place(unit).filter(elsewhere).filter(|_| !is_passed);
+            // What lies elsewhere of a page that the data block has passed is newer: the host has written it to a log block since.
+            let is_passed = data.is_some_and(|data| self.blocks.get(data).write_point > job.cursor);
+            let place = self.map.place(unit).filter(|place| !is_passed && elsewhere(place));
             if place.is_some() && self.is_interrupted(job.domain) {
                 return;
             }

@@ -248,7 +248,7 @@ pub struct Kernel {
     control_due: Time,
     /// What the dispatch policy is shown.
     #[serde(skip)]
-    listed: Listed,
+    listed: Option<Box<Listed>>,
     /// Nominal times of a page read, a page program and an erase in the array.
     #[serde(skip)]
     nominal: [Time; 3],

@@ -20,6 +20,18 @@ impl Ready {
     /// Nothing waits.
     pub const NOTHING: Self = Self([0; CLASSES.div_ceil(WIDTH)]);
 
+    /// The bits of writes of host and GC.
+    pub const WRITES: u64 = {
+        let (mut bits, mut class) = (0, 0);
+        while class < WIDTH {
+            if Class::numbered(class as u8).is_write() {
+                bits |= ((1 << PLANES) - 1) << (class * PLANES);
+            }
+            class += 1;
+        }
+        bits
+    };
+
     /// Operations of a class wait for a plane of the die.
     #[inline]
     pub fn set(&mut self, class: Class, plane: u32) {

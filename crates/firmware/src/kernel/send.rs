@@ -114,8 +114,8 @@ impl Kernel {
         }
         let staged = [Staged { class, sequence, die: Some(die) }];
         let view = StageView { staged: &staged, dues: &[], outstanding: &stage.outstanding, times: &self.nominal };
-        let wanted =
-            self.dispatch.eligible(&stage.outstanding).has(class.task()) && self.dispatch.next(&view).is_some();
+        let wanted = self.dispatch.eligible(Tasks::default().with(class.task()), &stage.outstanding).has(class.task())
+            && self.dispatch.next(&view).is_some();
         if wanted {
             stage.count_waiting(die, class, 1);
             stage.settle();
@@ -147,13 +147,13 @@ impl Kernel {
         if self.now >= self.control_due {
             self.control_shares();
         }
-        let mut listed = std::mem::take(&mut self.listed);
+        let mut listed = self.listed.take().unwrap_or_default();
         match self.dispatch.sees() {
             _ if stage.tags.is_some() => self.send_tags(&mut stage, &mut listed.queues),
             Sight::Oldest => self.send_oldest(&mut stage, &mut listed),
             sight => self.send_listed(&mut stage, sight, &mut listed),
         }
-        self.listed = listed;
+        self.listed = Some(listed);
         let goes = |at| stage.tags.is_some() || self.has_company(stage.queue(at));
         let roams = stage.roaming().iter().any(|&at| goes(at as usize));
         stage.roams = roams;
@@ -180,7 +180,7 @@ impl Kernel {
             listed.clear();
             match sight {
                 Sight::All => stage.list_all(&mut listed.queues),
-                _ => stage.list(self.dispatch.eligible(&stage.outstanding), &mut listed.queues),
+                _ => stage.list(self.dispatch.eligible(stage.tasks(), &stage.outstanding), &mut listed.queues),
             }
             let Listed { queues, heads, .. } = listed;
             queues.retain(|&at| {
@@ -206,7 +206,7 @@ impl Kernel {
         listed.clear();
         let mut again = Tasks::ALL;
         loop {
-            let mut tasks = again.and(stage.tasks()).and(self.dispatch.eligible(&stage.outstanding));
+            let mut tasks = self.dispatch.eligible(again.and(stage.tasks()), &stage.outstanding);
             while let Some(task) = tasks.pop() {
                 if let Some((head, at)) = self.find_oldest(stage, task) {
                     listed.heads.push(head);

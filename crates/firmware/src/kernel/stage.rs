@@ -73,6 +73,8 @@ pub(super) struct Stage {
     pub outstanding: [u32; TASKS],
     /// Operations in the stage, by task.
     pub waiting: [u32; TASKS],
+    /// The tasks that have some.
+    tasks: Tasks,
     /// Something may have become possible, besides what room gives.
     pub dirty: bool,
     /// Reads of the command that is put together that still count as waiting.
@@ -122,6 +124,7 @@ impl Stage {
             awaited: vec![0; TASKS * dies.div_ceil(64) as usize],
             outstanding: [0; TASKS],
             waiting: [0; TASKS],
+            tasks: Tasks::default(),
             dirty: false,
             starting: 0,
             balance: 0,
@@ -160,8 +163,10 @@ impl Stage {
     #[inline]
     pub fn count_staged(&mut self, at: usize, change: i32) {
         let queue = &self.queues[at];
-        let waiting = &mut self.waiting[queue.class.task().index()];
+        let task = queue.class.task();
+        let waiting = &mut self.waiting[task.index()];
         *waiting = waiting.checked_add_signed(change).expect("an operation leaves a stage that it is in");
+        self.tasks = if *waiting == 0 { self.tasks.without(task) } else { self.tasks.with(task) };
         if let Some(tags) = &mut self.tags {
             if queue.awaits != NONE {
                 tags.count_waiting(queue.awaits, change);
@@ -238,13 +243,13 @@ impl Stage {
     /// True if nothing waits.
     #[inline]
     pub fn has_nothing(&self) -> bool {
-        self.waiting == [0; TASKS]
+        self.tasks == Tasks::default()
     }
 
     /// The tasks of which something waits.
     #[inline]
     pub fn tasks(&self) -> Tasks {
-        Tasks::that(|task| self.waiting[task] > 0)
+        self.tasks
     }
 
     /// True if something that waits could go now: not if only room was gained, and all lacks company.
@@ -446,7 +451,7 @@ impl Stage {
     pub fn list(&self, tasks: Tasks, into: &mut Vec<u32>) {
         into.extend(self.roaming.iter().filter(|&&at| tasks.has(self.queues[at as usize].class.task())));
         let words = self.open.len();
-        for task in tasks.iter().filter(|task| self.waiting[task.index()] > 0) {
+        for task in tasks.and(self.tasks).iter() {
             for word in 0..words {
                 let mut bits = self.awaited[task.index() * words + word] & self.open[word];
                 while bits != 0 {

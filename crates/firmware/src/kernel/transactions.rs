@@ -8,7 +8,7 @@
 //! which is dropped when it comes first.
 
 use super::{stream_of, Kernel};
-use crate::ops::{Fifo, FlashOp, NONE};
+use crate::ops::{Fifo, FlashOp, Slab, NONE};
 use crate::policy::dispatch::{Commits, Unit};
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class};
@@ -89,6 +89,11 @@ struct Joining {
 }
 
 impl Transactions {
+    /// The operations that wait at a die, or at the others of its package.
+    pub fn waiting_at<'a>(&self, die: u32, slab: &'a Slab) -> impl Iterator<Item = u32> + 'a {
+        self.waiting[(die / self.dies_per_unit) as usize].slots(slab)
+    }
+
     /// Nothing waits.
     pub fn new(commits: Commits, geometry: &Geometry) -> Self {
         let dies_per_unit = match commits.unit {

@@ -66,8 +66,14 @@ impl Dispatch for Debit {
         Sight::Oldest
     }
 
-    fn eligible(&self, outstanding: &ByTask<u32>) -> Tasks {
-        Tasks::that(|task| outstanding[task] < self.limits[task]).and(self.tasks)
+    fn eligible(&self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks {
+        let (mut left, mut eligible) = (tasks.and(self.tasks), Tasks::default());
+        while let Some(task) = left.pop() {
+            if outstanding[task.index()] < self.limits[task.index()] {
+                eligible = eligible.with(task);
+            }
+        }
+        eligible
     }
 
     fn takes_shares(&self) -> bool {

@@ -149,9 +149,9 @@ pub trait Dispatch {
     fn sees(&self) -> Sight {
         Sight::Open
     }
-    /// The tasks of which an operation may go, with so many outstanding.
-    fn eligible(&self, _outstanding: &ByTask<u32>) -> Tasks {
-        Tasks::ALL
+    /// Of some tasks those of which an operation may go, with so many outstanding.
+    fn eligible(&self, tasks: Tasks, _outstanding: &ByTask<u32>) -> Tasks {
+        tasks
     }
     /// True if it takes shares.
     fn takes_shares(&self) -> bool {
@@ -218,7 +218,7 @@ policies! {
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn sees(self: &Self) -> Sight;
-        fn eligible(self: &Self, outstanding: &ByTask<u32>) -> Tasks;
+        fn eligible(self: &Self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks;
         fn takes_shares(self: &Self) -> bool;
         fn share(self: &mut Self, shares: &ByTask<f64>) -> ();
         fn limits(self: &Self) -> Option<ByTask<u32>>;
