@@ -4,8 +4,10 @@
 //! In the examples a read takes one cycle, a program two, an erase 38, and the bus next to nothing beside a cycle of 1 ms.
 
 use crate::common::random_drive::random_config_with_logs;
-use crate::common::{between, chance, closed_loop, drive, for_seeds, long, one, request, US};
+use crate::common::{between, chance, closed_loop, config, drive, for_seeds, long, one, request, US};
 use wordline_base::{Op, Request, Stream, Time};
+use wordline_drive::load::from_text;
+use wordline_drive::snapshot::{self, Header};
 use wordline_drive::Drive;
 
 const CYCLE: Time = 1_000 * US;
@@ -13,9 +15,9 @@ const PAGE: u64 = 16_384;
 /// Pages in a block.
 const PAGES: u64 = 8;
 
-/// One die of 20 blocks of eight pages, with ten logical blocks, of which four hold data.
-fn filled(mapping: &str, collect: &str) -> Drive {
-    let text = format!(
+/// One die of 20 blocks of eight pages, with ten logical blocks.
+fn text(mapping: &str, collect: &str) -> String {
+    format!(
         r#"
         geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
             blocks_per_plane = 20, pages_per_block = {PAGES}, page_kib = 16 }}
@@ -29,8 +31,12 @@ fn filled(mapping: &str, collect: &str) -> Drive {
         link = {{ policy = "nvme", pcie_generation = 5, pcie_lanes = 16, latency_us = 0.0 }}
         verify = {{ shadow = true }}
         "#
-    );
-    let mut drive = drive(&text, 1);
+    )
+}
+
+/// The same drive with data in four logical blocks.
+fn filled(mapping: &str, collect: &str) -> Drive {
+    let mut drive = drive(&text(mapping, collect), 1);
     (0..4 * PAGES).for_each(|page| write(&mut drive, page));
     drive
 }
@@ -174,6 +180,57 @@ fn delayed_merges_come_first_and_their_time_is_deducted() {
         rest(&mut drive, cycles + 1, 2 * PAGES, 2);
         assert_eq!(causes(&drive), [0, ahead, 0, 1], "{cycles} cycles");
         come_to_rest(&mut drive);
+    }
+}
+
+/// What was delayed is still to be done after a snapshot, and in a fork.
+#[test]
+fn a_snapshot_keeps_what_was_delayed() {
+    let mut drive = filled(BAST, &format!("policy = \"agc-dgc\", {START}, threshold_blocks = 19"));
+    scatter(&mut drive, 1, 9);
+    scatter(&mut drive, 2, 8);
+    come_to_rest(&mut drive);
+    let config = config(&text(BAST, &format!("policy = \"agc-dgc\", {START}, threshold_blocks = 19")));
+    let header = Header {
+        version: "test".into(),
+        config: serde_json::to_value(&config).expect("is JSON"),
+        seed: 1,
+        precondition: serde_json::Value::Null,
+    };
+    let path = std::env::temp_dir().join(format!("wordline-scheduled-{}.snapshot", std::process::id()));
+    snapshot::save(&path, &header, &drive).expect("it is saved");
+    let (_, loaded) = snapshot::load(&path, &config, 1).expect("it is loaded");
+    std::fs::remove_file(&path).expect("it was there");
+    let fork = drive.clone();
+    let ends = [drive, fork, loaded].map(|mut drive| {
+        one(&mut drive, request(Op::Read, 0, PAGE as u32));
+        rest(&mut drive, 2_000, 0, 1);
+        assert_eq!(causes(&drive), [0, 0, 1, 1]);
+        come_to_rest(&mut drive);
+        (drive.now(), drive.kernel().state_hash())
+    });
+    assert!(ends[0] == ends[1] && ends[0] == ends[2], "{ends:?}");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    for (mapping, collect, key, words) in [
+        ("policy = \"page\"", "policy = \"agc\"", "collect.policy", "log blocks"),
+        ("policy = \"block\"", "policy = \"dgc\"", "collect.policy", "\"fast\""),
+        (BAST, "policy = \"agc\", window_pages = 8", "collect.window_pages", "must be 1"),
+        (BAST, "policy = \"dgc\", instant = true", "collect.instant", "idle periods"),
+        (BAST, "policy = \"agc\", idle_us = -1.0", "collect.idle_us", "1e12"),
+        (BAST, "policy = \"agc-dgc\", threshold_blocks = 0", "collect.threshold_blocks", "at least 1"),
+        (BAST, "policy = \"agc\", blocks_per_die = 2", "collect.blocks_per_die", "has no effect"),
+        (BAST, "policy = \"dgc\", threshold_blocks = 3", "collect.threshold_blocks", "option of policy 'agc'"),
+    ] {
+        let error = from_text("test", &text(mapping, &format!("{collect}, {START}"))).map(|config| config.parts().map(drop));
+        let told = match error {
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+            Ok(Ok(())) => panic!("{mapping}, {collect} is accepted"),
+        };
+        assert!(told.contains(key) && told.contains(words), "{told}");
     }
 }
 
