@@ -57,6 +57,12 @@ pub trait Device {
     fn waits_for_rest(&self) -> bool;
     /// Tells when the next request comes; none if no more are to come.
     fn announce(&mut self, next: Option<Time>);
+    /// True if it is of use to show the next request before it comes.
+    fn previews(&self) -> bool {
+        false
+    }
+    /// Shows the next request before it comes, if it is known.
+    fn preview(&mut self, _: Option<&Request>) {}
     /// Takes its maps for itself if nobody else shares them, before a run.
     fn unshare(&mut self);
     /// Starts all measurements anew.
@@ -158,6 +164,14 @@ impl Device for Drive {
     #[inline(always)]
     fn announce(&mut self, next: Option<Time>) {
         self.announce(next);
+    }
+
+    fn previews(&self) -> bool {
+        self.previews()
+    }
+
+    fn preview(&mut self, request: Option<&Request>) {
+        self.preview(request);
     }
 
     fn unshare(&mut self) {

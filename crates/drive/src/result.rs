@@ -137,6 +137,9 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     }
     if plan.logs.is_some() {
         document["log_blocks"] = log_blocks(counters);
+        if plan.schedules_merges {
+            document["scheduled_merges"] = scheduled_merges(counters);
+        }
     }
     if let Some(told) = &reading.leveling {
         document["wear_leveling"] = leveling(told);
@@ -308,6 +311,20 @@ fn leveling(told: &Leveling) -> Value {
             "overhead": each(|session| session.overhead),
             "stddev": each(|session| session.deviation),
         },
+    })
+}
+
+/// Merges that the collect policy schedules over idle periods, by why they started.
+fn scheduled_merges(counters: &Counters) -> Value {
+    let [on_demand, look_ahead, proactive, retroactive] = counters.merges_by_cause;
+    json!({
+        "on_demand": on_demand,
+        "look_ahead": look_ahead,
+        "proactive": proactive,
+        "retroactive": retroactive,
+        "interruptions": counters.interruptions,
+        "pressed": counters.pressed_merges,
+        "delay_blocks": counters.delay_blocks,
     })
 }
 

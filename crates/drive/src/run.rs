@@ -290,7 +290,7 @@ fn feed_all<D: Device, W: Watcher<D>>(
     let mut next = None;
     // Nothing new can be submitted until a slot is free again or the next arrival has come.
     let mut due = true;
-    let rests = drive.waits_for_rest();
+    let (rests, previews) = (drive.waits_for_rest(), drive.previews());
     loop {
         if walls.wait {
             due |= walls.open(feeds, drive.now(), streams)?;
@@ -302,6 +302,9 @@ fn feed_all<D: Device, W: Watcher<D>>(
             }
         }
         if rests {
+            if previews {
+                drive.preview(next_request(feeds, drive.now(), next).as_ref());
+            }
             drive.announce(next);
         }
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots. If nobody looks
@@ -472,6 +475,11 @@ fn settle<D: Device>(drive: &mut D, feeds: &mut [Feed], streams: &mut Streams) {
         }
     }
     completions.clear();
+}
+
+/// The request that comes next, at a time that is known.
+fn next_request(feeds: &[Feed], now: Time, next: Option<Time>) -> Option<Request> {
+    feeds.iter().find(|feed| next.is_some() && feed.ready(now) == next).and_then(|feed| feed.head)
 }
 
 /// Submits what can be submitted now; gives the time of the next arrival that has a place.

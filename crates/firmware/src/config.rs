@@ -161,6 +161,8 @@ pub struct Plan {
     pub fixes_pages: bool,
     /// Log blocks beside the blocks of logical blocks, if the mapping has any.
     pub logs: Option<LogRule>,
+    /// True if merges of log blocks are scheduled over idle periods.
+    pub schedules_merges: bool,
     /// Superblocks, if blocks form any.
     pub stripe: Option<Stripe>,
     /// Parity of logical pages, if there is any.
@@ -331,6 +333,13 @@ impl FirmwareConfig {
         }
         if let Some(rule) = mapping.logs() {
             self.check_logs(&rule, &upkeep)?;
+        } else if collect.schedule().is_some() {
+            let problem = format!(
+                "schedules merges of log blocks, which mapping.policy = \"{}\" does not have: use \"bast\", \"sast\" or \"fast\" there, or \
+                 collect.policy = \"background\"",
+                self.mapping.name()
+            );
+            return Err(ConfigError::new("collect.policy", self.collect.name(), problem));
         }
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
@@ -408,6 +417,7 @@ impl FirmwareConfig {
             destination: collect.destination(),
             fixes_pages: mapping.fixes_pages(),
             logs: mapping.logs(),
+            schedules_merges: collect.schedule().is_some(),
             stripe,
             raid,
             slc: self.slc_plan(geometry, &collect, &build)?,

@@ -39,6 +39,9 @@ struct Group {
     /// Neighbours in the order of priority of its domain.
     previous: Option<u32>,
     next: Option<u32>,
+    /// True if it is in the list of delayed merges, and in that of full ones.
+    is_delayed: bool,
+    is_listed_full: bool,
     #[serde(skip)]
     merging: bool,
 }
@@ -67,6 +70,15 @@ pub struct Merge {
     pub since: Time,
 }
 
+/// Groups of a domain that are to be merged in idle periods, each at most once in a list.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Lists {
+    /// Those whose merges were delayed.
+    delayed: VecDeque<u32>,
+    /// Those whose log blocks are full.
+    full: VecDeque<u32>,
+}
+
 /// The log blocks of a domain.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Domain {
@@ -77,6 +89,10 @@ struct Domain {
     erasing: u32,
     #[serde(skip)]
     most: u32,
+    /// The same with those that stand in for merges that were delayed.
+    #[serde(skip)]
+    most_with_delayed: u32,
+    lists: Lists,
     /// Its groups with log blocks, by priority.
     first: Option<u32>,
     last: Option<u32>,
@@ -129,8 +145,8 @@ pub struct Logs {
 
 impl Logs {
     /// No log blocks yet for logical blocks that lie in the domains given, in a drive with so many blocks. `most` has the log
-    /// blocks of each domain.
-    pub fn new(rule: LogRule, lots: impl Iterator<Item = u32>, blocks: u32, most: &[u32]) -> Self {
+    /// blocks of each domain, without and with those that may stand in for delayed merges.
+    pub fn new(rule: LogRule, lots: impl Iterator<Item = u32>, blocks: u32, most: &[(u32, u32)]) -> Self {
         let (mut group_of, mut domain_of) = (Vec::new(), Vec::new());
         // By domain: its newest group, and how many logical blocks that has.
         let mut newest: Vec<Option<(u32, u32)>> = vec![None; most.len()];
@@ -150,7 +166,9 @@ impl Logs {
             group_of.push(group);
         }
         let groups = domain_of.len();
-        let domains = most.iter().map(|&most| Domain { most, ..Domain::default() });
+        let of_domain =
+            |&(most, most_with_delayed): &(u32, u32)| Domain { most, most_with_delayed, ..Domain::default() };
+        let domains = most.iter().map(of_domain);
         Self {
             rule,
             coming: vec![(0, 0); group_of.len()],
@@ -308,12 +326,22 @@ impl Logs {
 
     /// True if a tail may get another log block now, as far as their number goes.
     pub fn may_open(&self, tail: u32) -> bool {
+        let most = self.domains[self.domain_of_tail(tail) as usize].most;
+        self.with_another(tail) <= most && !self.is_full(tail)
+    }
+
+    /// True if a tail may get a log block that stands in for a merge, which is delayed.
+    pub fn may_stand_in(&self, tail: u32) -> bool {
+        self.with_another(tail) <= self.domains[self.domain_of_tail(tail) as usize].most_with_delayed
+    }
+
+    /// Log blocks of a domain if a tail got another one.
+    fn with_another(&self, tail: u32) -> u32 {
         let domain = self.domain_of_tail(tail);
-        let Domain { in_use, most, .. } = self.domains[domain as usize];
         let in_order = self.sequential_tail(domain);
         // The sequential one has a block of its own.
         let kept = self.rule.sequential && tail != in_order && self.tails[in_order as usize].open.is_none();
-        in_use + u32::from(kept) < most && !self.is_full(tail)
+        self.domains[domain as usize].in_use + u32::from(kept) + 1
     }
 
     /// True if the group of a tail has all its log blocks, or is being merged.
@@ -451,16 +479,23 @@ impl Logs {
         count > 0 && !state.merging && !is_written
     }
 
-    /// Begins to merge a group that may be; its logical blocks are to be told then.
-    pub fn begin(&mut self, group: u32, blocks: &Blocks, now: Time) {
+    /// Log blocks of a group that are merged together.
+    pub fn to_merge(&self, group: u32, blocks: &Blocks) -> &[u32] {
+        &self.groups[group as usize].logs[..self.merged_together(group, blocks)]
+    }
+
+    /// Begins to merge a group that may be; its logical blocks are to be told then. If merges are delayed (`stands_in`), other log
+    /// blocks may serve the group meanwhile.
+    pub fn begin(&mut self, group: u32, blocks: &Blocks, now: Time, stands_in: bool) {
         let domain = self.domain_of_tail(group);
+        self.unlist(domain, group);
         let count = self.merged_together(group, blocks);
         let state = &mut self.groups[group as usize];
         let merge = &mut self.domains[domain as usize].merge;
         (merge.runs, merge.group, merge.since) = (true, Some(group), now);
         merge.logs.extend(state.logs.drain(..count));
         // Where log blocks are merged one by one, the others serve the group meanwhile.
-        state.merging = !self.rule.one_by_one;
+        state.merging = !self.rule.one_by_one && !stands_in;
         let tail = &mut self.tails[group as usize];
         if tail.open.is_some_and(|open| merge.logs.contains(&open)) {
             tail.open = None;
@@ -492,8 +527,111 @@ impl Logs {
         let group = merge.group.take();
         if let Some(group) = group {
             self.groups[group as usize].merging = false;
+            if self.rule.one_by_one && !self.groups[group as usize].logs.is_empty() {
+                // It has more to merge.
+                self.list_full(group);
+            }
         }
         time
+    }
+
+    /// The merge of a group is delayed to an idle period.
+    pub fn delay(&mut self, group: u32) {
+        let domain = self.domain_of_tail(group);
+        if !std::mem::replace(&mut self.groups[group as usize].is_delayed, true) {
+            self.domains[domain as usize].lists.delayed.push_back(group);
+        }
+    }
+
+    /// A tail has got a log block that stands in for a merge. What is to be merged for it later is listed: its group, if that has too many
+    /// log blocks now, or the first by priority, if the domain has too many. A group that is being merged needs no other merge.
+    pub fn delay_for(&mut self, tail: u32) {
+        let state = &self.domains[self.domain_of_tail(tail) as usize];
+        let (has_too_many, of_group) = (state.in_use > state.most, self.groups.get(tail as usize));
+        if of_group.zip(self.rule.log_blocks).is_some_and(|(group, most)| group.logs.len() as u32 > most) {
+            self.delay(tail);
+        } else if has_too_many {
+            self.delay_first(self.domain_of_tail(tail));
+        }
+    }
+
+    /// Delays the merge of the group of a domain that is the first by priority and was not delayed; false if there is none.
+    pub fn delay_first(&mut self, domain: u32) -> bool {
+        let first = self.by_priority(domain).find(|&group| !self.groups[group as usize].is_delayed);
+        first.map(|group| self.delay(group)).is_some()
+    }
+
+    /// Delayed merges of a domain.
+    pub fn delayed(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].lists.delayed.len() as u32
+    }
+
+    /// The log blocks of a group are full: it is listed.
+    pub fn list_full(&mut self, group: u32) {
+        let domain = self.domain_of_tail(group);
+        let Some(state) = self.groups.get_mut(group as usize) else { return };
+        if !std::mem::replace(&mut state.is_listed_full, true) {
+            self.domains[domain as usize].lists.full.push_back(group);
+        }
+    }
+
+    /// The group whose merge was delayed first, of those that can be merged now.
+    pub fn first_delayed(&mut self, domain: u32, blocks: &Blocks) -> Option<u32> {
+        let mut list = std::mem::take(&mut self.domains[domain as usize].lists.delayed);
+        while let Some(&group) = list.front().filter(|&&group| self.groups[group as usize].logs.is_empty()) {
+            self.groups[group as usize].is_delayed = false;
+            list.pop_front();
+        }
+        let first = list.iter().copied().find(|&group| self.may_begin(group, blocks));
+        self.domains[domain as usize].lists.delayed = list;
+        first
+    }
+
+    /// The group whose log blocks were full first, of those that still are and can be merged now.
+    pub fn first_full(&mut self, domain: u32, blocks: &Blocks) -> Option<u32> {
+        let mut list = std::mem::take(&mut self.domains[domain as usize].lists.full);
+        let mut first = None;
+        while let Some(&group) = list.front() {
+            if self.is_occupied(group) && self.may_begin(group, blocks) {
+                first = Some(group);
+                break;
+            }
+            // It is listed again when its next log block is full.
+            self.groups[group as usize].is_listed_full = false;
+            list.pop_front();
+        }
+        self.domains[domain as usize].lists.full = list;
+        first
+    }
+
+    /// True if what a merge of a group would empty is full.
+    fn is_occupied(&self, group: u32) -> bool {
+        let (logs, open) = (&self.groups[group as usize].logs, self.tails[group as usize].open);
+        let merged = if self.rule.one_by_one { logs.first() } else { logs.last() };
+        merged.is_some() && merged.copied() != open
+    }
+
+    /// Log blocks that a group may still get.
+    pub fn left_of_group(&self, group: u32) -> u32 {
+        let most = self.rule.log_blocks.unwrap_or(u32::MAX);
+        most.saturating_sub(self.groups[group as usize].logs.len() as u32)
+    }
+
+    /// True if a domain may have another log block without one that stands in for a merge.
+    pub fn has_left(&self, group: u32) -> bool {
+        self.with_another(group) <= self.domains[self.domain_of_tail(group) as usize].most
+    }
+
+    /// A group is not to be merged later any more.
+    fn unlist(&mut self, domain: u32, group: u32) {
+        let lists = &mut self.domains[domain as usize].lists;
+        let state = &mut self.groups[group as usize];
+        for (flag, list) in [(&mut state.is_delayed, &mut lists.delayed), (&mut state.is_listed_full, &mut lists.full)]
+        {
+            if std::mem::take(flag) {
+                list.retain(|&other| other != group);
+            }
+        }
     }
 
     /// A block of a domain was erased.
@@ -558,7 +696,7 @@ impl Logs {
         }
         (self.groups, self.tails) = (saved.groups, saved.tails);
         for (mine, saved) in self.domains.iter_mut().zip(saved.domains) {
-            *mine = Domain { most: mine.most, ..saved };
+            *mine = Domain { most: mine.most, most_with_delayed: mine.most_with_delayed, ..saved };
         }
     }
 
@@ -573,7 +711,26 @@ impl Logs {
                     .take(self.groups.len())
                     .all(|group| self.domain_of[group as usize] == domain)
         };
-        size(self) == size(saved) && (0..).zip(&saved.domains).all(in_place)
+        size(self) == size(saved)
+            && (0..).zip(&saved.domains).all(in_place)
+            && saved.lists_fit(|group| self.domain_of.get(group as usize).copied())
+    }
+
+    /// True if the lists of later merges hold groups of their domains, as they are flagged, each once.
+    fn lists_fit(&self, domain_of: impl Fn(u32) -> Option<u32>) -> bool {
+        let fits = |of: fn(&Lists) -> &VecDeque<u32>, flag: fn(&Group) -> bool| {
+            let mut listed = vec![false; self.groups.len()];
+            for (domain, state) in (0..).zip(&self.domains) {
+                for &group in of(&state.lists) {
+                    if domain_of(group) != Some(domain) || std::mem::replace(&mut listed[group as usize], true) {
+                        return false;
+                    }
+                }
+            }
+            self.groups.iter().map(flag).eq(listed)
+        };
+        fits(|lists| &lists.delayed, |group| group.is_delayed)
+            && fits(|lists| &lists.full, |group| group.is_listed_full)
     }
 
     /// Checks, of a drive at rest or at work, that log blocks are counted and listed once; tells which blocks are log blocks.

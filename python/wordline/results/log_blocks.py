@@ -8,6 +8,8 @@ from typing import Any
 from wordline.base import units
 
 KINDS = ("switch", "partial", "full")
+CAUSES = {"on_demand": "on demand", "look_ahead": "look-ahead", "proactive": "proactive", "retroactive": "retroactive"}
+"""Why a merge started, where the collect policy schedules merges over idle periods."""
 
 
 def summed_up(result: dict[str, Any]) -> str:
@@ -20,6 +22,16 @@ def summed_up(result: dict[str, Any]) -> str:
     return f"{merges} of log blocks, {took} on average; of logical blocks {', '.join(logical)}"
 
 
+def scheduled(result: dict[str, Any]) -> str:
+    """Why merges started, and what became of those in idle periods, in a sentence; empty if none are scheduled, or none started."""
+    told = result.get("scheduled_merges")
+    if not told or not sum(told[cause] for cause in CAUSES):
+        return ""
+    started = ", ".join(f"{units.count(told[cause])} {words}" for cause, words in CAUSES.items())
+    interrupted, blocks = units.some(told["interruptions"], "interruption"), units.some(told["delay_blocks"], "delay block")
+    return f"merges started: {started}; {interrupted} by the host, {units.count(told['pressed'])} went on beside it; {blocks}"
+
+
 def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The same as rows of a table."""
     told = result.get("log_blocks")
@@ -30,3 +42,11 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Mean time of a merge", units.duration(told["mean_us"] / 1e6)
     for kind in KINDS:
         yield f"{kind.capitalize()} merges of logical blocks", units.count(told[f"{kind}_merges"])
+    schedule = result.get("scheduled_merges")
+    if not schedule:
+        return
+    for cause, words in CAUSES.items():
+        yield f"Merges started: {words}", units.count(schedule[cause])
+    yield "Interruptions of merges by the host", units.count(schedule["interruptions"])
+    yield "Merges of idle periods that went on beside the host", units.count(schedule["pressed"])
+    yield "Log blocks in place of a delayed merge", units.count(schedule["delay_blocks"])

@@ -173,6 +173,9 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     merged = log_blocks.summed_up(result)
     if merged:
         yield "Merges", merged
+    scheduled = log_blocks.scheduled(result)
+    if scheduled:
+        yield "Idle merges", scheduled
     protected = redundancy.summed_up(result)
     if protected:
         yield "Parity", protected

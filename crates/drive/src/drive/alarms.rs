@@ -3,7 +3,7 @@
 
 use super::Drive;
 use wordline_base::time::END_OF_TIME;
-use wordline_base::Time;
+use wordline_base::{Op, Request, Time};
 use wordline_firmware::Fault;
 
 impl Drive {
@@ -25,6 +25,25 @@ impl Drive {
             self.note_rest();
         }
         self.expects_more = more && self.waits_for_rest;
+    }
+
+    /// True if it is of use to show the next request before it comes.
+    #[must_use]
+    pub fn previews(&self) -> bool {
+        self.kernel.previews()
+    }
+
+    /// Shows the next request before it comes, if it is known: what a host tells a device-level queue.
+    pub fn preview(&mut self, request: Option<&Request>) {
+        let unit = u64::from(self.kernel.plan().unit_bytes);
+        let written = request.filter(|request| request.op == Op::Write && request.bytes > 0);
+        let units = written.and_then(|request| {
+            let end = request.offset.saturating_add(u64::from(request.bytes)).div_ceil(unit);
+            // A request beyond the end is refused when it comes.
+            let end = u32::try_from(end).ok().filter(|&end| end <= self.kernel.plan().logical_units)?;
+            Some((request.offset / unit) as u32..end)
+        });
+        self.kernel.preview(units);
     }
 
     /// A request has got a slot: tasks that wait for rests hear of it, and the firmware learns its deadline.

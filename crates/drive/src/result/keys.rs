@@ -225,6 +225,25 @@ fn leveling() -> Vec<ResultKey> {
     ]
 }
 
+/// Merges, of a drive whose collect policy schedules them over idle periods.
+fn scheduled_merges() -> Vec<ResultKey> {
+    let of = |what: &str, unit, meaning: &str| key(&format!("scheduled_merges.{what}"), unit, meaning);
+    vec![
+        of(
+            "on_demand",
+            "merges",
+            "Merges of log blocks that started because a write, or the free blocks of its domain, could not wait. This part is there if \
+             `collect` schedules merges (`agc`, `dgc`, `agc-dgc`).",
+        ),
+        of("look_ahead", "merges", "Those that started in a short idle period, since the next request would need them."),
+        of("proactive", "merges", "Those that started in a long idle period, since their log blocks were full and free blocks few."),
+        of("retroactive", "merges", "Those that had been delayed and started in an idle period."),
+        of("interruptions", "interruptions", "Times that a merge of an idle period stopped between two operations, since the host came."),
+        of("pressed", "merges", "Merges of idle periods that went on beside the host, since a write waited for them."),
+        of("delay_blocks", "blocks", "Free blocks that became log blocks in place of a merge, which was delayed (update block replacement)."),
+    ]
+}
+
 /// Superblocks, of a drive whose blocks form any.
 fn superblocks() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("superblocks.{what}"), unit, meaning);
@@ -636,6 +655,7 @@ fn flash() -> Vec<ResultKey> {
     keys.extend(mapping_table());
     keys.extend(log_blocks());
     keys.extend(leveling());
+    keys.extend(scheduled_merges());
     keys.extend(superblocks());
     keys.extend(parity());
     keys.extend(slc_cache());

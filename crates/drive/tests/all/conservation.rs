@@ -562,7 +562,7 @@ fn random_drives_with_log_blocks() {
     let count = if long() { 20_000 } else { 2_000 };
     for_seeds("conservation", "random_drives_with_log_blocks", count, |seed| {
         let random = &mut Stream::new(seed, "test", 0);
-        let Some(config) = random_config_with_logs(random) else { return };
+        let Some(config) = random_config_with_logs(random, false) else { return };
         accepted += 1;
         let _story = Story(&config);
         let mut watched = exercise(&config, random, seed);

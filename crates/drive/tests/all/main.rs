@@ -34,6 +34,7 @@ mod rain;
 mod refresh;
 mod reliability;
 mod schedule;
+mod scheduled_merges;
 mod slc;
 mod snapshots;
 mod steps;

@@ -1,7 +1,7 @@
 //! Workloads without time: the state is that of a run in time where that can be told, wear adds up, and lives end where they should.
 
 use crate::common::random_drive::{random_config, random_config_in_turn, random_config_with_logs};
-use crate::common::{for_seeds, long, one, pick};
+use crate::common::{chance, for_seeds, long, one, pick};
 use std::path::Path;
 use wordline_base::Stream;
 use wordline_drive::policy::buffer::BufferConfig;
@@ -84,7 +84,7 @@ fn compared(name: &str, random: impl Fn(&mut Stream) -> Option<DriveConfig>) -> 
 
 #[test]
 fn log_blocks_wear_as_in_time() {
-    let (same, all) = compared("log_blocks_wear_as_in_time", random_config_with_logs);
+    let (same, all) = compared("log_blocks_wear_as_in_time", |random| random_config_with_logs(random, false));
     assert!(same == all && all > 5, "{same} of {all}");
 }
 
@@ -105,7 +105,10 @@ fn nothing_is_lost_without_time() {
         let mut random = Stream::new(seed, "untimed-lost", 0);
         let config = match seed % 3 {
             0 => random_config(&mut random),
-            1 => random_config_with_logs(&mut random),
+            1 => {
+                let scheduled = chance(&mut random, 40);
+                random_config_with_logs(&mut random, scheduled)
+            }
             _ => random_config_in_turn(&mut random),
         };
         let Some(Ok(mut drive)) = config.map(|config| Drive::new(&config, seed)) else { return };

@@ -34,7 +34,13 @@ impl FirmwareConfig {
             );
             return Err(ConfigError::new("wear.policy", self.upkeep.wear.name(), problem));
         }
-        if let CollectConfig::OnDemand(options) = &self.collect {
+        let on_demand = match &self.collect {
+            CollectConfig::OnDemand(options) => Some(options),
+            CollectConfig::Agc(options) | CollectConfig::AgcDgc(options) => Some(&options.on_demand),
+            CollectConfig::Dgc(options) => Some(&options.on_demand),
+            _ => None,
+        };
+        if let Some(options) = on_demand {
             let limits = [("blocks_at_a_time", options.blocks_at_a_time), ("blocks_per_die", options.blocks_per_die)];
             if let Some((key, Some(value))) = limits.into_iter().find(|(_, value)| value.is_some()) {
                 let problem = format!(

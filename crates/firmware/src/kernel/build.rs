@@ -8,7 +8,7 @@ use super::interrupt::Interruption;
 use super::ready::Ready;
 use super::rests::Rests;
 use super::ring::Ring;
-
+use super::schedule::Schedule;
 use super::sequence::Sequence;
 use super::stage::Stage;
 use super::table::Table;
@@ -76,7 +76,7 @@ impl Kernel {
             mixed: false,
         };
         let upkeep = config.upkeep.build(&build)?;
-        let rests = Rests::new(&upkeep, collect.rest());
+        let rests = Rests::new(&upkeep, collect.rest(), collect.schedule().is_some());
         let redundancy = config.redundancy.build(&build)?;
         let placement = config.placement.build(&build)?;
         let parity = plan.raid.map(|raid| {
@@ -130,6 +130,7 @@ impl Kernel {
             lots: lots.map(Box::new),
             logs: None,
             jobs: Jobs::new(build.domains),
+            schedule: collect.schedule().map(|rule| Box::new(Schedule::new(rule, build.domains))),
             holding: Holding::new(collect.steps(), geometry.dies()),
             shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
             mapping: config.mapping.build(&build)?,
@@ -289,7 +290,7 @@ impl Kernel {
                 );
                 return Err(ConfigError::new("capacity.raw_over_logical", config.capacity.raw_over_logical, problem));
             }
-            most.push(rule.most.map_or(possible, |wanted| wanted.min(possible)));
+            most.push((rule.most.map_or(possible, |wanted| wanted.min(possible)), possible));
         }
         let lots = plan.units().div_ceil(plan.units_per_block);
         let domain_of = |lot| match self.placement.at(lot) {

@@ -185,7 +185,7 @@ impl Kernel {
     /// wait for nothing of the host but such units, so it needs no escape of its own.
     #[cold]
     pub(super) fn unstick(&mut self) -> bool {
-        if self.force_held() {
+        if self.force_held() || self.press_all_merges() {
             return true;
         }
         let before = self.dirty.len();
@@ -206,6 +206,10 @@ impl Kernel {
     pub fn close(&mut self) {
         self.closing = true;
         self.force_held();
+        if self.schedule.is_some() {
+            self.press_all_merges();
+            (0..self.plan.domains).for_each(|domain| self.merge_retired(domain));
+        }
         self.all_go_alone();
         self.push_table_out();
     }
@@ -642,6 +646,7 @@ impl Kernel {
         if let Some(lots) = &mut self.lots {
             lots.offer_block();
             self.offer_log_block(domain, op.source);
+            self.go_on_after_erase(domain, op.source);
         }
         self.space.rest(domain);
         self.wake_stalled();

@@ -5,6 +5,7 @@
 //! becomes it. If nothing else of it is left elsewhere, this is a *switch merge*, else what is left is copied behind it, a *partial
 //! merge*. In a *full merge* all its pages are copied to a free block.
 
+use super::schedule::Cause;
 use super::Kernel;
 use crate::mover::Job;
 use crate::ops::{FlashOp, Role, NONE};
@@ -24,41 +25,65 @@ impl Kernel {
     /// Merges log blocks of a domain if the policy wants its free blocks.
     #[cold]
     pub(super) fn collect_logs(&mut self, domain: u32) {
-        let Some(logs) = self.logs.as_ref().filter(|logs| !logs.merge(domain).runs) else { return };
+        let Some(logs) = &self.logs else { return };
+        let delays = self.delays_merges();
+        if !delays
+            && (logs.merge(domain).runs && self.schedule.is_none() || self.schedule.is_some() && self.rests.rests())
+        {
+            return;
+        }
         // What a background task moves frees a block, too.
         let moving = |task| self.jobs.running(self.jobs.group(task, domain));
         let moved: u32 = self.plan.tasks.background().filter(|&task| task != Task::GC).map(moving).sum();
-        let running = logs.erasing(domain) + moved;
+        let running = logs.erasing(domain) + moved + if delays { logs.delayed(domain) } else { 0 };
         let (free, rested) = (self.blocks.free_in_domain(domain), self.rests.is_long_enough(Task::GC));
-        if self.collect.wants(&SpaceView { domain, free, running, rested }) {
-            self.start_log_merge(domain, None);
+        let mut view = SpaceView { domain, free, running, rested };
+        while self.collect.wants(&view) {
+            if !delays {
+                self.start_log_merge(domain, None);
+                break;
+            }
+            if !self.logs.as_mut().is_some_and(|logs| logs.delay_first(domain)) {
+                break;
+            }
+            view.running += 1;
         }
         self.heed(failed(self.collect.trouble()));
     }
 
     /// Merges a sequential log block that was given up, if any.
     pub(super) fn merge_retired(&mut self, domain: u32) {
-        if self.logs.as_ref().is_some_and(|logs| logs.has_retired(domain)) {
+        if !self.delays_merges() && self.logs.as_ref().is_some_and(|logs| logs.has_retired(domain)) {
             self.start_log_merge(domain, None);
         }
     }
 
     /// Starts a merge in a domain, unless one runs: of a sequential log block that was given up, or of the group given, or of the
-    /// first one by priority.
+    /// first one by priority. One that runs and was interrupted goes on.
     pub(super) fn start_log_merge(&mut self, domain: u32, group: Option<u32>) {
+        self.press_merge(domain);
+        let Some(logs) = &self.logs else { return };
+        let group = match group {
+            Some(group) => Some(group).filter(|&group| logs.may_begin(group, &self.blocks)),
+            None => logs.by_priority(domain).find(|&group| logs.may_begin(group, &self.blocks)),
+        };
+        self.begin_merge(domain, group, Cause::OnDemand);
+    }
+
+    /// Begins a merge in a domain, unless one runs: of a sequential log block that was given up, or of the group given.
+    pub(super) fn begin_merge(&mut self, domain: u32, group: Option<u32>, cause: Cause) {
+        let stands_in = self.delays_merges();
         let Some(logs) = &mut self.logs else { return };
         if logs.merge(domain).runs {
             return;
         }
-        if !logs.begin_retired(domain, self.now) {
-            let candidate = match group {
-                Some(group) => Some(group).filter(|&group| logs.may_begin(group, &self.blocks)),
-                None => logs.by_priority(domain).find(|&group| logs.may_begin(group, &self.blocks)),
-            };
-            let Some(group) = candidate else { return };
-            logs.begin(group, &self.blocks, self.now);
+        let of_group = cause == Cause::LookAhead || cause == Cause::Proactive;
+        if of_group || !logs.begin_retired(domain, self.now) {
+            let Some(group) = group else { return };
+            logs.begin(group, &self.blocks, self.now, stands_in);
             self.list_lots_to_merge(domain);
         }
+        self.note_cause(domain, cause);
         self.next_lot(domain);
     }
 
@@ -107,6 +132,7 @@ impl Kernel {
             if let Some(lots) = &mut self.lots {
                 lots.want_block(lot);
             }
+            self.press_merge(domain);
             return false;
         };
         if let (Some(_), Some(logs)) = (base, &mut self.logs) {
@@ -163,7 +189,7 @@ impl Kernel {
     }
 
     /// True if a log block holds the pages of a logical block from the first on, each at its own offset, and nothing else.
-    fn is_in_order(&self, log: u32, lot: u32) -> bool {
+    pub(super) fn is_in_order(&self, log: u32, lot: u32) -> bool {
         let Some(lots) = &self.lots else { return false };
         let start = log * self.plan.units_per_block;
         let written = self.blocks.get(log).write_point;
@@ -186,6 +212,9 @@ impl Kernel {
             // What lies elsewhere of a page that the data block has passed is newer: the host has written it to a log block since.
             let is_passed = data.is_some_and(|data| self.blocks.get(data).write_point > job.cursor);
             let place = self.map.place(unit).filter(|place| !is_passed && elsewhere(place));
+            if place.is_some() && job.task == Task::GC && self.is_interrupted(job.domain) {
+                return;
+            }
             let state = self.jobs.get_mut(slot);
             state.cursor += 1;
             let Some(place) = place else { continue };
@@ -232,7 +261,11 @@ impl Kernel {
         if let Some(before) = before {
             assert_eq!(self.blocks.get(before).valid, 0, "a merge leaves nothing behind");
             lots.forget_replaced(job.lot);
-            self.erase_unowned(job.task, before);
+            if is_merge {
+                self.erase_after_merge(job.domain, before);
+            } else {
+                self.erase_unowned(job.task, before);
+            }
         }
         if is_merge {
             self.next_lot(job.domain);
@@ -247,7 +280,7 @@ impl Kernel {
                 logs.erases(domain);
             }
             self.close_block(block);
-            self.erase_unowned(Task::GC, block);
+            self.erase_after_merge(domain, block);
         }
         let Some(logs) = &mut self.logs else { return };
         self.counters.log_merges += 1;

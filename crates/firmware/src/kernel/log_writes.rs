@@ -30,9 +30,11 @@ impl Kernel {
         if lots.work(lot).sent {
             return false;
         }
-        if lots.work(lot).job == NONE && self.waits_to_merge(lot) {
+        let waits = lots.work(lot).job == NONE && self.waits_to_merge(lot);
+        if waits && !self.is_interrupted_at(lot) {
             return self.begin_lot(lot);
         }
+        let Some(lots) = &self.lots else { return false };
         if lots.work(lot).waiting.head == NONE {
             self.leave_logged(lot);
             return false;
@@ -52,6 +54,12 @@ impl Kernel {
             Step::Again => true,
             Step::Wait => false,
         }
+    }
+
+    /// A checkpoint of the merge of a logical block.
+    fn is_interrupted_at(&mut self, lot: u32) -> bool {
+        let Some(domain) = self.logs.as_ref().map(|logs| logs.domain(lot)) else { return false };
+        self.is_interrupted(domain)
     }
 
     /// Looks at the writes that wait for a logical block, in their order.
@@ -90,9 +98,13 @@ impl Kernel {
             }
             slot = op.next;
         }
+        if (copy.is_some() || beyond) && self.is_interrupted_at(lot) {
+            return Step::Wait;
+        }
         if let Some(slot) = copy {
             return Step::Send(slot);
         }
+        let Some(lots) = &self.lots else { return Step::Wait };
         let unit = lots.unit_at(lot, next);
         let being_read = || self.jobs.get(lots.work(lot).job).on_the_way > copies;
         if beyond && (self.map.place(unit).is_none() || !being_read()) {
@@ -146,6 +158,9 @@ impl Kernel {
         let Some(block) = self.open_block_near(lot, Task::HOST) else {
             if let Some(lots) = &mut self.lots {
                 lots.want_block(lot);
+            }
+            if let Some(domain) = self.logs.as_ref().map(|logs| logs.domain(lot)) {
+                self.press_merge(domain);
             }
             return false;
         };
@@ -235,11 +250,30 @@ impl Kernel {
                 return true;
             }
         }
+        if self.stand_in(lot, tail) {
+            return true;
+        }
+        self.press_merge(domain);
+        let Some(logs) = &mut self.logs else { return false };
         logs.want_block(tail);
         if is_full || !(may_open || soon_free) {
             self.start_log_merge(domain, is_full.then_some(tail));
         }
         false
+    }
+
+    /// Gives a tail a block in place of the merge that it would wait for, if merges are delayed and there is one. True if it has got it.
+    fn stand_in(&mut self, lot: u32, tail: u32) -> bool {
+        if !self.delays_merges() || !self.logs.as_ref().is_some_and(|logs| logs.may_stand_in(tail)) {
+            return false;
+        }
+        let Some(block) = self.open_block_near(lot, Task::HOST) else { return false };
+        if let Some(logs) = &mut self.logs {
+            logs.open(tail, block);
+            logs.delay_for(tail);
+            self.counters.delay_blocks += 1;
+        }
+        true
     }
 
     /// The tail whose write is in a slot, if that is on its way to a log block.
@@ -276,6 +310,9 @@ impl Kernel {
             if is_full {
                 self.blocks.keep(block);
                 logs.filled(tail);
+                if self.schedule.is_some() {
+                    logs.list_full(tail);
+                }
             }
         }
         self.place_unit(slot, block * self.plan.units_per_block + page, block, plane)?;

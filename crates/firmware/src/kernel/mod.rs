@@ -47,6 +47,7 @@ mod rests;
 mod retire;
 mod ring;
 mod saved;
+mod schedule;
 mod send;
 mod sequence;
 mod serve;
@@ -100,6 +101,7 @@ use processor::Cores;
 use ready::Ready;
 use rests::Rests;
 use ring::Ring;
+use schedule::Schedule;
 use send::Listed;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
@@ -120,6 +122,7 @@ pub use fault::{Fault, Reason};
 pub use history::HOLDERS;
 pub use processor::PROCESSOR_EVENT;
 pub use retire::FACTORY_BAD;
+pub use schedule::Preview;
 pub use standing::Standing;
 pub use transactions::{Kinds, TransactionCounts};
 pub use wishes::Wished;
@@ -195,6 +198,9 @@ pub struct Kernel {
     // Skipped fields here and below belong to operations; an idle drive has none.
     #[serde(skip)]
     jobs: Jobs,
+    /// Merges that are scheduled over idle periods; none if the collect policy does not.
+    #[serde(skip)]
+    schedule: Option<Box<Schedule>>,
     /// Jobs of GC that are on hold.
     #[serde(skip)]
     holding: Holding,
@@ -507,7 +513,7 @@ impl Kernel {
     /// Operations that are queued or run, and jobs on hold.
     #[must_use]
     pub fn operations(&self) -> u32 {
-        self.slab.live() + self.holding.count()
+        self.slab.live() + self.holding.count() + u32::from(self.has_merges_left())
     }
 
     /// Planes that a program command of a die may cover.

@@ -1,13 +1,13 @@
 //! When the host rests: background tasks and GC may wait for it. A preview of the workload tells how long it may last.
 
-use super::{Fault, Kernel};
+use super::{Fault, Kernel, Preview};
 use crate::policy::upkeep::{Occasion, UpkeepPolicies};
 use crate::task::{ByTask, Task, Tasks, TASKS};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
 
 /// Whether the host rests, and who waits for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rests {
     /// By task: time without a request after which it is asked; the end of time if it is not.
     after: ByTask<Time>,
@@ -19,6 +19,10 @@ pub(super) struct Rests {
     asked: Tasks,
     /// When the next request comes, as far as is known; else the end of time.
     next: Time,
+    /// What it will write, if that is known.
+    preview: Option<Preview>,
+    /// True if the firmware is woken at the beginning of each rest.
+    wakes: bool,
 }
 
 impl Default for Rests {
@@ -29,14 +33,16 @@ impl Default for Rests {
             due: END_OF_TIME,
             asked: Tasks::default(),
             next: END_OF_TIME,
+            preview: None,
+            wakes: false,
         }
     }
 }
 
 impl Rests {
     /// Those of a drive whose GC waits for such a rest, if for any.
-    pub(super) fn new(upkeep: &UpkeepPolicies, of_gc: Option<Time>) -> Self {
-        let mut rests = Self::default();
+    pub(super) fn new(upkeep: &UpkeepPolicies, of_gc: Option<Time>, wakes: bool) -> Self {
+        let mut rests = Self { wakes, ..Self::default() };
         rests.after[Task::GC.index()] = of_gc.unwrap_or(END_OF_TIME);
         for task in Task::all() {
             if let Occasion::Cache { idle } = upkeep.occasion(task) {
@@ -71,6 +77,16 @@ impl Rests {
         (self.rests() && self.next < END_OF_TIME).then(|| self.next.saturating_sub(now))
     }
 
+    /// Length of the host's rest, if it is known when it ends.
+    pub(super) fn period(&self) -> Option<Time> {
+        (self.rests() && self.next < END_OF_TIME).then(|| self.next.saturating_sub(self.since))
+    }
+
+    /// What the next request will write, while the host rests.
+    pub(super) fn preview(&self) -> Option<Preview> {
+        self.preview.clone().filter(|_| self.rests())
+    }
+
     /// The host rests since a time, or works if it is the end of time.
     fn begin(&mut self, since: Time) {
         let due = Task::all().map(|task| self.due_of(task, since)).min().unwrap_or(END_OF_TIME);
@@ -102,11 +118,22 @@ impl Kernel {
         self.rests.next = next.unwrap_or(END_OF_TIME);
     }
 
+    /// True if it is of use to tell what the next request will write.
+    #[must_use]
+    pub fn previews(&self) -> bool {
+        self.rests.wakes
+    }
+
+    /// Tells what the next request will write, if anything.
+    pub fn preview(&mut self, units: Option<Preview>) {
+        self.rests.preview = units;
+    }
+
     /// The host has no request in the drive since now.
     #[cold]
     pub fn host_leaves(&mut self, now: Time) {
         self.rests.begin(now);
-        if self.holding.all_changed() {
+        if self.holding.all_changed() || self.rests.wakes {
             self.rests.wake(now);
         }
     }
@@ -138,6 +165,7 @@ impl Kernel {
         if self.rests.is_long_enough(Task::GC) {
             (0..self.plan.domains).for_each(|domain| self.collect(domain));
         }
+        self.use_idle_period();
         self.pump(queue)
     }
 

@@ -197,6 +197,7 @@ impl Counters {
         } = self;
         let Self { parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds, .. } = self;
         let Self { merges, log_merges, log_merge_time, .. } = self;
+        let Self { merges_by_cause, interruptions, pressed_merges, delay_blocks, .. } = self;
         let of_rows = [parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds];
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
         let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
@@ -210,7 +211,8 @@ impl Counters {
             .chain(of_rows)
             .chain(joined)
             .chain(merges)
-            .chain([log_merges, log_merge_time]);
+            .chain(merges_by_cause)
+            .chain([log_merges, log_merge_time, interruptions, pressed_merges, delay_blocks]);
         all.all(|&count| count <= MOST_COUNTED)
     }
 }

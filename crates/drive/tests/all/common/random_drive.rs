@@ -375,8 +375,8 @@ pub fn random_config_in_turn(random: &mut Stream) -> Option<DriveConfig> {
     accepted(&text, random, &["capacity.raw_over_logical", "placement.policy"])
 }
 
-/// The same with log blocks; none for drives that do not fix pages.
-pub fn random_config_with_logs(random: &mut Stream) -> Option<DriveConfig> {
+/// The same with log blocks, whose merges may be `scheduled` over idle periods; none for drives that do not fix pages.
+pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<DriveConfig> {
     let text = random_text(random);
     if !text.contains("mapping = { policy = \"block\" }") {
         return None;
@@ -396,6 +396,16 @@ pub fn random_config_with_logs(random: &mut Stream) -> Option<DriveConfig> {
         _ => format!("policy = \"fast\"{few}"),
     };
     let mut text = kept.collect::<Vec<_>>().join("\n").replace("policy = \"block\"", &mapping);
+    if scheduled {
+        let scope = if text.contains("scope = \"plane\"") { "plane" } else { "drive" };
+        let (idle, threshold) = (between(random, 0, 60_000), between(random, 1, 12));
+        let ahead = format!(", idle_us = {idle}.0, threshold_blocks = {threshold}");
+        let (policy, more) = *pick(random, &[("agc", &*ahead), ("dgc", ""), ("agc-dgc", &*ahead)]);
+        let collect = format!("collect = {{ policy = \"{policy}\", scope = \"{scope}\"{more} }}");
+        let of_line =
+            |line: &str| if line.trim_start().starts_with("collect = {") { collect.clone() } else { line.into() };
+        text = text.lines().map(of_line).collect::<Vec<_>>().join("\n");
+    }
     if chance(random, 60) {
         text += &format!("\nwear = {{ {}, window_pages = {} }}\n", wear(random, false), between(random, 1, 12));
     }

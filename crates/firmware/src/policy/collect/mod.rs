@@ -1,7 +1,10 @@
 //! Family `collect`: start, stop and steps of garbage collection.
 
+pub mod schedule;
+
 use crate::policies;
 use crate::policy::Trouble;
+use schedule::{IdleView, IdleWork, Rule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
@@ -231,6 +234,14 @@ pub trait Collect {
     fn step(&mut self, _: &StepView) -> Step {
         Step::Go
     }
+    /// Which merges of log blocks leave busy periods; none if they start when they are wanted.
+    fn schedule(&self) -> Option<Rule> {
+        None
+    }
+    /// What to collect next in an idle period.
+    fn idle_work(&mut self, _: &IdleView) -> IdleWork {
+        IdleWork::Nothing
+    }
     /// True if it is asked where moved units are to be written.
     fn places(&self) -> bool {
         false
@@ -336,6 +347,12 @@ policies! {
         "preemptive" => preemptive::Preemptive,
         /// The same as on demand, and ahead of it while the host rests.
         "background" => background::Background,
+        /// On demand, and merges of log blocks ahead in idle periods.
+        "agc" => agc::Agc,
+        /// Merges of log blocks delayed to idle periods.
+        "dgc" => dgc::Dgc,
+        /// Both.
+        "agc-dgc" => agc_dgc::AgcDgc,
     }
     guest guest::Guest;
     methods {
@@ -345,6 +362,8 @@ policies! {
         fn takes(self: &mut Self, view: &CandidateView) -> bool;
         fn steps(self: &Self) -> bool;
         fn step(self: &mut Self, view: &StepView) -> Step;
+        fn schedule(self: &Self) -> Option<Rule>;
+        fn idle_work(self: &mut Self, view: &IdleView) -> IdleWork;
         fn places(self: &Self) -> bool;
         fn place(self: &mut Self, view: &MoveView) -> Target;
         fn reserve(self: &Self) -> u32;
@@ -369,6 +388,8 @@ impl CollectConfig {
             Self::OnDemand(options) => options.stop_blocks.is_some(),
             Self::Preemptive(options) => options.on_demand.stop_blocks.is_some(),
             Self::Background(options) => options.on_demand.stop_blocks.is_some(),
+            Self::Agc(options) | Self::AgcDgc(options) => options.on_demand.stop_blocks.is_some(),
+            Self::Dgc(options) => options.on_demand.stop_blocks.is_some(),
             Self::Guest(_) => true,
         }
     }
@@ -380,6 +401,8 @@ impl CollectConfig {
             Self::OnDemand(options) => options.scope,
             Self::Preemptive(options) => options.on_demand.scope,
             Self::Background(options) => options.on_demand.scope,
+            Self::Agc(options) | Self::AgcDgc(options) => options.on_demand.scope,
+            Self::Dgc(options) => options.on_demand.scope,
             Self::Guest(options) => guest::scope(options),
         }
     }
@@ -390,6 +413,8 @@ impl CollectConfig {
             Self::OnDemand(options) => options.moves_to,
             Self::Preemptive(options) => options.on_demand.moves_to,
             Self::Background(options) => options.on_demand.moves_to,
+            Self::Agc(options) | Self::AgcDgc(options) => options.on_demand.moves_to,
+            Self::Dgc(options) => options.on_demand.moves_to,
             Self::Guest(options) => guest::moves_to(options),
         }
     }
@@ -405,6 +430,9 @@ impl CollectPolicy {
             (Self::OnDemand(own), Self::OnDemand(saved)) => own.restore(saved),
             (Self::Preemptive(own), Self::Preemptive(saved)) => own.restore(saved),
             (Self::Background(own), Self::Background(saved)) => own.restore(saved),
+            (Self::Agc(own), Self::Agc(saved)) => own.restore(saved),
+            (Self::Dgc(own), Self::Dgc(saved)) => own.restore(saved),
+            (Self::AgcDgc(own), Self::AgcDgc(saved)) => own.restore(saved),
             _ => Ok(()),
         }
     }
