@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import wordline
 from wordline.studies import catalogue
@@ -11,9 +9,9 @@ from wordline.studies.context import Context
 from wordline.studies.leveling import LAZY, NOTEBOOK, Disk, Point, Runs, increase_percent, sampled, stable_interval
 
 
-def runs(**instead: Any) -> Runs:  # noqa: ANN401
-    """Runs of the study with other choices."""
-    return Runs(Context(catalogue.load("wear-leveling"), instead=instead))
+def runs() -> Runs:
+    """Runs of the study."""
+    return Runs(Context(catalogue.load("wear-leveling")))
 
 
 @pytest.mark.parametrize(
@@ -43,8 +41,6 @@ def test_all_workloads_write_as_many_capacities() -> None:
     experiment = of.experiment(Point(Disk("sast"), NOTEBOOK, (("delta_cycles", 4),), 0.5))
     assert experiment["jobs"][0]["io_size"] == "216m"
     assert experiment["sets"]["wear"] == {"policy": "lazy", "delta_cycles": 4}
-    zones = "zoned:40/2:30/8:30/30:0/60"
-    assert runs(locality={"notebook": zones}).workloads[NOTEBOOK]["random_distribution"] == zones
 
 
 def test_the_notebook_writes_requests_of_the_published_size() -> None:

@@ -75,7 +75,8 @@ def run(context: Context) -> Outcome:
                 "Overhead and standard deviation with thresholds that stay (figure 12)",
                 ("threshold", *(f"{it.name}, {what}" for it in BOTH for what in WHAT)),
                 [[delta, *(value for it in BOTH for value in row(it, delta))] for delta in DELTAS],
-                "The overhead is erases by wear leveling over those of GC. K is the mean of 2 x threshold x overhead.",
+                "The overhead is erases by wear leveling over those of GC. "
+                "K is the mean of twice threshold times overhead.",
             ),
             Table(
                 "Tuned thresholds (figure 13)",

@@ -19,6 +19,8 @@ SCHEMES: dict[str, dict[str, Any]] = {
 """The schemes of 5.1, with a threshold of 16 each."""
 MAPPINGS = ("bast", "sast", "fast")
 NOTEBOOK = "notebook"
+OPEN = ("locality", "order", "sizes", "scale", "static", "merges")
+"""What the paper leaves open; the file of the chapter has the choices."""
 PARTS = ("wear", "wear_leveling", "gc", "tasks", "flash", "iops", "write_amplification", "simulated_s")
 """Parts of a result that the studies need."""
 
@@ -60,11 +62,9 @@ class Runs:
         """Takes the choices of the study."""
         self.context = context
         self.chapter = parsed(context.study.folder.parent / f"{context.study.chapter}.toml")
-        zones = context.choice("locality")
-        self.workloads = {
-            name: {**job, "random_distribution": zones.get(name, job["random_distribution"])}
-            for name, job in self.chapter["workload"].items()
-        }
+        for key in OPEN:
+            context.choice(key)
+        self.workloads: dict[str, dict[str, Any]] = dict(self.chapter["workload"])
 
     @property
     def replays(self) -> int:
