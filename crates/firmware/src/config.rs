@@ -341,6 +341,7 @@ impl FirmwareConfig {
             );
             return Err(ConfigError::new("collect.policy", self.collect.name(), problem));
         }
+        self.check_lazy(mapping.fixes_pages())?;
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
         }

@@ -1,7 +1,8 @@
 //! Data that stay: where wear leveling looks for them, and which of them it may move.
 //!
 //! With log blocks it looks at logical blocks: one without a page in a log block was not updated lately, and its data block can
-//! be replaced. With other mappings it looks at blocks: a full one in which all is valid was not updated since it was written.
+//! be replaced. With block mapping it looks at blocks: a full data block in which all is valid was not updated since it was
+//! written.
 
 use crate::blocks::{Blocks, Status};
 use crate::logs::Logs;

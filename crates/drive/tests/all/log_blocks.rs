@@ -222,6 +222,12 @@ fn what_does_not_go_together_is_refused() {
     for (mapping, more, key, problem) in [
         ("policy = \"bast\"", "victim = { policy = \"fifo\" }", "victim.policy", "has no effect"),
         ("policy = \"bast\"", "refresh = { policy = \"scrub\" }", "mapping.policy", "empties single blocks"),
+        (
+            "policy = \"page\"",
+            "wear = { policy = \"lazy\" }",
+            "wear.policy",
+            "does not go with mapping.policy = \"page\"",
+        ),
         ("policy = \"fast\", log_blocks = 1", "", "mapping.log_blocks", "at least 2"),
         ("policy = \"sast\", log_blocks = 70", "", "mapping.log_blocks", "at most 17"),
         ("policy = \"sast\", group_blocks = 0", "", "mapping.group_blocks", "at least 1"),

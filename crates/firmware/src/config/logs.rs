@@ -58,6 +58,20 @@ impl FirmwareConfig {
         }
     }
 
+    /// Checks that data which lazy wear leveling moves fill the worn block alone. Elsewhere they would share open blocks with what GC
+    /// moves, so that the worn block is soon erased again, and the moves wear more than they level.
+    pub(super) fn check_lazy(&self, fixes_pages: bool) -> Result<(), ConfigError> {
+        if fixes_pages || !matches!(self.upkeep.wear, WearConfig::Lazy(_)) {
+            return Ok(());
+        }
+        let problem = format!(
+            "does not go with mapping.policy = \"{}\", whose blocks take data of several others: use \"static\" or \"recency\", or a \
+             mapping of whole blocks (block, bast, sast, fast)",
+            self.mapping.name()
+        );
+        Err(ConfigError::new("wear.policy", self.upkeep.wear.name(), problem))
+    }
+
     /// Checks that the spare blocks of a domain are enough for its log blocks.
     pub(super) fn check_log_blocks(&self, plan: &Plan) -> Result<(), ConfigError> {
         let (Some(rule), most) = (plan.logs, plan.log_blocks_to_spare()) else { return Ok(()) };

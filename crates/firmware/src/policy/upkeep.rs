@@ -282,8 +282,8 @@ pub trait Upkeep {
     fn follows_erases(&self) -> bool {
         false
     }
-    /// A block was erased, and is free. Gives the written block whose data are to move there, if any; where the mapping has no log
-    /// blocks, they go where `opens_worn` says.
+    /// A block was erased, and is free. Gives the written block whose data are to move there, if any; with block mapping they go where
+    /// `opens_worn` says.
     fn erased(&mut self, _view: &UpkeepView<'_>, _erased: Erased) -> Option<u32> {
         None
     }

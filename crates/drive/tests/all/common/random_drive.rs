@@ -173,7 +173,7 @@ fn random_text(random: &mut Stream) -> String {
     let wear = match apart && chance(random, 40) {
         true => {
             let window = between(random, pages, 12);
-            format!("{}, window_pages = {window}", wear(random, together))
+            format!("{}, window_pages = {window}", wear(random, !together, by_block))
         }
         false => "policy = \"none\"".into(),
     };
@@ -237,16 +237,16 @@ fn random_text(random: &mut Stream) -> String {
     )
 }
 
-/// Wear leveling that soon has something to do; superblocks go with one policy.
-fn wear(random: &mut Stream, superblocks: bool) -> String {
+/// Wear leveling that soon has something to do, for blocks that stand alone or not, with a mapping of whole blocks or another.
+fn wear(random: &mut Stream, alone: bool, whole_blocks: bool) -> String {
     match random.below(3) {
-        0 if !superblocks => {
+        0 if whole_blocks => {
             let tuning = format!(", lambda_percent = -0.{}", between(random, 1, 9));
             let tuning = if chance(random, 50) { tuning } else { String::new() };
             let (delta, session) = (pick(random, &["0.5", "1.0", "3.0"]), between(random, 1, 20));
             format!("policy = \"lazy\", delta_cycles = {delta}, session_erases = {session}{tuning}")
         }
-        1 if !superblocks => {
+        1 if alone => {
             format!("policy = \"recency\", erases_per_block = {}", pick(random, &["1.1", "2.0", "5.0"]))
         }
         _ => {
@@ -407,7 +407,7 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
         text = text.lines().map(of_line).collect::<Vec<_>>().join("\n");
     }
     if chance(random, 60) {
-        text += &format!("\nwear = {{ {}, window_pages = {} }}\n", wear(random, false), between(random, 1, 12));
+        text += &format!("\nwear = {{ {}, window_pages = {} }}\n", wear(random, true, true), between(random, 1, 12));
     }
     for key in ["blocks_at_a_time", "blocks_per_die"] {
         (1..=8).for_each(|value| text = text.replace(&format!(", {key} = {value}"), ""));

@@ -8,9 +8,9 @@
 //! the erases of GC; the next threshold is the square root of g times this one times 100 over `-lambda_percent`.
 //! Assumed: the permutation is a linear congruential generator modulo the next power of two, of which numbers that are too large
 //! are left out; the average is over all blocks of the domain of GC, which data do not leave; a logical block is passed over while
-//! something is under way for it, or while it has no data. With other mappings than log blocks (the source has none) full blocks
-//! in which all is valid stand for such logical blocks, and their data go where GC's go and open the most worn free block. Simplified:
-//! the choice takes no time, and P/E cycles need no reads of flash.
+//! something is under way for it, or while it has no data. With block mapping (not in the source) full data blocks in which all is
+//! valid stand for such logical blocks, and their data go to the most worn free block. Simplified: the choice takes no time, and
+//! P/E cycles need no reads of flash. Left out: other mappings, whose blocks take data of several others.
 
 use super::{Erased, Leveling, Occasion, Session, Upkeep, UpkeepView};
 use crate::policy::{About, Build};
@@ -23,8 +23,8 @@ pub(crate) const ABOUT: About = About {
     summary: "lazy wear leveling: when GC has erased a block that is worn more than `delta_cycles` above the average, data that stay \
         move into it; with `lambda_percent` the threshold is tuned by sessions",
     source: "Chang and Huang, LCTES 2011 (chang11), 3 and 4",
-    note: "Algorithm 1 and tuning as published, with log blocks; with other mappings full blocks in which all is valid stand for \
-        logical blocks without sector mapping, and a part of the data comes to blocks that GC has opened",
+    note: "Algorithm 1 and tuning as published, with log blocks; with block mapping full blocks in which all is valid stand for logical \
+        blocks without sector mapping; not with page mapping",
 };
 
 /// Options of lazy wear leveling.
