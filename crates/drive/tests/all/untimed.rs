@@ -1,12 +1,12 @@
 //! Workloads without time: the state is that of a run in time where that can be told, wear adds up, and lives end where they should.
 
 use crate::common::random_drive::{random_config, random_config_in_turn, random_config_with_logs};
-use crate::common::{chance, for_seeds, long, one, pick};
+use crate::common::{chance, drive, for_seeds, long, one, pick};
 use std::path::Path;
 use wordline_base::Stream;
 use wordline_drive::policy::buffer::BufferConfig;
 use wordline_drive::untimed::{carry_out, Ending, Times, Untimed, UntimedError};
-use wordline_drive::{Drive, DriveConfig};
+use wordline_drive::{Drive, DriveConfig, Reason};
 use wordline_workload::{JobOptions, Load, LoadFile, Rw};
 
 fn opened(jobs: &[JobOptions], drive: &Drive) -> Load {
@@ -127,4 +127,86 @@ fn nothing_is_lost_without_time() {
         drive.kernel().audit().unwrap_or_else(|fault| panic!("{fault}"));
     });
     assert!(all > 15, "{all}");
+}
+
+/// One die of sixteen blocks of eight pages, half of them for the host.
+fn small(reliability: &str) -> Drive {
+    drive(
+        &format!(
+            r#"
+        geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
+                      blocks_per_plane = 16, pages_per_block = 8, page_kib = 16 }}
+        nand = {{ reliability = {{ {reliability} }} }}
+        capacity = {{ raw_over_logical = 2.0 }}
+        buffer = {{ policy = "none" }}
+        "#
+        ),
+        1,
+    )
+}
+
+fn in_order() -> [JobOptions; 1] {
+    [JobOptions { rw: Rw::Write, bs: "16k".into(), ..JobOptions::default() }]
+}
+
+#[test]
+fn a_life_ends_at_the_endurance() {
+    let mut drive = small("endurance = 5");
+    let done = without_time(&mut drive, &in_order(), Times::ToTheEnd).unwrap_or_else(|error| panic!("{error}"));
+    let Ending::EndOfLife(fault) = &done.ending else { panic!("{:?}", done.ending) };
+    assert!(matches!(fault.reason(), Reason::WornOut { erases: 5, .. }), "{fault}");
+    // In order, blocks are written in turn and are empty when they are erased: sixteen blocks of eight pages take data six times,
+    // but for the few that are free when the first is worn.
+    let written = done.written() / 16_384;
+    assert!((16 * 8 * 6 - 4 * 8..=16 * 8 * 6).contains(&written), "{written}");
+    assert_eq!(drive.kernel().counters().programs(), written, "nothing is moved");
+    // A whole replay is 64 pages.
+    assert_eq!(done.times, written / 64);
+    let points = done.curve.points();
+    assert_eq!((points[0].host_bytes, points[0].erases, points[0].spare_blocks), (0, 0, 0));
+    let last = &points[points.len() - 1];
+    assert_eq!((last.host_bytes, last.most, last.erases), (done.written(), 5, drive.kernel().counters().erases()));
+    assert!((last.mean - last.erases as f64 / 16.0).abs() < 1e-9 && last.least >= 4, "{last:?}");
+    assert!(points.windows(2).all(|two| two[0].host_bytes < two[1].host_bytes && two[0].mean <= two[1].mean));
+}
+
+#[test]
+fn a_life_ends_without_spare_blocks() {
+    let mut drive = small("endurance = 40, erase_fail = 0.3");
+    let spare = drive.kernel().blocks().spare(0);
+    assert!(spare > 0);
+    let done = without_time(&mut drive, &in_order(), Times::ToTheEnd).unwrap_or_else(|error| panic!("{error}"));
+    let Ending::EndOfLife(fault) = &done.ending else { panic!("{:?}", done.ending) };
+    assert!(matches!(fault.reason(), Reason::NoSpare { .. }), "{fault}");
+    let points = done.curve.points();
+    // Each bad block takes a spare one; the last finds none.
+    let sum = |at: usize| points[at].bad_blocks + points[at].spare_blocks;
+    assert!((0..points.len() - 1).all(|at| sum(at) == spare), "{points:?}");
+    let last = &points[points.len() - 1];
+    assert_eq!((last.bad_blocks, last.spare_blocks), (spare + 1, 0));
+}
+
+#[test]
+fn what_needs_time_is_refused() {
+    let told =
+        |job: JobOptions, times| without_time(&mut small(""), &[job], times).expect_err("it needs time").to_string();
+    let [job] = in_order();
+    let endless = JobOptions { time_based: true, runtime_s: Some(1.0), ..job.clone() };
+    assert!(told(endless, Times::Number(1)).contains("only its run time ends this job"));
+    let reads = JobOptions { rw: Rw::Read, ..job };
+    assert!(told(reads, Times::ToTheEnd).contains("writes nothing"));
+}
+
+#[test]
+fn a_stopped_replay_tells_what_was_done() {
+    let mut drive = small("");
+    let [job] = in_order();
+    let jobs = [JobOptions { loops: 1_000, ..job }];
+    let like = drive.clone();
+    let mut open = || Ok::<_, UntimedError>(opened(&jobs, &like));
+    let done = carry_out(&mut drive, Times::Number(10), &mut open, &mut |_| false).expect("it is stopped");
+    assert_eq!((done.ending, done.times), (Ending::Interrupted, 0));
+    assert_eq!(done.requests.iter().sum::<u64>(), 4_096, "it is asked so often");
+    // It goes on afterwards.
+    in_time(&mut drive, &in_order(), 1);
 }

@@ -417,7 +417,6 @@ impl Kernel {
     /// Sends a bound command to its die.
     #[inline]
     pub(super) fn start(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
-        self.count_command(die, class);
         let channel = self.flash.channel_of(die);
         self.idle_in_channel[channel as usize] -= 1;
         self.busy += 1;
@@ -426,6 +425,7 @@ impl Kernel {
         state.class = class;
         state.since = self.now;
         if self.timed && !(self.instant && class.task() == Task::GC) {
+            self.count_command(die, class);
             self.begin_count(die, class);
             if self.attentive {
                 self.prepare(die, class);
@@ -438,6 +438,8 @@ impl Kernel {
             }
         } else {
             self.flash.commit(self.now, die, &self.command)?;
+            // An erase that a worn-out block refuses is none.
+            self.count_command(die, class);
             self.ended.push_back(die);
         }
         if self.fails {
