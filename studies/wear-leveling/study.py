@@ -48,18 +48,18 @@ def run(context: Context) -> Outcome:
     runs = Runs(context)
     workloads = [Point(Disk(), it, wear, runs.replays) for it in runs.workloads for wear in SCHEMES]
     runs.workloads[STAYING] = {**runs.workloads[MEDIA], "random_distribution": STAYING_ZONES}
-    media = [Point(Disk(), it, wear, SHORT) for it in (MEDIA, STAYING) for wear in (NONE, LAZY)]
+    media = [Point(Disk(), it, wear, runs.replays) for it in (MEDIA, STAYING) for wear in (NONE, LAZY)]
     mappings = [Point(Disk(it), NOTEBOOK, wear, runs.replays) for it in MAPPINGS for wear in SCHEMES]
     disks = [*GEOMETRIES, *(Disk(spare_percent=it) for it in SPARES if it != Disk().spare_percent)]
     short = [Point(disk, NOTEBOOK, wear, SHORT) for disk in (*disks, PROTOTYPE) for wear in (NONE, LAZY)]
     curves = [it for it in workloads if it.wear != NONE]
     results = {
-        **runs.of([*short, *media, *(it for it in [*mappings, *workloads] if it not in curves)]),
+        **runs.of([*short, *(it for it in [*mappings, *workloads, *media] if it not in curves)]),
         **runs.watched(curves, STEPS),
     }
     stable = {it: intervals(results[it]["deviations"]) for it in curves}
     deviation = {it: results[it]["wear"]["stddev"] for it in results}
-    costs = {it: cost(results, it) for it in results if it.wear == LAZY and it not in media}
+    costs = {it: cost(results, it) for it in results if it.wear == LAZY and it.workload != STAYING}
     of_fast, of_prototype = (Point(disk, NOTEBOOK, LAZY, n) for disk, n in ((Disk(), runs.replays), (PROTOTYPE, SHORT)))
     without = none_of(of_prototype)
     statics = {it.disk.mapping: deviation[it] for it in mappings if it.wear == STATIC}
@@ -94,7 +94,7 @@ def run(context: Context) -> Outcome:
                 "The media player's writes, with and without data that stay",
                 HEAD,
                 [told(results, it) for it in media],
-                f"As much written as by {SHORT} replays.",
+                "As much written as by 100 replays of the notebook's trace.",
             ),
             Table(
                 "Stability (5.4)",

@@ -21,7 +21,7 @@ MAPPINGS = ("bast", "sast", "fast")
 NOTEBOOK = "notebook"
 OPEN = ("locality", "order", "sizes", "scale", "static", "merges")
 """What the paper leaves open; the file of the chapter has the choices."""
-PARTS = ("wear", "wear_leveling", "gc", "tasks", "flash", "iops", "write_amplification", "simulated_s")
+PARTS = ("config", "wear", "wear_leveling", "gc", "tasks", "flash", "iops", "write_amplification", "simulated_s")
 """Parts of a result that the studies need."""
 
 Result = dict[str, Any]
