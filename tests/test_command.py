@@ -431,3 +431,13 @@ def test_without_a_terminal_a_line_a_minute_tells_how_far_a_run_is(
             "wordline: run: 90 %, 180 k requests, 1,000/s, 180 ms simulated",
         ]
         assert lines == ([] if quiet else wanted)
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "40"])
+def test_no_figure_is_cut_off_in_a_narrow_terminal(wordline: Run, drive: Path, load: Path, columns: str) -> None:
+    wide = done(wordline("run", str(drive), str(load), env={"COLUMNS": "200"}))
+    narrow = done(wordline("run", str(drive), str(load), env={"COLUMNS": columns}))
+    table = re.compile(r"^(?:Latency|read|write|all) .*$", re.MULTILINE)
+    rows = [row.split() for row in table.findall(wide)]
+    assert len(rows) > 1 and [row.split() for row in table.findall(narrow)] == rows
+    assert "…" not in narrow

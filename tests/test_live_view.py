@@ -26,6 +26,7 @@ import pytest
 from conftest import PROGRAM, SMALL_DRIVE, Run, started
 from nbdclient import READ
 from test_serve import EMPTY_DRIVE, Live, serving
+from wordline.cli import desks
 from wordline.live import interval, remote, screen, words
 
 JSON = {"Content-Type": "application/json"}
@@ -559,6 +560,22 @@ def test_an_interval_is_the_difference_of_two_views() -> None:
     assert follower.add(made_up(0.5, 1, 1, 0.0) | {"map": "blocks"})["over"] is None
     assert follower.add(made_up(1.5, 1, 1, 0.0))["map"] == "blocks"
     assert follower.add(made_up(2.5, 1, 1, 0.0) | {"live": {"swaps": [{}]}})["over"] is None, "it was swapped"
+
+
+def test_a_line_tells_what_happened_since_the_line_before(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not since the view before: between two views of a slow watch there is at times one request, at times none."""
+    monkeypatch.setattr(words, "facts", lambda view: [("Now", f"{view['over']['iops']:g} a second")])
+    with desks.terminal() as show:
+        monkeypatch.setattr(desks, "LINE_S", 3600.0)
+        show(made_up(0.0, 0, 0, 0.0))
+        show(made_up(2.0, 10, 0, 0.0))
+        show(made_up(3.0, 10, 0, 0.0))
+        monkeypatch.setattr(desks, "LINE_S", 0.0)
+        show(made_up(4.0, 40, 0, 0.0))
+        show(made_up(5.0, 42, 0, 0.0))
+    assert capsys.readouterr().err == "wordline: 10 a second\nwordline: 2 a second\n"
 
 
 @pytest.mark.parametrize(("text", "wanted"), [("host-read", "read"), ("gc-erase", "gc"), ("read", "read")])

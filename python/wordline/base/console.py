@@ -16,9 +16,16 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+USUAL_COLUMNS, LEAST_COLUMNS, MOST_COLUMNS = 80, 20, 1000
+"""Columns where none are known; the least that texts are wrapped to; the most that a table has."""
+
+
 def console(stderr: bool = False) -> Console:
     """A console that does not colour numbers or take brackets in texts for markup."""
-    return _kind()(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console = _kind()(stderr=stderr, highlight=False, markup=False, emoji=False)
+    # COLUMNS=0 says that nobody knows the width. Rich would print nothing at all.
+    console.width = max(LEAST_COLUMNS, console.width or USUAL_COLUMNS)
+    return console
 
 
 def shown(show: Callable[[Console], None]) -> str:
@@ -30,14 +37,29 @@ def shown(show: Callable[[Console], None]) -> str:
 
 @cache
 def _kind() -> type[Console]:
-    """A console that escapes control characters, which file names may hold."""
-    from rich.console import Console
+    """A console that escapes control characters, which file names may hold, and cuts no figure off."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.measure import Measurement
     from rich.segment import Segment
+    from rich.table import Table
 
     class Harmless(Console):
-        def render(self, *args: Any, **named: Any) -> Iterator[Segment]:  # noqa: ANN401
-            for segment in super().render(*args, **named):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            options = options or self.options
+            if isinstance(renderable, Table):
+                # In a narrow terminal a table is as wide as its figures, and the terminal breaks its lines.
+                widest = options.update(max_width=MOST_COLUMNS)
+                for column in renderable.columns:
+                    if column.no_wrap and column.min_width is None:
+                        cells = (column.header, *column.cells)
+                        column.min_width = max(Measurement.get(self, widest, cell).maximum for cell in cells)
+                least = Measurement.get(self, widest, renderable).minimum
+                options = options.update(max_width=max(options.max_width, least))
+            for segment in super().render(renderable, options):
                 yield segment if segment.control else segment._replace(text=units.visible(segment.text))
+
+        def print(self, *objects: Any, **named: Any) -> None:  # noqa: ANN401
+            super().print(*objects, **{"crop": False} | named)
 
         def on_broken_pipe(self) -> None:
             # Otherwise Rich ends the program with its own status.

@@ -159,15 +159,18 @@ def terminal() -> Iterator[Callable[[dict[str, Any]], None]]:
 
         def show(view: dict[str, Any]) -> None:
             nonlocal screen, told
-            seen = follower.add(view)
             if sys.stderr.isatty():
                 if screen is None:
                     from wordline.base.console import console
                     from wordline.live.screen import Screen
 
                     screen = opened.enter_context(Screen(console(stderr=True)))
-                screen.show(seen)
-            elif time.monotonic() - told >= LINE_S:
+                screen.show(follower.add(view))
+                return
+            # A line tells what happened since the one before, not since the last of the many views between them.
+            is_due = time.monotonic() - told >= LINE_S
+            seen = follower.add(view) if is_due or follower.before is None else view
+            if is_due:
                 told = time.monotonic()
                 tell("; ".join(text for name, text in words.facts(seen) if name in ("Time", "Now", "GC", "Writes")))
 
