@@ -44,9 +44,11 @@ def _kind() -> type[Console]:
     from rich.table import Table
 
     class Harmless(Console):
+        shows_table = False
+
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             options = options or self.options
-            if isinstance(renderable, Table):
+            if self.shows_table and isinstance(renderable, Table):
                 # In a narrow terminal a table is as wide as its figures, and the terminal breaks its lines.
                 widest = options.update(max_width=MOST_COLUMNS)
                 for column in renderable.columns:
@@ -59,7 +61,9 @@ def _kind() -> type[Console]:
                 yield segment if segment.control else segment._replace(text=units.visible(segment.text))
 
         def print(self, *objects: Any, **named: Any) -> None:  # noqa: ANN401
-            super().print(*objects, **{"crop": False} | named)
+            # Not for a picture of the whole terminal, which has to fit.
+            self.shows_table = any(isinstance(each, Table) for each in objects)
+            super().print(*objects, **({"crop": False} if self.shows_table else {}) | named)
 
         def on_broken_pipe(self) -> None:
             # Otherwise Rich ends the program with its own status.
