@@ -57,7 +57,11 @@ def run(context: Context) -> Outcome:
         discussed={f"ms, {name(case)}": value for case, value in took.items()}
         | {f"collections, {name(case)}": float(value) for case, value in merges.items()}
         | {f"wait, {name(case)}": value for case, value in waits.items()}
-        | {f"logical, {name(case)}": logical_blocks(result) for case, result in results.items()},
+        | {f"logical, {name(case)}": logical_blocks(result) for case, result in results.items()}
+        | {
+            f"logs, {name(case)}": result["drive"]["log_blocks_per_domain"] * owners(chapter, case)
+            for case, result in results.items()
+        },
     )
 
 
@@ -67,11 +71,17 @@ def name(case: Case) -> str:
     return f"{it.split()[0]}, {channels} channels, by {own}, {outstanding}"
 
 
+def owners(chapter: dict[str, Any], case: Case) -> int:
+    """How many channels, or chips, have log blocks of their own."""
+    _, channels, own, _ = case
+    return chapter["office"]["chips"] if own == OWN_CHIP else channels
+
+
 def experiment(context: Context, chapter: dict[str, Any], case: Case) -> dict[str, Any]:
     """A filled drive, which gets the stand-in of the installation."""
-    it, channels, own, outstanding = case
+    it, channels, _, outstanding = case
     office, shape, nand = chapter["office"], chapter["drive"]["geometry"], chapter["drive"]["nand"]
-    chips = office["chips"] // channels if own == OWN_CHIP else 1
+    chips = owners(chapter, case) // channels
     logical = office["blocks"] - office["spare_blocks"]
     mapping = {"mapping.policy": "fast"}
     if it == NK:
