@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import wordline
-from conftest import Run, done, refused
+from conftest import ROOT, Run, done, refused
 from log_block_model import Model, Scheme
 from wordline import Workload
 
@@ -132,3 +132,12 @@ def test_check_tells_the_memory_of_the_mapping_table(wordline: Run) -> None:
     # 1 MiB of it, and 258 parts of 4 KiB, each for 1,024 logical pages.
     cached = ("mapping.policy=cached", "mapping.unit_kib=4", "mapping.cache_kib=1024")
     assert "1.00 MiB" in told(*cached)
+
+
+def test_each_scheme_is_a_page_of_code_as_its_docs_say() -> None:
+    folder = ROOT / "crates" / "firmware" / "src" / "policy" / "mapping"
+    lines = {name: len((folder / f"{name}.rs").read_text().splitlines()) for name in ("bast", "sast", "fast")}
+    assert max(lines.values()) < 200
+    told = " ".join((ROOT / "docs" / "mapping.md").read_text().split())
+    says = "{bast} (`bast`), {sast} (`sast`) and {fast} (`fast`) lines"
+    assert says.format(**lines) in told, "docs/mapping.md has other counts"

@@ -29,6 +29,7 @@ SLOW = (
     "autossd-share",
     "gc-parallel",
     "gc-parallel-4",
+    "hybrid-ftl",
     "organisation",
     "palloc",
     "paq",
