@@ -36,6 +36,7 @@ mod schedule;
 mod slc;
 mod snapshots;
 mod steps;
+mod straight;
 mod streams;
 mod stripes;
 mod tables;
