@@ -38,6 +38,7 @@ mod scheduled_merges;
 mod slc;
 mod snapshots;
 mod steps;
+mod straight;
 mod streams;
 mod stripes;
 mod tables;

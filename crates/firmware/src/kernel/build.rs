@@ -174,6 +174,8 @@ impl Kernel {
             reads_reached: false,
             direct: false,
             avoids_direct: false,
+            straight: false,
+            avoids_straight: false,
             has_slc: plan.slc.is_some(),
             pages_fill: false,
             binds_apart: plan.slc.is_some() || plan.destination == Destination::PairedBlocks,
@@ -270,6 +272,7 @@ impl Kernel {
             return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
         }
         kernel.heed(failed(kernel.free_block.trouble()));
+        kernel.straight = kernel.goes_straight();
         Ok(kernel)
     }
 

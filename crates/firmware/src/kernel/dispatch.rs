@@ -248,7 +248,7 @@ impl Kernel {
 
     /// The bit of the queue whose first operation is the oldest; planes are counted from `first` on.
     #[inline]
-    fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
+    pub(super) fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
         let mut oldest = u64::MAX;
         while waiting != 0 {
             let bit = waiting.trailing_zeros();

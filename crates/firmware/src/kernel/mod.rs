@@ -7,7 +7,7 @@
 //! uses the same queues as a separate task (`collect`), with copyback where allowed (`copy`). Each step is a file of
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
-//! `direct` does the usual cases of untimed writes at less cost, with the same state.
+//! `direct` does the usual cases of untimed writes at less cost, with the same state; `straight` those of plain reads.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
 //! up later are in place by the time the die serves the read.
@@ -55,6 +55,7 @@ mod slc;
 mod stage;
 mod standing;
 mod steer;
+mod straight;
 mod table;
 mod tags;
 mod together;
@@ -302,6 +303,11 @@ pub struct Kernel {
     direct: bool,
     #[serde(skip)]
     avoids_direct: bool,
+    /// True if plain reads may go straight, and if they never do.
+    #[serde(skip)]
+    straight: bool,
+    #[serde(skip)]
+    avoids_straight: bool,
     /// True if some blocks may be in SLC mode.
     has_slc: bool,
     /// True if programs take several units, of which a queue knows how many fill one.
@@ -674,8 +680,8 @@ impl Kernel {
         if self.attentive {
             return self.attend(lane, progress, queue);
         }
-        if progress == Progress::Done {
-            // Without suspension there is no lane but the dies'.
+        // Without suspension there is no lane but the dies'.
+        if progress == Progress::Done && !self.end_straight(lane, queue)? {
             self.complete(lane)?;
             self.pump(queue)?;
         }

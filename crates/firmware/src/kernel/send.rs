@@ -44,6 +44,7 @@ impl Kernel {
         self.detours = aside || self.lots.is_some() || self.wishes.is_some() || self.places_each;
         self.pages_fill = self.fills_pages();
         self.direct = self.goes_direct();
+        self.straight = self.goes_straight();
     }
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.

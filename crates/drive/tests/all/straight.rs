@@ -1,0 +1,117 @@
+//! Plain reads that go straight to their dies: whichever way they take, all that a drive does is the same.
+
+use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
+use wordline_base::{Op, Stream};
+use wordline_drive::load::from_text;
+use wordline_drive::snapshot::{self, Header};
+use wordline_drive::Drive;
+
+const SECTOR: u64 = 512;
+
+/// A random small drive, mostly one whose reads go straight.
+fn random_drive(random: &mut Stream) -> String {
+    let mut pick = |of: &[&'static str]| *pick(random, of);
+    let (place, scope) = *[
+        ("\"static\", order = \"CWDP\"", "plane"),
+        ("\"static\", order = \"PDWC\"", "plane"),
+        ("\"least-busy\"", "plane"),
+        ("\"least-busy\"", "drive"),
+    ]
+    .get(pick(&["0", "1", "2", "3"]).parse::<usize>().expect("a number"))
+    .expect("one of them");
+    format!(
+        r#"
+        geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 2, planes_per_die = {},
+                      blocks_per_plane = {}, pages_per_block = {}, page_kib = 16, pages_per_program = {} }}
+        nand = {{ read_us = {}, program_us = [150.0, 800.0], erase_us = 2000.0 }}
+        capacity = {{ raw_over_logical = {} }}
+        mapping = {{ policy = "{}", unit_kib = {} }}
+        placement = {{ policy = {place} }}
+        collect = {{ policy = "{}", scope = "{scope}"{} }}
+        pack = {{ policy = {} }}
+        arbiter = {{ policy = {} }}
+        suspend = {{ policy = "{}" }}
+        dispatch = {{ policy = {} }}
+        refresh = {{ policy = {} }}
+        buffer = {{ policy = {} }}
+        link = {{ policy = {} }}
+        queue = {{ queues = 1, depth = 32 }}
+        verify = {{ shadow = {} }}
+        "#,
+        pick(&["1", "2", "3"]),
+        pick(&["1", "2"]),
+        pick(&["1", "2", "2", "4"]),
+        pick(&["24", "32", "40"]),
+        pick(&["6", "12", "24"]),
+        pick(&["1", "1", "3"]),
+        pick(&["20.0", "[20.0, 60.0]"]),
+        pick(&["1.6", "2.2"]),
+        pick(&["page", "page", "page", "page", "page", "cached"]),
+        pick(&["4", "16"]),
+        pick(&["on-demand", "on-demand", "on-demand", "preemptive"]),
+        pick(&["", "", ", pacing = true", ", blocks_per_die = 1", ", hold_below_blocks = 3"]),
+        pick(&["\"none\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", within_request = true"]),
+        pick(&[
+            "\"first-come\"",
+            "\"first-come\"",
+            "\"reads-first\"",
+            "\"priority\"",
+            "\"slack\", read_deadline_us = 500, write_deadline_us = 3000, background_deadline_us = 9000",
+        ]),
+        pick(&["none", "none", "none", "none", "reads"]),
+        pick(&["\"fifo\"", "\"fifo\"", "\"fifo\"", "\"fifo\", window = 3", "\"debit\""]),
+        pick(&["\"none\"", "\"none\"", "\"none\"", "\"scrub\", start_reads = 30, stop_reads = 9"]),
+        pick(&["\"none\"", "\"fifo\", capacity_kib = 512", "\"fifo\", capacity_kib = 2048"]),
+        pick(&["\"sata\"", "\"nvme\"", "\"nvme\", latency_us = 0.0"]),
+        pick(&["false", "true"]),
+    )
+}
+
+/// Reads and writes of whole and partial units, in flight together. The drive measures, so that its hash has every completion.
+fn work(drive: &mut Drive, random: &mut Stream) {
+    let sectors = drive.logical_bytes() / SECTOR;
+    let unit = u64::from(drive.kernel().plan().unit_bytes) / SECTOR;
+    for _ in 0..3 {
+        let (reads, depth) = (*pick(random, &[40, 80, 95, 100]), between(random, 1, 40));
+        let largest = (*pick(random, &[unit, unit, 3 * unit])).min(sectors);
+        closed_loop(drive, depth, 400, |_| {
+            let op = if chance(random, reads) { Op::Read } else { Op::Write };
+            let mut offset = random.below(sectors - largest + 1);
+            if chance(random, 60) {
+                offset -= offset % unit;
+            }
+            request(op, offset * SECTOR, (between(random, 1, largest) * SECTOR) as u32)
+        });
+        if chance(random, 30) {
+            drive.drain().expect("the drive comes to rest");
+        }
+    }
+    drive.drain().expect("the drive comes to rest");
+}
+
+#[test]
+fn reads_that_go_straight_change_nothing() {
+    let (mut straight, mut others, mut refused) = (0, 0, 0);
+    let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
+    for_seeds("straight", "reads_that_go_straight_change_nothing", if long() { 10_000 } else { 600 }, |seed| {
+        let text = random_drive(&mut Stream::new(seed, "straight-test", 0));
+        let drive = from_text("small", &text).ok().and_then(|config| Drive::new(&config, seed).ok());
+        let Some(mut fast) = drive else { return refused += 1 };
+        let mut slow = fast.clone();
+        slow.avoid_straight();
+        assert!(!slow.kernel().is_straight());
+        *if fast.kernel().is_straight() { &mut straight } else { &mut others } += 1;
+        for drive in [&mut fast, &mut slow] {
+            drive.start_measuring();
+            work(drive, &mut Stream::new(seed, "straight-test", 1));
+        }
+        assert_eq!(fast.metrics, slow.metrics);
+        assert_eq!((fast.events(), fast.now()), (slow.events(), slow.now()));
+        assert_eq!(fast.kernel().counters(), slow.kernel().counters());
+        assert_eq!(fast.kernel().plane_use(), slow.kernel().plane_use());
+        let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
+        assert!(state(&mut fast) == state(&mut slow), "the states differ");
+    });
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || straight > 40 && others > 30, "{straight} straight, {others} others, {refused} refused");
+}
