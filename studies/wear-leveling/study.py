@@ -108,7 +108,7 @@ def run(context: Context) -> Outcome:
             ),
         ],
         figures=[
-            bars(context, "mappings", "Standard deviation of P/E cycles by mapping (figure 8)", deviation, mappings),
+            mapping_lines(context, deviation, mappings),
             workload_bars(deviation, workloads),
             against_none(context, results, of_fast, of_prototype),
             *(course(results, [it for it in curves if it.wear == wear], wear) for wear in (LAZY, STATIC)),
@@ -166,7 +166,7 @@ def shape(results: Results, point: Point) -> list[Cell]:
     ]  # fmt: skip
 
 
-def bars(context: Context, name: str, title: str, deviation: Mapping[Point, float], points: list[Point]) -> Bars:
+def mapping_lines(context: Context, deviation: Mapping[Point, float], points: list[Point]) -> LogLines:
     """Standard deviations of each mapping, with the published ones."""
     series = {str(wear): [deviation[it] for it in points if it.wear == wear] for wear in SCHEMES}
     low, high = context.published("chang11.lazy-deviation")
@@ -176,10 +176,11 @@ def bars(context: Context, name: str, title: str, deviation: Mapping[Point, floa
         Published("chang11.static-deviation", "published, static", MAPPINGS.index(mapping), value, value, STATIC)
         for mapping, value in (("bast", of_bast), ("fast", of_fast))
     ]
-    return Bars(
-        name,
-        title,
+    return LogLines(
+        "mappings",
+        "Standard deviation of P/E cycles by mapping (figure 8)",
         "Standard deviation of P/E cycles with no, lazy and static wear leveling, under BAST, SAST and FAST.",
+        "mapping",
         "erases",
         [it.upper() for it in MAPPINGS],
         series,
