@@ -23,13 +23,17 @@ def summed_up(result: dict[str, Any]) -> str:
 
 
 def scheduled(result: dict[str, Any]) -> str:
-    """Why merges started, and what became of those in idle periods, in a sentence; empty if none are scheduled, or none started."""
+    """Why merges started, and what became of those in idle periods, in a sentence; empty if none is scheduled or has started."""
     told = result.get("scheduled_merges")
     if not told or not sum(told[cause] for cause in CAUSES):
         return ""
     started = ", ".join(f"{units.count(told[cause])} {words}" for cause, words in CAUSES.items())
-    interrupted, blocks = units.some(told["interruptions"], "interruption"), units.some(told["delay_blocks"], "delay block")
-    return f"merges started: {started}; {interrupted} by the host, {units.count(told['pressed'])} went on beside it; {blocks}"
+    interrupted, blocks = (
+        units.some(told["interruptions"], "interruption"),
+        units.some(told["delay_blocks"], "delay block"),
+    )
+    pressed = units.count(told["pressed"])
+    return f"merges started: {started}; {interrupted} by the host, {pressed} went on beside it; {blocks}"
 
 
 def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:

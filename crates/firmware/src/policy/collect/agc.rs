@@ -1,11 +1,11 @@
 //! AGC: collections of log blocks are done ahead, in idle periods of the host.
 //!
 //! Source: jung13 (7.4.2, 7.5.1): look-ahead, proactive block compaction, incremental collection.
-//! Faithful and simplified: see `schedule.rs`. A collection that was interrupted goes on in the next idle period; if the host comes to wait for
+//! Faithful: as `schedule.rs` says, which tells what is simplified, too. A collection that was interrupted goes on in the next idle period; if the host comes to wait for
 //! it, it goes on at once.
 
 use super::on_demand::Options as OnDemandOptions;
-use super::schedule::{scheduled, Rule, Scheduler};
+use super::schedule::{Rule, Scheduler};
 use super::Collect;
 use crate::policy::{About, Build};
 use crate::ConfigError;

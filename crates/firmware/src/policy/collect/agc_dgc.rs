@@ -1,10 +1,10 @@
 //! AGC and DGC together: collections of log blocks are done ahead in idle periods, and those that are needed before are delayed to one.
 //!
 //! Source: jung13 (7.5.3, Algorithm 3).
-//! Faithful and simplified: see `schedule.rs`. What was interrupted comes before what was delayed, which comes before what is done ahead.
+//! Faithful: as `schedule.rs` says, which tells what is simplified, too. What was interrupted comes before what was delayed, which comes before what is done ahead.
 
 use super::agc::Options as AgcOptions;
-use super::schedule::{scheduled, Rule, Scheduler};
+use super::schedule::{Rule, Scheduler};
 use super::Collect;
 use crate::policy::{About, Build};
 use crate::ConfigError;

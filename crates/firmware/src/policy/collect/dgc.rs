@@ -7,7 +7,7 @@
 //! groups that are merged first on demand.
 
 use super::on_demand::Options as OnDemandOptions;
-use super::schedule::{scheduled, Rule, Scheduler};
+use super::schedule::{Rule, Scheduler};
 use super::Collect;
 use crate::policy::{About, Build};
 use crate::ConfigError;

@@ -1,5 +1,6 @@
 //! Family `collect`: start, stop and steps of garbage collection.
 
+#[macro_use]
 pub mod schedule;
 
 use crate::policies;

@@ -203,8 +203,6 @@ macro_rules! scheduled {
         }
     };
 }
-pub(super) use scheduled;
-
 #[cfg(test)]
 mod tests {
     use super::*;
