@@ -23,7 +23,7 @@ def summed_up(result: dict[str, Any]) -> str:
 
 
 def scheduled(result: dict[str, Any]) -> str:
-    """Why merges started, and what became of those in idle periods, in a sentence; empty if none is scheduled or has started."""
+    """Why merges started, and what became of those in idle periods, in a sentence; empty if none started."""
     told = result.get("scheduled_merges")
     if not told or not sum(told[cause] for cause in CAUSES):
         return ""
