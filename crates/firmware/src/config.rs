@@ -341,7 +341,7 @@ impl FirmwareConfig {
             );
             return Err(ConfigError::new("collect.policy", self.collect.name(), problem));
         }
-        self.check_lazy(mapping.fixes_pages())?;
+        self.check_whole_blocks(mapping.fixes_pages(), &upkeep)?;
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
         }
