@@ -332,7 +332,7 @@ impl FirmwareConfig {
         if let Some(rule) = mapping.logs() {
             self.check_logs(&rule, &upkeep)?;
         }
-        self.check_lazy(mapping.fixes_pages())?;
+        self.check_whole_blocks(mapping.fixes_pages(), &upkeep)?;
         if let Some(stripe) = stripe {
             self.check_superblocks(geometry, stripe, &collect, &pack)?;
         }

@@ -6,8 +6,6 @@ use crate::policy::collect::CollectConfig;
 use crate::policy::mapping::{LogRule, MappingConfig};
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimConfig;
-use crate::policy::wear::WearConfig;
-use crate::task::Task;
 
 impl FirmwareConfig {
     /// Checks that the mapping alone says which blocks are emptied.
@@ -19,20 +17,13 @@ impl FirmwareConfig {
             );
             return Err(ConfigError::new("victim.policy", self.victim.name(), problem));
         }
-        let goes_along = |task: Task| task == Task::GC || task == Task::WEAR;
-        if let Some(task) = upkeep.tasks().background().find(|&task| !goes_along(task)) {
+        if let Some(task) = upkeep.tasks().background().find(|&task| !upkeep.goes_with_logs(task)) {
             let about = task.about();
             let problem = format!(
-                "does not go with {}, which empties single blocks: leave {}.policy out, or use mapping.policy = \"block\"",
+                "does not go with this policy of {}, which empties single blocks: leave {}.policy out, or use mapping.policy = \"block\"",
                 about.title, about.name
             );
             return Err(ConfigError::new("mapping.policy", name, problem));
-        }
-        if let WearConfig::Guest(_) = self.upkeep.wear {
-            let problem = format!(
-                "an external policy cannot tell log blocks from others yet: use a built-in one with mapping.policy = \"{name}\""
-            );
-            return Err(ConfigError::new("wear.policy", self.upkeep.wear.name(), problem));
         }
         if let CollectConfig::OnDemand(options) = &self.collect {
             let limits = [("blocks_at_a_time", options.blocks_at_a_time), ("blocks_per_die", options.blocks_per_die)];
@@ -52,18 +43,22 @@ impl FirmwareConfig {
         }
     }
 
-    /// Checks that data which lazy wear leveling moves fill the worn block alone. Elsewhere they would share open blocks with what GC
-    /// moves, so that the worn block is soon erased again, and the moves wear more than they level.
-    pub(super) fn check_lazy(&self, fixes_pages: bool) -> Result<(), ConfigError> {
-        if fixes_pages || !matches!(self.upkeep.wear, WearConfig::Lazy(_)) {
+    /// Checks that a policy whose data must fill a block alone has a mapping that moves them so. Elsewhere they would share open blocks
+    /// with what GC moves; the worn block would soon be erased again, and the moves wear more than they level.
+    pub(super) fn check_whole_blocks(&self, fixes_pages: bool, upkeep: &UpkeepPolicies) -> Result<(), ConfigError> {
+        if fixes_pages {
             return Ok(());
         }
+        let Some(task) = upkeep.tasks().background().find(|&task| upkeep.needs_whole_blocks(task)) else {
+            return Ok(());
+        };
+        let about = task.about();
         let problem = format!(
-            "does not go with mapping.policy = \"{}\", whose blocks take data of several others: use \"static\" or \"recency\", or a \
-             mapping of whole blocks (block, bast, sast, fast)",
-            self.mapping.name()
+            "does not go with this policy of {}, since its blocks take data of several others: use another {}.policy, or a mapping of \
+             whole blocks (block, bast, sast, fast)",
+            about.title, about.name
         );
-        Err(ConfigError::new("wear.policy", self.upkeep.wear.name(), problem))
+        Err(ConfigError::new("mapping.policy", self.mapping.name(), problem))
     }
 
     /// Checks that the spare blocks of a domain are enough for its log blocks.

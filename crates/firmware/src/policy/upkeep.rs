@@ -278,6 +278,14 @@ pub trait Upkeep {
     fn opens_worn(&self) -> bool {
         false
     }
+    /// True if the blocks that it chooses can be moved where the mapping has log blocks.
+    fn goes_with_logs(&self) -> bool {
+        false
+    }
+    /// True if it takes a mapping that moves data block by block.
+    fn needs_whole_blocks(&self) -> bool {
+        false
+    }
     /// True if it is told of each block that is erased.
     fn follows_erases(&self) -> bool {
         false
@@ -316,6 +324,8 @@ macro_rules! upkeep_policies {
                 fn window(self: &Self) -> u32;
                 fn most(self: &Self) -> u32;
                 fn opens_worn(self: &Self) -> bool;
+                fn goes_with_logs(self: &Self) -> bool;
+                fn needs_whole_blocks(self: &Self) -> bool;
                 fn follows_erases(self: &Self) -> bool;
                 fn erased(self: &mut Self, view: &UpkeepView<'_>, erased: Erased) -> Option<u32>;
                 fn leveling(self: &Self) -> Option<&Leveling>;
@@ -415,6 +425,24 @@ macro_rules! families {
             pub fn opens_worn(&self, task: Task) -> bool {
                 match task {
                     $( Task::$TASK => self.$module.opens_worn(), )*
+                    _ => false,
+                }
+            }
+
+            /// True if the blocks that a task chooses can be moved where the mapping has log blocks.
+            #[must_use]
+            pub fn goes_with_logs(&self, task: Task) -> bool {
+                match task {
+                    $( Task::$TASK => self.$module.goes_with_logs(), )*
+                    _ => true,
+                }
+            }
+
+            /// True if a task takes a mapping that moves data block by block.
+            #[must_use]
+            pub fn needs_whole_blocks(&self, task: Task) -> bool {
+                match task {
+                    $( Task::$TASK => self.$module.needs_whole_blocks(), )*
                     _ => false,
                 }
             }

@@ -177,6 +177,14 @@ impl Upkeep for Lazy {
         self.options.window_pages
     }
 
+    fn goes_with_logs(&self) -> bool {
+        true
+    }
+
+    fn needs_whole_blocks(&self) -> bool {
+        true
+    }
+
     fn most(&self) -> u32 {
         1
     }

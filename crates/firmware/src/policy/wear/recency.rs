@@ -120,6 +120,10 @@ impl Upkeep for Recency {
         self.options.window_pages
     }
 
+    fn goes_with_logs(&self) -> bool {
+        true
+    }
+
     fn most(&self) -> u32 {
         1
     }

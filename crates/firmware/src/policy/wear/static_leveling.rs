@@ -217,6 +217,10 @@ impl Upkeep for Static {
         self.options.window_pages
     }
 
+    fn goes_with_logs(&self) -> bool {
+        true
+    }
+
     fn most(&self) -> u32 {
         1
     }
