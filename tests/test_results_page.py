@@ -165,7 +165,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),
         "parity of pages": wordline.run(small, BUSY, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "folded": wordline.run(small, BUSY, folded),
-        "log blocks": wordline.run(small, BUSY, {"mapping.policy": "bast", "capacity.raw_over_logical": 2}),
+        "log blocks": wordline.run(small, BUSY, {"mapping.policy": "bast", "capacity.raw_over_logical": 2, "wear.policy": "lazy"}),
         "array": wordline.run(array, Workload.text(TENANTS)),
         "partial": stopped.value.result,
     }  # fmt: skip

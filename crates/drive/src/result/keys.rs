@@ -207,20 +207,20 @@ fn leveling() -> Vec<ResultKey> {
     vec![
         of(
             "delta",
-            "P/E cycles",
+            "erases",
             "Threshold of lazy wear leveling now: a block that GC erases takes data that stay if it has more P/E cycles than this above \
              the average. This part is there if `wear.policy` is `lazy`; its counts are since the drive was new, with preconditioning.",
         )
         .number(),
         of("gc_erases", "blocks", "Erases of GC that it was told of."),
         of("wear_erases", "blocks", "Erases by wear leveling: each of a block whose data were moved to a worn one."),
-        of("overhead", "ratio", "Erases by wear leveling over those of GC; `null` without any of GC.").number().or_null(),
+        of("overhead", "0 to 1", "Erases by wear leveling over those of GC; `null` without any of GC.").number().or_null(),
         of(
             "sessions.delta",
-            "list, P/E cycles",
+            "list, erases",
             "Threshold of each session that is over: a time with `wear.session_erases` erases by wear leveling.",
         ),
-        of("sessions.overhead", "list, ratio", "Erases by wear leveling over those of GC in each."),
+        of("sessions.overhead", "list, 0 to 1", "Erases by wear leveling over those of GC in each."),
         of("sessions.stddev", "list, erases", "Standard deviation of the P/E cycles of all blocks at the end of each."),
     ]
 }

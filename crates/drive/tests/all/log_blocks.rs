@@ -225,8 +225,8 @@ fn what_does_not_go_together_is_refused() {
         (
             "policy = \"page\"",
             "wear = { policy = \"lazy\" }",
-            "wear.policy",
-            "does not go with mapping.policy = \"page\"",
+            "mapping.policy",
+            "does not go with this policy of wear leveling",
         ),
         ("policy = \"fast\", log_blocks = 1", "", "mapping.log_blocks", "at least 2"),
         ("policy = \"sast\", log_blocks = 70", "", "mapping.log_blocks", "at most 17"),
