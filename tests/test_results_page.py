@@ -142,6 +142,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     times = {"nand.slc_read_us": 25.0, "nand.slc_program_us": 200.0}
     folding = {"slc.policy": "dynamic", "fold.policy": "coldest", "fold.start_blocks": 100, **times}
     folded = {**folding, "dispatch.policy": "debit", "shares.policy": "feedback", **table}
+    log_blocks = {"mapping.policy": "bast", "capacity.raw_over_logical": 2, "collect.policy": "agc-dgc"}
     return {
         "jobs": wordline.run(small, Workload.text(SMALL_LOAD)),
         "buffered": wordline.run(small, PARTS, {"precondition.overwrites": 0.1, **buffered}),
@@ -165,7 +166,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),
         "parity of pages": wordline.run(small, BUSY, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "folded": wordline.run(small, BUSY, folded),
-        "log blocks": wordline.run(small, BUSY, {"mapping.policy": "bast", "capacity.raw_over_logical": 2, "wear.policy": "lazy"}),
+        "log blocks": wordline.run(small, BUSY, {**log_blocks, "wear.policy": "lazy"}),
         "array": wordline.run(array, Workload.text(TENANTS)),
         "partial": stopped.value.result,
     }  # fmt: skip
@@ -227,7 +228,7 @@ def test_units_are_known() -> None:
         "parts",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
-    counts |= {"merges", "logical blocks"}
+    counts |= {"merges", "logical blocks", "interruptions"}
     assert words <= figures | counts | shapes | {"mapping units", "map units", "transactions", "slices", "intervals"}
 
 

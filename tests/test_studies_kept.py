@@ -37,6 +37,7 @@ SLOW = (
     "read-priority",
     "virtual-disk",
     "wear-leveling",
+    "wear-tuning",
 )
 """Studies of more than 20 s. Here their pages are made from their results, and parts of some are run."""
 
