@@ -138,6 +138,9 @@ def _choices(report: Report, tried: Sensitivity | None) -> Iterator[str]:
     if tried is None:
         yield f"Not run for this result; {command} runs them."
         return
+    if not tried.trials:
+        yield "No parameter has an alternative that is run."
+        return
     yield f"{command} runs the alternatives of each parameter, one at a time."
     yield ""
     changing = [trial for trial in tried.trials if trial.changed(tried.base)]
