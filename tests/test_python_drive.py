@@ -148,6 +148,10 @@ def test_wrong_drives_are_refused(drive: Path) -> None:
     made = Drive(drive)
     with pytest.raises(TypeError, match="fork a Drive"):
         wordline.run(made, READS, {"host.queue_depth": 1})
+    with pytest.raises(TypeError, match="a mapping or a list of 'KEY=VALUE', not 3"):
+        wordline.Drive("demo", 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a workload is a Workload, or the name of a trace or workload file, not None"):
+        wordline.Drive("demo").run(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="has its options already"):
         made.run(READS, {"job.0.bs": "4k"})
 

@@ -30,8 +30,13 @@ impl Address {
     /// When it names none, or one that other machines reach: replies carry data, and nothing here encrypts them.
     pub fn tcp(text: &str) -> Result<Self, String> {
         let told = |problem: &str| format!("--tcp {text}: {problem}");
-        let found: Vec<SocketAddr> =
-            text.to_socket_addrs().map_err(|_| told("not a HOST:PORT, such as localhost:10809"))?.collect();
+        let unknown = |_| match text.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                told("no address was found for this host; give localhost")
+            }
+            _ => told("not a HOST:PORT, such as localhost:10809"),
+        };
+        let found: Vec<SocketAddr> = text.to_socket_addrs().map_err(unknown)?.collect();
         let Some(first) = found.first() else { return Err(told("this host has no address")) };
         if found.iter().any(|address| !address.ip().is_loopback()) {
             return Err(told(

@@ -249,6 +249,8 @@ def set_texts(sets: Sets) -> list[str]:
         return [f"{key}={toml_value(value)}" for key, value in sets.items()]
     if isinstance(sets, str):
         raise TypeError(f"sets is a mapping or a list of 'KEY=VALUE', not the text {sets!r}")
+    if not isinstance(sets, Iterable):
+        raise TypeError(f"sets is a mapping or a list of 'KEY=VALUE', not {sets!r}")
     return list(sets)
 
 

@@ -112,6 +112,8 @@ class Workload:
     def given(cls, load: Workload | str | os.PathLike[str], sets: api.Sets = None) -> Workload:
         """A workload as it is, or read from a file."""
         if not isinstance(load, Workload):
+            if not isinstance(load, str | os.PathLike):
+                raise TypeError(f"a workload is a Workload, or the name of a trace or workload file, not {load!r}")
             return cls.read(load, sets)
         if sets is not None:
             raise TypeError("overrides of a workload go with the name of a file; a Workload has its options already")
