@@ -51,7 +51,7 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error about `key`.
     pub fn new(key: impl Into<String>, value: impl ToString, problem: impl Into<String>) -> Self {
-        Self { key: key.into(), value: value.to_string(), problem: problem.into(), derived: None }
+        Self { key: key.into(), value: legible(value.to_string()), problem: problem.into(), derived: None }
     }
 
     /// The same about a derived value; `from` is dropped if the value was written.
@@ -61,6 +61,17 @@ impl ConfigError {
         self
     }
 }
+
+/// A value as a message shows it: a number of hundreds of digits by its exponent.
+fn legible(value: String) -> String {
+    match value.parse::<f64>() {
+        Ok(number) if value.len() > MOST_DIGITS => format!("{number:e}"),
+        _ => value,
+    }
+}
+
+/// More digits than a value of any key needs.
+const MOST_DIGITS: usize = 24;
 
 /// Share of the flash that the host sees. The only place that sets over-provisioning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -674,6 +685,13 @@ mod tests {
 
     fn geometry() -> Geometry {
         Geometry::new(&GeometryConfig::default()).unwrap()
+    }
+
+    #[test]
+    fn messages_show_values_in_few_digits() {
+        assert_eq!(ConfigError::new("key", 1e308, "").value, "1e308");
+        assert_eq!(ConfigError::new("key", u64::MAX, "").value, "18446744073709551615");
+        assert_eq!(ConfigError::new("key", 1.25, "").value, "1.25");
     }
 
     #[test]
