@@ -654,8 +654,10 @@ def test_a_state_of_another_version_or_a_torn_one_is_told(wordline: Run, tmp_pat
     with serving(tmp_path, empty, "--state", "d.state") as live:
         live.end()
     whole = (tmp_path / "d.state").read_bytes()
+    now = whole[8]
+    older = f"snapshot format {now - 1}, but this version reads format {now}; create it again"
     for bytes_, words in [
-        (whole[:8] + b"\x0c" + whole[9:], "snapshot format 12, but this version reads format 13; create it again"),
+        (whole[:8] + bytes([now - 1]) + whole[9:], older),
         (whole[: len(whole) // 2], "d.state: damaged or cut short"),
         (whole + b"\0", "d.state: damaged: it goes on after its end"),
         (b"WORD", "d.state: too short for a snapshot"),
