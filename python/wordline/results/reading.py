@@ -74,6 +74,9 @@ def checked(name: str, result: dict[str, Any]) -> dict[str, Any]:
             f"{name}: a result of schema {json.dumps(result['schema'])}, written by Wordline {version}; "
             f"this version reads schema {SCHEMA}"
         )
+    if "replay" in result:
+        told = "this is the result of 'wordline replay', which has no times"
+        raise InputError(f"{name}: {told}; give a result of a run, a file of 'wordline run --json'")
     problem = resultshape.problem(result)
     if problem:
         raise InputError(f"{name}: {problem}")
