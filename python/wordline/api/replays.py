@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
+
+from wordline.api.results import Result
 
 if TYPE_CHECKING:
     from wordline.api.frames import Frame
 
 
-class Replay(dict[str, Any]):
+class Replay(Result):
     """The result of a replay: what ``wordline replay --json`` writes, with the main figures as attributes.
 
     The lifetime curve is made by :meth:`lifetime`.
     """
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the result to a file, like ``wordline replay --json``. Only a complete one replaces an older file.
-
-        :raises OSError: if it cannot be written; an older file is unchanged.
-        """
-        from wordline.base import files, jsontext
-
-        files.write_text(path, jsontext.dumps(self) + "\n")
 
     @property
     def times(self) -> int:
@@ -40,11 +32,6 @@ class Replay(dict[str, Any]):
         return self["replay"]["host_bytes"]
 
     @property
-    def write_amplification(self) -> float | None:
-        """Bytes programmed per byte written by the host; None without writes."""
-        return self["write_amplification"]
-
-    @property
     def erases(self) -> int:
         """Blocks erased."""
         return self["flash"]["erases"]
@@ -53,16 +40,6 @@ class Replay(dict[str, Any]):
     def cpu_s(self) -> float:
         """CPU time in seconds."""
         return self["cpu_s"]
-
-    @property
-    def partial(self) -> bool:
-        """True if the replay was interrupted; the figures then cover the part before that."""
-        return self["partial"]
-
-    @property
-    def digest(self) -> str:
-        """The same inputs give the same digest on every machine."""
-        return self["digest"]
 
     def lifetime(self) -> Frame:
         """The lifetime curve, a row a point: bytes written by the host, programs, erases, erases of a block, bad and
@@ -78,10 +55,6 @@ class Replay(dict[str, Any]):
         if not self.keys() >= {"config", "replay", "workload", "partial"}:
             return "<Replay without a result>"
         return f"<Replay {replayed.headline(self)}>"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401
-        # Else the shell of IPython would print the whole dictionary.
-        printer.text(repr(self))
 
 
 def whole(replay: Replay) -> Replay:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from wordline.api.results import Result
 
 if TYPE_CHECKING:
     import pyarrow.dataset
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from wordline.api.frames import Frame
 
 
-class Run(dict[str, Any]):
+class Run(Result):
     """The result of a run: the dictionary that ``wordline run --json`` writes, with the main figures as attributes.
 
     Its tables are made by :meth:`intervals`, :meth:`cdf`, :meth:`latency`, :meth:`jobs` and :meth:`utilisation`; those
@@ -27,15 +29,6 @@ class Run(dict[str, Any]):
         from wordline.results import reading as results
 
         return cls(results.read(os.fspath(path)))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the result to a file, like ``wordline run --json``. An older file is replaced only by a complete one.
-
-        :raises OSError: if it cannot be written; an older file is unchanged.
-        """
-        from wordline.base import files, jsontext
-
-        files.write_text(path, jsontext.dumps(self) + "\n")
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the report of the run: one HTML file, for a browser. An older file is replaced only by a complete one.
@@ -93,24 +86,9 @@ class Run(dict[str, Any]):
         return self["latency_us"]["all"]["max"]
 
     @property
-    def write_amplification(self) -> float | None:
-        """Bytes programmed per byte written by the host; None without writes."""
-        return self["write_amplification"]
-
-    @property
     def energy_j(self) -> float:
         """Energy of the flash in J."""
         return self["energy_j"]
-
-    @property
-    def partial(self) -> bool:
-        """True if the run was interrupted; the figures then cover the part before that."""
-        return self["partial"]
-
-    @property
-    def digest(self) -> str:
-        """The same inputs give the same digest on every machine."""
-        return self["digest"]
 
     def intervals(self) -> Frame:
         """The time series, a row an interval: rates, latencies, free blocks, write amplification."""
@@ -170,7 +148,3 @@ class Run(dict[str, Any]):
         from wordline.api import notebook
 
         return notebook.run(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401
-        # Else the shell of IPython would print the whole dictionary.
-        printer.text(repr(self))
