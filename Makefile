@@ -72,6 +72,7 @@ bench: build ## speed: tables, and bench.json
 	$(BENCH)
 	$(BIN)/python benches/report.py
 	$(BIN)/python benches/startup.py
+	$(BIN)/python benches/sweep.py
 
 bench-growth: build ## how the cost of a request grows: the second table of bench alone
 	$(BUILD_BENCH)

@@ -78,14 +78,16 @@ fn check(drive: &str, sets: Vec<String>, policies: Option<Policies>, seed: Optio
 /// As `check` without origins and without building the drive, whose own errors, such as too many bad blocks, show when it
 /// is built.
 #[pyfunction]
-fn resolve(drive: &str, sets: Vec<String>) -> PyResult<String> {
+fn resolve(py: Python<'_>, drive: &str, sets: Vec<String>) -> PyResult<String> {
     let guests = Guests::new(None)?;
-    let resolved = if wordline_drive::array::load::is_array(drive) {
-        array::resolve(drive, &sets, &guests)
-    } else {
-        work::read_drive(drive, &sets, &guests).map(|(loaded, parts)| work::resolved(&loaded, &parts))
-    };
-    Ok(resolved.map_err(|failure| guests.own(failure))?.to_string())
+    let resolved = py.detach(|| {
+        if wordline_drive::array::load::is_array(drive) {
+            array::resolve(drive, &sets, &guests).map(|value| value.to_string())
+        } else {
+            work::read_drive(drive, &sets, &guests).map(|(loaded, parts)| work::resolved(&loaded, &parts).to_string())
+        }
+    });
+    Ok(resolved.map_err(|failure| guests.own(failure))?)
 }
 
 /// Kind of a LOAD by its content: `workload`, `jobs` or `trace`.

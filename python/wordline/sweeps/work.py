@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wordline._core import InputError
 from wordline.api import functions as api
@@ -97,7 +99,9 @@ def jobs(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[PointJ
 def checked(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[PointJob]:
     """The runs of some points. What is wrong with one of them is its error, also if it is wrong with all."""
     desk = _Desk(plan)
-    found = [desk.job(point) for point in points]
+    # Most of a check is in the engine, where several go on at once.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        found = list(threads.map(desk.job, points))
     for job in found:
         if kept is not None and job.error is None:
             result = kept.figures(job.key)
@@ -107,14 +111,31 @@ def checked(plan: Plan, points: Sequence[Point], kept: Store | None) -> list[Poi
     return found
 
 
+class _Drive(NamedTuple):
+    """What points need to know of a drive. All of its configuration would take as long to compare as to check."""
+
+    digest: str
+    """Of the whole configuration."""
+    prepares: bool
+    state_bytes: int
+
+    @classmethod
+    def of(cls, resolved: Mapping[str, Any]) -> _Drive:
+        """That of a resolved drive."""
+        config = resolved["config"]
+        steps = config["precondition"]
+        prepares = bool(steps["fill"] or steps["overwrites"] or steps["steady_state"])
+        return cls(store.digest(config), prepares, resolved["derived"]["state_bytes"])
+
+
 class _Desk:
     """Checks points; drives and workloads that several share are checked once."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.contents = Contents()
-        self.drives: dict[str, dict[str, Any]] = {}
-        self.loads: dict[str, tuple[Workload, Any]] = {}
+        self.drives: dict[str, _Drive] = {}
+        self.loads: dict[str, tuple[Workload, str]] = {}
 
     def job(self, point: Point) -> PointJob:
         """The run of a point."""
@@ -128,26 +149,24 @@ class _Desk:
     def _complete(self, job: PointJob) -> None:
         plan, point = self.plan, job.point
         every = {**plan.sets, **point.sets}
-        checked = self._drive(point.drive, every)
+        drive = self._drive(point.drive, every)
         workload, load = self._load(point.load, {**plan.load_sets, **point.load_sets})
         once = plan.precondition == ONCE
-        base = self._drive(point.drive, plan.sets)["config"] if once else None
-        config = checked["config"]
-        job.group = store.key(base or config, point.seed)
-        job.key = store.key(config, point.seed, base, load)
-        steps = (base or config)["precondition"]
-        job.prepares = bool(steps["fill"] or steps["overwrites"] or steps["steady_state"])
-        job.state_bytes = checked["derived"]["state_bytes"]
+        base = self._drive(point.drive, plan.sets) if once else None
+        job.group = store.key((base or drive).digest, point.seed)
+        job.key = store.key(drive.digest, point.seed, base and base.digest, load)
+        job.prepares = (base or drive).prepares
+        job.state_bytes = drive.state_bytes
         common, own = (plan.sets, point.sets) if once else (every, {})
         job.task = PointTask(point.drive, common, point.seed, job.prepares, own, workload)
 
-    def _drive(self, drive: str, sets: dict[str, Any]) -> dict[str, Any]:
+    def _drive(self, drive: str, sets: dict[str, Any]) -> _Drive:
         at = json.dumps([drive, sets], sort_keys=True)
         if at not in self.drives:
-            self.drives[at] = api.resolve(drive, sets)
+            self.drives[at] = _Drive.of(api.resolve(drive, sets))
         return self.drives[at]
 
-    def _load(self, load: Any, sets: dict[str, Any]) -> tuple[Workload, Any]:  # noqa: ANN401
+    def _load(self, load: Any, sets: dict[str, Any]) -> tuple[Workload, str]:  # noqa: ANN401
         at = json.dumps([load if isinstance(load, str) else id(load), sets], sort_keys=True)
         if at not in self.loads:
             if not isinstance(load, str) and sets:
@@ -155,5 +174,5 @@ class _Desk:
                     "overrides of a workload go with the name of a file; a Workload has its options already"
                 )
             read = Workload.given(load, sets if isinstance(load, str) else None)
-            self.loads[at] = read, store.of_load(load, read.options, self.contents)
+            self.loads[at] = read, store.digest(store.of_load(load, read.options, self.contents))
         return self.loads[at]
