@@ -562,6 +562,19 @@ def test_an_interval_is_the_difference_of_two_views() -> None:
     assert follower.add(made_up(2.5, 1, 1, 0.0) | {"live": {"swaps": [{}]}})["over"] is None, "it was swapped"
 
 
+def test_rates_on_a_screen_are_those_of_the_last_second() -> None:
+    follower = interval.Follower(1.0)
+    # A view each quarter of a second of the watcher's clock, and of the drive's; four requests come with every second.
+    views = [follower.add(made_up(n / 4, 4 * (n // 4), 0, 0.0), now=n / 4) for n in range(12)]
+    assert views[0]["over"] is None and views[3]["over"]["simulated_s"] == 0.75
+    assert all(view["over"]["simulated_s"] == 1.0 and view["over"]["iops"] == 4 for view in views[4:])
+    # It stands still for longer than that; then a gap between views is longer.
+    for n in range(12, 18):
+        view = follower.add(made_up(2.75, 8, 0, 0.0), now=n / 4)
+    assert view["over"] is None
+    assert follower.add(made_up(7.75, 28, 0, 0.0), now=9.25)["over"]["iops"] == 4
+
+
 def test_a_line_tells_what_happened_since_the_line_before(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -151,9 +151,10 @@ def desk_of_run(title: str, pace: float | None, port: int | None, may_change: bo
 def terminal() -> Iterator[Callable[[dict[str, Any]], None]]:
     """What shows views on standard error: a picture in a terminal, elsewhere a line now and then."""
     from wordline.live import words
-    from wordline.live.interval import Follower
+    from wordline.live.interval import WINDOW_S, Follower
 
-    follower, told = Follower(), time.monotonic()
+    # A line tells what happened since the one before; a picture shows the last second.
+    follower, told = Follower(WINDOW_S if sys.stderr.isatty() else 0.0), time.monotonic()
     with ExitStack() as opened:
         screen: Screen | None = None
 
@@ -167,7 +168,6 @@ def terminal() -> Iterator[Callable[[dict[str, Any]], None]]:
                     screen = opened.enter_context(Screen(console(stderr=True)))
                 screen.show(follower.add(view))
                 return
-            # A line tells what happened since the one before, not since the last of the many views between them.
             is_due = time.monotonic() - told >= LINE_S
             seen = follower.add(view) if is_due or follower.before is None else view
             if is_due:

@@ -25,7 +25,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from wordline.base.errors import Trouble
 from wordline.live.desk import Desk, Ended
-from wordline.live.interval import Follower
+from wordline.live.interval import WINDOW_S, Follower
 
 HOST = "127.0.0.1"
 
@@ -274,7 +274,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.streams.release()
 
     def _send_stream(self, export: str) -> None:
-        follower, desk, n = Follower(), self.server.desk, 0
+        follower, desk, n = Follower(WINDOW_S), self.server.desk, 0
         try:
             first = desk.view(export, True)
         except Trouble as trouble:

@@ -91,15 +91,15 @@ pub(crate) fn resolve(path: &Path, options: &TraceOptions) -> Result<(Detected, 
     if let Some((format, reason)) = recognised(&sample, false) {
         return found(format, reason, sample);
     }
-    let message =
-        if disksim::resembles(sample.first()) { five_columns(&sample.lines) } else { unknown(sample.first()) };
+    let message = if disksim::resembles(sample.first()) { five_columns(&sample) } else { unknown(&sample) };
     Err(WorkloadError::Format { file: path.to_owned(), message })
 }
 
 /// Message for a file that fits no format, with a remedy.
 #[cold]
-fn unknown(first: &[u8]) -> String {
-    let mut message = format!("the format is not recognised\n  first line: {}\n", shown(first));
+fn unknown(sample: &Sample) -> String {
+    let first = sample.first();
+    let mut message = format!("the format is not recognised\n  {}\n", first_line(sample));
     if let Some((separator, names)) = csv::header(first) {
         let number = |name: &String| time_ps(name.as_bytes(), 0).is_ok();
         if names.len() > 1 && !names.iter().any(number) {
@@ -127,16 +127,27 @@ fn unknown(first: &[u8]) -> String {
         )
 }
 
+/// The first line with data, with its number if comments or bad lines come before it.
+#[cold]
+fn first_line(sample: &Sample) -> String {
+    let shown = shown(sample.first());
+    match sample.first_number() {
+        1 => format!("first line: {shown}"),
+        number => format!("line {number}, the first with data: {shown}"),
+    }
+}
+
 /// Message with the first lines of a five-column file as read in each format of that family.
 #[cold]
-fn five_columns(lines: &[Vec<u8>]) -> String {
+fn five_columns(of: &Sample) -> String {
+    let lines = &of.lines;
     let mut sample = Sums::default();
     // A line of another kind further on does not matter here: the reader reports it once the format is given.
     let _ = lines.iter().all(|line| sample.add(line));
     let mut message = format!(
         "five columns of numbers, which DiskSim, MQSim and SSDSim write alike but in different units; give the \
-         format\n first line: {}\n  read as         the first {} lines would last    mean request\n",
-        shown(&lines[0]),
+         format\n {}\n  read as         the first {} lines would last    mean request\n",
+        first_line(of),
         sample.lines
     );
     for (name, units) in disksim::FAMILY {

@@ -89,6 +89,11 @@ impl Sample {
         self.lines.first().map_or(b"", Vec::as_slice)
     }
 
+    /// The number of the first line in the file; comments and bad lines may come before it.
+    pub fn first_number(&self) -> u64 {
+        self.first_number
+    }
+
     /// The first well-formed line, or else the first: a parser must not learn from a bad line.
     pub fn first_that(&self, fits: impl Fn(&[u8]) -> bool) -> &[u8] {
         self.lines.iter().map(Vec::as_slice).find(|line| fits(line)).unwrap_or_else(|| self.first())

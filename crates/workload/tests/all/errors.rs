@@ -167,6 +167,8 @@ fn unknown_layouts_list_the_choices() {
         TraceOptions::default(),
         &["not recognised", "first line: hello world", "formats that can be given", "msr, spc", "csv, pattern"],
     );
+    let commented = "# made by hand\n\nhello world\n";
+    fails(commented, TraceOptions::default(), &["line 3, the first with data: hello world"]);
     fails("when;what;where\n1;2;3\n", TraceOptions::default(), &["CSV header of 3 columns separated by semicolons"]);
     let csv = "time_s,op,offset_bytes\n1,R,0\n";
     fails(csv, TraceOptions::default(), &["line 1: header", "no column with the size", "[time_s, op, offset_bytes]"]);
