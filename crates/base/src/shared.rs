@@ -96,6 +96,12 @@ impl<T: Copy + Default> SharedVec<T> {
         }
     }
 
+    /// Items from a position on to change; none if they are shared, or some do not exist.
+    #[inline]
+    pub fn own_part_mut(&mut self, position: usize, items: usize) -> Option<&mut [T]> {
+        self.own.get_mut(position..position + items)
+    }
+
     /// All items to change, if they are not shared.
     pub fn own_mut(&mut self) -> Option<&mut [T]> {
         self.shared.is_none().then_some(&mut self.own[..])

@@ -265,6 +265,12 @@ impl Drive {
         self.kernel.avoid_straight();
     }
 
+    /// Lets all buffered units be written one by one, to compare both.
+    #[doc(hidden)]
+    pub fn avoid_stretches(&mut self) {
+        self.kernel.avoid_stretches();
+    }
+
     /// Bytes that the host sees.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {
@@ -608,12 +614,19 @@ impl Drive {
         let (start, end) = (state.request.offset, state.request.offset + u64::from(state.request.bytes));
         let units_end = end.div_ceil(unit_bytes) as u32;
         let (mut unit, mut done) = (state.next_unit, 0);
-        self.kernel.cover(start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32);
+        let wholes = start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32;
+        self.kernel.cover(wholes.clone());
+        let together = self.kernel.has_stretches() && !state.request.fua;
         while unit < units_end && self.kernel.buffer().has_room() {
-            let from = u64::from(unit) * unit_bytes;
-            // The last unit of a drive whose capacity is no multiple of a unit does not exist: capacities are whole units.
-            let whole = start <= from && end >= from + unit_bytes;
             self.kernel.expect_overwrite(unit);
+            let whole = wholes.contains(&unit);
+            if together && whole && unit + 1 < wholes.end {
+                let units = self.kernel.write_stretch(self.now, unit..wholes.end);
+                if units > 0 {
+                    (unit, done) = (unit + units, done + units);
+                    continue;
+                }
+            }
             done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
             unit += 1;
         }

@@ -413,6 +413,13 @@ impl Blocks {
         self.records[block as usize].valid += 1;
     }
 
+    /// So many units became valid in an open block of a plane.
+    #[inline]
+    pub(crate) fn gain_many(&mut self, block: u32, plane: u32, units: u32) {
+        self.valid[plane as usize] += units;
+        self.records[block as usize].valid += units;
+    }
+
     /// Asks for what is needed when a unit of a block becomes invalid.
     #[inline]
     pub(crate) fn expect(&self, block: u32) {
@@ -451,6 +458,24 @@ impl Blocks {
             self.link(domain, block, rank - 1);
         }
         domain
+    }
+
+    /// So many units of a block became invalid, one after the other. Blocks form no superblocks.
+    #[inline]
+    pub(crate) fn lose_many(&mut self, block: u32, units: u32) {
+        let plane = self.plane_of(block);
+        self.valid[plane as usize] -= units;
+        let domain = self.domain_of_plane(plane);
+        let clock = self.domains[domain as usize].clock;
+        let record = &mut self.records[block as usize];
+        record.touched = clock;
+        let valid = record.valid;
+        record.valid = valid - units;
+        if self.ranked && record.status == Status::Closed {
+            let rank = valid + self.weight(block);
+            self.unlink(domain, block, rank);
+            self.link(domain, block, rank - units);
+        }
     }
 
     /// A unit of a victim has moved to an open block of its plane.

@@ -105,6 +105,42 @@ impl Map {
         old
     }
 
+    /// The place of a unit, and how many units from it on, at most so many, have the places that follow; or have none, like it.
+    #[inline]
+    pub fn places_in_order(&self, unit: u32, most: u32) -> (Option<Place>, u32) {
+        let first = self.place(unit);
+        let follows = |at: &u32| self.place(unit + at) == first.map(|first| first + at);
+        (first, 1 + (1..most).take_while(follows).count() as u32)
+    }
+
+    /// Gives consecutive units, 64 at most, consecutive new places; the old ones, if any, must be invalidated by the caller.
+    #[inline]
+    pub fn bind_in_order(&mut self, unit: u32, place: Place, units: u32) {
+        if let Some(entries) = self.forward.own_part_mut(unit as usize, units as usize) {
+            entries.iter_mut().zip(place + 1..).for_each(|(entry, place)| *entry = place);
+        } else {
+            (0..units).for_each(|at| *self.forward.at_mut((unit + at) as usize) = place + at + 1);
+        }
+        if let Some(entries) = self.reverse.own_part_mut(place as usize, units as usize) {
+            entries.iter_mut().zip(unit..).for_each(|(entry, unit)| *entry = unit);
+        } else {
+            (0..units).for_each(|at| *self.reverse.at_mut((place + at) as usize) = unit + at);
+        }
+        let [(word, mask), (next, rest)] = Self::masks(place, units);
+        *self.valid.at_mut(word) |= mask;
+        if rest != 0 {
+            *self.valid.at_mut(next) |= rest;
+        }
+    }
+
+    /// The validity of consecutive places, 64 at most: of two words, the position and the bits.
+    #[inline]
+    fn masks(place: Place, places: u32) -> [(usize, u64); 2] {
+        let (word, bit) = (place as usize / 64, place % 64);
+        let all = u64::MAX >> (64 - places);
+        [(word, all << bit), (word + 1, all.checked_shr(64 - bit).unwrap_or(0))]
+    }
+
     /// Takes its place from a unit.
     #[inline]
     pub fn unbind(&mut self, unit: u32) -> Option<Place> {
@@ -115,6 +151,16 @@ impl Map {
     #[inline]
     pub fn invalidate(&mut self, place: Place) {
         *self.valid.at_mut(place as usize / 64) &= !(1 << (place % 64));
+    }
+
+    /// Clears the validity of consecutive places, 64 at most.
+    #[inline]
+    pub fn invalidate_in_order(&mut self, place: Place, places: u32) {
+        let [(word, mask), (next, rest)] = Self::masks(place, places);
+        *self.valid.at_mut(word) &= !mask;
+        if rest != 0 {
+            *self.valid.at_mut(next) &= !rest;
+        }
     }
 
     /// The first valid place in `from..end`.
@@ -175,6 +221,32 @@ mod tests {
         assert_eq!((map.place(7), map.unit_at(65), map.is_valid(130)), (Some(65), 7, false));
         assert_eq!(map.unbind(7), Some(65));
         assert_eq!(map.place(7), None);
+    }
+
+    #[test]
+    fn units_in_order_are_bound_as_one_by_one() {
+        let mut random = wordline_base::Stream::new(1, "map-test", 0);
+        for shared in [false, true] {
+            let (mut together, mut apart) = (Map::new(300, 400), Map::new(300, 400));
+            if shared {
+                together.share();
+            }
+            for _ in 0..500 {
+                let units = 1 + random.below(64) as u32;
+                let (unit, place) = (random.below(236) as u32, random.below(336) as u32);
+                let (first, count) = together.places_in_order(unit, units);
+                let follows = |at: u32| apart.place(unit + at) == first.map(|first| first + at);
+                assert!(count <= units && (0..count).all(follows) && (count == units || !follows(count)));
+                together.bind_in_order(unit, place, units);
+                (0..units).for_each(|at| _ = apart.bind(unit + at, place + at));
+                let (old, places) = (random.below(336) as u32, 1 + random.below(64) as u32);
+                together.invalidate_in_order(old, places);
+                (old..old + places).for_each(|place| apart.invalidate(place));
+                assert!((0..300).all(|unit| together.place(unit) == apart.place(unit)));
+                assert!((0..400).all(|place| together.unit_at(place) == apart.unit_at(place)));
+                assert!((0..400).all(|place| together.is_valid(place) == apart.is_valid(place)));
+            }
+        }
     }
 
     #[test]

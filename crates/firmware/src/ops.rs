@@ -59,7 +59,7 @@ pub struct FlashOp {
     pub held: u32,
     /// Version of the data, kept when a run is verified.
     pub stamp: u32,
-    /// Logical units, consecutive.
+    /// Logical units, consecutive. None if it is a buffered write whose unit the host gave back.
     pub units: u16,
     /// Task and kind of the operation.
     pub class: Class,
@@ -162,7 +162,7 @@ pub struct Fifo {
     /// Oldest operation.
     pub head: u32,
     tail: u32,
-    /// Operations in the queue.
+    /// Operations in the queue; of writes, their units (those given back count as well).
     pub len: u32,
 }
 
@@ -194,6 +194,14 @@ impl Fifo {
         }
         self.head = op;
         self.len += 1;
+    }
+
+    /// Puts a part of an operation right behind it. The queue counts them as it did the whole.
+    pub fn push_behind(&mut self, slab: &mut Slab, whole: u32, part: u32) {
+        slab.get_mut(part).next = std::mem::replace(&mut slab.get_mut(whole).next, part);
+        if self.tail == whole {
+            self.tail = part;
+        }
     }
 
     /// Puts an operation before the first that `comes_later` than it, or behind all; true if it comes before all others.

@@ -57,6 +57,12 @@ impl Shadow {
         self.versions
     }
 
+    /// So many new versions; gives the first.
+    pub fn versions(&mut self, count: u32) -> u32 {
+        self.versions += count;
+        self.versions - count + 1
+    }
+
     /// The version at a place, if it is the one that the unit should hold.
     pub fn check(&self, unit: u32, place: Place) -> Result<u32, Misplaced> {
         let (found_unit, found) = self.contents[place as usize];

@@ -248,7 +248,7 @@ impl Space {
     ///
     /// # Panics
     /// Without room: callers ask first.
-    #[inline]
+    #[inline(always)]
     pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream, task: Task) -> BoundPage {
         if !self.plain && self.stripes.is_some() {
             return self.bind_in_stripe(blocks, plane, stream, task);

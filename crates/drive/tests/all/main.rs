@@ -40,6 +40,7 @@ mod snapshots;
 mod steps;
 mod straight;
 mod streams;
+mod stretches;
 mod stripes;
 mod tables;
 mod theory;

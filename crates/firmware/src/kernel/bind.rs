@@ -297,7 +297,7 @@ impl Kernel {
     }
 
     /// Takes the oldest write from where it waits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop_write(&mut self, plane: u32, class: Class, place: Waits) -> Option<u32> {
         let Waits::Shared(index, _) = place else { return self.pop(plane, class) };
         let slot = self.shared[index].pop(&self.slab)?;
@@ -314,6 +314,9 @@ impl Kernel {
     pub(super) fn bind_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<(), Fault> {
         if self.binds_apart {
             return self.bind_apart(die, plane, class, place);
+        }
+        if self.stretches && class == Class::HOST_WRITE {
+            return self.bind_stretches(die, plane, place);
         }
         self.bind_next_page::<false>(die, plane, class, place)
     }
@@ -387,7 +390,7 @@ impl Kernel {
     }
 
     /// A page of a plane was bound for a class: its block may be full, and another was opened for it perhaps.
-    #[inline]
+    #[inline(always)]
     pub(super) fn settle_page(&mut self, plane: u32, bound: BoundPage, class: Class) {
         let domain = self.blocks.domain_of_plane(plane);
         if bound.closed {
@@ -412,7 +415,7 @@ impl Kernel {
 
     /// True if a write still must be done. A moved unit that was overwritten is dropped; a merge whose old data have
     /// moved or changed reads them again.
-    #[inline]
+    #[inline(always)]
     pub(super) fn still_wanted(&mut self, slot: u32) -> bool {
         let op = *self.slab.get(slot);
         if op.class.moves() {
@@ -444,7 +447,7 @@ impl Kernel {
     }
 
     /// Gives a unit its new place.
-    #[inline]
+    #[inline(always)]
     pub(super) fn place_unit(&mut self, slot: u32, place: Place, block: u32, plane: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
         let old = self.map.bind(op.unit, place);
@@ -484,7 +487,7 @@ impl Kernel {
     }
 
     /// The data at a place are no longer wanted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn invalidate(&mut self, place: Place) {
         let block = self.units_per_block.quotient(place);
         self.map.invalidate(place);

@@ -176,6 +176,9 @@ impl Kernel {
             avoids_direct: false,
             straight: false,
             avoids_straight: false,
+            stretches: false,
+            avoids_stretches: false,
+            more_units: 0,
             has_slc: plan.slc.is_some(),
             pages_fill: false,
             binds_apart: plan.slc.is_some() || plan.destination == Destination::PairedBlocks,
@@ -213,7 +216,7 @@ impl Kernel {
             closing: false,
             owners: Vec::new(),
             starved: vec![false; build.domains as usize],
-            buffer: Buffer::new(buffer_units),
+            buffer: Buffer::new(buffer_units, 1),
             row_units,
             hold_below,
             instant,
@@ -273,6 +276,10 @@ impl Kernel {
         }
         kernel.heed(failed(kernel.free_block.trouble()));
         kernel.straight = kernel.goes_straight();
+        if kernel.may_have_stretches() {
+            kernel.buffer = Buffer::new(buffer_units, kernel.plan.units_per_page);
+        }
+        kernel.stretches = kernel.goes_in_stretches();
         Ok(kernel)
     }
 

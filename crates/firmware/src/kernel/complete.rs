@@ -168,7 +168,9 @@ impl Kernel {
             self.witness_end(slot, op, false, gc_affected);
         }
         if op.buffered {
-            self.buffer.leave(op.held, op.ordinal);
+            let units = u32::from(op.units);
+            self.buffer.leave(op.held, op.ordinal, units);
+            self.more_units -= units - 1;
         }
         let bytes = if op.class == Class::HOST_READ { op.bytes } else { 0 };
         self.done.push(HostDone { request: op.owner, units: u32::from(op.units), bytes, gc_affected });

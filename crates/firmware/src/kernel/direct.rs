@@ -199,7 +199,7 @@ impl Kernel {
             self.mark(self.planes_per_die.quotient(plane));
             return;
         }
-        self.buffer.pend(held, slot);
+        self.buffer.pend(held, 1, slot);
         if fifo.len >= self.plan.units_per_program || self.buffer.must_go(ordinal) {
             self.mark(self.planes_per_die.quotient(plane));
         }
@@ -412,7 +412,7 @@ impl Kernel {
                 let FlashOp { next, buffered, held, ordinal, .. } = *self.slab.get(slot);
                 self.slab.remove(slot);
                 if buffered {
-                    self.buffer.leave(held, ordinal);
+                    self.buffer.leave(held, ordinal, 1);
                 }
                 slot = next;
             }

@@ -2,6 +2,7 @@
 
 use super::wishes::WISHED;
 use super::Kernel;
+use crate::buffer::Due;
 use crate::map::Place;
 use crate::ops::{Fifo, FlashOp};
 use crate::policy::placement::Constraint;
@@ -201,7 +202,7 @@ impl Kernel {
 
     /// True if a write that has just come to a queue can only wait for others to fill its page. Whatever lets it go alone wakes
     /// its die.
-    fn is_lonely(&self, slot: u32, class: Class, fifo: &Fifo, plane: u32) -> bool {
+    pub(super) fn is_lonely(&self, slot: u32, class: Class, fifo: &Fifo, plane: u32) -> bool {
         if fifo.len >= self.plan.units_per_program || class.is_map_write() {
             return false;
         }
@@ -254,8 +255,11 @@ impl Kernel {
     /// Wakes the die of the oldest buffered unit if it has waited long enough.
     #[inline]
     pub(super) fn push_out(&mut self) {
-        while let Some((slot, ordinal)) = self.buffer.take_due() {
-            self.wake_buffered(slot, ordinal);
+        while let Some(due) = self.buffer.take_due() {
+            match due {
+                Due::Operation(slot, ordinal) => self.wake_buffered(slot, ordinal),
+                Due::Unit(unit) => self.wake_unit(unit),
+            }
         }
     }
 

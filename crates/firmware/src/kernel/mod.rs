@@ -7,7 +7,7 @@
 //! uses the same queues as a separate task (`collect`), with copyback where allowed (`copy`). Each step is a file of
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
-//! `direct` does the usual cases of untimed writes at less cost, with the same state; `straight` those of plain reads.
+//! `direct` does the usual cases of untimed writes at less cost, with the same state; `straight` those of plain reads; `stretches` makes consecutive units of a write one operation.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
 //! up later are in place by the time the die serves the read.
@@ -56,6 +56,7 @@ mod stage;
 mod standing;
 mod steer;
 mod straight;
+mod stretches;
 mod table;
 mod tags;
 mod together;
@@ -308,6 +309,14 @@ pub struct Kernel {
     straight: bool,
     #[serde(skip)]
     avoids_straight: bool,
+    /// True if units of the host may form stretches, and if they never do.
+    #[serde(skip)]
+    stretches: bool,
+    #[serde(skip)]
+    avoids_stretches: bool,
+    /// Units of stretches beyond the first of each.
+    #[serde(skip)]
+    more_units: u32,
     /// True if some blocks may be in SLC mode.
     has_slc: bool,
     /// True if programs take several units, of which a queue knows how many fill one.
@@ -516,10 +525,10 @@ impl Kernel {
         }
     }
 
-    /// Operations that are queued or run, and jobs on hold.
+    /// Operations that are queued or run, and jobs on hold. A stretch counts as its units.
     #[must_use]
     pub fn operations(&self) -> u32 {
-        self.slab.live() + self.holding.count() + u32::from(self.has_merges_left())
+        self.slab.live() + self.more_units + self.holding.count() + u32::from(self.has_merges_left())
     }
 
     /// Planes that a program command of a die may cover.

@@ -45,6 +45,7 @@ impl Kernel {
         self.pages_fill = self.fills_pages();
         self.direct = self.goes_direct();
         self.straight = self.goes_straight();
+        self.stretches = self.goes_in_stretches();
     }
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.

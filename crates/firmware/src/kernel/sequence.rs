@@ -252,7 +252,9 @@ impl Kernel {
         while slot != NONE && found < units {
             let op = self.slab.get(slot);
             // The old data of a merge could move with a write that goes before it.
-            found += u32::from(op.role != Role::Merge && self.is_sure(op, class));
+            if op.role != Role::Merge && self.is_sure(op, class) {
+                found += u32::from(op.units);
+            }
             slot = op.next;
         }
         found >= units

@@ -127,7 +127,7 @@ impl Kernel {
         }
         let slot = self.slab.insert(op);
         if buffered {
-            self.buffer.pend(op.held, slot);
+            self.buffer.pend(op.held, 1, slot);
         }
         if known {
             self.enqueue(slot);
@@ -155,7 +155,10 @@ impl Kernel {
 
     /// A write of a unit that still waits in the buffer replaces what waits there; false if nothing does.
     fn absorb(&mut self, unit: u32, request: u32, stamp: u32, through: bool) -> bool {
-        let Some(slot) = self.buffer.pending(unit) else { return false };
+        let Some(mut slot) = self.buffer.pending(unit) else { return false };
+        if through || self.shadow.is_some() {
+            slot = self.alone(slot, unit);
+        }
         let op = self.slab.get_mut(slot);
         if through && op.owner != NONE {
             // Two FUA writes of one unit at a time: each answers for itself.
@@ -163,10 +166,11 @@ impl Kernel {
         }
         op.stamp = stamp;
         // A trimmed unit is written again; its removal was counted already.
-        if op.units == 1 {
+        if op.units == 0 {
+            op.units = 1;
+        } else {
             self.counters.absorbed_units += 1;
         }
-        op.units = 1;
         if through {
             op.owner = request;
             let ordinal = op.ordinal;
@@ -185,6 +189,7 @@ impl Kernel {
         for unit in first..first + count {
             if let Some(slot) = self.buffer.pending(unit) {
                 // It still waits in the buffer: it leaves without being written.
+                let slot = self.alone(slot, unit);
                 let op = self.slab.get_mut(slot);
                 self.counters.absorbed_units += u64::from(op.units);
                 op.units = 0;
