@@ -84,7 +84,10 @@ fn compared(name: &str, random: impl Fn(&mut Stream) -> Option<DriveConfig>) -> 
 
 #[test]
 fn log_blocks_wear_as_in_time() {
-    let (same, all) = compared("log_blocks_wear_as_in_time", |random| random_config_with_logs(random, false));
+    // In time, what waits for the table of a map zone is overtaken.
+    let without_zones = |config: &DriveConfig| config.parts().is_ok_and(|parts| parts.plan().zones.is_none());
+    let drives = |random: &mut Stream| random_config_with_logs(random, false).filter(without_zones);
+    let (same, all) = compared("log_blocks_wear_as_in_time", drives);
     assert!(same == all && all > 5, "{same} of {all}");
 }
 
