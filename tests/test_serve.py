@@ -188,7 +188,7 @@ def test_several_exports_have_their_own_drives_and_stores(tmp_path: Path, empty:
         (("--pace", "0"), ("--pace 0", "1 is real time")),
         (("--pace", "2", "--zero-delay"), ("--pace", "--zero-delay")),
         (("--socket", "a", "--tcp", "localhost:1"), ("--socket", "--tcp")),
-        (("--tcp", "0.0.0.0:10809"), ("--tcp 0.0.0.0:10809", "no encryption")),
+        (("--tcp", "0.0.0.0:10809"), ("--tcp 0.0.0.0:10809", "needs --tls-psk FILE")),
         (("--tcp", "localhost"), ("--tcp localhost", "HOST:PORT")),
         (("--socket", "no/such/d.sock"), ("--socket no/such/d.sock", "directory does not exist")),
         (("--socket", "s" * 200), ("the name is too long for a socket",)),

@@ -161,7 +161,7 @@ fn served(pace: Pace, client: impl FnOnce(&Path) -> Result<Seen>) -> Result<Meas
     let listener = Listener::bind(&Address::Unix(socket.clone())).map_err(std::io::Error::other)?;
     let entry = Entry { name: String::new(), description: String::new(), bytes: 0 };
     let store = store::open(&Kind::Memory, parts.logical_bytes()).map_err(std::io::Error::other)?;
-    let options = Options { pace, low_cpu: false, keep_requests: pace != Pace::Jump };
+    let options = Options { pace, low_cpu: false, keep_requests: pace != Pace::Jump, keys: None };
     let offer = Offer { entry, drive, store, recorder: None };
     let server = Server::new(listener, vec![offer], options).map_err(std::io::Error::other)?;
     let control = server.control();

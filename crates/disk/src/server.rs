@@ -16,6 +16,7 @@ use crate::scheduling::Scheduling;
 use crate::stats::Answered;
 use crate::store::Store;
 use crate::sync::Waker;
+use crate::tls::Keys;
 use crate::transport::Transport;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use serde_json::json;
@@ -59,7 +60,7 @@ pub struct Offer {
 }
 
 /// How to serve.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The course of the drives' time.
     pub pace: Pace,
@@ -67,6 +68,8 @@ pub struct Options {
     pub low_cpu: bool,
     /// Keep the times of all requests, for a benchmark.
     pub keep_requests: bool,
+    /// Serve over TLS only, and who has one of these keys.
+    pub keys: Option<Keys>,
 }
 
 /// How the server does.
@@ -207,14 +210,14 @@ impl Server {
             exports: served,
             clients: Vec::new(),
             control,
-            options,
             clock: Clock::new(options.pace),
+            at_once: if options.pace == Pace::Jump { u32::MAX } else { AT_ONCE },
+            options,
             connections: 0,
             turned_away: 0,
             transport: Transport::default(),
             scheduling: Scheduling::Normal,
             active: now,
-            at_once: if options.pace == Pace::Jump { u32::MAX } else { AT_ONCE },
             told: now,
             pool: Vec::new(),
             replies: Vec::new(),
@@ -424,7 +427,8 @@ impl Server {
                 self.clients.len() - 1
             });
             self.connections += 1;
-            self.clients[place] = Some(Client::new(stream, self.connections, Instant::now()));
+            let secure = self.options.keys.is_some();
+            self.clients[place] = Some(Client::new(stream, self.connections, Instant::now(), secure));
         }
     }
 
@@ -485,6 +489,13 @@ impl Server {
                 }
                 Step::Handled => {}
                 Step::Opened(export) => client.export = Some(export),
+                Step::Secure => {
+                    client.answer(|out| out.append(&mut answers));
+                    if self.options.keys.as_ref().is_none_or(|keys| client.secure(keys).is_err()) {
+                        client.leaving = true;
+                        break;
+                    }
+                }
                 Step::Command(command) => {
                     let Some(export) = client.export else { break };
                     let promised = if command.kind == Kind::Read { command.bytes as usize } else { 0 };
