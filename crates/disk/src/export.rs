@@ -331,6 +331,15 @@ impl Export {
         }
     }
 
+    /// Advances the drive a little beyond the clock, to `time`, for replies that are nearly due.
+    pub fn look_ahead(&mut self, time: Time, out: &mut Vec<Reply>) {
+        if self.next_event().is_some_and(|next| next <= time) {
+            if let Err(fault) = self.step_to(self.base.saturating_add(time), out) {
+                self.fail(fault, out);
+            }
+        }
+    }
+
     fn run_out(&mut self, out: &mut Vec<Reply>) -> Result<(), Fault> {
         if self.swap.is_some() {
             return self.step_to(END_OF_TIME, out);
