@@ -8,7 +8,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WHEELS := target/wheels
 # Built together with the command's library, whose features its libraries then share: only its own crate is compiled.
 BENCH := $(or $(CARGO_TARGET_DIR),target)/release/wordline-bench
-BUILD_BENCH = $(CARGO) build --release -p wordline-python -p wordline-bench --bin wordline-bench
+BUILD_BENCH = $(CARGO) build --release $(FEATURES) -p wordline-python -p wordline-bench --bin wordline-bench
+# TLS of the live disk: "system" takes the OpenSSL whose headers are installed (libssl-dev, pkg-config), "vendored" compiles one of its own
+# (Perl; two and a half minutes of CPU time), "none" leaves it out.
+TLS ?= $(shell pkg-config --exists 'openssl >= 1.1.1' 2>/dev/null && echo system || echo none)
+FEATURES := $(if $(filter none,$(TLS)),--no-default-features)$(if $(filter vendored,$(TLS)),--features tls-vendored)
 REPORT := out/run.html
 RELEASE := dist
 
@@ -44,7 +48,8 @@ $(VENV)/.tools: $(VENV)/.created
 
 $(VENV)/.built: $(VENV)/.maturin pyproject.toml Cargo.toml Cargo.lock $(SOURCES)
 	@rm -rf $(WHEELS)
-	$(BIN)/maturin build --release --interpreter $(BIN)/python --out $(WHEELS)
+	@# It stays on this machine, so the system's libraries are not packed into it.
+	$(BIN)/maturin build --release $(FEATURES) --auditwheel skip --interpreter $(BIN)/python --out $(WHEELS)
 	@# Twice: the first replaces the same version with the new build, the second brings what it depends on.
 	$(PIP) install --force-reinstall --no-deps $(WHEELS)/wordline-*.whl
 	$(PIP) install $(WHEELS)/wordline-*.whl
@@ -55,11 +60,11 @@ run: build ## replay the bundled trace of a database and report on it
 	$(BIN)/wordline run demo traces/pgbench-ext4.csv.zst --report $(REPORT)
 	@echo "The full report, for a browser: $(REPORT)"
 
-wheel: $(VENV)/.maturin ## the wheel of a release, with link-time optimisation: dist/
-	$(BIN)/maturin build --profile dist --locked --interpreter $(BIN)/python --out $(RELEASE)
+wheel: $(VENV)/.maturin ## the wheel of a release, with link-time optimisation and an OpenSSL of its own: dist/
+	$(BIN)/maturin build --profile dist --locked --features tls-vendored --interpreter $(BIN)/python --out $(RELEASE)
 
 test: build $(VENV)/.tools ## the engine's tests, then the program as a user runs it
-	$(CARGO) test $(CHECKED) --workspace
+	$(CARGO) test $(CHECKED) $(FEATURES) --workspace
 	$(BUILD_BENCH)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder tests
 
@@ -100,7 +105,7 @@ studies: build ## the experiments of the papers: their pages in studies/
 
 lint: $(VENV)/.tools ## form, warnings, and the rules of the house
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release $(FEATURES) --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/python tools/house.py

@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -188,7 +189,7 @@ def test_several_exports_have_their_own_drives_and_stores(tmp_path: Path, empty:
         (("--pace", "0"), ("--pace 0", "1 is real time")),
         (("--pace", "2", "--zero-delay"), ("--pace", "--zero-delay")),
         (("--socket", "a", "--tcp", "localhost:1"), ("--socket", "--tcp")),
-        (("--tcp", "0.0.0.0:10809"), ("--tcp 0.0.0.0:10809", "no encryption")),
+        (("--tcp", "0.0.0.0:10809"), ("--tcp 0.0.0.0:10809", "needs --tls-psk FILE")),
         (("--tcp", "localhost"), ("--tcp localhost", "HOST:PORT")),
         (("--socket", "no/such/d.sock"), ("--socket no/such/d.sock", "directory does not exist")),
         (("--socket", "s" * 200), ("the name is too long for a socket",)),
@@ -308,6 +309,46 @@ def test_fio_verifies_what_it_wrote(tmp_path: Path, empty: Path) -> None:
         result = live.end()
     assert result["live"]["read_bytes"] == result["live"]["written_bytes"] == 24 * MIB
     assert result["live"]["errors"] == 0
+
+
+def test_extended_headers_carry_requests_beyond_4_gib(tmp_path: Path) -> None:
+    def options(connection: socket.socket) -> None:
+        assert connection.recv(18, socket.MSG_WAITALL)[8:16] == b"IHAVEOPT"
+        connection.sendall(struct.pack(">I", 3))
+        contexts = struct.pack(">III", 0, 1, 15) + b"base:allocation"
+        # Extended headers, the context, and the export with no further questions.
+        for option, data in ((11, b""), (10, contexts), (7, bytes(6))):
+            connection.sendall(b"IHAVEOPT" + struct.pack(">II", option, len(data)) + data)
+            kind = 0
+            while kind != 1:
+                _, same, kind, count = struct.unpack(">QIII", connection.recv(20, socket.MSG_WAITALL))
+                connection.recv(count, socket.MSG_WAITALL)
+                assert same == option and kind < 1 << 31, (option, kind)
+
+    def does(connection: socket.socket, kind: int, offset: int, count: int) -> tuple[int, bytes]:
+        connection.sendall(struct.pack(">IHHQQQ", 0x21E41C71, 0, kind, 5, offset, count))
+        head = struct.unpack(">IHHQQQ", connection.recv(32, socket.MSG_WAITALL))
+        assert (head[0], head[1], head[3], head[4]) == (0x6E8A278C, 1, 5, offset)
+        return head[2], connection.recv(head[5], socket.MSG_WAITALL) if head[5] else b""
+
+    with serving(tmp_path, "demo", "--set", "precondition.fill=false", "--zero-delay") as live:
+        plain = live.client()
+        assert plain.bytes > 1 << 32
+        plain.write(4096, b"a" * 8192)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(30)
+            connection.connect(str(live.socket))
+            options(connection)
+            # Block status: 64-bit lengths and flags, two of them zero.
+            kind, found = does(connection, 7, 0, plain.bytes)
+            assert kind == 6
+            assert struct.unpack(">II6Q", found)[1:] == (3, 4096, 3, 8192, 0, plain.bytes - 12288, 3)
+            assert does(connection, ZERO, 0, plain.bytes) == (0, b"")
+            assert does(connection, 7, 0, plain.bytes) == (6, struct.pack(">IIQQ", 1, 1, plain.bytes, 3))
+            assert does(connection, TRIM, 4096, plain.bytes) == (32769, struct.pack(">IH", 22, 0)), "beyond its end"
+        assert plain.read(4096, 8192) == bytes(8192)
+        plain.close()
+        live.end()
 
 
 @needs("nbdinfo", "nbdcopy")

@@ -104,8 +104,9 @@ fn accuracy(depth: u64, loaded: bool) -> Result<Value> {
         let Some(one) = modelled.get(cookie) else { continue };
         let model = one.latency() as f64;
         let took = had.duration_since(*sent).as_nanos() as f64 * 1e3;
-        late.push(100.0 * one.sent.saturating_sub(one.completed) as f64 / model);
-        delay.push(100.0 * (one.sent.saturating_sub(one.completed) + one.taken - one.arrival) as f64 / model);
+        let off = one.sent.abs_diff(one.completed);
+        late.push(100.0 * off as f64 / model);
+        delay.push(100.0 * (off + one.taken - one.arrival) as f64 / model);
         client.push(100.0 * (took - model).abs() / model);
         apart.push((took - model) / 1e6);
         latency.push(model / 1e6);
@@ -161,7 +162,7 @@ fn served(pace: Pace, client: impl FnOnce(&Path) -> Result<Seen>) -> Result<Meas
     let listener = Listener::bind(&Address::Unix(socket.clone())).map_err(std::io::Error::other)?;
     let entry = Entry { name: String::new(), description: String::new(), bytes: 0 };
     let store = store::open(&Kind::Memory, parts.logical_bytes()).map_err(std::io::Error::other)?;
-    let options = Options { pace, low_cpu: false, keep_requests: pace != Pace::Jump };
+    let options = Options { pace, low_cpu: false, keep_requests: pace != Pace::Jump, keys: None };
     let offer = Offer { entry, drive, store, recorder: None };
     let server = Server::new(listener, vec![offer], options).map_err(std::io::Error::other)?;
     let control = server.control();

@@ -1,4 +1,4 @@
-//! Where a server listens: a socket in the file system, or a port of the loopback interface.
+//! Where a server listens: a socket in the file system, or a port.
 
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::fmt;
@@ -19,16 +19,16 @@ const SEND_BUFFER: usize = 4 << 20;
 pub enum Address {
     /// A Unix socket.
     Unix(PathBuf),
-    /// A port of this machine; port 0 takes a free one.
+    /// A port; 0 takes a free one.
     Tcp(SocketAddr),
 }
 
 impl Address {
-    /// The address that `text`, HOST:PORT, names.
+    /// The address that `text`, HOST:PORT, names; `secure` if clients have to use TLS there.
     ///
     /// # Errors
-    /// When it names none, or one that other machines reach: replies carry data, and nothing here encrypts them.
-    pub fn tcp(text: &str) -> Result<Self, String> {
+    /// When it names none, or one that other machines reach, without TLS: replies carry data, and anybody could ask for them.
+    pub fn tcp(text: &str, secure: bool) -> Result<Self, String> {
         let told = |problem: &str| format!("--tcp {text}: {problem}");
         let unknown = |_| match text.rsplit_once(':') {
             Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
@@ -38,10 +38,10 @@ impl Address {
         };
         let found: Vec<SocketAddr> = text.to_socket_addrs().map_err(unknown)?.collect();
         let Some(first) = found.first() else { return Err(told("this host has no address")) };
-        if found.iter().any(|address| !address.ip().is_loopback()) {
+        if !secure && found.iter().any(|address| !address.ip().is_loopback()) {
             return Err(told(
-                "the server has no encryption, so it listens on this machine only; give localhost, and forward the port \
-                 from elsewhere by ssh -L",
+                "other machines reach this address, so it needs --tls-psk FILE, with the keys of those who may connect; \
+                 or give localhost",
             ));
         }
         Ok(Self::Tcp(*first))
@@ -222,12 +222,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_served() {
-        assert!(Address::tcp("127.0.0.1:0").is_ok());
-        assert!(Address::tcp("[::1]:10809").is_ok());
-        assert!(Address::tcp("0.0.0.0:10809").unwrap_err().contains("ssh -L"));
+    fn only_this_machine_is_served_without_tls() {
+        assert!(Address::tcp("127.0.0.1:0", false).is_ok());
+        assert!(Address::tcp("[::1]:10809", false).is_ok());
+        assert!(Address::tcp("0.0.0.0:10809", false).unwrap_err().contains("--tls-psk"));
+        assert!(Address::tcp("0.0.0.0:10809", true).is_ok());
         for wrong in ["localhost", "localhost:", "localhost:99999", ":", "10809"] {
-            let told = Address::tcp(wrong).unwrap_err();
+            let told = Address::tcp(wrong, true).unwrap_err();
             assert!(told.starts_with(&format!("--tcp {wrong}: ")), "{told}");
         }
     }

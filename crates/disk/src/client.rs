@@ -2,6 +2,7 @@
 
 use crate::address::Stream;
 use crate::protocol::Session;
+use crate::tls::{Channel, Keys};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::time::Instant;
@@ -30,6 +31,8 @@ pub enum Heard {
 #[derive(Debug)]
 pub struct Client {
     stream: Stream,
+    /// What seals the bytes on the socket, once that was negotiated.
+    channel: Option<Box<Channel>>,
     /// Its side of the protocol.
     pub session: Session,
     /// The export that it chose.
@@ -56,11 +59,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// A new connection, with the greeting on its way.
-    pub fn new(stream: Stream, number: u64, now: Instant) -> Self {
+    /// A new connection, with the greeting on its way; with `secure`, it has to begin TLS.
+    pub fn new(stream: Stream, number: u64, now: Instant, secure: bool) -> Self {
         let mut client = Self {
             stream,
-            session: Session::default(),
+            channel: None,
+            session: Session::new(secure),
             export: None,
             number,
             since: now,
@@ -87,9 +91,12 @@ impl Client {
         !self.leaving && self.reply_bytes < MOST_REPLIES && self.commands < MOST_COMMANDS
     }
 
-    /// True if replies wait for the client to read.
+    /// True if bytes wait for the client to read.
     pub fn has_output(&self) -> bool {
-        !self.output.is_empty()
+        match &self.channel {
+            None => !self.output.is_empty(),
+            Some(channel) => !channel.going().is_empty() || (channel.is_open() && !self.output.is_empty()),
+        }
     }
 
     /// True while its time is limited: it has chosen no export yet, or leaves.
@@ -99,7 +106,19 @@ impl Client {
 
     /// True if nothing of it is in progress any more.
     pub fn is_done(&self) -> bool {
-        self.leaving && self.commands == 0 && self.output.is_empty()
+        self.leaving && self.commands == 0 && !self.has_output()
+    }
+
+    /// From here on all bytes are sealed; those that wait go before.
+    ///
+    /// # Errors
+    /// When the system has no memory.
+    pub fn secure(&mut self, keys: &Keys) -> io::Result<()> {
+        let mut before: Vec<u8> = self.output.drain(..).flatten().collect();
+        before.drain(..std::mem::take(&mut self.sent));
+        self.reply_bytes -= before.len();
+        self.channel = Some(Box::new(Channel::new(keys, before)?));
+        Ok(())
     }
 
     /// Reads what has come by `now`, at most a turn of it.
@@ -110,6 +129,9 @@ impl Client {
         self.heard = now;
         let have = self.input.len();
         let room = self.needed.saturating_sub(have).clamp(64 << 10, TURN);
+        if self.channel.is_some() {
+            return self.hear_sealed(room);
+        }
         self.input.resize(have + room, 0);
         let got = loop {
             match self.stream.read(&mut self.input[have..]) {
@@ -124,6 +146,26 @@ impl Client {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Heard::Open),
             Err(error) => Err(error),
         }
+    }
+
+    /// The same where bytes are sealed.
+    fn hear_sealed(&mut self, room: usize) -> io::Result<Heard> {
+        let Some(channel) = &mut self.channel else { return Ok(Heard::Open) };
+        let mut sealed = vec![0; room];
+        let got = match self.stream.read(&mut sealed) {
+            Ok(0) => return Ok(Heard::Gone),
+            Ok(got) => got,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(Heard::Open)
+            }
+            Err(error) => return Err(error),
+        };
+        let stays = channel.take(&sealed[..got], &mut self.input);
+        if stays.is_err() {
+            // The alert, which tells the client why; if there is no room for it, the end of the connection does.
+            let _ = self.stream.write(channel.going());
+        }
+        Ok(if stays? { Heard::Open } else { Heard::Gone })
     }
 
     /// True if there is something to handle.
@@ -177,6 +219,9 @@ impl Client {
     /// # Errors
     /// When the client has gone.
     pub fn send(&mut self, pool: &mut Vec<Vec<u8>>) -> io::Result<()> {
+        if self.channel.is_some() {
+            return self.send_sealed(pool);
+        }
         while !self.output.is_empty() {
             let mut slices = [IoSlice::new(&[]); PIECES];
             let mut count = 0;
@@ -195,6 +240,29 @@ impl Client {
         Ok(())
     }
 
+    /// The same where bytes are sealed: as many pieces as there is room for go in one write.
+    fn send_sealed(&mut self, pool: &mut Vec<Vec<u8>>) -> io::Result<()> {
+        loop {
+            while let (Some(channel), Some(piece)) = (&mut self.channel, self.output.front()) {
+                let sealed = if channel.is_open() { channel.seal(&piece[self.sent..])? } else { 0 };
+                if sealed == 0 {
+                    break;
+                }
+                self.went(sealed, pool);
+            }
+            let Some(channel) = self.channel.as_mut().filter(|channel| !channel.going().is_empty()) else {
+                return Ok(());
+            };
+            match self.stream.write(channel.going()) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(sent) => channel.went(sent),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     fn went(&mut self, bytes: usize, pool: &mut Vec<Vec<u8>>) {
         self.reply_bytes -= bytes;
         self.sent += bytes;
@@ -206,6 +274,16 @@ impl Client {
             if let Some(piece) = self.output.pop_front() {
                 recycle(pool, piece);
             }
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(channel) = &mut self.channel {
+            channel.end();
+            // Where there is no room, the end of the connection has to do.
+            let _ = self.stream.write(channel.going());
         }
     }
 }

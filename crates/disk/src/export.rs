@@ -12,7 +12,7 @@ mod swap;
 
 use crate::client::recycle;
 use crate::clock::Clock;
-use crate::protocol::{Command, Extent, Kind, NbdError, Replies};
+use crate::protocol::{Command, Extent, Kind, NbdError, Replies, To};
 use crate::record::Recorder;
 use crate::stats::{Answered, Stats};
 use crate::store::{Sorted, Store};
@@ -61,6 +61,7 @@ pub struct Reply {
 struct Ticket {
     asker: Asker,
     kind: Kind,
+    to: To,
     error: Option<NbdError>,
     /// Parts of it that are not done: requests of the drive, and a sync.
     left: u32,
@@ -189,8 +190,9 @@ impl Export {
         }
         // The drive may have gone on: it takes the request now.
         let taken = arrival.max(self.drive.now());
-        let times = Answered { cookie: command.cookie, arrival, taken, completed: 0, sent: 0 };
-        let ticket = Ticket { asker, kind: command.kind, error: stored.err(), left: 1, reply, times };
+        let times = Answered { cookie: command.to.cookie, arrival, taken, completed: 0, sent: 0 };
+        let Command { kind, to, .. } = *command;
+        let ticket = Ticket { asker, kind, to, error: stored.err(), left: 1, reply, times };
         let ticket = self.issue(ticket);
         if stored.is_ok() && self.fault.is_none() {
             if self.needs_sync(command) {
@@ -218,38 +220,39 @@ impl Export {
 
     /// Does to the store what a command asks for; data and extents go into `reply`.
     fn stored(&mut self, replies: Replies, command: &Command<'_>, reply: &mut Vec<u8>) -> Result<(), NbdError> {
-        let Command { kind, cookie, offset, bytes, .. } = *command;
+        let Command { kind, to, offset, bytes, .. } = *command;
         let done = match kind {
             Kind::Read => {
-                self.stats.bytes[0] += u64::from(bytes);
-                if replies.structured && !command.whole && self.is_hole(offset, bytes) {
-                    replies.hole(reply, cookie, offset, bytes);
+                self.stats.bytes[0] += bytes;
+                // A read has 32 MiB at most.
+                let length = bytes as u32;
+                if replies.in_chunks() && !command.whole && self.is_hole(offset, bytes) {
+                    replies.hole(reply, to, length);
                     return Ok(());
                 }
-                replies.data(reply, cookie, offset, bytes);
+                replies.data(reply, to, length);
                 let head = reply.len();
-                reply.resize(head + bytes as usize, 0);
+                reply.resize(head + length as usize, 0);
                 self.store.read(offset, &mut reply[head..])
             }
             Kind::Write => {
-                self.stats.bytes[1] += u64::from(bytes);
+                self.stats.bytes[1] += bytes;
                 self.store.write(offset, command.data)
             }
-            Kind::Trim | Kind::WriteZeroes => self.store.zero(offset, u64::from(bytes)),
-            Kind::BlockStatus => self.extents(command).map(|extents| replies.extents(reply, cookie, &extents)),
+            Kind::Trim | Kind::WriteZeroes => self.store.zero(offset, bytes),
+            Kind::BlockStatus => self.extents(command).map(|extents| replies.extents(reply, to, &extents)),
             Kind::Flush | Kind::Cache => Ok(()),
         };
         done.map_err(|error| if error.kind() == io::ErrorKind::StorageFull { NbdError::NoSpace } else { NbdError::Io })
     }
 
     /// True if a range reads as zeros because nothing is there.
-    fn is_hole(&mut self, offset: u64, bytes: u32) -> bool {
-        let end = offset + u64::from(bytes);
-        self.store.extent(offset, end).is_ok_and(|extent| extent.hole && extent.bytes == u64::from(bytes))
+    fn is_hole(&mut self, offset: u64, bytes: u64) -> bool {
+        self.store.extent(offset, offset + bytes).is_ok_and(|extent| extent.hole && extent.bytes == bytes)
     }
 
     fn extents(&mut self, command: &Command<'_>) -> io::Result<Vec<Extent>> {
-        let end = command.offset + u64::from(command.bytes);
+        let end = command.offset + command.bytes;
         let most = if command.one { 1 } else { MOST_EXTENTS };
         let (mut at, mut extents) = (command.offset, Vec::new());
         while at < end && extents.len() < most {
@@ -328,6 +331,15 @@ impl Export {
         }
     }
 
+    /// Advances the drive a little beyond the clock, to `time`, for replies that are nearly due.
+    pub fn look_ahead(&mut self, time: Time, out: &mut Vec<Reply>) {
+        if self.next_event().is_some_and(|next| next <= time) {
+            if let Err(fault) = self.step_to(self.base.saturating_add(time), out) {
+                self.fail(fault, out);
+            }
+        }
+    }
+
     fn run_out(&mut self, out: &mut Vec<Reply>) -> Result<(), Fault> {
         if self.swap.is_some() {
             return self.step_to(END_OF_TIME, out);
@@ -401,14 +413,14 @@ impl Export {
         if held.left > 0 {
             return;
         }
-        let Some(Ticket { asker, kind, error, mut reply, mut times, .. }) = place.take() else { return };
+        let Some(Ticket { asker, kind, to, error, mut reply, mut times, .. }) = place.take() else { return };
         self.free.push(ticket);
         if let Some(error) = error {
             self.stats.errors += 1;
             reply.clear();
-            asker.replies.error(&mut reply, times.cookie, Some(kind), error);
+            asker.replies.error(&mut reply, to, Some(kind), error);
         } else if !matches!(kind, Kind::Read | Kind::BlockStatus) {
-            asker.replies.done(&mut reply, times.cookie);
+            asker.replies.done(&mut reply, to);
         }
         let timed = times.completed > 0 && error.is_none();
         times.arrival = times.arrival.saturating_sub(self.base);

@@ -1,7 +1,7 @@
 //! The live disk: a modelled drive as a disk that programs use, with the delays that the drive would have.
 //!
 //! A client speaks NBD to the server over a socket. `protocol` is that language as a state machine over bytes; `store` keeps the data;
-//! `export` joins a drive with a store; `server` is the event loop; `state` keeps a drive from one server to the next. Time is the clock on the wall, which only this crate reads: the
+//! `export` joins a drive with a store; `server` is the event loop; `tls` seals what goes over a network; `state` keeps a drive from one server to the next. Time is the clock on the wall, which only this crate reads: the
 //! drive is advanced with it, so a request that comes later slows down earlier ones as it would in a device.
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod state;
 mod stats;
 pub mod store;
 mod sync;
+mod tls;
 mod transport;
 
 pub use address::{Address, Listener};
@@ -29,3 +30,4 @@ pub use record::Recorder;
 pub use server::{Closed, Control, Offer, Options, Server, Status};
 pub use state::State;
 pub use stats::Answered;
+pub use tls::Keys;

@@ -16,6 +16,7 @@ use crate::scheduling::Scheduling;
 use crate::stats::Answered;
 use crate::store::Store;
 use crate::sync::Waker;
+use crate::tls::Keys;
 use crate::transport::Transport;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use serde_json::json;
@@ -23,6 +24,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use wordline_base::Time;
 use wordline_drive::{Drive, Fault};
 use wordline_workload::{WriteError, Written};
 
@@ -39,6 +41,8 @@ const AWAKE: Duration = Duration::from_micros(20);
 const NAP: Duration = Duration::from_micros(50);
 /// A command takes a microsecond or more, so a long burst would keep replies that are due waiting.
 const AT_ONCE: u32 = 4;
+/// A call that sends replies counts as no longer than this: the system may have taken the core away.
+const LONGEST_CALL: Duration = Duration::from_micros(10);
 /// When the server stops, requests in progress have so long to end,
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 /// and clients to read their replies.
@@ -59,7 +63,7 @@ pub struct Offer {
 }
 
 /// How to serve.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The course of the drives' time.
     pub pace: Pace,
@@ -67,6 +71,8 @@ pub struct Options {
     pub low_cpu: bool,
     /// Keep the times of all requests, for a benchmark.
     pub keep_requests: bool,
+    /// Serve over TLS only, and who has one of these keys.
+    pub keys: Option<Keys>,
 }
 
 /// How the server does.
@@ -178,6 +184,8 @@ pub struct Server {
     active: Instant,
     /// Commands of a client that are handled before replies that are due meanwhile are sent.
     at_once: u32,
+    /// What a call takes that sends replies, by the last ones.
+    call: Duration,
     told: Instant,
     pool: Vec<Vec<u8>>,
     replies: Vec<Reply>,
@@ -207,14 +215,15 @@ impl Server {
             exports: served,
             clients: Vec::new(),
             control,
-            options,
             clock: Clock::new(options.pace),
+            at_once: if options.pace == Pace::Jump { u32::MAX } else { AT_ONCE },
+            options,
             connections: 0,
             turned_away: 0,
             transport: Transport::default(),
             scheduling: Scheduling::Normal,
             active: now,
-            at_once: if options.pace == Pace::Jump { u32::MAX } else { AT_ONCE },
+            call: Duration::ZERO,
             told: now,
             pool: Vec::new(),
             replies: Vec::new(),
@@ -286,12 +295,25 @@ impl Server {
             self.exports[index].synced(&mut self.replies);
             self.hand_out(index);
         }
+        if let Some(time) = time.filter(|_| !self.sent.is_empty() && self.clock.runs() && !self.options.low_cpu) {
+            self.look_ahead(time);
+        }
         self.send_all();
         // Messages that were left: replies that were due went before them, or too much of their client was in progress.
         for place in 0..self.clients.len() {
             if self.clients[place].as_ref().is_some_and(Client::has_work) {
                 self.take_messages(place);
             }
+        }
+    }
+
+    /// Lets replies go with others that are sent at `time`, if they are due within half a call: they are early by less than they would be late if
+    /// they had to wait for the call.
+    fn look_ahead(&mut self, time: Time) {
+        let ahead = time + self.clock.span(self.call / 2);
+        for index in 0..self.exports.len() {
+            self.exports[index].look_ahead(ahead, &mut self.replies);
+            self.hand_out(index);
         }
     }
 
@@ -315,7 +337,8 @@ impl Server {
     /// Sends what clients are ready to take.
     fn send_all(&mut self) {
         // A client may have its reply before the call that sends it returns.
-        let sent = self.clock.at(Instant::now());
+        let start = Instant::now();
+        let sent = self.clock.at(start);
         for place in 0..self.clients.len() {
             let Some(client) = &mut self.clients[place] else { continue };
             let failed = client.has_output() && client.send(&mut self.pool).is_err();
@@ -325,6 +348,8 @@ impl Server {
         }
         if !self.sent.is_empty() {
             self.active = Instant::now();
+            let took = (self.active - start).min(LONGEST_CALL);
+            self.call = (self.call * 15 + took) / 16;
         }
         for (export, times) in self.sent.drain(..) {
             let export = &mut self.exports[export];
@@ -424,7 +449,8 @@ impl Server {
                 self.clients.len() - 1
             });
             self.connections += 1;
-            self.clients[place] = Some(Client::new(stream, self.connections, Instant::now()));
+            let secure = self.options.keys.is_some();
+            self.clients[place] = Some(Client::new(stream, self.connections, Instant::now(), secure));
         }
     }
 
@@ -485,6 +511,13 @@ impl Server {
                 }
                 Step::Handled => {}
                 Step::Opened(export) => client.export = Some(export),
+                Step::Secure => {
+                    client.answer(|out| out.append(&mut answers));
+                    if self.options.keys.as_ref().is_none_or(|keys| client.secure(keys).is_err()) {
+                        client.leaving = true;
+                        break;
+                    }
+                }
                 Step::Command(command) => {
                     let Some(export) = client.export else { break };
                     let promised = if command.kind == Kind::Read { command.bytes as usize } else { 0 };

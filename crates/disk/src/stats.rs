@@ -45,7 +45,7 @@ pub struct Stats {
     late: Histogram,
     /// Taken by the drive after its arrival, in picoseconds.
     taken_late: Histogram,
-    /// What replies were late by in millionths of their latency, for latencies from [`FLOOR`] on.
+    /// What replies were late or early by in millionths of their latency, for latencies from [`FLOOR`] on.
     reply_error: Histogram,
     /// The same with what requests were taken late by: the error that a client sees, but for its own part.
     delay_error: Histogram,
@@ -74,9 +74,10 @@ impl Stats {
         self.taken_late.record(taken_late);
         let latency = request.latency();
         if latency >= FLOOR {
+            let apart = request.sent.abs_diff(request.completed);
             let share = |error: u64| (u128::from(error) * 1_000_000 / u128::from(latency)) as u64;
-            self.reply_error.record(share(late));
-            self.delay_error.record(share(late.saturating_add(taken_late)));
+            self.reply_error.record(share(apart));
+            self.delay_error.record(share(apart.saturating_add(taken_late)));
         }
     }
 
@@ -135,15 +136,17 @@ mod tests {
                 sent: 211 * us,
             });
         }
+        // One that went with another, 1 µs early.
+        stats.answered(&Answered { cookie: 3, arrival: 0, taken: 0, completed: 101 * us, sent: 100 * us });
         // 20 µs are too short a latency for a relative error.
         stats.answered(&Answered { cookie: 2, arrival: 0, taken: 0, completed: 20 * us, sent: 110 * us });
         let told = stats.document();
-        assert_eq!(told["reply_late_us"]["count"], 21);
+        assert_eq!(told["reply_late_us"]["count"], 22);
         assert_eq!(told["reply_late_us"]["max"], 90.0);
-        assert_eq!(told["taken_late_us"]["count"], 21);
+        assert_eq!(told["taken_late_us"]["count"], 22);
         assert_eq!(told["taken_late_us"]["max"], 2.0);
-        assert_eq!(told["delay_error_percent"]["count"], 20);
+        assert_eq!(told["delay_error_percent"]["count"], 21);
         assert_eq!(told["delay_error_percent"]["max"], 1.5, "1 µs and 2 µs of 200 µs");
-        assert_eq!(told["reply_error_percent"]["max"], 0.5);
+        assert_eq!(told["reply_error_percent"]["max"], 0.9901, "1 µs of 101 µs, early");
     }
 }

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, SystemTime};
 use wordline_disk::store::{self, Kind};
-use wordline_disk::{Address, Closed, Control, Entry, Listener, Offer, Options, Pace, Recorder, Server, State, Status};
+use wordline_disk::{
+    Address, Closed, Control, Entry, Keys, Listener, Offer, Options, Pace, Recorder, Server, State, Status,
+};
 use wordline_drive::result::{document, About};
 use wordline_drive::run::RunError;
 use wordline_drive::snapshot::Header;
@@ -33,6 +35,8 @@ struct Plan {
     /// A Unix socket; if there is none, `tcp`.
     socket: Option<PathBuf>,
     tcp: Option<String>,
+    /// Serve over TLS only, with the keys in this file.
+    tls_psk: Option<PathBuf>,
     /// Simulated seconds in a second; none for no delay.
     pace: Option<f64>,
     low_cpu: bool,
@@ -64,9 +68,10 @@ struct Kept {
 pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyAny>) -> Result<String, Failure> {
     let plan: Plan = serde_json::from_str(plan).map_err(Failure::input)?;
     let guests = Guests::new(None)?;
+    let keys = plan.tls_psk.as_deref().map(Keys::read).transpose().map_err(Failure::Input)?;
     let address = match (&plan.socket, &plan.tcp) {
         (Some(path), _) => Address::Unix(path.clone()),
-        (None, tcp) => Address::tcp(tcp.as_deref().unwrap_or_default()).map_err(Failure::Input)?,
+        (None, tcp) => Address::tcp(tcp.as_deref().unwrap_or_default(), keys.is_some()).map_err(Failure::Input)?,
     };
     let listener = Listener::bind(&address).map_err(Failure::Input)?;
     let mut reporter = Reporter::new(progress);
@@ -78,10 +83,13 @@ pub fn serve(plan: &str, progress: Py<PyAny>, ready: &Py<PyAny>, status: &Py<PyA
         kept.push(beside);
     }
     let pace = plan.pace.map_or(Pace::Jump, Pace::Wall);
-    let options = Options { pace, low_cpu: plan.low_cpu, keep_requests: false };
+    let users = keys.as_ref().map(|keys| keys.users().to_vec());
+    let options = Options { pace, low_cpu: plan.low_cpu, keep_requests: false, keys };
     let stores: Vec<&Kind> = kept.iter().map(|kept: &Kept| &kept.store).collect();
     let states: Vec<Option<&State>> = kept.iter().map(|kept: &Kept| kept.state.as_ref()).collect();
-    let told = ready_words(&listener.address(), &offers, &stores, &states);
+    let mut told = ready_words(&listener.address(), &offers, &stores, &states);
+    told["tls_users"] = json!(users);
+    let told = told.to_string();
     for state in kept.iter_mut().filter_map(|kept| kept.state.as_mut()) {
         state.begin().map_err(Failure::Run)?;
     }
@@ -159,7 +167,7 @@ fn record(path: &Path, name: &str) -> Result<Recorder, Failure> {
     TraceWriter::create(Some(path), name, options).map(Recorder::new).map_err(Failure::input)
 }
 
-fn ready_words(address: &Address, offers: &[Offer], stores: &[&Kind], states: &[Option<&State>]) -> String {
+fn ready_words(address: &Address, offers: &[Offer], stores: &[&Kind], states: &[Option<&State>]) -> Value {
     let words = |((offer, store), state): ((&Offer, &&Kind), &Option<&State>)| {
         let Entry { name, description, .. } = &offer.entry;
         let bytes = offer.drive.logical_bytes();
@@ -170,7 +178,7 @@ fn ready_words(address: &Address, offers: &[Offer], stores: &[&Kind], states: &[
         Address::Unix(path) => (Some(path), None),
         Address::Tcp(address) => (None, Some(address.to_string())),
     };
-    json!({"socket": socket, "tcp": tcp, "exports": exports}).to_string()
+    json!({"socket": socket, "tcp": tcp, "exports": exports})
 }
 
 /// The state that a drive goes on from: when it was saved, in seconds since 1970, and whether more has happened to the drive since.

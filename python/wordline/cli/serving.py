@@ -43,7 +43,14 @@ LINE_S = 60.0
 @click.command(cls=Command, short_help="Serve a drive as a disk, with its delays.")
 @click.argument("drive")
 @click.option("--socket", metavar="PATH", help="Listen on this Unix socket.  [default: NAME.sock, after the drive]")
-@click.option("--tcp", metavar="HOST:PORT", help="Listen on a port of this machine instead.")
+@click.option(
+    "--tcp", metavar="HOST:PORT", help="Listen on a port instead: of this machine, or with --tls-psk for others, too."
+)
+@click.option(
+    "--tls-psk",
+    metavar="FILE",
+    help="Serve over TLS only, to those who have a key in FILE: lines USER:KEY, as psktool writes them.",
+)
 @set_option
 @click.option("--from", "snapshot", metavar="SNAPSHOT", help="Start from a snapshot of 'wordline precondition'.")
 @seed_option
@@ -85,6 +92,7 @@ def serve(
     drive: str,
     socket: str | None,
     tcp: str | None,
+    tls_psk: str | None,
     sets: tuple[str, ...],
     snapshot: str | None,
     seed: int | None,
@@ -144,6 +152,7 @@ def serve(
             ],
             "socket": None if tcp is not None else socket or default_socket(drive),
             "tcp": tcp,
+            "tls_psk": tls_psk,
             "pace": None if zero_delay else 1.0 if pace is None else pace,
             "low_cpu": low_cpu,
         }
@@ -156,7 +165,7 @@ def serve(
 
             def ready(text: str, engine: _core.Desk) -> None:
                 desk.ready(engine)
-                watch.ready(text)
+                watch.ready(json.loads(text) | {"tls_psk": tls_psk})
 
             results = json.loads(_core.serve(json.dumps(plan), progress, ready, watch.status))
         finish(results, outputs, quiet)
@@ -233,13 +242,13 @@ class Watch:
         self.line: Status | None = None
         self.told = time.monotonic()
 
-    def ready(self, text: str) -> None:
-        """Hears that the server is ready."""
+    def ready(self, told: dict[str, Any]) -> None:
+        """Hears that the server is ready, and what it serves."""
         if self.quiet:
             return
         from wordline.base.console import console
 
-        greet(console(stderr=self.to_stderr), json.loads(text), self.lines)
+        greet(console(stderr=self.to_stderr), told, self.lines)
         # Whoever waits for these lines in a pipe gets them now.
         sys.stdout.flush()
 
@@ -272,12 +281,44 @@ class Watch:
 
 
 def uri(told: dict[str, Any], export: str) -> str:
-    """The address of an export, as clients take it."""
+    """The address of an export, as clients take it; with TLS that of the first user."""
     from urllib.parse import quote
 
-    if told["tcp"] is not None:
-        return f"nbd://{told['tcp']}/{quote(export)}"
-    return f"nbd+unix:///{quote(export)}?socket={quote(str(Path(told['socket']).absolute()))}"
+    users, query = told["tls_users"], []
+    scheme, user = ("nbds", f"{quote(users[0], safe='')}@") if users else ("nbd", "")
+    if told["tcp"] is None:
+        scheme, host = f"{scheme}+unix", ""
+        query.append(f"socket={quote(str(Path(told['socket']).absolute()))}")
+    else:
+        host = ":".join(reachable(told["tcp"]))
+    if users:
+        query.append(f"tls-psk-file={quote(str(Path(told['tls_psk']).absolute()))}")
+    return f"{scheme}://{user}{host}/{quote(export)}{'?' if query else ''}{'&'.join(query)}"
+
+
+def reachable(tcp: str) -> tuple[str, str]:
+    """Host and port for clients: a server that listens on all addresses has the name of its machine."""
+    import socket
+
+    host, _, port = tcp.rpartition(":")
+    return (socket.gethostname() if host in ("0.0.0.0", "[::]") else host), port
+
+
+def qemu_words(told: dict[str, Any], export: str) -> str | None:
+    """How QEMU connects; none with TLS if the keys are not in a file of the one name that it takes."""
+    if not told["tls_users"]:
+        return shlex.quote(uri(told, export))
+    keys = Path(told["tls_psk"]).absolute()
+    if keys.name != "keys.psk":
+        return None
+    credentials = f"tls-creds-psk,id=tls0,endpoint=client,dir={keys.parent},username={told['tls_users'][0]}"
+    image = f"driver=nbd,tls-creds=tls0,export={export}"
+    if told["tcp"] is None:
+        image += f",path={Path(told['socket']).absolute()}"
+    else:
+        host, port = reachable(told["tcp"])
+        image += f",host={host.strip('[]')},port={port}"
+    return f"--object {shlex.quote(credentials)} --image-opts {shlex.quote(image)}"
 
 
 def greet(console: Console, told: dict[str, Any], lines: list[str]) -> None:
@@ -290,11 +331,14 @@ def greet(console: Console, told: dict[str, Any], lines: list[str]) -> None:
         if export["state"] is not None:
             console.print(f"  {state_words(export['state'])}", soft_wrap=True)
         console.print(f"  nbdinfo {where}", soft_wrap=True)
-        console.print(f"  qemu-img info {where}", soft_wrap=True)
+        qemu = qemu_words(told, export["name"])
+        if qemu is not None:
+            console.print(f"  qemu-img info {qemu}", soft_wrap=True)
         console.print(
             f"  fio --name=test --ioengine=nbd --uri={where} --rw=randread --bs=4k --size=16m", soft_wrap=True
         )
-        console.print(f"  nbd-client {client_words(told, export['name'])} /dev/nbd0", soft_wrap=True)
+        if not told["tls_users"]:
+            console.print(f"  nbd-client {client_words(told, export['name'])} /dev/nbd0", soft_wrap=True)
     for line in lines:
         console.print(line, soft_wrap=True)
     console.print("Serving; Ctrl-C ends it.")

@@ -11,7 +11,7 @@ const MOST: u64 = 1 << 30;
 /// the mapping units that they cover, and writes of the rest; other zeros are a write, whose data the host interface carries, since
 /// the model has no command for zeros.
 pub fn parts(command: &Command<'_>, unit: u64) -> impl Iterator<Item = Request> {
-    let (start, end) = (command.offset, command.offset + u64::from(command.bytes));
+    let (start, end) = (command.offset, command.offset + command.bytes);
     let outwards = (start / SECTOR * SECTOR, end.next_multiple_of(SECTOR));
     let of = |op, (from, to): (u64, u64)| Some((op, from, to)).filter(|_| to > from);
     let ranges = match command.kind {
@@ -44,10 +44,11 @@ pub fn parts(command: &Command<'_>, unit: u64) -> impl Iterator<Item = Request> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::To;
 
-    fn of(kind: Kind, offset: u64, bytes: u32, no_hole: bool) -> Vec<(Op, u64, u32)> {
-        let command =
-            Command { kind, cookie: 0, offset, bytes, fua: false, no_hole, one: false, whole: false, data: &[] };
+    fn of(kind: Kind, offset: u64, bytes: u64, no_hole: bool) -> Vec<(Op, u64, u32)> {
+        let to = To { cookie: 0, offset };
+        let command = Command { kind, to, offset, bytes, fua: false, no_hole, one: false, whole: false, data: &[] };
         parts(&command, 4096).map(|request| (request.op, request.offset, request.bytes)).collect()
     }
 
@@ -73,9 +74,10 @@ mod tests {
 
     #[test]
     fn a_long_range_is_several_requests() {
-        let all = of(Kind::Trim, 512, u32::MAX - 511, false);
-        assert_eq!(all.len(), 4);
-        assert_eq!(all[3], (Op::Trim, 512 + 3 * MOST, (1 << 30) - 512));
-        assert_eq!(all.iter().map(|part| u64::from(part.2)).sum::<u64>(), u64::from(u32::MAX - 511));
+        let bytes = (5 << 30) - 512;
+        let all = of(Kind::Trim, 512, bytes, false);
+        assert_eq!(all.len(), 5);
+        assert_eq!(all[4], (Op::Trim, 512 + 4 * MOST, (1 << 30) - 512));
+        assert_eq!(all.iter().map(|part| u64::from(part.2)).sum::<u64>(), bytes);
     }
 }

@@ -1,7 +1,9 @@
 //! Commands: their form, and the checks that nothing leaves an export.
 
-use super::wire::{command, flag, u16_at, u32_at, u64_at, REQUEST, REQUEST_BYTES};
-use super::{NbdError, MOST_PAYLOAD};
+use super::wire::{
+    command, flag, u16_at, u32_at, u64_at, EXTENDED_REQUEST, EXTENDED_REQUEST_BYTES, REQUEST, REQUEST_BYTES,
+};
+use super::{NbdError, To, MOST_PAYLOAD};
 
 /// What a command wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +73,12 @@ impl Kind {
 pub struct Command<'a> {
     /// What it wants.
     pub kind: Kind,
-    /// The client's name for it, which its reply carries.
-    pub cookie: u64,
+    /// What its reply carries.
+    pub to: To,
     /// First byte; 0 for a flush.
     pub offset: u64,
     /// Bytes, more than 0; 0 for a flush.
-    pub bytes: u32,
+    pub bytes: u64,
     /// Done only when durable.
     pub fua: bool,
     /// Zeros that take space.
@@ -94,44 +96,59 @@ pub struct Command<'a> {
 pub enum Next<'a> {
     More(usize),
     Command(usize, Command<'a>),
-    Refused { taken: usize, cookie: u64, kind: Option<Kind>, error: NbdError },
+    Refused { taken: usize, to: To, kind: Option<Kind>, error: NbdError },
     Bye(usize),
     Broken(&'static str),
 }
 
-/// Reads the first command for an export of `end` bytes; `allocation` tells whether it may ask for extents.
-pub fn next(input: &[u8], end: u64, allocation: bool) -> Next<'_> {
-    if input.len() < REQUEST_BYTES {
-        return Next::More(REQUEST_BYTES);
+/// What a session negotiated about commands.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Bytes of the export.
+    pub end: u64,
+    /// Commands may ask for extents.
+    pub allocation: bool,
+    /// They have extended headers.
+    pub extended: bool,
+}
+
+/// Reads the first command.
+pub fn next(input: &[u8], terms: Terms) -> Next<'_> {
+    let head = if terms.extended { EXTENDED_REQUEST_BYTES } else { REQUEST_BYTES };
+    if input.len() < head {
+        return Next::More(head);
     }
-    if u32_at(input, 0) != REQUEST {
+    if u32_at(input, 0) != if terms.extended { EXTENDED_REQUEST } else { REQUEST } {
         return Next::Broken("a request does not begin with the magic number");
     }
-    let (flags, number, cookie) = (u16_at(input, 4), u16_at(input, 6), u64_at(input, 8));
-    let (offset, bytes) = (u64_at(input, 16), u32_at(input, 24));
+    let (flags, number) = (u16_at(input, 4), u16_at(input, 6));
+    let to = To { cookie: u64_at(input, 8), offset: u64_at(input, 16) };
+    let bytes = if terms.extended { u64_at(input, 24) } else { u64::from(u32_at(input, 24)) };
     if number == command::DISC {
-        return Next::Bye(REQUEST_BYTES);
+        return Next::Bye(head);
     }
-    let mut taken = REQUEST_BYTES;
-    if number == command::WRITE {
-        if bytes > MOST_PAYLOAD {
-            return Next::Broken("a write is longer than 32 MiB, the largest block that was offered");
+    let mut taken = head;
+    // A write has its data behind it, and what the flag says of others is that they do, too.
+    if number == command::WRITE || (terms.extended && flags & flag::PAYLOAD_LEN != 0) {
+        if bytes > u64::from(MOST_PAYLOAD) {
+            return Next::Broken("a request has more than 32 MiB of data, the most that was offered");
         }
         taken += bytes as usize;
     }
-    let Some(data) = input.get(REQUEST_BYTES..taken) else { return Next::More(taken) };
+    let Some(data) = input.get(head..taken) else { return Next::More(taken) };
     let kind = Kind::of(number);
-    let refused = |error| Next::Refused { taken, cookie, kind, error };
+    let refused = |error| Next::Refused { taken, to, kind, error };
     let Some(known) = kind else { return refused(NbdError::Invalid) };
-    if flags & !known.flags() != 0 || (known == Kind::BlockStatus && !allocation) {
+    let payload = if terms.extended && known == Kind::Write { flag::PAYLOAD_LEN } else { 0 };
+    if flags & !(known.flags() | payload) != 0 || (known == Kind::BlockStatus && !terms.allocation) {
         return refused(NbdError::Invalid);
     }
-    let (offset, bytes) = if known == Kind::Flush { (0, 0) } else { (offset, bytes) };
+    let (offset, bytes) = if known == Kind::Flush { (0, 0) } else { (to.offset, bytes) };
     if known != Kind::Flush {
-        if bytes == 0 || (known == Kind::Read && bytes > MOST_PAYLOAD) {
+        if bytes == 0 || (known == Kind::Read && bytes > u64::from(MOST_PAYLOAD)) {
             return refused(NbdError::Invalid);
         }
-        if offset.checked_add(u64::from(bytes)).is_none_or(|last| last > end) {
+        if offset.checked_add(bytes).is_none_or(|last| last > terms.end) {
             let full = matches!(known, Kind::Write | Kind::WriteZeroes);
             return refused(if full { NbdError::NoSpace } else { NbdError::Invalid });
         }
@@ -140,7 +157,7 @@ pub fn next(input: &[u8], end: u64, allocation: bool) -> Next<'_> {
         taken,
         Command {
             kind: known,
-            cookie,
+            to,
             offset,
             bytes,
             fua: flags & flag::FUA != 0,

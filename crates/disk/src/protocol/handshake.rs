@@ -1,19 +1,33 @@
-//! Negotiation: the options of a client, up to the choice of an export. Fixed newstyle, without TLS.
+//! Negotiation: the options of a client, up to the choice of an export. Fixed newstyle.
 
 use super::query::{contexts, info};
 use super::wire::{self, answer, info as about, option, transmission, ALLOCATION, ALLOCATION_ID};
-use super::{Entry, MOST_PAYLOAD};
+use super::{Entry, Replies, MOST_PAYLOAD};
 
 /// The block that requests should be made of.
 const PREFERRED_BLOCK: u32 = 4096;
 
+/// How far a connection is with TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tls {
+    /// The server has no keys.
+    #[default]
+    Unknown,
+    /// Nothing but TLS can be negotiated.
+    Required,
+    /// It has begun.
+    Begun,
+}
+
 /// What a client has negotiated.
 #[derive(Debug, Default)]
 pub struct Negotiation {
+    /// How far TLS is.
+    tls: Tls,
     /// The reply to EXPORT_NAME ends without 124 zeros.
     pub no_zeroes: bool,
-    /// Replies are structured.
-    pub structured: bool,
+    /// The form of replies, and with it that of requests.
+    pub replies: Replies,
     /// The context `base:allocation` is chosen.
     pub allocation: bool,
     /// For which export.
@@ -27,6 +41,8 @@ pub enum Outcome {
     Haggle,
     /// This export is open.
     Open(usize),
+    /// TLS begins.
+    Secure,
     /// The client leaves.
     Bye,
     /// The connection cannot go on, for this reason.
@@ -47,25 +63,62 @@ fn find(exports: &[Entry], name: &[u8]) -> Option<usize> {
 }
 
 impl Negotiation {
+    /// The start of it; with `secure`, TLS comes first.
+    pub fn new(secure: bool) -> Self {
+        Self { tls: if secure { Tls::Required } else { Tls::Unknown }, ..Self::default() }
+    }
+
     /// Handles an option.
     pub fn option(&mut self, option: u32, data: &[u8], exports: &[Entry], out: &mut Vec<u8>) -> Outcome {
         match option {
-            option::EXPORT_NAME => return self.export_name(data, exports, out),
             option::ABORT => {
                 answer(out, option, answer::ACK, &[]);
                 return Outcome::Bye;
             }
+            option::STARTTLS => return self.start_tls(data, out),
+            // The one option that has no form for an error.
+            option::EXPORT_NAME if self.tls == Tls::Required => {
+                return Outcome::Broken("it asked for an export without TLS");
+            }
+            _ if self.tls == Tls::Required => answer(out, option, answer::ERR_TLS_REQD, b"this server needs TLS"),
+            option::EXPORT_NAME => return self.export_name(data, exports, out),
             option::INFO | option::GO => return self.go(option, data, exports, out),
             option::LIST if data.is_empty() => list(exports, out),
-            option::STRUCTURED_REPLY if data.is_empty() => {
-                self.structured = true;
-                answer(out, option, answer::ACK, &[]);
+            option::STRUCTURED_REPLY | option::EXTENDED_HEADERS if data.is_empty() => self.choose_replies(option, out),
+            option::LIST | option::STRUCTURED_REPLY | option::EXTENDED_HEADERS => {
+                answer(out, option, answer::ERR_INVALID, b"no data expected");
             }
-            option::LIST | option::STRUCTURED_REPLY => answer(out, option, answer::ERR_INVALID, b"no data expected"),
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.meta_context(option, data, exports, out),
             _ => answer(out, option, answer::ERR_UNSUP, &[]),
         }
         Outcome::Haggle
+    }
+
+    /// TLS begins with the next byte, and what was negotiated before is void.
+    fn start_tls(&mut self, data: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let refused: (u32, &[u8]) = match self.tls {
+            Tls::Unknown => (answer::ERR_POLICY, b"this server has no keys for TLS"),
+            Tls::Begun => (answer::ERR_INVALID, b"TLS has begun"),
+            Tls::Required if !data.is_empty() => (answer::ERR_INVALID, b"no data expected"),
+            Tls::Required => {
+                answer(out, option::STARTTLS, answer::ACK, &[]);
+                *self = Self { tls: Tls::Begun, no_zeroes: self.no_zeroes, ..Self::default() };
+                return Outcome::Secure;
+            }
+        };
+        answer(out, option::STARTTLS, refused.0, refused.1);
+        Outcome::Haggle
+    }
+
+    fn choose_replies(&mut self, option: u32, out: &mut Vec<u8>) {
+        let extended = option == option::EXTENDED_HEADERS;
+        if self.replies == Replies::Extended {
+            let error = if extended { answer::ERR_INVALID } else { answer::ERR_EXT_HEADER_REQD };
+            answer(out, option, error, b"extended headers are negotiated");
+            return;
+        }
+        self.replies = if extended { Replies::Extended } else { Replies::Structured };
+        answer(out, option, answer::ACK, &[]);
     }
 
     /// What an export can do.
@@ -73,7 +126,7 @@ impl Negotiation {
         use transmission as can;
         let all = can::HAS_FLAGS | can::SEND_FLUSH | can::SEND_FUA | can::SEND_TRIM | can::SEND_WRITE_ZEROES;
         let more = can::CAN_MULTI_CONN | can::SEND_CACHE | can::SEND_FAST_ZERO;
-        all | more | if self.structured { can::SEND_DF } else { 0 }
+        all | more | if self.replies.in_chunks() { can::SEND_DF } else { 0 }
     }
 
     fn open(&mut self, index: usize) -> Outcome {
@@ -81,8 +134,11 @@ impl Negotiation {
         Outcome::Open(index)
     }
 
-    /// The oldest way to choose an export: an unknown name can only be answered by leaving.
+    /// The oldest way to choose an export: an unknown name can only be answered by leaving. It does not go with extended headers.
     fn export_name(&mut self, name: &[u8], exports: &[Entry], out: &mut Vec<u8>) -> Outcome {
+        if self.replies == Replies::Extended {
+            return Outcome::Broken("it asked for extended headers, and for an export in the oldest way");
+        }
         let Some(index) = find(exports, name) else { return Outcome::Broken("it asked for an unknown export") };
         out.extend(exports[index].bytes.to_be_bytes());
         out.extend(self.flags().to_be_bytes());
@@ -130,7 +186,7 @@ impl Negotiation {
             // Whatever comes of it, an earlier choice is gone.
             self.allocation_of = None;
         }
-        let Some((name, queries)) = contexts(data).filter(|_| self.structured) else {
+        let Some((name, queries)) = contexts(data).filter(|_| self.replies.in_chunks()) else {
             answer(out, option, answer::ERR_INVALID, b"needs structured replies and a list of queries");
             return;
         };

@@ -12,7 +12,7 @@ mod tests;
 pub mod wire;
 
 pub use command::{Command, Kind};
-pub use reply::{Extent, NbdError, Replies};
+pub use reply::{Extent, NbdError, Replies, To};
 
 use handshake::Negotiation;
 use wire::{u32_at, u64_at, IHAVEOPT, NBDMAGIC, OPTION_BYTES};
@@ -40,6 +40,8 @@ pub enum Step<'a> {
     More(usize),
     /// It is answered, or needs no answer.
     Handled,
+    /// TLS begins with the next byte of both sides, after the answer.
+    Secure,
     /// The client chose this export; its commands follow.
     Opened(usize),
     /// A command for the export.
@@ -64,13 +66,13 @@ pub struct Session {
     negotiation: Negotiation,
 }
 
-impl Default for Session {
-    fn default() -> Self {
-        Self { state: State::Flags, negotiation: Negotiation::default() }
-    }
-}
-
 impl Session {
+    /// A session with a client that has sent nothing; with `secure`, nothing but TLS can be negotiated at first.
+    #[must_use]
+    pub fn new(secure: bool) -> Self {
+        Self { state: State::Flags, negotiation: Negotiation::new(secure) }
+    }
+
     /// Writes the server's greeting.
     pub fn greet(out: &mut Vec<u8>) {
         out.extend(NBDMAGIC.to_be_bytes());
@@ -81,7 +83,7 @@ impl Session {
     /// The form of replies that the client chose.
     #[must_use]
     pub fn replies(&self) -> Replies {
-        Replies { structured: self.negotiation.structured }
+        self.negotiation.replies
     }
 
     /// Handles the first message in `input`; returns the bytes that it took, and what it was. Answers go to `out`.
@@ -123,6 +125,9 @@ impl Session {
         let Some(data) = input.get(OPTION_BYTES..end) else { return (0, Step::More(end)) };
         let step = match self.negotiation.option(option, data, exports, out) {
             handshake::Outcome::Haggle => Step::Handled,
+            // Whoever was in between could have added them.
+            handshake::Outcome::Secure if input.len() > end => Step::Broken("it sent more before TLS began"),
+            handshake::Outcome::Secure => Step::Secure,
             handshake::Outcome::Bye => Step::Bye,
             handshake::Outcome::Broken(why) => Step::Broken(why),
             handshake::Outcome::Open(index) => {
@@ -133,14 +138,15 @@ impl Session {
         (end, step)
     }
 
-    fn command<'a>(&self, input: &'a [u8], bytes: u64, out: &mut Vec<u8>) -> (usize, Step<'a>) {
-        match command::next(input, bytes, self.negotiation.allocation) {
+    fn command<'a>(&self, input: &'a [u8], end: u64, out: &mut Vec<u8>) -> (usize, Step<'a>) {
+        let (allocation, extended) = (self.negotiation.allocation, self.replies() == Replies::Extended);
+        match command::next(input, command::Terms { end, allocation, extended }) {
             command::Next::More(needed) => (0, Step::More(needed)),
             command::Next::Broken(why) => (input.len(), Step::Broken(why)),
             command::Next::Bye(taken) => (taken, Step::Bye),
             command::Next::Command(taken, command) => (taken, Step::Command(command)),
-            command::Next::Refused { taken, cookie, kind, error } => {
-                self.replies().error(out, cookie, kind, error);
+            command::Next::Refused { taken, to, kind, error } => {
+                self.replies().error(out, to, kind, error);
                 (taken, Step::Handled)
             }
         }

@@ -9,13 +9,19 @@ pub const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
 pub const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 /// First bytes of a request.
 pub const REQUEST: u32 = 0x2560_9513;
+/// First bytes of a request with an extended header.
+pub const EXTENDED_REQUEST: u32 = 0x21e4_1c71;
 /// First bytes of a simple reply.
 pub const SIMPLE_REPLY: u32 = 0x6744_6698;
 /// First bytes of a chunk of a structured reply.
 pub const STRUCTURED_REPLY: u32 = 0x668e_33ef;
+/// First bytes of a chunk of a reply with an extended header.
+pub const EXTENDED_REPLY: u32 = 0x6e8a_278c;
 
 /// Length of a request without data.
 pub const REQUEST_BYTES: usize = 28;
+/// The same with an extended header, which counts bytes by 64 bits.
+pub const EXTENDED_REQUEST_BYTES: usize = 32;
 /// Length of the head of an option.
 pub const OPTION_BYTES: usize = 16;
 
@@ -30,11 +36,13 @@ pub mod option {
     pub const EXPORT_NAME: u32 = 1;
     pub const ABORT: u32 = 2;
     pub const LIST: u32 = 3;
+    pub const STARTTLS: u32 = 5;
     pub const INFO: u32 = 6;
     pub const GO: u32 = 7;
     pub const STRUCTURED_REPLY: u32 = 8;
     pub const LIST_META_CONTEXT: u32 = 9;
     pub const SET_META_CONTEXT: u32 = 10;
+    pub const EXTENDED_HEADERS: u32 = 11;
 }
 
 /// Replies to options.
@@ -44,9 +52,12 @@ pub mod answer {
     pub const INFO: u32 = 3;
     pub const META_CONTEXT: u32 = 4;
     pub const ERR_UNSUP: u32 = (1 << 31) + 1;
+    pub const ERR_POLICY: u32 = (1 << 31) + 2;
     pub const ERR_INVALID: u32 = (1 << 31) + 3;
+    pub const ERR_TLS_REQD: u32 = (1 << 31) + 5;
     pub const ERR_UNKNOWN: u32 = (1 << 31) + 6;
     pub const ERR_TOO_BIG: u32 = (1 << 31) + 9;
+    pub const ERR_EXT_HEADER_REQD: u32 = (1 << 31) + 10;
 }
 
 /// Kinds of information on an export.
@@ -89,14 +100,17 @@ pub mod flag {
     pub const DF: u16 = 1 << 2;
     pub const REQ_ONE: u16 = 1 << 3;
     pub const FAST_ZERO: u16 = 1 << 4;
+    pub const PAYLOAD_LEN: u16 = 1 << 5;
 }
 
 /// Chunks of a structured reply.
 pub mod chunk {
     pub const DONE: u16 = 1 << 0;
+    pub const NONE: u16 = 0;
     pub const OFFSET_DATA: u16 = 1;
     pub const OFFSET_HOLE: u16 = 2;
     pub const BLOCK_STATUS: u16 = 5;
+    pub const BLOCK_STATUS_EXT: u16 = 6;
     pub const ERROR: u16 = (1 << 15) + 1;
 }
 

@@ -51,7 +51,8 @@ impl Live {
         let entry = Entry { name: String::new(), description: String::new(), bytes: 0 };
         let offer = Offer { entry, drive, store: store::open(&Kind::Memory, bytes).unwrap(), recorder: None };
         let listener = Listener::bind(&Address::Unix(socket.clone())).unwrap();
-        let server = Server::new(listener, vec![offer], Options { pace, low_cpu, keep_requests: true }).unwrap();
+        let server =
+            Server::new(listener, vec![offer], Options { pace, low_cpu, keep_requests: true, keys: None }).unwrap();
         let control = server.control();
         Self { socket, bytes, control, thread: Some(thread::spawn(move || server.run())) }
     }
