@@ -196,18 +196,20 @@ impl Kernel {
         }
         self.lone.pages = pages;
         let (reads, programs) = (copied - on_their_way, at - start);
-        if before != NONE {
+        if before != NONE && of_before > 0 {
             self.blocks.lose_several(before, of_before, left_at);
             let of_plane = self.blocks.plane_of(before);
             let (die, last) = (self.planes_per_die.quotient(of_plane), self.page_address(of_plane, before, last_read));
             self.flash.commit_reads(self.now, die, last, read)?;
         }
         self.blocks.gain_several(data, plane, copied);
-        if programs > 0 && self.blocks.programmed_several(data, programs) {
-            self.blocks.keep(data);
+        if programs > 0 {
+            if self.blocks.programmed_several(data, programs) {
+                self.blocks.keep(data);
+            }
+            let (die, address) = (self.planes_per_die.quotient(plane), self.page_address(plane, data, start));
+            self.flash.commit_programs(self.now, die, address, programs)?;
         }
-        let (die, address) = (self.planes_per_die.quotient(plane), self.page_address(plane, data, start));
-        self.flash.commit_programs(self.now, die, address, programs)?;
         self.count_pages(Class::new(task, Action::Read), reads);
         self.count_pages(Class::new(task, Action::Program), programs);
         self.counters.padded_units += u64::from(programs - copied);
