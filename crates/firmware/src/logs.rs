@@ -457,6 +457,41 @@ impl Logs {
         !self.domains[domain as usize].wanting.is_empty()
     }
 
+    /// Writes that wait in tails for a log block.
+    pub fn without_block(&self) -> u32 {
+        let waiting = |&tail: &u32| self.tails[tail as usize].waiting.len;
+        self.domains.iter().flat_map(|domain| &domain.wanting).map(waiting).sum()
+    }
+
+    /// The log block that takes so many consecutive pages of a logical block, from the one given on, and its tail, while nothing is
+    /// under way for it; none if it has to be opened first, or would not take all.
+    pub fn takes(&self, lot: u32, page: u32, count: u32, blocks: &Blocks) -> Option<(u32, u32)> {
+        let domain = self.domain(lot);
+        let tail = match self.domains[domain as usize].sequential.next {
+            _ if !self.rule.sequential => self.group(lot),
+            // Another one begins.
+            _ if page == 0 => return None,
+            Some(next) if next == (lot, page) => self.sequential_tail(domain),
+            _ => self.group(lot),
+        };
+        let Tail { open, sent, waiting, .. } = self.tails[tail as usize];
+        let block = open.filter(|_| sent.is_none() && waiting.head == NONE)?;
+        (blocks.units_per_block() - blocks.get(block).write_point >= count).then_some((tail, block))
+    }
+
+    /// So many consecutive pages of a logical block were written to the log block of a tail, from the one given on. True if that
+    /// is full.
+    pub fn written_several(&mut self, tail: u32, lot: u32, end: u32, is_full: bool) {
+        if tail >= self.groups.len() as u32 {
+            let domain = self.domain_of_tail(tail);
+            self.domains[domain as usize].sequential.next = Some((lot, end));
+        }
+        self.written(tail);
+        if is_full {
+            self.filled(tail);
+        }
+    }
+
     /// What is merged in a domain.
     pub fn merge(&self, domain: u32) -> &Merge {
         &self.domains[domain as usize].merge

@@ -2,6 +2,7 @@
 
 use super::banks::Banks;
 use super::deadlines::Deadlines;
+use super::direct_merges::Lone;
 use super::dispatch::Candidates;
 use super::hold_jobs::Holding;
 use super::interrupt::Interruption;
@@ -174,6 +175,8 @@ impl Kernel {
             reads_reached: false,
             direct: false,
             avoids_direct: false,
+            direct_logs: false,
+            lone: Lone::default(),
             straight: false,
             avoids_straight: false,
             stretches: false,
