@@ -203,7 +203,7 @@ const ALL: &[Case] = &[
 
 /// All cases, those of the readers last.
 pub fn every() -> impl Iterator<Item = &'static Case> {
-    ALL.iter().chain(crate::readers::ALL)
+    ALL.iter().chain(crate::untimed::ALL).chain(crate::readers::ALL)
 }
 
 /// The case of a name.

@@ -11,6 +11,7 @@ mod growth;
 mod measure;
 mod readers;
 mod tables;
+mod untimed;
 
 use serde_json::{json, Value};
 use std::io::Write;

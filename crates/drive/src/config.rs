@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wordline_base::event::MAX_INDEX;
 use wordline_base::Time;
 use wordline_firmware::policy::{Build, Guests};
-use wordline_firmware::{ConfigError, FirmwareConfig, Plan};
+use wordline_firmware::{ConfigError, FirmwareConfig, Plan, ZonePlan};
 use wordline_flash::{
     EnergyConfig, Geometry, GeometryConfig, NandConfig, Reliability, ReliabilityConfig, Segment, Timing,
 };
@@ -299,6 +299,10 @@ pub struct Derived {
     pub log_blocks_per_domain: u32,
     /// Bytes of the mapping table that the drive keeps in memory, with entries of four bytes.
     pub table_bytes: u64,
+    /// Map zones, of a drive that is cut into some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub map_zones: Option<ZonePlan>,
     /// Total depth of all queues, in commands.
     pub queue_slots: u32,
     /// Size of the write buffer in bytes.
@@ -364,6 +368,7 @@ impl Parts {
             stop_blocks: plan.stop_blocks,
             log_blocks_per_domain: plan.log_blocks(),
             table_bytes: plan.table_bytes,
+            map_zones: plan.zones,
             queue_slots: self.queues * self.depth,
             buffer_bytes: u64::from(self.buffer_units) * u64::from(plan.unit_bytes),
             slc_bytes: self.slc_bytes(plan.blocks_per_domain),

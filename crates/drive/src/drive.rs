@@ -271,6 +271,21 @@ impl Drive {
         self.kernel.avoid_stretches();
     }
 
+    /// Lets all untimed writes and merges take the general path from the next untimed work on, to compare both.
+    #[doc(hidden)]
+    pub fn avoid_direct(&mut self) {
+        self.kernel.avoid_direct();
+    }
+
+    /// True if untimed writes beside log blocks go the direct way. The drive is at rest.
+    #[doc(hidden)]
+    pub fn takes_runs(&mut self) -> bool {
+        self.kernel.set_timed(false);
+        let takes_runs = self.kernel.takes_runs();
+        self.kernel.set_timed(true);
+        takes_runs
+    }
+
     /// Bytes that the host sees.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {

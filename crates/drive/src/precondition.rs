@@ -177,6 +177,7 @@ impl Writer<'_> {
         // waiting: the planes of a die then get neighbours, and reads of them share a command later.
         let together = u64::from(kernel.plan().units_per_program * kernel.planes_per_command());
         let direct = kernel.is_direct();
+        let runs = together == 1 && kernel.takes_runs();
         let mut batch = Vec::with_capacity(together as usize);
         // Units are drawn some places ahead, so that their map entries are at hand when they are written.
         let mut ahead = [0_u32; AHEAD];
@@ -201,6 +202,10 @@ impl Writer<'_> {
                     kernel.write_direct(now, &batch, queue)?;
                     batch.clear();
                 }
+                continue;
+            }
+            if runs && kernel.write_run(now, due, 1)? {
+                kernel.pump(queue)?;
                 continue;
             }
             if !kernel.buffer().has_room() {

@@ -276,14 +276,19 @@ pub(crate) fn tasks(plan: &Plan, counters: &Counters) -> Value {
 /// Lookups of a drive that keeps its mapping table in flash.
 pub(crate) fn mapping_table(plan: &Plan, counters: &Counters) -> Value {
     let (hit_rate, reads, writes) = counters.map_since(&Counters::default());
-    json!({
+    let mut table = json!({
         "map_units": plan.map_units,
         "lookups": counters.map_lookups,
         "hits": counters.map_hits,
         "hit_rate": hit_rate,
         "reads": reads,
         "writes": writes,
-    })
+    });
+    if plan.zones.is_some() {
+        table["zone_loads"] = counters.map_loads.into();
+        table["zone_stores"] = counters.map_stores.into();
+    }
+    table
 }
 
 /// Merges of log blocks with logical blocks.

@@ -413,13 +413,6 @@ impl Blocks {
         self.records[block as usize].valid += 1;
     }
 
-    /// So many units became valid in an open block of a plane.
-    #[inline]
-    pub(crate) fn gain_many(&mut self, block: u32, plane: u32, units: u32) {
-        self.valid[plane as usize] += units;
-        self.records[block as usize].valid += units;
-    }
-
     /// Asks for what is needed when a unit of a block becomes invalid.
     #[inline]
     pub(crate) fn expect(&self, block: u32) {
@@ -460,18 +453,44 @@ impl Blocks {
         domain
     }
 
-    /// So many units of a block became invalid, one after the other. Blocks form no superblocks.
+    /// Pages programmed in a domain, modulo 2^32.
     #[inline]
-    pub(crate) fn lose_many(&mut self, block: u32, units: u32) {
+    pub(crate) fn clock(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].clock
+    }
+
+    /// Takes note of so many pages programmed in a block, one after the other; true when it is full then.
+    pub(crate) fn programmed_several(&mut self, block: u32, count: u32) -> bool {
+        let domain = self.domain_of(block);
+        let clock = &mut self.domains[domain as usize].clock;
+        *clock = clock.wrapping_add(count);
+        let record = &mut self.records[block as usize];
+        record.write_point += count;
+        record.write_point == self.programs_per_block
+    }
+
+    /// So many units became valid in an open block of a plane.
+    #[inline]
+    pub(crate) fn gain_several(&mut self, block: u32, plane: u32, units: u32) {
+        self.valid[plane as usize] += units;
+        self.records[block as usize].valid += units;
+    }
+
+    /// So many units of a block became invalid one after the other, the last when its domain's clock was as given. Not for
+    /// superblocks.
+    #[inline]
+    pub(crate) fn lose_several(&mut self, block: u32, units: u32, clock: u32) {
+        if units == 0 {
+            return;
+        }
         let plane = self.plane_of(block);
         self.valid[plane as usize] -= units;
-        let domain = self.domain_of_plane(plane);
-        let clock = self.domains[domain as usize].clock;
         let record = &mut self.records[block as usize];
         record.touched = clock;
         let valid = record.valid;
         record.valid = valid - units;
         if self.ranked && record.status == Status::Closed {
+            let domain = self.domain_of_plane(plane);
             let rank = valid + self.weight(block);
             self.unlink(domain, block, rank);
             self.link(domain, block, rank - units);

@@ -144,6 +144,8 @@ pub struct Plan {
     pub logical_units: u32,
     /// Units of the mapping table in flash, behind those of the host; 0 if the table is in memory.
     pub map_units: u32,
+    /// Map zones, if the drive is cut into some.
+    pub zones: Option<ZonePlan>,
     /// Units of parity of logical pages, behind those; 0 if there is none.
     pub parity_units: u32,
     /// Units that all pages hold.
@@ -196,6 +198,19 @@ pub struct Plan {
     pub places_requests: bool,
 }
 
+/// The figures of map zones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZonePlan {
+    /// How many zones there are.
+    pub count: u32,
+    /// Tables of zones that memory holds at most.
+    pub tables: u32,
+    /// Bytes of the table of a zone.
+    pub table_bytes: u64,
+    /// Units of flash that the table of a zone takes.
+    pub table_units: u32,
+}
+
 /// The figures of an SLC cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlcPlan {
@@ -216,10 +231,25 @@ impl Plan {
         self.map_units > 0
     }
 
+    /// The unit that the first one of the mapping table is. A logical block has none of both.
+    #[must_use]
+    pub fn first_map_unit(&self) -> u32 {
+        if self.has_map() && self.fixes_pages {
+            self.logical_units.next_multiple_of(self.units_per_block)
+        } else {
+            self.logical_units
+        }
+    }
+
     /// Units that may have a place: those of the host, of the mapping table and of parity.
     #[must_use]
     pub fn units(&self) -> u32 {
-        self.logical_units + self.map_units + self.parity_units
+        self.first_map_unit() + self.map_units + self.parity_units
+    }
+
+    /// Parts of the mapping table in flash that memory holds or lacks as a whole: map units, or the tables of zones.
+    pub(crate) fn map_parts(&self) -> u32 {
+        self.zones.map_or(self.map_units, |zones| zones.count)
     }
 
     /// Programs that fill a block.
@@ -384,7 +414,15 @@ impl FirmwareConfig {
         let blocks_per_domain = geometry.blocks() / build.domains;
         // The most valid units that a domain can come to hold: its share where a page has its plane, an even share elsewhere. An
         // external placement may give each page its plane.
-        let map_units = mapping.entries().map_or(0, |entries| logical_units.div_ceil(entries));
+        let zones = match mapping.zones() {
+            Some(zones) => Some(self.zone_plan(zones, &mapping, (logical_units, units_per_block), &build)?),
+            None => None,
+        };
+        let map_units = match (zones, mapping.entries()) {
+            (Some(zones), _) => zones.count * zones.table_units,
+            (None, Some(entries)) => logical_units.div_ceil(entries),
+            (None, None) => 0,
+        };
         let parity_units = raid.map_or(0, |raid| Parity::units_for(raid, logical_units, units_per_page));
         // The pages of stripes are spread evenly.
         let units = match raid {
@@ -404,7 +442,10 @@ impl FirmwareConfig {
                 (u64::from(share).div_ceil(units) * u64::from(stripe.blocks())).try_into().unwrap_or(u32::MAX)
             }
             // Each logical block has a block, however little of it is written.
-            None if mapping.fixes_pages() => units.div_ceil(units_per_block).div_ceil(build.domains),
+            None if mapping.fixes_pages() => {
+                let blocks = |units: u32| units.div_ceil(units_per_block);
+                (blocks(logical_units) + blocks(map_units)).div_ceil(build.domains)
+            }
             None => share.div_ceil(units_per_block),
         };
         let spare_blocks = blocks_per_domain.saturating_sub(filled);
@@ -415,6 +456,7 @@ impl FirmwareConfig {
             units_per_block,
             logical_units,
             map_units,
+            zones,
             parity_units,
             raw_units: raw_units as u32,
             domains: build.domains,
@@ -658,6 +700,9 @@ impl FirmwareConfig {
             None => " (derived from the number of planes)",
         };
         let cache = match plan.slc_set_aside() {
+            0 if plan.zones.is_some() => {
+                format!(" beside {} for the tables of map zones", plan.map_units.div_ceil(plan.units_per_block))
+            }
             0 => String::new(),
             blocks => format!(" beside {blocks} for the SLC cache"),
         };

@@ -21,7 +21,7 @@ mod space;
 mod stays;
 pub mod task;
 
-pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan};
+pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan, ZonePlan};
 pub use kernel::{
     divide, Account, BankCounts, BankUse, Counters, Fault, HostDone, Kernel, Kinds, Noted, Noting, Passage, PlaneUse,
     Reason, Service, Standing, TransactionCounts, Way, Wished, DRAINS, FACTORY_BAD, HOLDERS, PROCESSOR_EVENT,

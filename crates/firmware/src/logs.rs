@@ -14,6 +14,24 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::Time;
 
+/// The map zone of a logical block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// By number; all have the first one if the drive is not cut into zones.
+    Numbered(u32),
+    /// It holds tables of zones.
+    OfTables,
+}
+
+/// Where a logical block belongs: it shares log blocks with others of the same domain and zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LotSeat {
+    /// Its domain.
+    pub domain: u32,
+    /// Its map zone.
+    pub zone: Zone,
+}
+
 /// Where writes wait for the next page of a log block.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Tail {
@@ -129,6 +147,9 @@ pub struct Logs {
     /// By group.
     #[serde(skip)]
     domain_of: Vec<u32>,
+    /// The first logical block that holds tables of zones.
+    #[serde(skip)]
+    first_of_tables: u32,
     groups: Vec<Group>,
     /// Those of the groups, then the sequential ones of the domains.
     tails: Vec<Tail>,
@@ -144,26 +165,28 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// No log blocks yet for logical blocks that lie in the domains given, in a drive with so many blocks. `most` has the log
-    /// blocks of each domain, without and with those that may stand in for delayed merges.
-    pub fn new(rule: LogRule, lots: impl Iterator<Item = u32>, blocks: u32, most: &[(u32, u32)]) -> Self {
+    /// No log blocks yet for logical blocks that belong where given, those with tables of zones last, in a drive with so many blocks.
+    /// `most` has the log blocks of each domain, without and with those that may stand in for delayed merges.
+    pub fn new(rule: LogRule, lots: impl Iterator<Item = LotSeat>, blocks: u32, most: &[(u32, u32)]) -> Self {
         let (mut group_of, mut domain_of) = (Vec::new(), Vec::new());
-        // By domain: its newest group, and how many logical blocks that has.
-        let mut newest: Vec<Option<(u32, u32)>> = vec![None; most.len()];
-        for domain in lots {
-            let group = match newest[domain as usize] {
-                Some((group, size)) if rule.logical_blocks.is_none_or(|most| size < most) => {
-                    newest[domain as usize] = Some((group, size + 1));
-                    group
+        let mut first_of_tables = 0;
+        // By domain: its newest group, how many logical blocks that has, and their zone.
+        let mut newest: Vec<Option<(u32, u32, Zone)>> = vec![None; most.len()];
+        for LotSeat { domain, zone } in lots {
+            let (group, size) = match newest[domain as usize] {
+                Some((group, size, of)) if of == zone && rule.logical_blocks.is_none_or(|most| size < most) => {
+                    (group, size + 1)
                 }
                 _ => {
-                    let group = domain_of.len() as u32;
                     domain_of.push(domain);
-                    newest[domain as usize] = Some((group, 1));
-                    group
+                    (domain_of.len() as u32 - 1, 1)
                 }
             };
+            newest[domain as usize] = Some((group, size, zone));
             group_of.push(group);
+            if zone != Zone::OfTables {
+                first_of_tables = group_of.len() as u32;
+            }
         }
         let groups = domain_of.len();
         let of_domain =
@@ -174,6 +197,7 @@ impl Logs {
             coming: vec![(0, 0); group_of.len()],
             group_of,
             domain_of,
+            first_of_tables,
             groups: vec![Group::default(); groups],
             tails: vec![Tail::default(); groups + most.len()],
             domains: domains.collect(),
@@ -238,7 +262,7 @@ impl Logs {
     /// Where a write of a page of a logical block waits for its log block; none if it cannot be told yet.
     pub fn tail_for(&mut self, lot: u32, page: u32) -> Option<u32> {
         let group = self.group(lot);
-        if !self.rule.sequential {
+        if !self.rule.sequential || lot >= self.first_of_tables {
             return Some(group);
         }
         let domain = self.domain(lot);
@@ -431,6 +455,41 @@ impl Logs {
     /// True if a tail of a domain waits for a log block.
     pub fn lacks_block(&self, domain: u32) -> bool {
         !self.domains[domain as usize].wanting.is_empty()
+    }
+
+    /// Writes that wait in tails for a log block.
+    pub fn without_block(&self) -> u32 {
+        let waiting = |&tail: &u32| self.tails[tail as usize].waiting.len;
+        self.domains.iter().flat_map(|domain| &domain.wanting).map(waiting).sum()
+    }
+
+    /// The log block that takes so many consecutive pages of a logical block, from the one given on, and its tail, while nothing is
+    /// under way for it; none if it has to be opened first, or would not take all.
+    pub fn takes(&self, lot: u32, page: u32, count: u32, blocks: &Blocks) -> Option<(u32, u32)> {
+        let domain = self.domain(lot);
+        let tail = match self.domains[domain as usize].sequential.next {
+            _ if !self.rule.sequential => self.group(lot),
+            // Another one begins.
+            _ if page == 0 => return None,
+            Some(next) if next == (lot, page) => self.sequential_tail(domain),
+            _ => self.group(lot),
+        };
+        let Tail { open, sent, waiting, .. } = self.tails[tail as usize];
+        let block = open.filter(|_| sent.is_none() && waiting.head == NONE)?;
+        (blocks.units_per_block() - blocks.get(block).write_point >= count).then_some((tail, block))
+    }
+
+    /// So many consecutive pages of a logical block were written to the log block of a tail, from the one given on. True if that
+    /// is full.
+    pub fn written_several(&mut self, tail: u32, lot: u32, end: u32, is_full: bool) {
+        if tail >= self.groups.len() as u32 {
+            let domain = self.domain_of_tail(tail);
+            self.domains[domain as usize].sequential.next = Some((lot, end));
+        }
+        self.written(tail);
+        if is_full {
+            self.filled(tail);
+        }
     }
 
     /// What is merged in a domain.

@@ -179,6 +179,11 @@ impl Lots {
         Some(lot)
     }
 
+    /// True if some logical block other than the one given is to be looked at.
+    pub fn is_due_beside(&self, lot: u32) -> bool {
+        self.due.iter().any(|&other| other != lot)
+    }
+
     /// True if some logical block is to be looked at.
     pub fn is_due(&self) -> bool {
         !self.due.is_empty()

@@ -215,6 +215,16 @@ impl Jobs {
         self.reading[job.group as usize] += 1;
     }
 
+    /// All that a job was to move is moved.
+    pub fn done(&mut self, slot: u32) {
+        let job = &mut self.jobs[slot as usize];
+        self.reading[job.group as usize] -= std::mem::take(&mut job.reads);
+        (job.cursor, job.on_the_way) = (job.end, 0);
+        if !job.queued {
+            self.all_queued(slot);
+        }
+    }
+
     /// A page read of a job ended.
     #[inline]
     pub fn read_ended(&mut self, slot: u32) {

@@ -525,6 +525,26 @@ impl Flash {
         committed.map_err(|violation| self.story(now, at, violation))
     }
 
+    /// The same for reads of so many pages of a block, the last of which is given. Packages must not wear.
+    ///
+    /// # Errors
+    /// When one is illegal.
+    pub fn commit_reads(&mut self, now: Time, die: u32, last: PageAddress, count: u32) -> Result<(), FlashError> {
+        let (at, die_in_package) = self.locate(die);
+        let committed = self.packages[at].commit_reads(die_in_package, last, count);
+        committed.map_err(|violation| self.story(now, at, violation))
+    }
+
+    /// The same for programs of so many pages of a block, from the one given on. Packages must not wear.
+    ///
+    /// # Errors
+    /// When one is illegal.
+    pub fn commit_programs(&mut self, now: Time, die: u32, first: PageAddress, count: u32) -> Result<(), FlashError> {
+        let (at, die_in_package) = self.locate(die);
+        let committed = self.packages[at].commit_programs(die_in_package, first, count);
+        committed.map_err(|violation| self.story(now, at, violation))
+    }
+
     /// Handles an event of a lane.
     #[inline]
     pub fn step(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {

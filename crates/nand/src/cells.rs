@@ -360,6 +360,40 @@ impl Cells {
         Ok(())
     }
 
+    /// Records reads of so many pages of a block outside of SLC mode, the last of which is given.
+    ///
+    /// # Errors
+    /// As [`Cells::read`].
+    pub fn read_several(&mut self, die: u32, last: PageAddress, count: u32) -> Result<(), Violation> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.read(die, last, false)?;
+        let record = self.block(die, last)?;
+        record.reads = record.reads.saturating_add(count - 1);
+        Ok(())
+    }
+
+    /// Records so many programs of a block outside of SLC mode, one after the other from the page given on.
+    ///
+    /// # Errors
+    /// As [`Cells::program`].
+    pub fn program_several(&mut self, die: u32, first: PageAddress, count: u32) -> Result<(), Violation> {
+        let pages = self.pages_per_program;
+        let end = first.page.saturating_add(count.saturating_mul(pages));
+        let fits = end <= self.geometry.pages;
+        let record = self.block(die, first)?;
+        if count > 0 && fits && first.page == record.next_page && !record.bad && !record.slc {
+            record.next_page = end;
+            record.programs = 1;
+            return Ok(());
+        }
+        (0..count).try_for_each(|nth| {
+            let page = first.page.saturating_add(nth.saturating_mul(pages));
+            self.program(die, PageAddress { page, ..first }, false)
+        })
+    }
+
     /// Records a program, in SLC mode or not.
     ///
     /// # Errors
@@ -437,6 +471,31 @@ mod tests {
             assert!(matches!(cells.program(0, wrong, false), Err(Violation::UnknownAddress { .. })));
         }
         assert!(matches!(cells.erase(1, at(0, 0, 0)), Err(Violation::UnknownAddress { die: 1, .. })));
+    }
+
+    #[test]
+    fn several_pages_at_a_time_are_as_many_one_by_one() {
+        let (mut several, mut single) = (cells(), cells());
+        let at = |page| PageAddress { plane: 1, block: 2, page };
+        for (first, count) in [(0, 3), (3, 1), (4, 0), (4, 4)] {
+            assert_eq!(several.program_several(0, at(first), count), Ok(()));
+            (first..first + count).for_each(|page| single.program(0, at(page), false).unwrap());
+        }
+        assert_eq!(several.read_several(0, at(6), 4), Ok(()));
+        [1, 2, 5, 6].into_iter().for_each(|page| single.read(0, at(page), false).unwrap());
+        assert_eq!(several.read_several(0, at(6), 0), Ok(()));
+        assert_eq!(several, single);
+        assert_eq!(
+            several.record(0, 1, 2),
+            BlockRecord { next_page: 8, reads: 4, programs: 1, ..BlockRecord::default() }
+        );
+        let mut cells = cells();
+        assert!(matches!(cells.program_several(0, at(6), 3), Err(Violation::OutOfOrder { next: 0, page: 6, .. })));
+        cells.program_several(0, at(0), 6).unwrap();
+        assert!(matches!(cells.program_several(0, at(6), 3), Err(Violation::UnknownAddress { page: 8, .. })));
+        assert!(matches!(cells.program_several(0, at(2), 1), Err(Violation::ProgrammedTwice { next: 8, .. })));
+        cells.erase(0, at(0)).unwrap();
+        assert!(matches!(cells.read_several(0, at(0), 2), Err(Violation::ReadUnwritten { written: 0, .. })));
     }
 
     #[test]

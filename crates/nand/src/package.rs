@@ -265,6 +265,26 @@ impl Package {
         self.commit(now, die, &command)
     }
 
+    /// Applies reads of so many pages of a block at once, the last of which is given, one command each, outside of SLC mode. The
+    /// package must not wear.
+    ///
+    /// # Errors
+    /// As [`Package::begin`].
+    pub fn commit_reads(&mut self, die: u32, last: PageAddress, count: u32) -> Result<(), Violation> {
+        debug_assert!(self.wear.is_none(), "each read would wear the block");
+        self.cells.read_several(die, last, count)
+    }
+
+    /// Applies programs of so many pages of a block at once, from the one given on, one command each, outside of SLC mode. The
+    /// package must not wear.
+    ///
+    /// # Errors
+    /// As [`Package::begin`].
+    pub fn commit_programs(&mut self, die: u32, first: PageAddress, count: u32) -> Result<(), Violation> {
+        debug_assert!(self.wear.is_none(), "each program would wear the block");
+        self.cells.program_several(die, first, count)
+    }
+
     /// Copyback: pages move inside their planes.
     fn copy(&mut self, die: u32, command: &Command) -> Result<(), Violation> {
         for (&page, &to) in command.pages().iter().zip(command.targets()) {

@@ -170,6 +170,13 @@ def figures(derived: dict[str, Any]) -> Iterator[tuple[str, str]]:
         scope = "" if d.get("collection_domains") == 1 else " in each plane"
         beside = f"; up to {units.some(logs, 'log block')}{scope}" if logs else ""
         yield "Mapping table", f"{units.size(d['table_bytes'])} in the drive's memory (4 bytes an entry){beside}"
+    if zones := d.get("map_zones"):
+        held = min(zones["tables"], zones["count"])
+        yield (
+            "Map zones",
+            f"{units.count(zones['count'])}, each with a table of {units.size(zones['table_bytes'])} "
+            f"({units.some(zones['table_units'], 'page')}); memory holds {units.count(held)}",
+        )
     if d.get("slc_bytes"):
         full = d["slc_bytes_when_full"]
         yield "SLC cache", f"{units.size(d['slc_bytes'])} on an empty drive, {units.size(full)} on a full one"

@@ -15,6 +15,11 @@ def summed_up(result: dict[str, Any]) -> str:
         return ""
     rate = table.get("hit_rate")
     hits = "" if rate is None else f"{units.percent(rate)} of look-ups found in memory; "
+    if "zone_loads" in table:
+        return (
+            f"{hits}{units.some(table['zone_loads'], 'zone table')} loaded ({units.some(table['reads'], 'page')} read), "
+            f"{units.count(table['zone_stores'])} stored ({units.some(table['writes'], 'page')} written)"
+        )
     return f"{hits}{units.some(table['reads'], 'map unit')} read, {units.count(table['writes'])} written"
 
 
@@ -25,5 +30,11 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         return
     if table.get("hit_rate") is not None:
         yield "Map look-ups found in memory", units.percent(table["hit_rate"])
+    if "zone_loads" in table:
+        yield "Zone tables loaded", units.count(table["zone_loads"])
+        yield "Zone tables stored", units.count(table["zone_stores"])
+        yield "Pages of zone tables read", units.count(table["reads"])
+        yield "Pages of zone tables written", units.count(table["writes"])
+        return
     yield "Map units read", units.count(table["reads"])
     yield "Map units written", units.count(table["writes"])

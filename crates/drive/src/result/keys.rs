@@ -315,6 +315,12 @@ fn mapping_table() -> Vec<ResultKey> {
             "map units",
             "Map units that left memory with changed entries and were written to flash, for all tasks.",
         ),
+        of(
+            "zone_loads",
+            "tables",
+            "Tables of map zones that memory got from flash. Only with map zones, where map units are pages of tables.",
+        ),
+        of("zone_stores", "tables", "Tables of map zones that left memory with changed entries. Only with map zones."),
     ]
 }
 
@@ -501,6 +507,13 @@ fn drive() -> Vec<ResultKey> {
             || key.key == "drive.parity_bytes";
         ResultKey { needed: !joined_later, ..key }
     }));
+    let of_zones = |what: &str, unit, meaning: &str| key(&format!("drive.map_zones.{what}"), unit, meaning);
+    keys.extend([
+        of_zones("count", "zones", "Map zones. This part is there if `mapping` cuts the drive into some."),
+        of_zones("tables", "tables", "Tables of zones that memory holds at most."),
+        of_zones("table_bytes", "bytes", "Size of the table of a zone."),
+        of_zones("table_units", "mapping units", "Mapping units that it takes in flash."),
+    ]);
     keys
 }
 

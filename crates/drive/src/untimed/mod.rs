@@ -271,6 +271,12 @@ impl Drive {
         let whole = start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32;
         match request.op {
             Op::Write => {
+                let is_whole = whole.start == first && u64::from(whole.end) * unit_bytes == end;
+                if is_whole && kernel.takes_runs() && kernel.write_run(now, first, whole.end - first)? {
+                    kernel.pump(queue)?;
+                    kernel.done().clear();
+                    return Ok(());
+                }
                 kernel.begin_write(0);
                 kernel.cover(whole.clone());
                 for unit in first..end.div_ceil(unit_bytes) as u32 {

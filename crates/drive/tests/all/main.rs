@@ -21,6 +21,7 @@ mod latency;
 mod lazy_wear;
 mod log_blocks;
 mod map_cache;
+mod map_zones;
 mod moves;
 mod one_shot;
 mod options_cache;

@@ -4,9 +4,13 @@ use crate::common::random_drive::{random_config, random_config_in_turn, random_c
 use crate::common::{chance, drive, for_seeds, long, one, pick};
 use std::path::Path;
 use wordline_base::Stream;
+use wordline_drive::config::PreconditionConfig;
 use wordline_drive::policy::buffer::BufferConfig;
+use wordline_drive::precondition::precondition;
+use wordline_drive::snapshot::{self, Header};
 use wordline_drive::untimed::{carry_out, Ending, Times, Untimed, UntimedError};
 use wordline_drive::{Drive, DriveConfig, Reason};
+use wordline_firmware::policy::pack::PackConfig;
 use wordline_workload::{JobOptions, Load, LoadFile, Rw};
 
 fn opened(jobs: &[JobOptions], drive: &Drive) -> Load {
@@ -84,7 +88,10 @@ fn compared(name: &str, random: impl Fn(&mut Stream) -> Option<DriveConfig>) -> 
 
 #[test]
 fn log_blocks_wear_as_in_time() {
-    let (same, all) = compared("log_blocks_wear_as_in_time", |random| random_config_with_logs(random, false));
+    // In time, what waits for the table of a map zone is overtaken.
+    let without_zones = |config: &DriveConfig| config.parts().is_ok_and(|parts| parts.plan().zones.is_none());
+    let drives = |random: &mut Stream| random_config_with_logs(random, false).filter(without_zones);
+    let (same, all) = compared("log_blocks_wear_as_in_time", drives);
     assert!(same == all && all > 5, "{same} of {all}");
 }
 
@@ -95,6 +102,62 @@ fn most_drives_wear_as_in_time() {
         [random_config, random_config_in_turn].map(|random| compared("most_drives_wear_as_in_time", random));
     let (same, all) = (one.0 + other.0, one.1 + other.1);
     assert!(same * 10 >= all * 9 && all > 20, "{same} of {all}");
+}
+
+/// Log blocks whose untimed merges and writes go the direct way leave what they leave on the general one, to the last byte of a snapshot.
+#[test]
+fn the_direct_way_beside_log_blocks_leaves_the_state_of_the_general_one() {
+    let (mut all, mut direct, mut merges, mut moves) = (0, 0, 0, 0);
+    let name = "the_direct_way_beside_log_blocks_leaves_the_state_of_the_general_one";
+    let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
+    for_seeds("untimed", name, if long() { 8_000 } else { 600 }, |seed| {
+        let mut random = Stream::new(seed, "untimed-direct", 0);
+        let Some(mut config) = random_config_with_logs(&mut random, false) else { return };
+        config.verify.shadow = chance(&mut random, 10);
+        if chance(&mut random, 60) {
+            config.buffer = BufferConfig::None(Default::default());
+        }
+        if chance(&mut random, 90) {
+            (config.geometry.channels, config.geometry.packages_per_channel) = (1, 1);
+            (config.geometry.dies_per_package, config.geometry.blocks_per_plane) = (1, 60);
+            let plain = &mut config.firmware;
+            (plain.dispatch, plain.suspend) = (Default::default(), Default::default());
+            plain.pack = PackConfig::None(Default::default());
+            (plain.processor, plain.shares) = (Default::default(), Default::default());
+            plain.capacity.raw_over_logical = *pick(&mut random, &[1.4, 2.0]);
+        }
+        let Ok(new) = Drive::new(&config, seed) else { return };
+        let (mut fast, mut slow) = (new.clone(), new);
+        slow.avoid_direct();
+        all += 1;
+        direct += u32::from(fast.takes_runs());
+        let filled =
+            PreconditionConfig { fill: chance(&mut random, 50), overwrites: 0.5, ..config.precondition.clone() };
+        let jobs = [some_job(&mut random, 300)];
+        for step in 0..3 {
+            let state = |drive: &mut Drive| {
+                match step {
+                    0 => drop(precondition(drive, &filled, seed, &mut |_| true).expect("no rule is broken")),
+                    1 => drop(without_time(drive, &jobs, Times::Number(2)).unwrap_or_else(|error| panic!("{error}"))),
+                    _ => in_time(drive, &jobs, 1),
+                }
+                let counters = *drive.kernel().counters();
+                (counters, snapshot::to_bytes(&header, drive).expect("there is memory"))
+            };
+            let (fast, slow) = (state(&mut fast), state(&mut slow));
+            let told = (&config.geometry, &config.firmware.mapping, &config.firmware.upkeep);
+            assert_eq!(fast.0, slow.0, "step {step}: {told:?}");
+            assert!(fast.1 == slow.1, "step {step}: the states differ");
+            merges += fast.0.log_merges;
+            moves += fast.0.jobs[2..].iter().sum::<u64>();
+        }
+        fast.kernel().audit().unwrap_or_else(|fault| panic!("{fault}"));
+    });
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(
+        one || direct * 2 > all && all > 30 && merges > 2_000 && moves > 50,
+        "{direct} of {all}, {merges}, {moves}"
+    );
 }
 
 /// Any drive with any requests keeps its data and its books.

@@ -1,11 +1,16 @@
 //! What does not go together with a mapping that has log blocks, how many of these there may be, and the memory that a mapping
 //! table takes.
 
-use super::{ConfigError, FirmwareConfig, Plan};
+use super::{ConfigError, FirmwareConfig, Plan, ZonePlan};
 use crate::policy::collect::CollectConfig;
-use crate::policy::mapping::{LogRule, MappingConfig};
+use crate::policy::mapping::zones::{log_blocks_of_zone, Zones};
+use crate::policy::mapping::{LogRule, MappingConfig, MappingPolicy};
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimConfig;
+use crate::policy::Build;
+
+/// Bytes of an entry of a mapping table.
+const ENTRY: u64 = 4;
 
 impl FirmwareConfig {
     /// Checks that the mapping alone says which blocks are emptied.
@@ -83,12 +88,44 @@ impl FirmwareConfig {
         }
     }
 
+    /// The map zones of a drive with so many units of the host, and so many of them in a block. The table of a zone has room for all
+    /// log blocks that it can come to have, and its size does not depend on how many blocks all tables take.
+    pub(super) fn zone_plan(
+        &self,
+        zones: &Zones,
+        mapping: &MappingPolicy,
+        (logical_units, units_per_block): (u32, u32),
+        build: &Build<'_>,
+    ) -> Result<ZonePlan, ConfigError> {
+        let lots = logical_units.div_ceil(units_per_block);
+        let blocks = zones.blocks().min(lots);
+        let spare = build.geometry.blocks().saturating_sub(lots);
+        let log_blocks = mapping.logs().map_or(0, |rule| {
+            let most = rule.most.map_or(u64::MAX, u64::from).min(u64::from(spare.div_ceil(build.domains)));
+            log_blocks_of_zone(&rule, blocks, build.domains, most)
+        });
+        let table_bytes = ENTRY * (u64::from(blocks) + log_blocks * u64::from(units_per_block));
+        let count = lots.div_ceil(blocks);
+        let table_units = table_bytes.div_ceil(u64::from(mapping.unit_bytes()));
+        // More than all blocks cannot be accepted; the tables of such a drive would not even have numbers.
+        if table_units * u64::from(count) > u64::from(build.geometry.blocks()) * u64::from(units_per_block) {
+            let problem = format!(
+                "makes {count} zones whose tables take {table_units} pages each, more than the drive has: use larger zones, or a lower \
+                 mapping.log_blocks"
+            );
+            return Err(ConfigError::new("mapping.zone_blocks", zones.blocks(), problem));
+        }
+        Ok(ZonePlan { count, tables: zones.tables(), table_bytes, table_units: table_units as u32 })
+    }
+
     /// Bytes of the mapping table that the drive keeps in memory: entries of four bytes for each logical page, or for each logical
     /// block and each page of a log block; of a table in flash what memory holds of it, and where the rest lies.
     pub(super) fn table_bytes(&self, plan: &Plan) -> u64 {
-        const ENTRY: u64 = 4;
         if let MappingConfig::Cached(options) = &self.mapping {
             return u64::from(options.cache_kib) * 1024 + ENTRY * u64::from(plan.map_units);
+        }
+        if let Some(ZonePlan { count, tables, table_bytes, .. }) = plan.zones {
+            return table_bytes * u64::from(tables.min(count)) + ENTRY * u64::from(plan.map_units);
         }
         if !plan.fixes_pages {
             return ENTRY * u64::from(plan.logical_units);

@@ -57,7 +57,11 @@ impl Kernel {
             return Err(ConfigError::new("capacity.raw_over_logical", ratio(&self.plan), problem));
         }
         if self.plan.map_units != other.plan.map_units {
-            let lies = |plan: &Plan| if plan.map_units > 0 { "in flash" } else { "in memory" };
+            let lies = |plan: &Plan| match plan.map_units {
+                0 => "in memory".to_owned(),
+                _ if self.plan.has_map() && other.plan.has_map() => format!("in flash, with {} pages", plan.map_units),
+                _ => "in flash".to_owned(),
+            };
             let problem =
                 format!("the saved state has its mapping table {}; give the drive the same", lies(&other.plan));
             return Err(ConfigError::new("mapping.policy", lies(&self.plan), problem));

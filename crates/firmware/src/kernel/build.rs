@@ -2,6 +2,7 @@
 
 use super::banks::Banks;
 use super::deadlines::Deadlines;
+use super::direct_merges::Lone;
 use super::dispatch::Candidates;
 use super::hold_jobs::Holding;
 use super::interrupt::Interruption;
@@ -17,7 +18,7 @@ use super::turns::Turns;
 use super::{Counters, Die, Kernel, PlaneUse};
 use crate::blocks::{Blocks, Sizes};
 use crate::buffer::Buffer;
-use crate::logs::Logs;
+use crate::logs::{Logs, LotSeat, Zone};
 use crate::lots::Lots;
 use crate::map::Map;
 use crate::mover::Jobs;
@@ -174,6 +175,8 @@ impl Kernel {
             reads_reached: false,
             direct: false,
             avoids_direct: false,
+            direct_logs: false,
+            lone: Lone::default(),
             straight: false,
             avoids_straight: false,
             stretches: false,
@@ -242,7 +245,7 @@ impl Kernel {
         if plan.slc.is_some_and(|slc| slc.fixed) {
             kernel.blocks.weigh_slc(plan.slc_units_lacking());
         }
-        kernel.mapping.has_map_units(plan.map_units);
+        kernel.mapping.has_map_units(plan.map_parts());
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.arbiter.learn(kernel.nominal);
         kernel.takes_oldest = kernel.arbiter.takes_oldest();
@@ -303,10 +306,19 @@ impl Kernel {
             most.push((rule.most.map_or(possible, |wanted| wanted.min(possible)), possible));
         }
         let lots = plan.units().div_ceil(plan.units_per_block);
-        let domain_of = |lot| match self.placement.at(lot) {
-            Constraint::Plane(plane) => blocks.domain_of_plane(plane),
-            _ => 0,
+        let of_tables = if plan.has_map() { plan.first_map_unit() / plan.units_per_block } else { lots };
+        let seat = |lot| {
+            let domain = match self.placement.at(lot) {
+                Constraint::Plane(plane) => blocks.domain_of_plane(plane),
+                _ => 0,
+            };
+            let zone = match rule.zone_blocks {
+                _ if lot >= of_tables => Zone::OfTables,
+                Some(size) => Zone::Numbered(lot / size),
+                None => Zone::Numbered(0),
+            };
+            LotSeat { domain, zone }
         };
-        Ok(Logs::new(rule, (0..lots).map(domain_of), self.flash.geometry().blocks(), &most))
+        Ok(Logs::new(rule, (0..lots).map(seat), self.flash.geometry().blocks(), &most))
     }
 }

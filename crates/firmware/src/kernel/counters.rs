@@ -38,6 +38,10 @@ pub struct Counters {
     pub map_reads: [u64; TASKS],
     /// Map units written to flash, by task.
     pub map_writes: [u64; TASKS],
+    /// Tables of map zones that memory got from flash, and those that were sent there. Without zones, map units.
+    pub map_loads: u64,
+    /// See above.
+    pub map_stores: u64,
     /// Flash commands.
     pub commands: u64,
     /// Pages that GC moved inside their plane; each also counts as a page read and a page programmed.

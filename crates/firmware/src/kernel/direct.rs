@@ -75,6 +75,34 @@ impl Kernel {
             && plain_gc
     }
 
+    /// True if untimed merges of this drive, and writes beside its log blocks, may go the direct way: nothing that it uses looks at
+    /// single operations, each command has one page, and there is one die: where several work side by side, wear
+    /// leveling comes to what they have done in another order.
+    pub(super) fn goes_direct_with_logs(&self) -> bool {
+        let plain_flash = !self.flash.wears() && !self.fails && self.notes.is_none() && self.shadow.is_none();
+        let plain_map = self.logs.is_some() && self.table.is_none() && self.parity.is_none() && !self.follows_units;
+        let plain_order = self.stage.is_none()
+            && !self.follows_ends
+            && self.after.is_none()
+            && self.arounds.is_none()
+            && self.cores.is_none()
+            && self.wishes.is_none()
+            && self.read_limit == u32::MAX;
+        let plain_gc = self.schedule.is_none() && !self.holding.asks && self.hold_below == 0 && self.turns.is_none();
+        let alone = (self.pack.window() == 0 || self.planes_per_die.get() == 1) && !self.mixes && !self.attentive;
+        let page_by_page = self.plan.units_per_program == 1 && self.pages_per_program == 1 && !self.has_slc;
+        !self.timed
+            && !self.avoids_direct
+            && !self.outside
+            && plain_flash
+            && plain_map
+            && plain_order
+            && plain_gc
+            && alone
+            && page_by_page
+            && self.flash.geometry().dies() == 1
+    }
+
     /// True if untimed writes go the direct way.
     #[must_use]
     pub fn is_direct(&self) -> bool {
@@ -158,7 +186,7 @@ impl Kernel {
 
     /// Counts a command of a class with so many pages.
     #[inline]
-    fn count_direct(&mut self, class: Class, planes: u64) {
+    pub(super) fn count_direct(&mut self, class: Class, planes: u64) {
         let pages = planes * if class.is_write() { u64::from(self.pages_per_program) } else { 1 };
         self.counters.commands += 1;
         self.counters.ops[class.index()] += pages;
@@ -169,7 +197,7 @@ impl Kernel {
 
     /// Has the NAND read or program a page of a block.
     #[inline]
-    fn commit_page(&mut self, kind: Kind, plane: u32, block: u32, page: u32) -> Result<(), Fault> {
+    pub(super) fn commit_page(&mut self, kind: Kind, plane: u32, block: u32, page: u32) -> Result<(), Fault> {
         let die = self.planes_per_die.quotient(plane);
         let address = self.page_address(plane, block, page);
         Ok(self.flash.commit_page(self.now, die, kind, address)?)

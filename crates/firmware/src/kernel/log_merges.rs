@@ -184,7 +184,7 @@ impl Kernel {
         if let Some(lots) = &mut self.lots {
             lots.work_mut(lot).job = job;
         }
-        self.advance(job);
+        self.begin_copying(job);
         left
     }
 
@@ -247,8 +247,9 @@ impl Kernel {
     }
 
     /// All pages of a logical block have come together: its old data block is erased.
-    fn end_lot_merge(&mut self, slot: u32, job: &Job) {
+    pub(super) fn end_lot_merge(&mut self, slot: u32, job: &Job) {
         self.jobs.end(slot);
+        self.end_copying(slot);
         self.space.end_job(job.task, job.domain);
         let (Some(lots), Some(logs)) = (&mut self.lots, &mut self.logs) else { return };
         lots.work_mut(job.lot).job = NONE;

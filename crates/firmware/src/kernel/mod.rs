@@ -7,7 +7,9 @@
 //! uses the same queues as a separate task (`collect`), with copyback where allowed (`copy`). Each step is a file of
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
-//! `direct` does the usual cases of untimed writes at less cost, with the same state; `straight` those of plain reads; `stretches` makes consecutive units of a write one operation.
+//! `direct` does the usual cases of untimed writes at less cost, with the same state (beside log blocks `direct_merges` and
+//! `direct_runs`); `straight` those of plain reads; `stretches` makes consecutive
+//! units of a write one operation.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
 //! up later are in place by the time the die serves the read.
@@ -27,6 +29,8 @@ mod copy;
 mod counters;
 mod deadlines;
 mod direct;
+mod direct_merges;
+mod direct_runs;
 mod dispatch;
 mod drain;
 mod enqueue;
@@ -96,6 +100,7 @@ use after::After;
 use around::Arounds;
 use banks::Banks;
 use deadlines::Deadlines;
+use direct_merges::Lone;
 use dispatch::Candidates;
 use hold_jobs::Holding;
 use interrupt::Interruption;
@@ -304,6 +309,11 @@ pub struct Kernel {
     direct: bool,
     #[serde(skip)]
     avoids_direct: bool,
+    /// True if untimed merges of log blocks go the direct way.
+    #[serde(skip)]
+    direct_logs: bool,
+    #[serde(skip)]
+    lone: Lone,
     /// True if plain reads may go straight, and if they never do.
     #[serde(skip)]
     straight: bool,
@@ -649,10 +659,15 @@ impl Kernel {
         if let Some(lots) = &self.lots {
             if lots.is_due() {
                 self.run_lots();
+                self.look_at_deferred();
                 return true;
             }
             if self.logs.as_ref().is_some_and(|logs| logs.is_due()) {
                 self.run_tails();
+                self.look_at_deferred();
+                return true;
+            }
+            if self.direct_logs && self.merge_at_once() {
                 return true;
             }
         }

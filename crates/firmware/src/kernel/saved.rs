@@ -196,11 +196,11 @@ impl Counters {
             joined, jobs, commands, copybacks, suspensions, map_lookups, map_hits, map_reads, map_writes, ..
         } = self;
         let Self { parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds, .. } = self;
-        let Self { merges, log_merges, log_merge_time, .. } = self;
+        let Self { merges, log_merges, log_merge_time, map_loads, map_stores, .. } = self;
         let Self { merges_by_cause, interruptions, pressed_merges, delay_blocks, .. } = self;
         let of_rows = [parity_pages, parity_units, parity_reads, rebuilt_reads, part_reads, slc_pages, holds];
         let rest = [merge_reads, host_units, padded_units, absorbed_units, commands, copybacks, suspensions];
-        let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits]);
+        let of_map = map_reads.iter().chain(map_writes).chain([map_lookups, map_hits, map_loads, map_stores]);
         let mut all = ops
             .iter()
             .chain(multi_plane)

@@ -44,6 +44,7 @@ impl Kernel {
         self.detours = aside || self.lots.is_some() || self.wishes.is_some() || self.places_each;
         self.pages_fill = self.fills_pages();
         self.direct = self.goes_direct();
+        self.direct_logs = self.goes_direct_with_logs();
         self.straight = self.goes_straight();
         self.stretches = self.goes_in_stretches();
     }

@@ -260,14 +260,14 @@ impl Kernel {
                 }
                 self.map.bind_in_order(unit + done, place + done, count);
                 self.map.invalidate_in_order(old, count);
-                self.blocks.lose_many(old_block, count);
+                self.blocks.lose_several(old_block, count, self.blocks.clock(domain));
                 if starved {
                     self.feed(domain);
                 }
             } else {
                 self.map.bind_in_order(unit + done, place + done, count);
             }
-            self.blocks.gain_many(block, plane, count);
+            self.blocks.gain_several(block, plane, count);
             done += count;
         }
         self.buffer.bound_stretch(held, units);

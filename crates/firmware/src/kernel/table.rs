@@ -6,6 +6,8 @@
 //! one that leaves for it. Nothing waits for an entry that changes: the map of the kernel is the truth, and the cost
 //! follows. So no write depends on room in the cache, and no erase on a write of the table. The host does not wait for
 //! a read that another task has queued: it reads the map unit itself.
+//!
+//! With map zones, a map unit is the table of a zone, and takes several units of flash: *pieces*. All are read, and all are written.
 
 use super::ready::Ready;
 use super::serve::Span;
@@ -22,23 +24,41 @@ use wordline_base::Divisor;
 /// What is under way for a map unit.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// It is being read, and memory does not have it yet.
-    loading: bool,
-    /// One of its reads is the host's.
+    /// It is being read, and memory does not have it yet: pieces that are still to come.
+    loading: u32,
+    /// Some of its reads are the host's.
     for_host: bool,
     /// An entry changed meanwhile.
     changed: bool,
-    /// It left memory and waits to be written: until it has its page, its data are at hand.
-    leaving: bool,
+    /// It left memory and waits to be written: pieces without their page. Until all have theirs, its data are at hand.
+    leaving: u32,
+    /// It left memory once more while only some had theirs, with other changes.
+    leaves_again: bool,
+}
+
+impl State {
+    fn is_loading(&self) -> bool {
+        self.loading > 0
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.leaving > 0
+    }
 }
 
 /// The mapping table of a drive that keeps it in flash.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// The unit that the first map unit is.
+    /// Units of the host.
+    logical: u32,
+    /// The unit that the first piece of the first map unit is.
     first: u32,
     entries: Divisor,
+    /// Pieces of a map unit.
+    pieces: Divisor,
     states: Vec<State>,
+    /// By piece: true if it is still to be read.
+    missing: Vec<bool>,
     /// Operations that wait for each map unit.
     waiting: Vec<Fifo>,
     /// Reads and writes of map units.
@@ -49,9 +69,17 @@ impl Table {
     /// The table of a drive, if its mapping keeps it in flash.
     pub fn of(plan: &Plan, mapping: &MappingPolicy) -> Option<Box<Self>> {
         let entries = Divisor::new(mapping.entries()?);
-        let units = plan.map_units as usize;
-        let (states, waiting) = (vec![State::default(); units], vec![Fifo::default(); units]);
-        Some(Box::new(Self { first: plan.logical_units, entries, states, waiting, under_way: 0 }))
+        let units = plan.map_parts() as usize;
+        Some(Box::new(Self {
+            logical: plan.logical_units,
+            first: plan.first_map_unit(),
+            entries,
+            pieces: Divisor::new(plan.zones.map_or(1, |zones| zones.table_units)),
+            states: vec![State::default(); units],
+            missing: vec![false; plan.map_units as usize],
+            waiting: vec![Fifo::default(); units],
+            under_way: 0,
+        }))
     }
 
     /// True if nothing is under way.
@@ -68,7 +96,13 @@ impl Table {
     /// The units of the host whose entries a map unit has.
     fn units_of(&self, map_unit: u32) -> Range<u32> {
         let entries = self.entries.get();
-        map_unit * entries..((map_unit + 1) * entries).min(self.first)
+        map_unit * entries..(map_unit + 1).saturating_mul(entries).min(self.logical)
+    }
+
+    /// The units of flash that a map unit takes.
+    fn pieces_of(&self, map_unit: u32) -> Range<u32> {
+        let pieces = self.pieces.get();
+        self.first + map_unit * pieces..self.first + (map_unit + 1) * pieces
     }
 }
 
@@ -92,40 +126,48 @@ impl Kernel {
 
     /// Gets a map unit that memory lacks, for a task; true if that takes no read. An entry of it changes if `changes`.
     fn bring(&mut self, map_unit: u32, task: Task, changes: bool) -> bool {
-        let unit = self.table().first + map_unit;
         let state = self.state(map_unit);
-        if state.loading {
+        if state.is_loading() {
             state.changed |= changes;
             if task == Task::HOST && !changes && !state.for_host {
                 // A request waits for it, and the read of another task may wait for its turn for long.
                 state.for_host = true;
-                let place = self.map.place(unit).expect("it is being read");
-                self.load(unit, place, task);
+                self.load(map_unit, task);
             }
             return false;
         }
-        if state.leaving {
-            // Its write takes all entries as they are when it gets its page.
-            self.admit(map_unit, task, false);
+        if state.is_leaving() {
+            // Its write takes all entries as they are when it gets its page; what changes later is another change.
+            self.admit(map_unit, task, changes);
             return true;
         }
-        match self.map.place(unit) {
-            Some(place) => {
-                let for_host = task == Task::HOST;
-                *self.state(map_unit) = State { loading: true, for_host, changed: changes, leaving: false };
-                self.load(unit, place, task);
-                false
-            }
+        let pieces = self.table().pieces_of(map_unit);
+        if self.map.place(pieces.start).is_none() {
             // It was never written: it has no entries yet.
-            None => {
-                self.admit(map_unit, task, changes);
-                true
+            self.admit(map_unit, task, changes);
+            return true;
+        }
+        let for_host = task == Task::HOST;
+        let table = self.table();
+        table.missing[(pieces.start - table.first) as usize..(pieces.end - table.first) as usize].fill(true);
+        *self.state(map_unit) = State { loading: pieces.len() as u32, for_host, changed: changes, ..State::default() };
+        self.load(map_unit, task);
+        false
+    }
+
+    /// Reads the pieces of a map unit that are still to come.
+    fn load(&mut self, map_unit: u32, task: Task) {
+        for unit in self.table().pieces_of(map_unit) {
+            let table = self.table();
+            if table.missing[(unit - table.first) as usize] {
+                let place = self.map.place(unit).expect("all pieces were written");
+                self.read_piece(unit, place, task);
             }
         }
     }
 
-    /// Reads the map unit that is a unit of the drive.
-    fn load(&mut self, unit: u32, place: Place, task: Task) {
+    /// Reads a piece of a map unit, which is a unit of the drive.
+    fn read_piece(&mut self, unit: u32, place: Place, task: Task) {
         self.table().under_way += 1;
         self.counters.map_reads[task.index()] += 1;
         let class = Class::new(task, Action::Read);
@@ -138,23 +180,39 @@ impl Kernel {
     /// Memory gets a map unit. The one that leaves is written if it has changed.
     fn admit(&mut self, map_unit: u32, task: Task, changed: bool) {
         let Some(evicted) = self.mapping.admit(map_unit, changed) else { return };
-        if !evicted.changed || self.state(evicted.map_unit).leaving {
+        if !evicted.changed {
             return;
         }
-        self.state(evicted.map_unit).leaving = true;
-        self.table().under_way += 1;
-        self.counters.map_writes[task.index()] += 1;
-        let (class, unit) = (Class::map_write(task), self.table().first + evicted.map_unit);
-        let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
-        let slot = self.slab.insert(FlashOp { class, unit, stamp, ..FlashOp::default() });
-        self.enqueue(slot);
+        let pieces = self.table().pieces.get();
+        let state = self.state(evicted.map_unit);
+        if state.is_leaving() {
+            // Pieces that have their page do not have these changes.
+            state.leaves_again |= state.leaving < pieces;
+            return;
+        }
+        self.write_back(evicted.map_unit, task);
+    }
+
+    /// Writes all pieces of a map unit.
+    fn write_back(&mut self, map_unit: u32, task: Task) {
+        let pieces = self.table().pieces_of(map_unit);
+        self.state(map_unit).leaving = pieces.len() as u32;
+        self.counters.map_stores += 1;
+        for unit in pieces {
+            self.table().under_way += 1;
+            self.counters.map_writes[task.index()] += 1;
+            let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
+            let class = Class::map_write(task);
+            let slot = self.slab.insert(FlashOp { class, unit, stamp, ..FlashOp::default() });
+            self.enqueue(slot);
+        }
     }
 
     /// A unit got another place: its entry changes, for the task of the operation.
     #[cold]
     pub(super) fn entry_changed(&mut self, unit: u32, class: Class) {
         let table = self.table();
-        let Some(map_unit) = unit.checked_sub(table.first) else {
+        let Some(piece) = unit.checked_sub(table.first) else {
             let map_unit = table.map_unit(unit);
             if !self.mapping.change_entry(map_unit) {
                 self.bring(map_unit, class.task(), true);
@@ -162,10 +220,21 @@ impl Kernel {
             return;
         };
         // The places of map units are known in memory.
-        if class.is_map_write() {
-            self.state(map_unit).leaving = false;
-            self.table().under_way -= 1;
+        if !class.is_map_write() {
+            return;
+        }
+        table.under_way -= 1;
+        let (map_unit, pieces) = (table.pieces.quotient(piece), table.pieces.get());
+        let state = self.state(map_unit);
+        let is_first = state.leaving == pieces;
+        state.leaving -= 1;
+        let again = state.leaving == 0 && std::mem::take(&mut state.leaves_again);
+        if is_first {
+            // What changes from now on, the pieces before lack.
             self.mapping.written(map_unit);
+        }
+        if again {
+            self.write_back(map_unit, class.task());
         }
     }
 
@@ -177,7 +246,7 @@ impl Kernel {
             return;
         }
         let (units, state) = (self.table().units_of(map_unit), *self.state(map_unit));
-        if all.start <= units.start && units.end <= all.end && !state.loading && !state.leaving {
+        if all.start <= units.start && units.end <= all.end && !state.is_loading() && !state.is_leaving() {
             self.admit(map_unit, Task::HOST, true);
         } else {
             self.bring(map_unit, Task::HOST, true);
@@ -235,7 +304,7 @@ impl Kernel {
         let (unit, buffered) = (op.unit, op.buffered);
         let table = self.table.as_mut().expect("the mapping keeps its table in flash");
         let map_unit = table.map_unit(unit);
-        let map_place = self.map.place(table.first + map_unit);
+        let map_place = self.map.place(table.pieces_of(map_unit).start);
         table.waiting[map_unit as usize].push(&mut self.slab, slot);
         if buffered && self.notes.is_some() {
             // What holds up the read of its map unit holds up the buffer.
@@ -253,12 +322,19 @@ impl Kernel {
         self.slab.remove(slot);
         let table = self.table();
         table.under_way -= 1;
-        let map_unit = op.unit - table.first;
-        if !self.state(map_unit).loading {
+        let piece = op.unit - table.first;
+        if !std::mem::take(&mut table.missing[piece as usize]) {
             // Another read of it ended before.
             return;
         }
+        let map_unit = table.pieces.quotient(piece);
+        let state = self.state(map_unit);
+        state.loading -= 1;
+        if state.is_loading() {
+            return;
+        }
         let changed = std::mem::take(self.state(map_unit)).changed;
+        self.counters.map_loads += 1;
         self.admit(map_unit, op.class.task(), changed);
         let mut waiting = std::mem::take(&mut self.table().waiting[map_unit as usize]);
         while let Some(slot) = waiting.pop(&self.slab) {

@@ -395,6 +395,11 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
         }
         _ => format!("policy = \"fast\"{few}"),
     };
+    let zones = match chance(random, 40) {
+        true => format!(", zone_blocks = {}, zone_tables = {}", between(random, 1, 6), between(random, 1, 3)),
+        false => String::new(),
+    };
+    let mapping = format!("{mapping}{zones}");
     let mut text = kept.collect::<Vec<_>>().join("\n").replace("policy = \"block\"", &mapping);
     if scheduled {
         let scope = if text.contains("scope = \"plane\"") { "plane" } else { "drive" };
@@ -412,7 +417,7 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
     for key in ["blocks_at_a_time", "blocks_per_die"] {
         (1..=8).for_each(|value| text = text.replace(&format!(", {key} = {value}"), ""));
     }
-    accepted(&text, random, &["capacity.raw_over_logical", "mapping.log_blocks"])
+    accepted(&text, random, &["capacity.raw_over_logical", "mapping.log_blocks", "mapping.zone_blocks"])
 }
 
 /// A drive of this text with random over-provisioning, if it is accepted; refused it is for one of some keys.

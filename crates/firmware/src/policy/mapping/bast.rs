@@ -9,6 +9,7 @@
 //! the next one of its data block goes there, and does not need a log block. Simplified: logical pages are flash pages, and no
 //! program or erase may fail.
 
+use super::zones::Zones;
 use super::{LogRule, Mapping, Priority};
 use crate::policy::{About, Build};
 use crate::ConfigError;
@@ -28,6 +29,10 @@ pub(crate) const ABOUT: About = About {
 pub struct Options {
     /// Log blocks of each GC domain (`collect.scope`) at most, from 1. Absent: all blocks that are spare.
     pub log_blocks: Option<u32>,
+    /// Logical blocks of a map zone, from 1; needs `zone_tables`. Absent: the drive is not cut into zones, and the whole table is in memory.
+    pub zone_blocks: Option<u32>,
+    /// Tables of map zones that memory holds, from 1; needs `zone_blocks`. The others lie in flash.
+    pub zone_tables: Option<u32>,
 }
 
 /// BAST.
@@ -35,6 +40,7 @@ pub struct Options {
 pub struct Bast {
     page_bytes: u32,
     rule: LogRule,
+    zones: Option<Zones>,
 }
 
 impl Bast {
@@ -43,11 +49,13 @@ impl Bast {
             logical_blocks: Some(1),
             log_blocks: Some(1),
             most: options.log_blocks,
+            zone_blocks: options.zone_blocks,
             sequential: false,
             one_by_one: false,
             priority: Priority::LeastRecentlyWritten,
         };
-        Ok(Self { page_bytes: build.geometry.page_bytes, rule })
+        let zones = Zones::new(options.zone_blocks, options.zone_tables, build)?;
+        Ok(Self { page_bytes: build.geometry.page_bytes, rule, zones })
     }
 }
 
@@ -62,5 +70,13 @@ impl Mapping for Bast {
 
     fn logs(&self) -> Option<LogRule> {
         Some(self.rule)
+    }
+
+    fn zones(&self) -> Option<&Zones> {
+        self.zones.as_ref()
+    }
+
+    fn zones_mut(&mut self) -> Option<&mut Zones> {
+        self.zones.as_mut()
     }
 }

@@ -104,15 +104,19 @@ impl Cached {
             return Err(ConfigError::new("mapping.cache_kib", options.cache_kib, problem));
         }
         let units = build.geometry.pages() * u64::from(build.geometry.page_bytes / unit_bytes);
-        let map_units = units.div_ceil(u64::from(unit_bytes / ENTRY_BYTES)) as usize;
-        Ok(Self {
-            unit_bytes,
-            capacity,
-            lines: Vec::new(),
-            line_of: vec![0; map_units],
-            newest: NONE,
-            oldest: NONE,
-        })
+        let map_units = units.div_ceil(u64::from(unit_bytes / ENTRY_BYTES)) as u32;
+        Ok(Self::of_units(unit_bytes, capacity, map_units))
+    }
+
+    /// An empty cache for so many of the map units.
+    pub(super) fn of_units(unit_bytes: u32, capacity: u32, map_units: u32) -> Self {
+        let line_of = vec![0; map_units as usize];
+        Self { unit_bytes, capacity, lines: Vec::new(), line_of, newest: NONE, oldest: NONE }
+    }
+
+    /// Map units that it holds at most.
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
     }
 
     fn line(&self, map_unit: u32) -> Option<u32> {

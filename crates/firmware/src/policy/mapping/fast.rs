@@ -8,6 +8,7 @@
 //! that one as it is; a page that is the next one of its data block goes there, and does not need a log block; the sequential log
 //! block is merged at once when it is full. Simplified: logical pages are flash pages, and no program or erase may fail.
 
+use super::zones::Zones;
 use super::{LogRule, Mapping, Priority};
 use crate::policy::{About, Build};
 use crate::ConfigError;
@@ -27,6 +28,10 @@ pub(crate) const ABOUT: About = About {
 pub struct Options {
     /// Log blocks of each GC domain (`collect.scope`) at most, with the sequential one, from 2. Absent: all blocks that are spare.
     pub log_blocks: Option<u32>,
+    /// Logical blocks of a map zone, from 1; needs `zone_tables`. Absent: the drive is not cut into zones, and the whole table is in memory.
+    pub zone_blocks: Option<u32>,
+    /// Tables of map zones that memory holds, from 1; needs `zone_blocks`. The others lie in flash.
+    pub zone_tables: Option<u32>,
 }
 
 /// FAST.
@@ -34,6 +39,7 @@ pub struct Options {
 pub struct Fast {
     page_bytes: u32,
     rule: LogRule,
+    zones: Option<Zones>,
 }
 
 impl Fast {
@@ -42,11 +48,13 @@ impl Fast {
             logical_blocks: None,
             log_blocks: None,
             most: options.log_blocks,
+            zone_blocks: options.zone_blocks,
             sequential: true,
             one_by_one: true,
             priority: Priority::Oldest,
         };
-        Ok(Self { page_bytes: build.geometry.page_bytes, rule })
+        let zones = Zones::new(options.zone_blocks, options.zone_tables, build)?;
+        Ok(Self { page_bytes: build.geometry.page_bytes, rule, zones })
     }
 }
 
@@ -61,5 +69,13 @@ impl Mapping for Fast {
 
     fn logs(&self) -> Option<LogRule> {
         Some(self.rule)
+    }
+
+    fn zones(&self) -> Option<&Zones> {
+        self.zones.as_ref()
+    }
+
+    fn zones_mut(&mut self) -> Option<&mut Zones> {
+        self.zones.as_mut()
     }
 }

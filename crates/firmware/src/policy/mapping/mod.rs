@@ -4,9 +4,13 @@
 //! the mapping table (*map units*) may lie in flash, and have to be read there and written back. It also says whether
 //! a unit may have any page, or its own one in the block of its logical block, and whether log blocks stand beside those.
 
+pub mod zones;
+
 use crate::policies;
 use crate::policy::Trouble;
+use cached::Cached;
 use serde::{Deserialize, Serialize};
+use zones::Zones;
 
 /// Which log blocks are merged when they run out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +30,8 @@ pub struct LogRule {
     pub log_blocks: Option<u32>,
     /// Log blocks of a domain at most; none if all spare blocks may be log blocks.
     pub most: Option<u32>,
+    /// Logical blocks of a map zone, whose log blocks serve no other; none if the drive is not cut into zones.
+    pub zone_blocks: Option<u32>,
     /// True if one more log block of each domain takes a logical block's pages from the first on, as long as they come in order.
     pub sequential: bool,
     /// True if a merge empties the oldest log block of a group, and not all of them.
@@ -55,31 +61,43 @@ pub struct Evicted {
 pub trait Mapping {
     /// Bytes in a mapping unit, the smallest unit of state.
     fn unit_bytes(&self) -> u32;
-    /// Entries of a map unit; none if the whole table is in memory: the rest is not asked then. A map unit has the size
-    /// of a mapping unit.
+    /// Entries of a map unit, of which each belongs to a mapping unit; none if the whole table is in memory: the rest is not asked
+    /// then. A map unit has the size of a mapping unit; with map zones it is the table of a zone.
     fn entries(&self) -> Option<u32> {
-        None
+        self.zones().map(Zones::entries)
     }
     /// An entry of a map unit is used; true if memory has it.
-    fn use_entry(&mut self, _map_unit: u32) -> bool {
-        true
+    fn use_entry(&mut self, map_unit: u32) -> bool {
+        self.zones_mut().is_none_or(|zones| zones.used(map_unit))
     }
     /// An entry of a map unit changes; true if memory has it.
-    fn change_entry(&mut self, _map_unit: u32) -> bool {
-        true
+    fn change_entry(&mut self, map_unit: u32) -> bool {
+        self.zones_mut().is_none_or(|zones| zones.changed(map_unit))
     }
     /// Memory gets a map unit, with entries that flash does not have if `changed`; tells which one leaves for it.
-    fn admit(&mut self, _map_unit: u32, _changed: bool) -> Option<Evicted> {
-        None
+    fn admit(&mut self, map_unit: u32, changed: bool) -> Option<Evicted> {
+        self.zones_mut()?.admit(map_unit, changed)
     }
     /// The newest entries of a map unit go to flash.
-    fn written(&mut self, _map_unit: u32) {}
+    fn written(&mut self, map_unit: u32) {
+        if let Some(zones) = self.zones_mut() {
+            zones.written(map_unit);
+        }
+    }
     /// True if each unit has its own page in the block of its logical block, which holds as many consecutive units as a block.
     fn fixes_pages(&self) -> bool {
         false
     }
     /// The log blocks beside the blocks of logical blocks, if pages are fixed there and others take what is written again.
     fn logs(&self) -> Option<LogRule> {
+        None
+    }
+    /// The map zones of a mapping that has any, and which of their tables memory holds.
+    fn zones(&self) -> Option<&Zones> {
+        None
+    }
+    /// The same, to change.
+    fn zones_mut(&mut self) -> Option<&mut Zones> {
         None
     }
     /// The last problem with an external policy, if any.
@@ -116,31 +134,46 @@ policies! {
         fn written(self: &mut Self, map_unit: u32) -> ();
         fn fixes_pages(self: &Self) -> bool;
         fn logs(self: &Self) -> Option<LogRule>;
+        fn zones(self: &Self) -> Option<&Zones>;
+        fn zones_mut(self: &mut Self) -> Option<&mut Zones>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 
 impl MappingPolicy {
+    /// What memory holds of a table that lies in flash.
+    fn cache(&self) -> Option<&Cached> {
+        match self {
+            Self::Cached(cache) => Some(cache),
+            Self::Guest(guest) => Some(guest.cache()),
+            _ => self.zones().map(Zones::cache),
+        }
+    }
+
     /// The drive has so many map units: no other can be in memory.
     pub(crate) fn has_map_units(&mut self, count: u32) {
         match self {
             Self::Cached(cache) => cache.has_map_units(count),
             Self::Guest(guest) => guest.has_map_units(count),
-            _ => {}
+            _ => {
+                if let Some(zones) = self.zones_mut() {
+                    zones.cache_mut().has_map_units(count);
+                }
+            }
         }
     }
 
     /// Takes over what memory holds of the table of another drive, if both keep it in flash.
     pub(crate) fn adopt(&mut self, other: &Self) {
-        let other = match other {
-            Self::Cached(other) => other,
-            Self::Guest(other) => other.cache(),
-            _ => return,
-        };
+        let Some(other) = other.cache() else { return };
         match self {
             Self::Cached(mine) => mine.adopt(other),
             Self::Guest(mine) => mine.adopt(other),
-            _ => {}
+            _ => {
+                if let Some(zones) = self.zones_mut() {
+                    zones.cache_mut().adopt(other);
+                }
+            }
         }
     }
 
@@ -149,14 +182,17 @@ impl MappingPolicy {
     /// # Errors
     /// Says what cannot have been.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), String> {
-        match (self, saved) {
-            (Self::Page(_), Self::Page(_))
-            | (Self::Block(_), Self::Block(_))
-            | (Self::Bast(_), Self::Bast(_))
-            | (Self::Sast(_), Self::Sast(_))
-            | (Self::Fast(_), Self::Fast(_)) => Ok(()),
-            (Self::Cached(mine), Self::Cached(saved)) => mine.restore(&saved),
-            _ => Err("the mapping is another one".into()),
+        if let (Self::Cached(mine), Self::Cached(saved)) = (&mut *self, &saved) {
+            return mine.restore(saved);
+        }
+        let is_guest = matches!(self, Self::Guest(_));
+        if is_guest || std::mem::discriminant(self) != std::mem::discriminant(&saved) {
+            return Err("the mapping is another one".into());
+        }
+        match (self.zones_mut(), saved.zones()) {
+            (Some(mine), Some(saved)) => mine.cache_mut().restore(saved.cache()),
+            (None, None) => Ok(()),
+            _ => Err("its map zones are those of another drive".into()),
         }
     }
 }

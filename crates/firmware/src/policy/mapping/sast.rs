@@ -9,6 +9,7 @@
 //! page that is the next one of its data block goes there, and does not need a log block. Simplified: logical pages are flash
 //! pages, and no program or erase may fail.
 
+use super::zones::Zones;
 use super::{LogRule, Mapping, Priority};
 use crate::policy::{About, Build};
 use crate::ConfigError;
@@ -34,11 +35,15 @@ pub struct Options {
     pub whole_groups: bool,
     /// Log blocks of each GC domain (`collect.scope`) at most, from 1. Absent: all blocks that are spare.
     pub log_blocks: Option<u32>,
+    /// Logical blocks of a map zone, from 1; needs `zone_tables`. Absent: the drive is not cut into zones, and the whole table is in memory.
+    pub zone_blocks: Option<u32>,
+    /// Tables of map zones that memory holds, from 1; needs `zone_blocks`. The others lie in flash.
+    pub zone_tables: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { group_blocks: 16, group_log_blocks: 32, whole_groups: true, log_blocks: None }
+        Self { group_blocks: 16, group_log_blocks: 32, whole_groups: true, log_blocks: None, zone_blocks: None, zone_tables: None }
     }
 }
 
@@ -47,6 +52,7 @@ impl Default for Options {
 pub struct Sast {
     page_bytes: u32,
     rule: LogRule,
+    zones: Option<Zones>,
 }
 
 impl Sast {
@@ -59,11 +65,13 @@ impl Sast {
             logical_blocks: Some(options.group_blocks),
             log_blocks: Some(options.group_log_blocks),
             most: options.log_blocks,
+            zone_blocks: options.zone_blocks,
             sequential: false,
             one_by_one: !options.whole_groups,
             priority: Priority::LeastRecentlyWritten,
         };
-        Ok(Self { page_bytes: build.geometry.page_bytes, rule })
+        let zones = Zones::new(options.zone_blocks, options.zone_tables, build)?;
+        Ok(Self { page_bytes: build.geometry.page_bytes, rule, zones })
     }
 }
 
@@ -78,5 +86,13 @@ impl Mapping for Sast {
 
     fn logs(&self) -> Option<LogRule> {
         Some(self.rule)
+    }
+
+    fn zones(&self) -> Option<&Zones> {
+        self.zones.as_ref()
+    }
+
+    fn zones_mut(&mut self) -> Option<&mut Zones> {
+        self.zones.as_mut()
     }
 }
