@@ -7,6 +7,7 @@ use wordline_base::Stream;
 use wordline_drive::policy::buffer::BufferConfig;
 use wordline_drive::untimed::{carry_out, Ending, Times, Untimed, UntimedError};
 use wordline_drive::{Drive, DriveConfig, Reason};
+use wordline_firmware::policy::wear::WearConfig;
 use wordline_workload::{JobOptions, Load, LoadFile, Rw};
 
 fn opened(jobs: &[JobOptions], drive: &Drive) -> Load {
@@ -84,8 +85,16 @@ fn compared(name: &str, random: impl Fn(&mut Stream) -> Option<DriveConfig>) -> 
 
 #[test]
 fn log_blocks_wear_as_in_time() {
-    let (same, all) = compared("log_blocks_wear_as_in_time", |random| random_config_with_logs(random, false));
+    let with_logs = |random: &mut Stream| random_config_with_logs(random, false);
+    let (same, all) = compared("log_blocks_wear_as_in_time", |random| {
+        let mut config = with_logs(random)?;
+        config.firmware.upkeep.wear = WearConfig::None(Default::default());
+        Some(config)
+    });
     assert!(same == all && all > 5, "{same} of {all}");
+    // In time the host goes on while wear leveling moves a logical block, and its next page may find the new data block or not.
+    let (same, all) = compared("log_blocks_wear_as_in_time", with_logs);
+    assert!(same * 10 >= all * 9 && all > 5, "{same} of {all}");
 }
 
 /// Others look at time now and then: at which of several blocks was read more often, or which operation is late.

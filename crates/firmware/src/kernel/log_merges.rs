@@ -212,7 +212,7 @@ impl Kernel {
             // What lies elsewhere of a page that the data block has passed is newer: the host has written it to a log block since.
             let is_passed = data.is_some_and(|data| self.blocks.get(data).write_point > job.cursor);
             let place = self.map.place(unit).filter(|place| !is_passed && elsewhere(place));
-            if place.is_some() && job.task == Task::GC && self.is_interrupted(job.domain) {
+            if place.is_some() && job.task == Task::GC && !self.takes_step(job.domain) {
                 return;
             }
             let state = self.jobs.get_mut(slot);

@@ -105,6 +105,8 @@ policies! {
         "sast" => sast::Sast,
         /// Block mapping, with log blocks for all logical blocks together.
         "fast" => fast::Fast,
+        /// Block mapping, with a buffer under page mapping.
+        "pftl" => pftl::Pftl,
     }
     guest guest::Guest;
     methods {
@@ -154,7 +156,8 @@ impl MappingPolicy {
             | (Self::Block(_), Self::Block(_))
             | (Self::Bast(_), Self::Bast(_))
             | (Self::Sast(_), Self::Sast(_))
-            | (Self::Fast(_), Self::Fast(_)) => Ok(()),
+            | (Self::Fast(_), Self::Fast(_))
+            | (Self::Pftl(_), Self::Pftl(_)) => Ok(()),
             (Self::Cached(mine), Self::Cached(saved)) => mine.restore(&saved),
             _ => Err("the mapping is another one".into()),
         }
