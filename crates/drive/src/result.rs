@@ -319,14 +319,15 @@ fn leveling(told: &Leveling) -> Value {
     })
 }
 
-/// Merges that the collect policy schedules over idle periods, by why they started.
+/// Merges that the collect policy schedules over idle periods or divides into steps, by why they started.
 fn scheduled_merges(counters: &Counters) -> Value {
-    let [on_demand, look_ahead, proactive, retroactive] = counters.merges_by_cause;
+    let [on_demand, look_ahead, proactive, retroactive, partial] = counters.merges_by_cause;
     json!({
         "on_demand": on_demand,
         "look_ahead": look_ahead,
         "proactive": proactive,
         "retroactive": retroactive,
+        "partial": partial,
         "interruptions": counters.interruptions,
         "pressed": counters.pressed_merges,
         "delay_blocks": counters.delay_blocks,

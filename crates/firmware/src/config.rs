@@ -376,7 +376,7 @@ impl FirmwareConfig {
             self.check_logs(&rule, &upkeep)?;
         } else if collect.schedule().is_some() {
             let problem = format!(
-                "schedules merges of log blocks, which mapping.policy = \"{}\" does not have: use \"bast\", \"sast\" or \"fast\" there, or \
+                "schedules merges of log blocks, which mapping.policy = \"{}\" does not have: use \"bast\", \"sast\", \"fast\" or \"pftl\" there, or \
                  collect.policy = \"background\"",
                 self.mapping.name()
             );

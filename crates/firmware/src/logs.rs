@@ -120,6 +120,9 @@ struct Domain {
     /// Sequential log blocks that are to be merged, with their logical blocks.
     #[serde(skip)]
     retired: VecDeque<(u32, u32)>,
+    /// Log blocks that were merged, and that a background task still reads: they are erased when it is done.
+    #[serde(skip)]
+    held: Vec<u32>,
     /// Tails that wait for a log block.
     #[serde(skip)]
     wanting: VecDeque<u32>,
@@ -708,6 +711,16 @@ impl Logs {
         self.domains[domain as usize].erasing += 1;
     }
 
+    /// A log block that was merged cannot be erased yet.
+    pub fn hold(&mut self, domain: u32, block: u32) {
+        self.domains[domain as usize].held.push(block);
+    }
+
+    /// Log blocks of a domain that were merged and could not be erased.
+    pub fn take_held(&mut self, domain: u32) -> Vec<u32> {
+        std::mem::take(&mut self.domains[domain as usize].held)
+    }
+
     /// Log blocks of a domain that are being erased.
     pub fn erasing(&self, domain: u32) -> u32 {
         self.domains[domain as usize].erasing
@@ -893,9 +906,9 @@ impl Logs {
         self.domains.iter().all(|domain| !domain.merge.runs && domain.retired.is_empty())
     }
 
-    /// True if nothing waits, is on its way, or is merged.
+    /// True if nothing waits, is on its way, is merged, or is held.
     pub fn is_at_rest(&self) -> bool {
         let idle = |tail: &Tail| tail.waiting.head == NONE && tail.sent.is_none();
-        self.tails.iter().all(idle) && self.is_idle()
+        self.tails.iter().all(idle) && self.is_idle() && self.domains.iter().all(|domain| domain.held.is_empty())
     }
 }

@@ -143,6 +143,17 @@ impl Slab {
         self.live
     }
 
+    /// The operations stored. It looks at all slots twice, so it is for rare occasions.
+    pub fn all(&self) -> impl Iterator<Item = &FlashOp> {
+        let mut is_free = vec![false; self.ops.len()];
+        let mut slot = self.free;
+        while slot != NONE {
+            is_free[slot as usize] = true;
+            slot = self.ops[slot as usize].next;
+        }
+        self.ops.iter().zip(is_free).filter_map(|(op, is_free)| (!is_free).then_some(op))
+    }
+
     /// The operation in a slot.
     #[inline]
     pub fn get(&self, slot: u32) -> &FlashOp {

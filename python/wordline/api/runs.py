@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset
 
     from wordline.api.frames import Frame
+    from wordline.results.excess import Excess
 
 
 class Run(Result):
@@ -89,6 +90,18 @@ class Run(Result):
     def energy_j(self) -> float:
         """Energy of the flash in J."""
         return self["energy_j"]
+
+    def excess_waiting(self, marginal_us: float = 30_000.0) -> Excess:
+        """Requests that take longer than a marginal response time (jung13, 7.6.3: 30 ms).
+
+        Their ``share`` of all, 0 to 1, and the largest excess, ``worst_us``.
+
+        :param marginal_us: what a request may take, in µs.
+        :raises KeyError: if the result has no latencies.
+        """
+        from wordline.results import excess
+
+        return excess.of(self, marginal_us)
 
     def intervals(self) -> Frame:
         """The time series, a row an interval: rates, latencies, free blocks, write amplification."""

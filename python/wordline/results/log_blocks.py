@@ -6,10 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from wordline.base import units
+from wordline.results import excess
 
 KINDS = ("switch", "partial", "full")
-CAUSES = {"on_demand": "on demand", "look_ahead": "look-ahead", "proactive": "proactive", "retroactive": "retroactive"}
-"""Why a merge started, where the collect policy schedules merges over idle periods."""
+CAUSES = {
+    "on_demand": "on demand",
+    "look_ahead": "look-ahead",
+    "proactive": "proactive",
+    "retroactive": "retroactive",
+    "partial": "in steps",
+}
+"""Why a merge started, where the collect policy schedules merges over idle periods or divides them into steps."""
 
 
 def summed_up(result: dict[str, Any]) -> str:
@@ -23,7 +30,10 @@ def summed_up(result: dict[str, Any]) -> str:
 
 
 def scheduled(result: dict[str, Any]) -> str:
-    """Why merges started, and what became of those in idle periods, in a sentence; empty if none started."""
+    """Why merges started, what became of those in idle periods or in steps, and what requests waited in excess.
+
+    Empty if none started.
+    """
     told = result.get("scheduled_merges")
     if not told or not sum(told[cause] for cause in CAUSES):
         return ""
@@ -33,7 +43,8 @@ def scheduled(result: dict[str, Any]) -> str:
         units.some(told["delay_blocks"], "delay block"),
     )
     pressed = units.count(told["pressed"])
-    return f"merges started: {started}; {interrupted} by the host, {pressed} went on beside it; {blocks}"
+    went_on = f"{interrupted} by the host, {pressed} went on since a write waited"
+    return f"merges started: {started}; {went_on}; {blocks}; {excess.told(excess.of(result))}"
 
 
 def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -52,5 +63,9 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for cause, words in CAUSES.items():
         yield f"Merges started: {words}", units.count(schedule[cause])
     yield "Interruptions of merges by the host", units.count(schedule["interruptions"])
-    yield "Merges of idle periods that went on beside the host", units.count(schedule["pressed"])
+    yield "Such merges that went on since a write waited", units.count(schedule["pressed"])
     yield "Log blocks in place of a delayed merge", units.count(schedule["delay_blocks"])
+    waited = excess.of(result)
+    marginal = units.duration(waited.marginal_us / 1e6)
+    yield f"Requests with excess waiting time, above {marginal}", units.percent(waited.share)
+    yield "Largest excess waiting time", units.duration(waited.worst_us / 1e6)

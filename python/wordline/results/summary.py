@@ -175,7 +175,7 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Merges", merged
     scheduled = log_blocks.scheduled(result)
     if scheduled:
-        yield "Idle merges", scheduled
+        yield "", scheduled
     protected = redundancy.summed_up(result)
     if protected:
         yield "Parity", protected

@@ -225,7 +225,7 @@ fn leveling() -> Vec<ResultKey> {
     ]
 }
 
-/// Merges, of a drive whose collect policy schedules them over idle periods.
+/// Merges, of a drive whose collect policy schedules them over idle periods, or divides them into steps.
 fn scheduled_merges() -> Vec<ResultKey> {
     let of = |what: &str, unit, meaning: &str| key(&format!("scheduled_merges.{what}"), unit, meaning);
     vec![
@@ -233,13 +233,14 @@ fn scheduled_merges() -> Vec<ResultKey> {
             "on_demand",
             "merges",
             "Merges of log blocks that started because a write, or the free blocks of its domain, could not wait. This part is there if \
-             `collect` schedules merges (`agc`, `dgc`, `agc-dgc`).",
+             `collect` schedules merges (`agc`, `dgc`, `agc-dgc`, `partial`).",
         ),
         of("look_ahead", "merges", "Those that started in a short idle period, since the next request would need them."),
         of("proactive", "merges", "Those that started in a long idle period, since their log blocks were full and free blocks few."),
         of("retroactive", "merges", "Those that had been delayed and started in an idle period."),
+        of("partial", "merges", "Those that started since free blocks were few, to go in steps that writes pay for."),
         of("interruptions", "interruptions", "Times that a merge of an idle period stopped between two operations, since the host came."),
-        of("pressed", "merges", "Merges of idle periods that went on beside the host, since a write waited for them."),
+        of("pressed", "merges", "Merges of idle periods, or in steps, that went on to their end since a write waited for them."),
         of("delay_blocks", "blocks", "Free blocks that became log blocks in place of a merge, which was delayed (update block replacement)."),
     ]
 }

@@ -76,7 +76,9 @@ fn rest(drive: &mut Drive, cycles: u64, page: u64, pages: u64) {
 
 /// Merges on demand, ahead of a request, of full log blocks, and of delayed ones.
 fn causes(drive: &Drive) -> [u64; 4] {
-    drive.kernel().counters().merges_by_cause
+    let [causes @ .., in_steps] = drive.kernel().counters().merges_by_cause;
+    assert_eq!(in_steps, 0);
+    causes
 }
 
 fn come_to_rest(drive: &mut Drive) {
@@ -126,6 +128,13 @@ fn full_log_blocks_are_merged_in_long_rests_while_free_blocks_are_few() {
         assert_eq!(started, expected, "threshold {threshold}, {cycles} cycles");
         come_to_rest(&mut drive);
     }
+    // Or whichever comes first on demand: that was not written for the longest time.
+    let mut drive = filled(BAST, &format!("policy = \"agc\", {START}, threshold_blocks = 16, compacts = \"any\""));
+    scatter(&mut drive, 1, 5);
+    scatter(&mut drive, 2, 8);
+    rest(&mut drive, 1_300, 0, 1);
+    assert_eq!((causes(&drive)[2], drive.kernel().counters().log_merges), (2, 2));
+    come_to_rest(&mut drive);
     // With a higher threshold the second one follows.
     let mut drive = filled(BAST, &format!("policy = \"agc\", {START}, threshold_blocks = 17"));
     scatter(&mut drive, 1, 8);
@@ -186,6 +195,54 @@ fn delayed_merges_come_first_and_their_time_is_deducted() {
     }
 }
 
+/// The read, program or erase of a merge that go in steps, counted after each write.
+#[test]
+fn a_partial_merge_goes_in_steps_that_writes_pay_for() {
+    for (per_page, threshold, writes) in [(1, 16, 10), (3, 16, 8), (1, 15, 11)] {
+        let steps =
+            format!("policy = \"partial\", {START}, threshold_blocks = {threshold}, steps_per_page = {per_page}");
+        let mut drive = filled("policy = \"pftl\"", &steps);
+        // Sixteen blocks are free, fifteen with the block of the buffer that this fills.
+        scatter(&mut drive, 1, 7);
+        let erases = drive.kernel().counters().erases();
+        for nth in 0..writes {
+            let begin = drive.now();
+            write(&mut drive, if nth == 0 { PAGES } else { 2 * PAGES + 7 - nth % 7 });
+            assert!(drive.now() - begin < 3 * CYCLE, "it waits for nothing");
+            // What was paid for is done, and nothing more, however long the host rests.
+            rest(&mut drive, 2_000, 0, 1);
+            let counters = *drive.kernel().counters();
+            let done = [counters.moved.iter().sum::<u64>(), counters.erases() - erases];
+            // Eight pages are copied, then the old data block and the block of the buffer are erased.
+            let paid = per_page * if threshold == 16 { nth + 1 } else { nth };
+            assert_eq!(done, [paid.min(8), paid.saturating_sub(8).min(2)], "{threshold} {per_page}: {nth}");
+            assert_eq!(counters.merges_by_cause, [0, 0, 0, 0, u64::from(paid > 0)]);
+        }
+        come_to_rest(&mut drive);
+        read(&mut drive, 0..4 * PAGES);
+        let counters = *drive.kernel().counters();
+        assert_eq!((counters.interruptions, counters.pressed_merges, counters.log_merges), (0, 0, 1));
+    }
+}
+
+#[test]
+fn writes_wait_for_the_end_of_a_partial_merge_when_the_buffer_is_full() {
+    let steps = format!("policy = \"partial\", {START}, threshold_blocks = 16");
+    let mut drive = filled("policy = \"pftl\", log_blocks = 2", &steps);
+    scatter(&mut drive, 1, 8);
+    scatter(&mut drive, 2, 7);
+    let begin = drive.now();
+    write(&mut drive, 2 * PAGES);
+    assert!(drive.now() - begin < 6 * CYCLE, "a step at most");
+    // All eight pages are copied, and the old data block is erased. This write needs the last erase: write buffer thrashing.
+    let begin = drive.now();
+    write(&mut drive, 3 * PAGES + 3);
+    assert!(drive.now() - begin >= 38 * CYCLE);
+    assert_eq!(drive.kernel().counters().pressed_merges, 1);
+    come_to_rest(&mut drive);
+    read(&mut drive, 0..4 * PAGES);
+}
+
 /// What was delayed is still to be done after a snapshot, and in a fork.
 #[test]
 fn a_snapshot_keeps_what_was_delayed() {
@@ -219,6 +276,11 @@ fn a_snapshot_keeps_what_was_delayed() {
 fn what_does_not_go_together_is_refused() {
     for (mapping, collect, key, words) in [
         ("policy = \"page\"", "policy = \"agc\"", "collect.policy", "log blocks"),
+        ("policy = \"page\"", "policy = \"partial\"", "collect.policy", "\"pftl\""),
+        (BAST, "policy = \"partial\", threshold_blocks = 2", "collect.threshold_blocks", "more than start_blocks = 2"),
+        (BAST, "policy = \"partial\", steps_per_page = 0", "collect.steps_per_page", "between 1 and 1000"),
+        (BAST, "policy = \"partial\", window_pages = 2", "collect.window_pages", "must be 1"),
+        (BAST, "policy = \"partial\", instant = true", "collect.instant", "would take no time"),
         ("policy = \"block\"", "policy = \"dgc\"", "collect.policy", "\"fast\""),
         (BAST, "policy = \"agc\", window_pages = 8", "collect.window_pages", "must be 1"),
         (BAST, "policy = \"dgc\", instant = true", "collect.instant", "idle periods"),
@@ -292,7 +354,7 @@ fn a_merge_is_interrupted_at_each_of_its_operations() {
 /// Rests of any length between bursts on random drives, with previews of any kind: no rule is broken, no data are lost.
 #[test]
 fn scheduled_merges_cost_no_data() {
-    let (mut causes, mut interruptions, mut delay_blocks, mut pressed) = ([0; 4], 0, 0, 0);
+    let (mut causes, mut interruptions, mut delay_blocks, mut pressed) = ([0; 5], 0, 0, 0);
     for_seeds("scheduled_merges", "scheduled_merges_cost_no_data", if long() { 20_000 } else { 2_000 }, |seed| {
         let random = &mut Stream::new(seed, "rests", 0);
         let Some(config) = random_config_with_logs(random, true) else { return };

@@ -11,6 +11,7 @@ use wordline_drive::snapshot::{self, Header};
 use wordline_drive::untimed::{carry_out, Ending, Times, Untimed, UntimedError};
 use wordline_drive::{Drive, DriveConfig, Reason};
 use wordline_firmware::policy::pack::PackConfig;
+use wordline_firmware::policy::wear::WearConfig;
 use wordline_workload::{JobOptions, Load, LoadFile, Rw};
 
 fn opened(jobs: &[JobOptions], drive: &Drive) -> Load {
@@ -91,8 +92,15 @@ fn log_blocks_wear_as_in_time() {
     // In time, what waits for the table of a map zone is overtaken.
     let without_zones = |config: &DriveConfig| config.parts().is_ok_and(|parts| parts.plan().zones.is_none());
     let drives = |random: &mut Stream| random_config_with_logs(random, false).filter(without_zones);
-    let (same, all) = compared("log_blocks_wear_as_in_time", drives);
+    let (same, all) = compared("log_blocks_wear_as_in_time", |random| {
+        let mut config = drives(random)?;
+        config.firmware.upkeep.wear = WearConfig::None(Default::default());
+        Some(config)
+    });
     assert!(same == all && all > 5, "{same} of {all}");
+    // In time the host goes on while wear leveling moves a logical block, and its next page may find the new data block or not.
+    let (same, all) = compared("log_blocks_wear_as_in_time", drives);
+    assert!(same * 10 >= all * 9 && all > 5, "{same} of {all}");
 }
 
 /// Others look at time now and then: at which of several blocks was read more often, or which operation is late.

@@ -34,6 +34,7 @@ impl FirmwareConfig {
             CollectConfig::OnDemand(options) => Some(options),
             CollectConfig::Agc(options) | CollectConfig::AgcDgc(options) => Some(&options.on_demand),
             CollectConfig::Dgc(options) => Some(&options.on_demand),
+            CollectConfig::Partial(options) => Some(&options.on_demand),
             _ => None,
         };
         if let Some(options) = on_demand {
@@ -66,7 +67,7 @@ impl FirmwareConfig {
         let about = task.about();
         let problem = format!(
             "does not go with this policy of {}, since its blocks take data of several others: use another {}.policy, or a mapping of \
-             whole blocks (block, bast, sast, fast)",
+             whole blocks (block, bast, sast, fast, pftl)",
             about.title, about.name
         );
         Err(ConfigError::new("mapping.policy", self.mapping.name(), problem))

@@ -35,7 +35,7 @@ impl Kernel {
         }
         if self.plan.fixes_pages != other.plan.fixes_pages || self.plan.logs.is_some() != other.plan.logs.is_some() {
             let policy = |plan: &Plan| match (plan.fixes_pages, plan.logs) {
-                (_, Some(_)) => "bast, sast or fast",
+                (_, Some(_)) => "bast, sast, fast or pftl",
                 (true, None) => "block",
                 (false, None) => "page or cached",
             };

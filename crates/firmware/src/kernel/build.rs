@@ -77,7 +77,7 @@ impl Kernel {
             mixed: false,
         };
         let upkeep = config.upkeep.build(&build)?;
-        let rests = Rests::new(&upkeep, collect.rest(), collect.schedule().is_some());
+        let rests = Rests::new(&upkeep, collect.rest(), collect.schedule().is_some_and(|rule| rule.uses_rests()));
         let redundancy = config.redundancy.build(&build)?;
         let placement = config.placement.build(&build)?;
         let parity = plan.raid.map(|raid| {

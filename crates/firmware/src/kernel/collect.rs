@@ -206,7 +206,8 @@ impl Kernel {
     pub fn close(&mut self) {
         self.closing = true;
         self.force_held();
-        if self.schedule.is_some() {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.forget_credit();
             self.press_all_merges();
             (0..self.plan.domains).for_each(|domain| self.merge_retired(domain));
         }

@@ -64,9 +64,9 @@ pub struct Counters {
     pub log_merges: u64,
     /// Time that they took, in picoseconds.
     pub log_merge_time: Time,
-    /// Merges by why they started: on demand, ahead of a request, since log blocks were full, and those that had been delayed. Counted where
-    /// the collect policy schedules them.
-    pub merges_by_cause: [u64; 4],
+    /// Merges by why they started: on demand, ahead of a request, since log blocks were full, those that had been delayed, and in steps.
+    /// Counted where the collect policy schedules them.
+    pub merges_by_cause: [u64; 5],
     /// Times that such a merge was interrupted by the host.
     pub interruptions: u64,
     /// Merges of them that went on since a write waited.

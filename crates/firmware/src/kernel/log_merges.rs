@@ -212,7 +212,7 @@ impl Kernel {
             // What lies elsewhere of a page that the data block has passed is newer: the host has written it to a log block since.
             let is_passed = data.is_some_and(|data| self.blocks.get(data).write_point > job.cursor);
             let place = self.map.place(unit).filter(|place| !is_passed && elsewhere(place));
-            if place.is_some() && job.task == Task::GC && self.is_interrupted(job.domain) {
+            if place.is_some() && job.task == Task::GC && !self.takes_step(job.domain) {
                 return;
             }
             let state = self.jobs.get_mut(slot);
@@ -270,6 +270,8 @@ impl Kernel {
         }
         if is_merge {
             self.next_lot(job.domain);
+        } else {
+            self.erase_held(job.domain);
         }
     }
 
@@ -281,7 +283,7 @@ impl Kernel {
                 logs.erases(domain);
             }
             self.close_block(block);
-            self.erase_after_merge(domain, block);
+            self.erase_unless_read(domain, block);
         }
         let Some(logs) = &mut self.logs else { return };
         self.counters.log_merges += 1;
@@ -289,6 +291,37 @@ impl Kernel {
         logs.offer_block(domain);
         self.merge_retired(domain);
         self.collect(domain);
+    }
+
+    /// Erases a log block that was merged, or later, if a background task has not done yet with what it began to copy from there. The host
+    /// may have overwritten all of that, so the merge did not wait for it.
+    fn erase_unless_read(&mut self, domain: u32, block: u32) {
+        if !self.is_read_in_background(domain, block) {
+            self.erase_after_merge(domain, block);
+        } else if let Some(logs) = &mut self.logs {
+            logs.hold(domain, block);
+        }
+    }
+
+    /// True if a background task other than GC reads a page of a block, or has read it to write it elsewhere.
+    fn is_read_in_background(&self, domain: u32, block: u32) -> bool {
+        let moves = |task: Task| task != Task::GC && self.jobs.running(self.jobs.group(task, domain)) > 0;
+        if !self.plan.tasks.background().any(moves) {
+            return false;
+        }
+        let is_of_job = |op: &FlashOp| {
+            let class = op.class;
+            !class.is_host() && class.task() != Task::GC && class.action() != Action::Erase
+        };
+        let start = block * self.plan.units_per_block;
+        let pages = start..start + self.plan.units_per_block;
+        self.slab.all().any(|op| is_of_job(op) && pages.contains(&op.source))
+    }
+
+    /// A background task is done with a logical block of a domain: log blocks that waited for it are erased.
+    fn erase_held(&mut self, domain: u32) {
+        let held = self.logs.as_mut().map(|logs| logs.take_held(domain)).unwrap_or_default();
+        held.into_iter().for_each(|block| self.erase_unless_read(domain, block));
     }
 
     /// A block of a domain was erased: those that wait for a free one, or for a log block, look again.

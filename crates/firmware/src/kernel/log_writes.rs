@@ -204,6 +204,9 @@ impl Kernel {
         while let Some(tail) = self.logs.as_mut().and_then(|logs| logs.next_due()) {
             self.advance_tail(tail);
         }
+        if self.schedule.is_some() {
+            self.take_paid_steps();
+        }
     }
 
     /// Sends the next write of a tail to the die of its log block.
@@ -302,6 +305,9 @@ impl Kernel {
         }
         if !self.still_wanted(slot) {
             return Ok(None);
+        }
+        if self.schedule.is_some() {
+            self.pay_for_steps(domain);
         }
         let page = self.blocks.get(block).write_point;
         let is_full = self.blocks.programmed(block);

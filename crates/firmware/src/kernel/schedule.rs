@@ -5,13 +5,16 @@
 //! operations: every page is where the map has it. Its erases follow one by one, so a domain may have merged blocks that are
 //! still to be erased.
 //!
+//! A *partial* merge goes in steps instead, beside the host: each page read with its program, and each erase, is one. Pages that the host
+//! writes to log blocks pay for them; without credit it stops as if it were interrupted.
+//!
 //! An interruption costs no progress: if a write needs a block, or another merge, the interrupted merge goes on at once (it is *pressed*);
 //! so it does when nothing else moves, and when the drive comes to rest.
 
 use super::Kernel;
 use crate::logs::Logs;
 use crate::ops::NONE;
-use crate::policy::collect::schedule::{collection_time, IdleView, IdleWork, Rule};
+use crate::policy::collect::schedule::{collection_time, Compacts, IdleView, IdleWork, Rule};
 use crate::policy::guest::failed;
 use crate::task::Task;
 use std::collections::VecDeque;
@@ -26,10 +29,12 @@ pub(super) enum Cause {
     OnDemand,
     /// The next request would need it.
     LookAhead,
-    /// Its log blocks were full.
+    /// The host rested for long, and its log blocks were full or came first.
     Proactive,
     /// It had been delayed.
     Retroactive,
+    /// Free blocks were few, and it goes in steps.
+    Partial,
 }
 
 /// The merge of a domain, and what earlier ones have left to erase.
@@ -42,12 +47,20 @@ struct Work {
     to_erase: VecDeque<u32>,
     /// The one that is being erased.
     erasing: Option<u32>,
+    /// Steps that are paid for, and true if more were paid since it was looked at.
+    credit: u64,
+    paid: bool,
 }
 
 impl Work {
-    /// True if the host interrupts it.
+    /// True if it stops between operations.
     fn is_interruptible(&self) -> bool {
         self.cause != Cause::OnDemand && !self.pressed
+    }
+
+    /// True if blocks are being erased or are to be.
+    fn erases(&self) -> bool {
+        !self.to_erase.is_empty() || self.erasing.is_some()
     }
 }
 
@@ -67,7 +80,12 @@ impl Schedule {
 
     /// True if nothing is left to erase.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.works.iter().all(|work| work.to_erase.is_empty() && work.erasing.is_none())
+        !self.works.iter().any(Work::erases)
+    }
+
+    /// What was paid and not used is gone.
+    pub(super) fn forget_credit(&mut self) {
+        self.works.iter_mut().for_each(|work| (work.credit, work.paid) = (0, false));
     }
 }
 
@@ -94,13 +112,58 @@ impl Kernel {
     pub(super) fn is_interrupted(&mut self, domain: u32) -> bool {
         let Some(schedule) = &mut self.schedule else { return false };
         let work = &mut schedule.works[domain as usize];
-        if !work.is_interruptible() || self.rests.rests() || !self.timed || self.closing {
+        let waits = work.is_interruptible() && work.cause != Cause::Partial;
+        if !waits || self.rests.rests() || !self.timed || self.closing {
             return false;
         }
         if !std::mem::replace(&mut work.interrupted, true) {
             self.counters.interruptions += 1;
         }
         true
+    }
+
+    /// A checkpoint before a step: true if the merge of a domain takes it, which is paid for if it goes in steps.
+    pub(super) fn takes_step(&mut self, domain: u32) -> bool {
+        let Some(schedule) = &mut self.schedule else { return true };
+        let work = &mut schedule.works[domain as usize];
+        if work.cause != Cause::Partial || work.pressed || !self.timed || self.closing {
+            return !self.is_interrupted(domain);
+        }
+        work.interrupted = work.credit == 0;
+        work.credit = work.credit.saturating_sub(1);
+        !work.interrupted
+    }
+
+    /// A page of the host went to a log block of a domain: it pays for steps.
+    #[cold]
+    pub(super) fn pay_for_steps(&mut self, domain: u32) {
+        let Some(schedule) = &mut self.schedule else { return };
+        let Some(steps) = schedule.rule.steps.filter(|_| self.timed && !self.closing) else { return };
+        let work = &mut schedule.works[domain as usize];
+        (work.credit, work.paid) = (work.credit + u64::from(steps.per_page), true);
+    }
+
+    /// Merges of domains whose steps were paid for take them; where free blocks are few, full log blocks begin to be merged.
+    #[cold]
+    pub(super) fn take_paid_steps(&mut self) {
+        for domain in 0..self.plan.domains {
+            let Some(schedule) = &mut self.schedule else { return };
+            let Some(steps) = schedule.rule.steps else { return };
+            let work = &mut schedule.works[domain as usize];
+            if !std::mem::take(&mut work.paid) {
+                continue;
+            }
+            let Some(logs) = &mut self.logs else { return };
+            if logs.merge(domain).runs || work.erases() {
+                self.resume_merge(domain);
+                continue;
+            }
+            let is_short = self.blocks.free_in_domain(domain) < steps.below;
+            match logs.first_full(domain, &self.blocks).filter(|_| is_short) {
+                Some(group) => self.begin_merge(domain, Some(group), Cause::Partial),
+                None => work.credit = 0,
+            }
+        }
     }
 
     /// True if a merge is interrupted, or that of a sequential log block waits for an idle period: a drive at rest has done these.
@@ -119,7 +182,7 @@ impl Kernel {
         let Some(schedule) = &mut self.schedule else { return };
         let runs = self.logs.as_ref().is_some_and(|logs| logs.merge(domain).runs);
         let work = &mut schedule.works[domain as usize];
-        let is_under_way = runs || !work.to_erase.is_empty() || work.erasing.is_some();
+        let is_under_way = runs || work.erases();
         if !is_under_way || !work.is_interruptible() {
             return;
         }
@@ -166,7 +229,7 @@ impl Kernel {
 
     fn use_idle_period_in(&mut self, domain: u32) {
         let Some(schedule) = &self.schedule else { return };
-        if !self.rests.rests() || !self.timed || self.closing {
+        if !schedule.rule.uses_rests() || !self.rests.rests() || !self.timed || self.closing {
             return;
         }
         let work = &schedule.works[domain as usize];
@@ -175,14 +238,17 @@ impl Kernel {
             return;
         }
         let runs = self.logs.as_ref().is_some_and(|logs| logs.merge(domain).runs);
-        if runs || work.erasing.is_some() || !work.to_erase.is_empty() {
+        if runs || work.erases() {
             return;
         }
         let needed = if schedule.rule.advanced { self.needed_next(domain) } else { None };
-        let free = self.blocks.free_in_domain(domain);
+        let (free, compacts) = (self.blocks.free_in_domain(domain), schedule.rule.compacts);
         let Some(logs) = &mut self.logs else { return };
         let delayed = logs.first_delayed(domain, &self.blocks);
-        let full = logs.first_full(domain, &self.blocks);
+        let full = match compacts {
+            Compacts::Full => logs.first_full(domain, &self.blocks),
+            Compacts::Any => logs.by_priority(domain).find(|&group| logs.may_begin(group, &self.blocks)),
+        };
         let has_delayed = delayed.is_some() || logs.has_retired(domain);
         let time = needed.map(|group| self.time_of_merge(group));
         let view = IdleView {
@@ -301,7 +367,7 @@ impl Kernel {
             if work.to_erase.is_empty() || (work.erasing.is_some() && work.is_interruptible()) {
                 return;
             }
-            if self.is_interrupted(domain) {
+            if !self.takes_step(domain) {
                 return;
             }
             let Some(schedule) = &mut self.schedule else { return };

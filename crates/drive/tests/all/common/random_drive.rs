@@ -385,7 +385,7 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
     let without = ["victim = {", "refresh = {", "wear = {"];
     let kept = text.lines().filter(|line| !without.iter().any(|start| line.trim_start().starts_with(start)));
     let few = if chance(random, 50) { format!(", log_blocks = {}", between(random, 2, 4)) } else { String::new() };
-    let mapping = match random.below(3) {
+    let mapping = match random.below(4) {
         0 => format!("policy = \"bast\"{few}"),
         1 => {
             let (size, logs) = (between(random, 1, 5), between(random, 1, 5));
@@ -393,6 +393,7 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
             let group = format!("group_blocks = {size}, group_log_blocks = {logs}, whole_groups = {whole}");
             format!("policy = \"sast\", {group}{few}")
         }
+        2 => format!("policy = \"pftl\"{few}"),
         _ => format!("policy = \"fast\"{few}"),
     };
     let zones = match chance(random, 40) {
@@ -404,8 +405,11 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
     if scheduled {
         let scope = if text.contains("scope = \"plane\"") { "plane" } else { "drive" };
         let (idle, threshold) = (between(random, 0, 60_000), between(random, 1, 12));
-        let ahead = format!(", idle_us = {idle}.0, threshold_blocks = {threshold}");
-        let (policy, more) = *pick(random, &[("agc", &*ahead), ("dgc", ""), ("agc-dgc", &*ahead)]);
+        let compacts = if chance(random, 70) { "full" } else { "any" };
+        let ahead = format!(", idle_us = {idle}.0, threshold_blocks = {threshold}, compacts = \"{compacts}\"");
+        let steps = format!(", threshold_blocks = {}, steps_per_page = {}", threshold + 40, between(random, 1, 8));
+        let (policy, more) =
+            *pick(random, &[("agc", &*ahead), ("dgc", ""), ("agc-dgc", &*ahead), ("partial", &*steps)]);
         let collect = format!("collect = {{ policy = \"{policy}\", scope = \"{scope}\"{more} }}");
         let of_line =
             |line: &str| if line.trim_start().starts_with("collect = {") { collect.clone() } else { line.into() };

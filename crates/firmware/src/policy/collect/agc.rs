@@ -2,10 +2,11 @@
 //!
 //! Source: jung13 (7.4.2, 7.5.1): look-ahead, proactive block compaction, incremental collection.
 //! Faithful: as `schedule.rs` says, which tells what is simplified, too. A collection that was interrupted goes on in the next idle period; if the host comes to wait for
-//! it, it goes on at once.
+//! it, it goes on at once. By default only full log blocks are compacted in long periods (7.5.1.2); with `compacts = "any"`
+//! others are, too, which the source does not do.
 
 use super::on_demand::Options as OnDemandOptions;
-use super::schedule::{Rule, Scheduler};
+use super::schedule::{Compacts, Rule, Scheduler};
 use super::Collect;
 use crate::policy::{About, Build};
 use crate::ConfigError;
@@ -28,6 +29,8 @@ pub struct Options {
     /// In long idle periods full log blocks are merged while a domain has fewer free blocks than this; at least 1. Absent: twice
     /// stop_blocks.
     pub threshold_blocks: Option<u32>,
+    /// What is merged then: log blocks that are full ("full"), or those that are merged first on demand, full or not ("any").
+    pub compacts: Compacts,
     /// Those of garbage collection on demand; start_blocks is the GC threshold of the translation layer.
     #[serde(flatten)]
     pub on_demand: OnDemandOptions,
@@ -35,7 +38,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { idle_us: 1e6, threshold_blocks: None, on_demand: OnDemandOptions::default() }
+        Self { idle_us: 1e6, threshold_blocks: None, compacts: Compacts::Full, on_demand: OnDemandOptions::default() }
     }
 }
 
@@ -45,7 +48,7 @@ pub struct Agc(Scheduler);
 
 impl Agc {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let rule = Rule { advanced: true, delayed: false };
+        let rule = Rule { advanced: true, delayed: false, compacts: options.compacts, steps: None };
         Scheduler::new(rule, options.idle_us, options.threshold_blocks, &options.on_demand, build).map(Self)
     }
 

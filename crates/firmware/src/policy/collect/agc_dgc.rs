@@ -25,7 +25,7 @@ pub struct AgcDgc(Scheduler);
 
 impl AgcDgc {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let rule = Rule { advanced: true, delayed: true };
+        let rule = Rule { advanced: true, delayed: true, compacts: options.compacts, steps: None };
         Scheduler::new(rule, options.idle_us, options.threshold_blocks, &options.on_demand, build).map(Self)
     }
 

@@ -7,7 +7,7 @@
 //! groups that are merged first on demand.
 
 use super::on_demand::Options as OnDemandOptions;
-use super::schedule::{Rule, Scheduler};
+use super::schedule::{Compacts, Rule, Scheduler};
 use super::Collect;
 use crate::policy::{About, Build};
 use crate::ConfigError;
@@ -36,7 +36,7 @@ pub struct Dgc(Scheduler);
 
 impl Dgc {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        Scheduler::new(Rule { advanced: false, delayed: true }, 0.0, None, &options.on_demand, build).map(Self)
+        Scheduler::new(Rule { advanced: false, delayed: true, compacts: Compacts::Full, steps: None }, 0.0, None, &options.on_demand, build).map(Self)
     }
 
     /// Resumes in the domains in which GC was active.

@@ -235,7 +235,7 @@ pub trait Collect {
     fn step(&mut self, _: &StepView) -> Step {
         Step::Go
     }
-    /// Which merges of log blocks leave busy periods; none if they start when they are wanted.
+    /// Which merges of log blocks leave busy periods, or go in steps; none if they start when they are wanted and go on to their end.
     fn schedule(&self) -> Option<Rule> {
         None
     }
@@ -354,6 +354,8 @@ policies! {
         "dgc" => dgc::Dgc,
         /// Both.
         "agc-dgc" => agc_dgc::AgcDgc,
+        /// Merges of log blocks in steps that writes pay for.
+        "partial" => partial::Partial,
     }
     guest guest::Guest;
     methods {
@@ -391,6 +393,7 @@ impl CollectConfig {
             Self::Background(options) => options.on_demand.stop_blocks.is_some(),
             Self::Agc(options) | Self::AgcDgc(options) => options.on_demand.stop_blocks.is_some(),
             Self::Dgc(options) => options.on_demand.stop_blocks.is_some(),
+            Self::Partial(options) => options.on_demand.stop_blocks.is_some(),
             Self::Guest(_) => true,
         }
     }
@@ -404,6 +407,7 @@ impl CollectConfig {
             Self::Background(options) => options.on_demand.scope,
             Self::Agc(options) | Self::AgcDgc(options) => options.on_demand.scope,
             Self::Dgc(options) => options.on_demand.scope,
+            Self::Partial(options) => options.on_demand.scope,
             Self::Guest(options) => guest::scope(options),
         }
     }
@@ -416,6 +420,7 @@ impl CollectConfig {
             Self::Background(options) => options.on_demand.moves_to,
             Self::Agc(options) | Self::AgcDgc(options) => options.on_demand.moves_to,
             Self::Dgc(options) => options.on_demand.moves_to,
+            Self::Partial(options) => options.on_demand.moves_to,
             Self::Guest(options) => guest::moves_to(options),
         }
     }
@@ -434,6 +439,7 @@ impl CollectPolicy {
             (Self::Agc(own), Self::Agc(saved)) => own.restore(saved),
             (Self::Dgc(own), Self::Dgc(saved)) => own.restore(saved),
             (Self::AgcDgc(own), Self::AgcDgc(saved)) => own.restore(saved),
+            (Self::Partial(own), Self::Partial(saved)) => own.restore(saved),
             _ => Ok(()),
         }
     }

@@ -68,6 +68,22 @@ pub struct Options {
     pub instant: bool,
 }
 
+impl Options {
+    /// The same for collections that stop between operations (`what`): one page moves at a time.
+    pub(super) fn by_steps(&self, what: &str, build: &Build<'_>) -> Result<OnDemand, ConfigError> {
+        let window = self.window_pages.unwrap_or(1);
+        if window != 1 {
+            let problem = "must be 1: a collection makes way for the host after each operation; leave it out";
+            return Err(ConfigError::new("collect.window_pages", window, problem));
+        }
+        if self.instant {
+            let problem = format!("does not go with {what}: they would take no time; use false");
+            return Err(ConfigError::new("collect.instant", true, problem));
+        }
+        OnDemand::new(&Self { window_pages: Some(1), ..self.clone() }, build)
+    }
+}
+
 /// Garbage collection on demand.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OnDemand {

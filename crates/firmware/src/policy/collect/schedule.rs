@@ -13,16 +13,49 @@ use super::on_demand::{OnDemand, Options as OnDemandOptions};
 use super::Collect;
 use crate::policy::Build;
 use crate::ConfigError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::{ps_from_us, Time};
+
+/// What is collected in long idle periods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compacts {
+    /// Log blocks that are full, those first that were full first.
+    #[default]
+    Full,
+    /// Any log blocks, those first that are merged first on demand.
+    Any,
+}
 
 /// Which collections leave busy periods, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// True if they are done ahead, in idle periods.
     pub advanced: bool,
+    /// Which of them in long ones.
+    pub compacts: Compacts,
     /// True if those that the host would wait for are delayed to idle periods, while there are free blocks.
     pub delayed: bool,
+    /// Steps that writes pay for, if collections go in such.
+    pub steps: Option<Steps>,
+}
+
+impl Rule {
+    /// True if collections are done in idle periods.
+    #[must_use]
+    pub fn uses_rests(&self) -> bool {
+        self.advanced || self.delayed
+    }
+}
+
+/// Steps of collections, each of which moves a page or erases a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steps {
+    /// Free blocks of a domain below which collections go in steps.
+    pub below: u32,
+    /// Steps that a page written to a log block pays for.
+    pub per_page: u32,
 }
 
 /// An idle period and what may be collected in it, of one domain.
@@ -42,7 +75,7 @@ pub struct IdleView {
     pub has_delayed: bool,
     /// Time (equation 7.2) of the collection that the next request will have to wait for; none if it needs none, or is not known.
     pub needed: Option<Time>,
-    /// True if the list of full log blocks has some that can be merged.
+    /// True if there are log blocks of the kind that is compacted in long periods ([`Compacts`]), and they can be merged.
     pub has_full: bool,
 }
 
@@ -55,7 +88,7 @@ pub enum IdleWork {
     Retroactive,
     /// The one that the next request will need (look-ahead).
     LookAhead,
-    /// The log blocks that were full first (proactive compaction).
+    /// The log blocks that are compacted first (proactive compaction).
     Proactive,
 }
 
@@ -85,18 +118,7 @@ impl Scheduler {
         on_demand: &OnDemandOptions,
         build: &Build<'_>,
     ) -> Result<Self, ConfigError> {
-        // A checkpoint follows each operation, so one page moves at a time.
-        let window = on_demand.window_pages.unwrap_or(1);
-        if window != 1 {
-            let problem = "must be 1: a collection makes way for the host after each operation; leave it out";
-            return Err(ConfigError::new("collect.window_pages", window, problem));
-        }
-        if on_demand.instant {
-            let problem =
-                "does not go with collections that are scheduled over idle periods: they would take no time; use false";
-            return Err(ConfigError::new("collect.instant", true, problem));
-        }
-        let on_demand = OnDemand::new(&OnDemandOptions { window_pages: Some(1), ..on_demand.clone() }, build)?;
+        let on_demand = on_demand.by_steps("collections that are scheduled over idle periods", build)?;
         if !(0.0..=1e12).contains(&idle_us) {
             return Err(ConfigError::new("collect.idle_us", idle_us, "must be 0 to 1e12 microseconds"));
         }
@@ -215,7 +237,14 @@ mod tests {
         let config = crate::FirmwareConfig::default();
         let on_demand = OnDemandOptions { start_blocks: Some(5), ..OnDemandOptions::default() };
         let build = config.build(&geometry, 1, 1);
-        Scheduler::new(Rule { advanced, delayed }, 1e6, Some(8), &on_demand, &build).unwrap()
+        Scheduler::new(
+            Rule { advanced, delayed, compacts: Compacts::Full, steps: None },
+            1e6,
+            Some(8),
+            &on_demand,
+            &build,
+        )
+        .unwrap()
     }
 
     /// The figures of jung13 (7.6): 128 pages of 183.2 and 860.36 µs, and two blocks of 2 ms.

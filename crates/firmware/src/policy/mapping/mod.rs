@@ -123,6 +123,8 @@ policies! {
         "sast" => sast::Sast,
         /// Block mapping, with log blocks for all logical blocks together.
         "fast" => fast::Fast,
+        /// Block mapping, with a buffer under page mapping.
+        "pftl" => pftl::Pftl,
     }
     guest guest::Guest;
     methods {
