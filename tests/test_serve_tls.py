@@ -74,7 +74,7 @@ def asked(connection: socket.socket, option: int) -> int:
 def test_libnbd_copies_over_tls_while_others_stall_in_the_handshake(folder: Path) -> None:
     with secured(folder, "--zero-delay") as (port, words):
         assert f"nbds://alice@{socket.gethostname()}:{port}/?tls-psk-file={folder / 'keys.psk'}" in words
-        assert "nbd-client" not in words, "it has no keys, only certificates"
+        assert "nbd-client" not in words and "fio" not in words, "they take no keys"
         stalled = [greeted(port) for _ in range(3)]
         for connection in stalled[1:]:
             assert asked(connection, STARTTLS) == 1

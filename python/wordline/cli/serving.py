@@ -334,10 +334,11 @@ def greet(console: Console, told: dict[str, Any], lines: list[str]) -> None:
         qemu = qemu_words(told, export["name"])
         if qemu is not None:
             console.print(f"  qemu-img info {qemu}", soft_wrap=True)
-        console.print(
-            f"  fio --name=test --ioengine=nbd --uri={where} --rw=randread --bs=4k --size=16m", soft_wrap=True
-        )
+        # fio takes no file of keys, and the kernel only certificates.
         if not told["tls_users"]:
+            console.print(
+                f"  fio --name=test --ioengine=nbd --uri={where} --rw=randread --bs=4k --size=16m", soft_wrap=True
+            )
             console.print(f"  nbd-client {client_words(told, export['name'])} /dev/nbd0", soft_wrap=True)
     for line in lines:
         console.print(line, soft_wrap=True)

@@ -45,13 +45,13 @@ pub(super) fn live() -> Vec<ResultKey> {
         of(
             "reply_error_percent.{count,mean,p50,p99,max}",
             "%",
-            "`reply_late_us` as part of the modelled latency, for latencies from 100 µs on.",
+            "How late or early replies were, as part of the modelled latency, for latencies from 100 µs on.",
         )
         .or_null(),
         of(
             "delay_error_percent.{count,mean,p50,p99,max}",
             "%",
-            "The sum of `reply_late_us` and `taken_late_us` as part of the modelled latency, for latencies from 100 µs on.",
+            "The sum of that and `taken_late_us`, as part of the modelled latency, for latencies from 100 µs on.",
         )
         .or_null(),
         of("lag_us", "µs", "The most that the drive's time was behind the clock."),
