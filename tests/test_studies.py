@@ -66,6 +66,15 @@ PUBLISHED: dict[str, tuple[Any, str]] = {
     "chang11.tuned-overhead": ([1.95, 2.22], "%"),
     "chang11.session-length": (None, "order"),
     "chang11.stability": (None, "order"),
+    "jung13.agc-dgc-wcrt-pftl": (-65.2, "%"),
+    "jung13.agc-dgc-wcrt-lftl": (-98.6, "%"),
+    "jung13.agc-dgc-wcrt-hftl": (-96.4, "%"),
+    "jung13.agc-dgc-erases": (-16.6, "%"),
+    "jung13.agc-share": (80, "%"),
+    "jung13.agc-dgc-ewt": (0, "%"),
+    "jung13.pftl-thrashing": (10, "x"),
+    "jung13.hftl-overhead": (-40, "%"),
+    "jung13.agc-threshold": (71, "%"),
 }
 """Published values: an edit that improves the score would show here."""
 

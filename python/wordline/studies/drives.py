@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +71,8 @@ class OnDrive:
       drive on which it was run;
     - ``jobs``: run one after the other: all but the last warm the drive up. Each has the options of ``[[job]]``; or
       ``stand_in``, a description of a trace as ``wordline trace synth`` takes it, and ``replay``, options of
-      ``[trace]``; or is one of :meth:`wordline.studies.traces.Recorded.job`;
+      ``[trace]``; or ``stand_ins`` in its place, several of them, each with the first byte of its region, ``at``, and
+      the description, ``of``; or is one of :meth:`wordline.studies.traces.Recorded.job`;
     - ``intervals``, if there: what :func:`watched` adds to the result;
     - ``seed`` of all random numbers.
     """
@@ -161,6 +163,8 @@ def workload(job: Mapping[str, Any], seed: int) -> Workload:
 
     if "trace" in job:
         return traces.workload(job)
+    if "stand_ins" in job:
+        return Workload.table(_side_by_side(json.dumps(job["stand_ins"], sort_keys=True), seed), **job["replay"])
     if "stand_in" not in job:
         return Workload.job(**job)
     return Workload.table(_stand_in(json.dumps(job["stand_in"], sort_keys=True), seed), **job.get("replay", {}))
@@ -175,6 +179,28 @@ def _stand_in(description: str, seed: int) -> Any:  # noqa: ANN401
         path = Path(folder) / "stand-in.parquet"
         write_stand_in(json.loads(description), seed, path)
         return Workload.trace(path).to_frame()
+
+
+@lru_cache(maxsize=16)
+def _side_by_side(descriptions: str, seed: int) -> Any:  # noqa: ANN401
+    """The requests of several synthesised traces by time, each in a region and with random numbers of its own."""
+    from wordline.api.workload import Workload
+
+    rows: list[tuple[float, int, list[str]]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for nth, each in enumerate(json.loads(descriptions)):
+            path = Path(folder) / f"{nth}.csv"
+            write_stand_in(each["of"], seed + nth, path)
+            with path.open(newline="") as file:
+                head, *lines = csv.reader(line for line in file if not line.startswith("#"))
+            time, offset = head.index("time_us"), head.index("offset_bytes")
+            for line in lines:
+                line[offset] = str(int(line[offset]) + each["at"])
+                rows.append((float(line[time]), nth, line))
+        both = Path(folder) / "both.csv"
+        with both.open("w", newline="") as file:
+            csv.writer(file).writerows([head, *(line for *_, line in sorted(rows, key=lambda row: row[:2]))])
+        return Workload.trace(both).to_frame()
 
 
 def write_stand_in(description: Mapping[str, Any], seed: int, path: Path) -> None:
