@@ -167,6 +167,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "parity of pages": wordline.run(small, BUSY, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "folded": wordline.run(small, BUSY, folded),
         "log blocks": wordline.run(small, BUSY, {**log_blocks, "wear.policy": "lazy"}),
+        "map zones": wordline.run(small, BUSY, {**log_blocks, "mapping.zone_blocks": 8, "mapping.zone_tables": 2}),
         "array": wordline.run(array, Workload.text(TENANTS)),
         "partial": stopped.value.result,
     }  # fmt: skip
@@ -228,7 +229,7 @@ def test_units_are_known() -> None:
         "parts",
     }
     shapes = {"object", "list", "lists", "list of lists", "list of pairs"}
-    counts |= {"merges", "logical blocks", "interruptions"}
+    counts |= {"merges", "logical blocks", "interruptions", "zones", "tables"}
     assert words <= figures | counts | shapes | {"mapping units", "map units", "transactions", "slices", "intervals"}
 
 

@@ -29,6 +29,8 @@ SLOW = (
     "autossd-share",
     "gc-parallel",
     "gc-parallel-4",
+    "gc-scheduling",
+    "gc-threshold",
     "hybrid-ftl",
     "organisation",
     "palloc",

@@ -16,8 +16,9 @@ def summed_up(result: dict[str, Any]) -> str:
     rate = table.get("hit_rate")
     hits = "" if rate is None else f"{units.percent(rate)} of look-ups found in memory; "
     if "zone_loads" in table:
+        loaded = units.some(table["zone_loads"], "zone table")
         return (
-            f"{hits}{units.some(table['zone_loads'], 'zone table')} loaded ({units.some(table['reads'], 'page')} read), "
+            f"{hits}{loaded} loaded ({units.some(table['reads'], 'page')} read), "
             f"{units.count(table['zone_stores'])} stored ({units.some(table['writes'], 'page')} written)"
         )
     return f"{hits}{units.some(table['reads'], 'map unit')} read, {units.count(table['writes'])} written"

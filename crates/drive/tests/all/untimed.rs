@@ -121,6 +121,10 @@ fn the_direct_way_beside_log_blocks_leaves_the_state_of_the_general_one() {
     for_seeds("untimed", name, if long() { 8_000 } else { 600 }, |seed| {
         let mut random = Stream::new(seed, "untimed-direct", 0);
         let Some(mut config) = random_config_with_logs(&mut random, false) else { return };
+        if config.parts().is_ok_and(|parts| parts.plan().zones.is_some()) && !chance(&mut random, 20) {
+            // Map zones take the general way.
+            return;
+        }
         config.verify.shadow = chance(&mut random, 10);
         if chance(&mut random, 60) {
             config.buffer = BufferConfig::None(Default::default());

@@ -311,7 +311,8 @@ impl Kernel {
         }
         let is_of_job = |op: &FlashOp| {
             let class = op.class;
-            !class.is_host() && class.task() != Task::GC && class.action() != Action::Erase
+            // Map units are read where they are when it is their turn.
+            !class.is_host() && class.task() != Task::GC && class.action() != Action::Erase && op.role != Role::Map
         };
         let start = block * self.plan.units_per_block;
         let pages = start..start + self.plan.units_per_block;
