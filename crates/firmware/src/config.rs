@@ -427,7 +427,8 @@ impl FirmwareConfig {
         // The pages of stripes are spread evenly.
         let units = match raid {
             Some(raid) => parity_units.saturating_mul(raid.dies),
-            None => logical_units + map_units,
+            // The tables of many small zones can take more than any drive has: that is refused below.
+            None => logical_units.saturating_add(map_units),
         };
         let outside = matches!(self.placement, PlacementConfig::Guest(_));
         let share = if fixed || takes_turns || outside {
