@@ -67,6 +67,17 @@ BUNDLED = ROOT / "traces" / "pgbench-ext4.csv.zst"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def until_serving(process: subprocess.Popen[str]) -> str:
+    """What a server with pipes says until it is ready."""
+    assert process.stdout is not None and process.stderr is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("Serving"):
+            return "".join(lines)
+    raise AssertionError(process.stderr.read())
+
+
 @contextmanager
 def started(command: list[str | Path], **options: Any) -> Iterator[subprocess.Popen[str]]:  # noqa: ANN401
     """A process that is killed at the end of the test: one that ignores signals would block the test."""

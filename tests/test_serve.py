@@ -19,7 +19,7 @@ from typing import Any
 
 import guest
 import pytest
-from conftest import LONG, PROGRAM, SMALL_DRIVE, Run, started
+from conftest import LONG, PROGRAM, SMALL_DRIVE, Run, started, until_serving
 from nbdclient import FLUSH, FUA, READ, TRIM, WRITE, ZERO, Client
 
 MIB = 1 << 20
@@ -64,16 +64,8 @@ def serving(folder: Path, drive: str | Path, *options: str) -> Iterator[Live]:
     command = [PROGRAM, "serve", str(drive), "--socket", "d.sock", "--json", "live.json", *options]
     where = {"cwd": folder, "env": {**os.environ, "NO_COLOR": "1"}}
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **where) as process:
-        assert process.stdout is not None and process.stderr is not None
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith("Serving"):
-                break
-        else:
-            raise AssertionError(process.stderr.read())
         live = Live(process, folder)
-        live.out = "".join(lines)
+        live.out = until_serving(process)
         yield live
 
 

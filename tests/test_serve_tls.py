@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, Run, started
+from conftest import PROGRAM, Run, started, until_serving
 from test_serve import EMPTY_DRIVE, MIB, needs, told
 
 KEYS = "alice:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\nbob:0123456789abcdef0123456789abcdef\n"
@@ -34,17 +34,11 @@ def secured(folder: Path, *options: str) -> Iterator[tuple[int, str]]:
     """A server for other machines: its port, and what it said when it was ready."""
     command = [PROGRAM, "serve", "empty.toml", "--tcp", "0.0.0.0:0", "--tls-psk", "keys.psk", "--json", "live.json"]
     with started([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder) as process:
-        assert process.stdout is not None and process.stderr is not None
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith("Serving"):
-                break
-        else:
-            raise AssertionError(process.stderr.read())
-        address = next(line for line in lines if "nbdinfo" in line)
-        yield int(address.split("@")[1].split("/")[0].rpartition(":")[2]), "".join(lines)
+        said = until_serving(process)
+        address = next(line for line in said.splitlines() if "nbdinfo" in line)
+        yield int(address.split("@")[1].split("/")[0].rpartition(":")[2]), said
         process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
         assert process.wait(30) == 0, process.stderr.read()
 
 
