@@ -1,10 +1,13 @@
 //! `make bench-disk`: how well the live disk keeps the delays of its drive, and how many requests it takes.
 //!
-//! A client in the same process keeps a number of random reads of 4 KiB in flight, and notes when it sent each and had its reply. What the
+//! A client in the same process keeps a number of random reads of 4 KiB in flight, and notes when it sent each and had its reply; it waits
+//! by poll, as libnbd and QEMU do. What the
 //! server notes of the same request tells the modelled latency. The drive is the demo with a read time of 100 µs, so that every latency is
-//! at least that; its pages are written before. "Loaded" is a busy thread for each core beside server and client.
+//! at least that; its pages are written before. "Loaded" is a busy thread for each core beside server and client; "first" the same with a
+//! client that goes before the busy threads, as the server does: one that does not may have to wait for a core.
 
 use cpu_time::ThreadTime;
+use rustix::event::{poll, PollFd, PollFlags};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::io::{Read, Result, Write};
@@ -14,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wordline_disk::store::{self, Kind};
-use wordline_disk::{Address, Answered, Entry, Listener, Offer, Options, Pace, Server};
+use wordline_disk::{Address, Answered, Entry, Listener, Offer, Options, Pace, Scheduling, Server};
 use wordline_drive::Drive;
 
 const READ: u16 = 0;
@@ -34,17 +37,19 @@ pub fn all() -> Value {
     println!("random reads of 4 KiB, latency and error of the delay    server (late)    with taking     client sees");
     println!(
         "{:>6} {:<7} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "depth", "cores", "requests", "modelled", "p50", "p99", "p50", "p99", "p50", "p99", "floor"
+        "depth", "cores", "requests", "modelled", "p50", "p99", "p50", "p99", "p50", "p99", "way"
     );
     let mut rows = Vec::new();
     let mut floors = Vec::new();
-    for loaded in [false, true] {
-        match floor(loaded) {
-            Ok(row) => floors.push(row),
-            Err(error) => eprintln!("floor: {error}"),
+    for cores in [Cores::Idle, Cores::Loaded, Cores::First] {
+        if cores != Cores::First {
+            match floor(cores == Cores::Loaded) {
+                Ok(row) => floors.push(row),
+                Err(error) => eprintln!("floor: {error}"),
+            }
         }
         for depth in [1, 8, 32] {
-            match accuracy(depth, loaded) {
+            match accuracy(depth, cores) {
                 Ok(row) => rows.push(row),
                 Err(error) => eprintln!("depth {depth}: {error}"),
             }
@@ -53,6 +58,17 @@ pub fn all() -> Value {
     let speed = speed().unwrap_or_else(|error| json!({"error": error.to_string()}));
     println!("without delay: {speed}");
     json!({"accuracy": rows, "floor": floors, "speed": speed})
+}
+
+/// What else the cores do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cores {
+    /// Nothing.
+    Idle,
+    /// A busy thread on each.
+    Loaded,
+    /// The same, but the client goes before.
+    First,
 }
 
 /// How late a thread is that does nothing but wait for deadlines, and how long a call takes that wakes a client.
@@ -94,10 +110,20 @@ fn beside<T>(loaded: bool, work: impl FnOnce() -> T) -> T {
     })
 }
 
-fn accuracy(depth: u64, loaded: bool) -> Result<Value> {
-    let (answered, live, seen, _) = beside(loaded, || {
-        served(Pace::Wall(1.0), |socket| reads(socket, depth, |_, start| start.elapsed() < SECONDS))
-    })?;
+fn accuracy(depth: u64, cores: Cores) -> Result<Value> {
+    let client = |socket: &Path| {
+        if cores == Cores::First {
+            Scheduling::raise();
+        }
+        reads(socket, depth, |_, start| start.elapsed() < SECONDS)
+    };
+    // A thread of its own: its priority ends with it.
+    let apart = |socket: &Path| {
+        thread::scope(|scope| scope.spawn(|| client(socket)).join())
+            .unwrap_or_else(|_| Err(std::io::Error::other("the client failed")))
+    };
+    let (answered, live, seen, _) = beside(cores != Cores::Idle, || served(Pace::Wall(1.0), apart))?;
+    let name = format!("{cores:?}").to_lowercase();
     let modelled: BTreeMap<u64, &Answered> = answered.iter().map(|one| (one.cookie, one)).collect();
     let (mut late, mut delay, mut client, mut latency, mut apart) = (vec![], vec![], vec![], vec![], vec![]);
     for (cookie, (sent, had)) in &seen {
@@ -113,7 +139,7 @@ fn accuracy(depth: u64, loaded: bool) -> Result<Value> {
     }
     let row = json!({
         "depth": depth,
-        "loaded": loaded,
+        "cores": name,
         "requests": latency.len(),
         "modelled_us": at(&mut latency, 0.5),
         "server_error_percent": [at(&mut late, 0.5), at(&mut late, 0.99)],
@@ -125,14 +151,13 @@ fn accuracy(depth: u64, loaded: bool) -> Result<Value> {
     });
     let pair = |key: &str| [0, 1].map(|at| format!("{:8.2}", row[key][at].as_f64().unwrap_or(f64::NAN))).join(" ");
     println!(
-        "{depth:>6} {:<7} {:>9} {:>6.0} µs {} {} {} {:>5.1} µs",
-        if loaded { "loaded" } else { "idle" },
+        "{depth:>6} {name:<7} {:>9} {:>6.0} µs {} {} {} {:>5.1} µs",
         row["requests"],
         row["modelled_us"].as_f64().unwrap_or(f64::NAN),
         pair("server_error_percent"),
         pair("delay_error_percent"),
         pair("client_error_percent"),
-        row["transport_us"][if depth == 1 { "asleep" } else { "awake" }].as_f64().unwrap_or(f64::NAN),
+        row["transport_us"][if depth == 1 { "asleep" } else { "dozing" }].as_f64().unwrap_or(f64::NAN),
     );
     Ok(row)
 }
@@ -206,6 +231,8 @@ fn reads(socket: &Path, depth: u64, more: impl Fn(u64, Instant) -> bool) -> Resu
         if sent.is_empty() {
             return Ok(seen);
         }
+        // A client that sleeps in a read is woken whenever the server takes a command, for nothing: the system cannot tell that from a reply.
+        poll(&mut [PollFd::new(&stream, PollFlags::IN)], None)?;
         stream.read_exact(&mut reply)?;
         let had = Instant::now();
         let cookie =

@@ -5,14 +5,16 @@ use crate::protocol::Session;
 use crate::tls::{Channel, Keys};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes read from a connection in one turn, so that none keeps the others waiting.
-const TURN: usize = 256 << 10;
+pub const TURN: usize = 256 << 10;
 /// Bytes of replies under way from which on no more commands are taken from a client: it may ask for more than it reads.
 const MOST_REPLIES: usize = 64 << 20;
 /// Commands of a client in progress from which on no more are taken.
 const MOST_COMMANDS: u32 = 1024;
+/// A pause between two replies counts as no longer than this.
+const LONGEST_GAP: Duration = Duration::from_micros(100);
 /// Pieces written by one call.
 const PIECES: usize = 16;
 /// Small replies share a buffer of this size.
@@ -43,6 +45,9 @@ pub struct Client {
     pub since: Instant,
     /// When the bytes in `input` came.
     pub heard: Instant,
+    /// From one call that sends replies to the next, by the last ones, and when the last was.
+    pub gap: Duration,
+    told: Instant,
     /// Bytes that it sent and that are not handled yet.
     input: Vec<u8>,
     /// Bytes needed for the next message.
@@ -69,6 +74,8 @@ impl Client {
             number,
             since: now,
             heard: now,
+            gap: Duration::ZERO,
+            told: now,
             input: Vec::new(),
             needed: 0,
             output: VecDeque::new(),
@@ -121,46 +128,28 @@ impl Client {
         Ok(())
     }
 
-    /// Reads what has come by `now`, at most a turn of it.
+    /// Reads what has come by `now`, at most a turn of it; `buffer` has room for that, and is shared by all connections: to clear one of its own
+    /// for each read would take longer than the read of a command.
     ///
     /// # Errors
     /// When the connection is broken.
-    pub fn hear(&mut self, now: Instant) -> io::Result<Heard> {
+    pub fn hear(&mut self, now: Instant, buffer: &mut [u8]) -> io::Result<Heard> {
         self.heard = now;
-        let have = self.input.len();
-        let room = self.needed.saturating_sub(have).clamp(64 << 10, TURN);
-        if self.channel.is_some() {
-            return self.hear_sealed(room);
-        }
-        self.input.resize(have + room, 0);
         let got = loop {
-            match self.stream.read(&mut self.input[have..]) {
+            match self.stream.read(buffer) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Heard::Open),
+                other => break other?,
             }
         };
-        self.input.truncate(have + *got.as_ref().unwrap_or(&0));
-        match got {
-            Ok(0) => Ok(Heard::Gone),
-            Ok(_) => Ok(Heard::Open),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Heard::Open),
-            Err(error) => Err(error),
+        if got == 0 {
+            return Ok(Heard::Gone);
         }
-    }
-
-    /// The same where bytes are sealed.
-    fn hear_sealed(&mut self, room: usize) -> io::Result<Heard> {
-        let Some(channel) = &mut self.channel else { return Ok(Heard::Open) };
-        let mut sealed = vec![0; room];
-        let got = match self.stream.read(&mut sealed) {
-            Ok(0) => return Ok(Heard::Gone),
-            Ok(got) => got,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                return Ok(Heard::Open)
-            }
-            Err(error) => return Err(error),
+        let Some(channel) = &mut self.channel else {
+            self.input.extend_from_slice(&buffer[..got]);
+            return Ok(Heard::Open);
         };
-        let stays = channel.take(&sealed[..got], &mut self.input);
+        let stays = channel.take(&buffer[..got], &mut self.input);
         if stays.is_err() {
             // The alert, which tells the client why; if there is no room for it, the end of the connection does.
             let _ = self.stream.write(channel.going());
@@ -207,6 +196,12 @@ impl Client {
         if piece.is_empty() {
             self.output.pop_back();
         }
+    }
+
+    /// Notes that replies are sent at `now`.
+    pub fn hears_at(&mut self, now: Instant) {
+        let gap = now.saturating_duration_since(std::mem::replace(&mut self.told, now)).min(LONGEST_GAP);
+        self.gap = (self.gap * 15 + gap) / 16;
     }
 
     /// Adds a reply whose bytes were counted when it was made.

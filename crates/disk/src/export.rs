@@ -4,7 +4,7 @@
 //! command sees all that was acknowledged before it came, and commands in flight together may take effect in the order of their arrival,
 //! as NBD allows.
 //!
-//! A request's arrival is set back by the time that it and its reply are on the way (`Export::offsets`): so the client, not the server,
+//! A request's arrival is set back by the time that it and its reply are on the way (`Asker::way`): so the client, not the server,
 //! sees the delay of the drive. The drive takes it then, or, if it has gone on meanwhile, at once.
 
 mod parts;
@@ -41,8 +41,8 @@ pub struct Asker {
     pub replies: Replies,
     /// Bytes of data that its reply will have.
     pub promised: usize,
-    /// True if it has nothing else in progress, and so will sleep until the reply comes.
-    pub alone: bool,
+    /// What the command and its reply take on their way, in simulated picoseconds.
+    pub way: Time,
 }
 
 /// A reply that may go out.
@@ -86,8 +86,6 @@ pub struct Export {
     pub answered: Option<Vec<Answered>>,
     /// The drive's time when its clock began.
     base: Time,
-    /// How far arrivals are set back, in simulated picoseconds: of a client that is alone, and of others.
-    offsets: (Time, Time),
     tickets: Vec<Option<Ticket>>,
     free: Vec<u32>,
     /// The ticket in each slot of the drive.
@@ -121,7 +119,6 @@ impl Export {
             recorder,
             fault: None,
             answered: None,
-            offsets: (0, 0),
             tickets: Vec::new(),
             free: Vec::new(),
             slots: vec![NONE; (queues * depth) as usize],
@@ -130,11 +127,6 @@ impl Export {
             swap: None,
             drive,
         })
-    }
-
-    /// Sets arrivals back by so much, in simulated picoseconds: of a client that sleeps until the reply, and of one that is awake.
-    pub fn set_back(&mut self, asleep: Time, awake: Time) {
-        self.offsets = (asleep, awake);
     }
 
     /// Requests in progress.
@@ -180,8 +172,7 @@ impl Export {
             self.drive.now()
         } else {
             // While the clock stands still, nothing is on its way either.
-            let way = if asker.alone { self.offsets.0 } else { self.offsets.1 };
-            self.base + clock.at(wall).saturating_sub(if clock.runs() { way } else { 0 })
+            self.base + clock.at(wall).saturating_sub(if clock.runs() { asker.way } else { 0 })
         };
         if arrival > self.drive.now() {
             if let Err(fault) = self.step_to(arrival, out) {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod calls;
 mod client;
 mod clock;
 mod control;
@@ -27,6 +28,7 @@ pub use clock::Pace;
 pub use control::{Refused, Swapped, View};
 pub use protocol::Entry;
 pub use record::Recorder;
+pub use scheduling::Scheduling;
 pub use server::{Closed, Control, Offer, Options, Server, Status};
 pub use state::State;
 pub use stats::Answered;

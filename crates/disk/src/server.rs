@@ -6,7 +6,8 @@
 mod asked;
 
 use crate::address::Listener;
-use crate::client::{recycle, Client, Heard};
+use crate::calls::Calls;
+use crate::client::{recycle, Client, Heard, TURN};
 use crate::clock::{Clock, Pace};
 use crate::control::{Asked, Refused, Swapped, View};
 use crate::export::{forget, Asker, Export, Reply};
@@ -39,10 +40,8 @@ const SPIN: Duration = Duration::from_micros(50);
 const AWAKE: Duration = Duration::from_micros(20);
 /// In the low-CPU mode it sleeps at least so long.
 const NAP: Duration = Duration::from_micros(50);
-/// A command takes a microsecond or more, so a long burst would keep replies that are due waiting.
+/// Commands of a client that are handled before the others have their turn.
 const AT_ONCE: u32 = 4;
-/// A call that sends replies counts as no longer than this: the system may have taken the core away.
-const LONGEST_CALL: Duration = Duration::from_micros(10);
 /// When the server stops, requests in progress have so long to end,
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 /// and clients to read their replies.
@@ -184,11 +183,13 @@ pub struct Server {
     active: Instant,
     /// Commands of a client that are handled before replies that are due meanwhile are sent.
     at_once: u32,
-    /// What a call takes that sends replies, by the last ones.
-    call: Duration,
+    calls: Calls,
     told: Instant,
+    /// What was read last.
+    heard: Vec<u8>,
     pool: Vec<Vec<u8>>,
     replies: Vec<Reply>,
+    /// Times of replies that clients have yet to be sent.
     sent: Vec<(usize, Answered)>,
 }
 
@@ -223,8 +224,9 @@ impl Server {
             transport: Transport::default(),
             scheduling: Scheduling::Normal,
             active: now,
-            call: Duration::ZERO,
+            calls: Calls::default(),
             told: now,
+            heard: vec![0; TURN],
             pool: Vec::new(),
             replies: Vec::new(),
             sent: Vec::new(),
@@ -257,7 +259,9 @@ impl Server {
                     break;
                 }
             }
-            self.wait(now, ending);
+            if self.sent.is_empty() {
+                self.wait(now, ending);
+            }
         }
         self.tell(Instant::now() + TELL);
         self.control.asked.close();
@@ -275,26 +279,11 @@ impl Server {
             self.scheduling = scheduling;
         }
         self.clock = Clock::new(self.options.pace);
-        self.set_back();
-    }
-
-    /// Tells exports what the way of a command and its reply is in simulated time.
-    fn set_back(&mut self) {
-        for export in &mut self.exports {
-            export.set_back(self.clock.span(self.transport.asleep), self.clock.span(self.transport.awake));
-        }
     }
 
     /// Advances the drives to `now`, and sends what is due.
     fn advance(&mut self, now: Instant) {
-        let time = (!self.clock.jumps()).then(|| self.clock.at(now));
-        for index in 0..self.exports.len() {
-            if time.is_some() || self.clock.runs() {
-                self.exports[index].advance(time, &mut self.replies);
-            }
-            self.exports[index].synced(&mut self.replies);
-            self.hand_out(index);
-        }
+        let time = self.step(now);
         if let Some(time) = time.filter(|_| !self.sent.is_empty() && self.clock.runs() && !self.options.low_cpu) {
             self.look_ahead(time);
         }
@@ -307,10 +296,31 @@ impl Server {
         }
     }
 
+    /// Advances the drives to `now`, and hands out what is due. Gives the time of the drives, unless it jumps.
+    fn step(&mut self, now: Instant) -> Option<Time> {
+        let time = (!self.clock.jumps()).then(|| self.clock.at(now));
+        for index in 0..self.exports.len() {
+            if time.is_some() || self.clock.runs() {
+                self.exports[index].advance(time, &mut self.replies);
+            }
+            self.exports[index].synced(&mut self.replies);
+            self.hand_out(index);
+        }
+        time
+    }
+
+    /// True if a reply has fallen due while commands are handled, which take a microsecond or more each.
+    fn is_overdue(&mut self) -> bool {
+        if !self.clock.jumps() {
+            self.step(Instant::now());
+        }
+        !self.clock.jumps() && !self.sent.is_empty()
+    }
+
     /// Lets replies go with others that are sent at `time`, if they are due within half a call: they are early by less than they would be late if
     /// they had to wait for the call.
     fn look_ahead(&mut self, time: Time) {
-        let ahead = time + self.clock.span(self.call / 2);
+        let ahead = time + self.clock.span(self.calls.half());
         for index in 0..self.exports.len() {
             self.exports[index].look_ahead(ahead, &mut self.replies);
             self.hand_out(index);
@@ -341,15 +351,17 @@ impl Server {
         let sent = self.clock.at(start);
         for place in 0..self.clients.len() {
             let Some(client) = &mut self.clients[place] else { continue };
-            let failed = client.has_output() && client.send(&mut self.pool).is_err();
+            let failed = client.has_output() && {
+                client.hears_at(start);
+                client.send(&mut self.pool).is_err()
+            };
             if failed || client.is_done() {
                 self.clients[place] = None;
             }
         }
         if !self.sent.is_empty() {
             self.active = Instant::now();
-            let took = (self.active - start).min(LONGEST_CALL);
-            self.call = (self.call * 15 + took) / 16;
+            self.calls.took(self.active - start);
         }
         for (export, times) in self.sent.drain(..) {
             let export = &mut self.exports[export];
@@ -467,7 +479,7 @@ impl Server {
     fn serve(&mut self, place: usize, flags: PollFlags, now: Instant, ending: bool) {
         let Some(client) = &mut self.clients[place] else { return };
         if !ending && client.is_heard() && flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
-            match client.hear(now) {
+            match client.hear(now, &mut self.heard) {
                 Ok(Heard::Open) => self.take_messages(place),
                 // A client that is gone waits for no replies; what it asked for is still done.
                 Ok(Heard::Gone) | Err(_) => {
@@ -479,14 +491,14 @@ impl Server {
             self.clients[place] = None;
             return;
         }
-        if let Some(client) = &mut self.clients[place] {
-            if client.has_output() && client.send(&mut self.pool).is_err() {
-                self.clients[place] = None;
-            }
+        // Replies with times go with all that are due.
+        let Some(client) = self.clients[place].as_mut().filter(|_| self.sent.is_empty()) else { return };
+        if client.has_output() && client.send(&mut self.pool).is_err() {
+            self.clients[place] = None;
         }
     }
 
-    /// Handles the whole messages that a client has sent, as many as it may have in progress, and not more than fit between replies.
+    /// Handles the whole messages that a client has sent, as many as it may have in progress, until a reply is due.
     fn take_messages(&mut self, place: usize) {
         let Some(client) = &mut self.clients[place] else { return };
         if !client.has_message() {
@@ -498,6 +510,9 @@ impl Server {
         let (mut taken, mut needed, mut commands) = (0, 0, 0);
         let mut answers = self.pool.pop().unwrap_or_default();
         loop {
+            if commands > 0 && self.is_overdue() {
+                break;
+            }
             let Some(client) = &mut self.clients[place] else { return };
             if !client.is_heard() || taken == input.len() || commands == self.at_once {
                 break;
@@ -521,8 +536,9 @@ impl Server {
                 Step::Command(command) => {
                     let Some(export) = client.export else { break };
                     let promised = if command.kind == Kind::Read { command.bytes as usize } else { 0 };
-                    let (number, replies, alone) = (client.number, client.session.replies(), client.commands == 0);
-                    let asker = Asker { place, number, replies, promised, alone };
+                    let way = self.clock.span(self.transport.way(client.commands == 0, client.gap));
+                    let asker =
+                        Asker { place, number: client.number, replies: client.session.replies(), promised, way };
                     commands += 1;
                     client.commands += 1;
                     client.reply_bytes += promised;
@@ -583,6 +599,7 @@ impl Server {
             "scheduling": self.scheduling.name(),
             "transport_us": {
                 "asleep": self.transport.asleep.as_nanos() as f64 / 1e3,
+                "dozing": self.transport.dozing.as_nanos() as f64 / 1e3,
                 "awake": self.transport.awake.as_nanos() as f64 / 1e3,
             },
         });

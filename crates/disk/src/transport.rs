@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 /// Round trips, of which the first are left out.
 const ROUNDS: usize = 200;
 const WARM_UP: usize = 20;
-/// The measurement ends after so long: on a busy machine a round trip may take milliseconds.
+/// Each of the measurements ends after so long: on a busy machine a round trip may take milliseconds.
 const MOST: Duration = Duration::from_millis(100);
 /// A client that waits for so long sleeps, and its core with it.
 const SLEEP: Duration = Duration::from_micros(150);
+/// One that waits for so long has given its core up; to get it back takes longer than to be told of the next reply.
+const DOZE: Duration = Duration::from_micros(30);
 /// No more is taken for the way itself.
 const LONGEST: Duration = Duration::from_micros(60);
 /// Length of a reply without data.
@@ -25,12 +27,23 @@ const REPLY_BYTES: usize = 16;
 pub struct Transport {
     /// Where the client sleeps until its reply comes: it has nothing else in progress.
     pub asleep: Duration,
+    /// Where it waits for some reply, and not for long.
+    pub dozing: Duration,
     /// Where it is busy with other requests.
     pub awake: Duration,
 }
 
 impl Transport {
-    /// Measures both. `begin` is called once the client is a thread of its own: what it does to this thread, the client does not inherit.
+    /// What the way of a command takes whose client has nothing else in progress, if it is `alone`, and else hears from the server each `gap`.
+    pub fn way(&self, alone: bool, gap: Duration) -> Duration {
+        match alone {
+            true => self.asleep,
+            false if gap >= DOZE / 2 => self.dozing,
+            false => self.awake,
+        }
+    }
+
+    /// Measures all. `begin` is called once the client is a thread of its own: what it does to this thread, the client does not inherit.
     ///
     /// # Errors
     /// When the system has no sockets or threads left.
@@ -38,13 +51,20 @@ impl Transport {
         let (mut near, far) = UnixStream::pair()?;
         let client = Builder::new().name("wordline-echo".into()).spawn(move || echo(far))?;
         begin();
-        let awake = turns(&mut near, Duration::ZERO, sleeps)?;
-        let asleep = turns(&mut near, SLEEP, sleeps)?;
+        let all = [Duration::ZERO, DOZE, SLEEP].map(|delay| turns(&mut near, delay, sleeps));
         drop(near);
         let trips = client.join().unwrap_or_default();
-        let (awake, asleep) = (usual(&trips, &awake), usual(&trips[awake.len().min(trips.len())..], &asleep));
-        // The system may have given the core to others for most of the first measurement.
-        Ok(Self { awake: awake.min(asleep), asleep })
+        let mut rest = &trips[..];
+        let mut ways = [Duration::ZERO; 3];
+        for (way, turns) in ways.iter_mut().zip(all) {
+            let turns = turns?;
+            *way = usual(rest, &turns);
+            rest = &rest[turns.len().min(rest.len())..];
+        }
+        let [awake, dozing, asleep] = ways;
+        // The system may have given the core to others for most of a measurement.
+        let dozing = dozing.min(asleep);
+        Ok(Self { awake: awake.min(dozing), dozing, asleep })
     }
 }
 
@@ -99,12 +119,20 @@ mod tests {
     #[test]
     fn a_round_trip_takes_some_microseconds() {
         for sleeps in [false, true] {
-            let Transport { awake, asleep } = Transport::measure(sleeps, || ()).unwrap();
-            let most = Duration::from_millis(20);
-            assert!(
-                awake > Duration::ZERO && awake < most && asleep > Duration::ZERO && asleep < most,
-                "{awake:?} {asleep:?}"
-            );
+            let measured = Transport::measure(sleeps, || ()).unwrap();
+            let Transport { awake, dozing, asleep } = measured;
+            assert!(awake > Duration::ZERO && awake <= dozing && dozing <= asleep && asleep <= LONGEST, "{measured:?}");
         }
+    }
+
+    #[test]
+    fn a_client_that_waits_longer_is_reached_later() {
+        let [awake, dozing, asleep] = [3, 16, 20].map(Duration::from_micros);
+        let transport = Transport { asleep, dozing, awake };
+        assert_eq!(transport.way(true, Duration::ZERO), asleep);
+        assert_eq!(
+            [5, 14, 15, 80].map(|us| transport.way(false, Duration::from_micros(us))),
+            [awake, awake, dozing, dozing]
+        );
     }
 }

@@ -19,7 +19,6 @@ impl Server {
                 Wish::Pause(paused) => self.clock.run(now, !paused),
                 Wish::Pace { pace, tell } => {
                     let set = self.clock.set_pace(now, pace);
-                    self.set_back();
                     let _ = tell.send(if set { Ok(()) } else { Err(Refused::Jumps) });
                 }
                 Wish::Swap { export, drive, tell } => {

@@ -15,11 +15,11 @@ pub(super) fn live() -> Vec<ResultKey> {
         of("low_cpu", "", "Whether it never spun.").boolean(),
         of("scheduling", "", "The priority that the system granted: `real-time`, `raised` or `normal`.").text(),
         of(
-            "transport_us.{asleep,awake}",
+            "transport_us.{asleep,dozing,awake}",
             "µs",
             "What a command and its reply take on their way between client and server, measured at the start: with a client that sleeps \
-             until the reply, as one with a single request in progress does, and with one that is awake. Requests count as having arrived \
-             earlier by that much.",
+             until the reply, as one with a single request in progress does, with one that waits for a reply every 30 µs, and with one \
+             that never waits. Requests count as having arrived earlier by that much.",
         ),
         of(
             "commands.{read,write,flush,trim,cache,write_zeroes,block_status}",
