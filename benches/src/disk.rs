@@ -3,7 +3,7 @@
 //! A client in the same process keeps a number of random reads of 4 KiB in flight, and notes when it sent each and had its reply; it waits
 //! by poll, as libnbd and QEMU do. What the
 //! server notes of the same request tells the modelled latency. The drive is the demo with a read time of 100 µs, so that every latency is
-//! at least that; its pages are written before. "Loaded" is a busy thread for each core beside server and client; "first" the same with a
+//! at least that; its pages are written before. The bare loop answers each request after as long, and has neither protocol nor drive. "Loaded" is a busy thread for each core beside server and client; "first" the same with a
 //! client that goes before the busy threads, as the server does: one that does not may have to wait for a core.
 
 use cpu_time::ThreadTime;
@@ -34,10 +34,10 @@ type Seen = BTreeMap<u64, (Instant, Instant)>;
 
 /// All measurements, as JSON; printed as tables on the way.
 pub fn all() -> Value {
-    println!("random reads of 4 KiB, latency and error of the delay    server (late)    with taking     client sees");
+    println!("random reads of 4 KiB, latency and error of the delay        bare loop    server (late)      with taking      client sees");
     println!(
-        "{:>6} {:<7} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "depth", "cores", "requests", "modelled", "p50", "p99", "p50", "p99", "p50", "p99", "way"
+        "{:>6} {:<7} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "depth", "cores", "requests", "modelled", "p50", "p99", "p50", "p99", "p50", "p99", "p50", "p99", "way"
     );
     let mut rows = Vec::new();
     let mut floors = Vec::new();
@@ -122,6 +122,7 @@ fn accuracy(depth: u64, cores: Cores) -> Result<Value> {
         thread::scope(|scope| scope.spawn(|| client(socket)).join())
             .unwrap_or_else(|_| Err(std::io::Error::other("the client failed")))
     };
+    let mut bare = beside(cores != Cores::Idle, || wordline_disk::floor::answering(depth as usize, SECONDS))?;
     let (answered, live, seen, _) = beside(cores != Cores::Idle, || served(Pace::Wall(1.0), apart))?;
     let name = format!("{cores:?}").to_lowercase();
     let modelled: BTreeMap<u64, &Answered> = answered.iter().map(|one| (one.cookie, one)).collect();
@@ -142,6 +143,7 @@ fn accuracy(depth: u64, cores: Cores) -> Result<Value> {
         "cores": name,
         "requests": latency.len(),
         "modelled_us": at(&mut latency, 0.5),
+        "bare_error_percent": [at(&mut bare, 0.5), at(&mut bare, 0.99)],
         "server_error_percent": [at(&mut late, 0.5), at(&mut late, 0.99)],
         "delay_error_percent": [at(&mut delay, 0.5), at(&mut delay, 0.99)],
         "client_error_percent": [at(&mut client, 0.5), at(&mut client, 0.99)],
@@ -151,9 +153,10 @@ fn accuracy(depth: u64, cores: Cores) -> Result<Value> {
     });
     let pair = |key: &str| [0, 1].map(|at| format!("{:8.2}", row[key][at].as_f64().unwrap_or(f64::NAN))).join(" ");
     println!(
-        "{depth:>6} {name:<7} {:>9} {:>6.0} µs {} {} {} {:>5.1} µs",
+        "{depth:>6} {name:<7} {:>9} {:>6.0} µs {} {} {} {} {:>5.1} µs",
         row["requests"],
         row["modelled_us"].as_f64().unwrap_or(f64::NAN),
+        pair("bare_error_percent"),
         pair("server_error_percent"),
         pair("delay_error_percent"),
         pair("client_error_percent"),
