@@ -1,35 +1,38 @@
 //! The firmware's sections of a drive file, their checks, and the plan derived from them.
 
+mod checks;
 mod fixed_pages;
 mod guests;
 mod logs;
 mod moves;
 mod need;
+mod plan;
 mod programs;
 mod raid;
 mod slc;
 mod steps;
 mod superblocks;
 
-use crate::policy::arbiter::{ArbiterConfig, ArbiterPolicy};
-use crate::policy::collect::{CollectConfig, CollectPolicy, Destination, Scope};
+use crate::policy::arbiter::ArbiterConfig;
+use crate::policy::collect::{CollectConfig, Scope};
 use crate::policy::dispatch::DispatchConfig;
 use crate::policy::free_block::FreeBlockConfig;
-use crate::policy::mapping::{LogRule, MappingConfig};
-use crate::policy::pack::{PackConfig, PackPolicy};
+use crate::policy::mapping::MappingConfig;
+use crate::policy::pack::PackConfig;
 use crate::policy::placement::PlacementConfig;
 use crate::policy::processor::ProcessorConfig;
-use crate::policy::redundancy::{Raid, RedundancyConfig, Stripe};
+use crate::policy::redundancy::RedundancyConfig;
 use crate::policy::shares::SharesConfig;
 use crate::policy::slc::SlcConfig;
 use crate::policy::suspend::SuspendConfig;
 use crate::policy::trim::TrimConfig;
-use crate::policy::upkeep::{Occasion, UpkeepConfig, UpkeepPolicies};
+use crate::policy::upkeep::UpkeepConfig;
 use crate::policy::victim::VictimConfig;
 use crate::policy::Build;
 use crate::raid::Parity;
-use crate::task::{Action, Class, Task, Tasks};
+use crate::task::Tasks;
 use need::{least, Need};
+pub use plan::{Plan, SlcPlan, ZonePlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_flash::Geometry;
@@ -127,166 +130,6 @@ pub struct FirmwareConfig {
     /// Background tasks.
     #[serde(flatten)]
     pub upkeep: UpkeepConfig,
-}
-
-/// The figures derived from a checked configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// Bytes in a mapping unit.
-    pub unit_bytes: u32,
-    /// Units in a page.
-    pub units_per_page: u32,
-    /// Units that a program writes in a plane: those of a page, or of all pages of a word line.
-    pub units_per_program: u32,
-    /// Units in a block.
-    pub units_per_block: u32,
-    /// Units that the host sees.
-    pub logical_units: u32,
-    /// Units of the mapping table in flash, behind those of the host; 0 if the table is in memory.
-    pub map_units: u32,
-    /// Map zones, if the drive is cut into some.
-    pub zones: Option<ZonePlan>,
-    /// Units of parity of logical pages, behind those; 0 if there is none.
-    pub parity_units: u32,
-    /// Units that all pages hold.
-    pub raw_units: u32,
-    /// GC domains: 1, or one per plane.
-    pub domains: u32,
-    /// Blocks in a domain.
-    pub blocks_per_domain: u32,
-    /// Spare blocks of a domain: blocks beyond its logical capacity.
-    pub spare_blocks: u32,
-    /// Free blocks of a domain reserved for GC.
-    pub reserve_blocks: u32,
-    /// Free blocks of a domain below which GC starts.
-    pub start_blocks: u32,
-    /// Free blocks of a domain at which GC stops.
-    pub stop_blocks: u32,
-    /// Spare blocks of a domain that may go bad before the firmware lacks blocks.
-    pub expendable_blocks: u32,
-    /// Bytes of the mapping table that the drive keeps in memory, with entries of four bytes.
-    pub table_bytes: u64,
-    /// True if host writes are paced by what GC gains.
-    pub paced: bool,
-    /// Blocks that moved data are written to.
-    pub destination: Destination,
-    /// True if the mapping fixes the page of each unit in the block of its logical block.
-    pub fixes_pages: bool,
-    /// Log blocks beside the blocks of logical blocks, if the mapping has any.
-    pub logs: Option<LogRule>,
-    /// True if merges of log blocks are scheduled over idle periods.
-    pub schedules_merges: bool,
-    /// Superblocks, if blocks form any.
-    pub stripe: Option<Stripe>,
-    /// Parity of logical pages, if there is any.
-    pub raid: Option<Raid>,
-    /// Tasks of the drive.
-    pub tasks: Tasks,
-    /// Tasks whose moved data open the most worn free block of a plane.
-    pub open_worn: Tasks,
-    /// The SLC cache, if the drive has one.
-    pub slc: Option<SlcPlan>,
-    /// True if the firmware takes computing time.
-    pub has_processor: bool,
-    /// True if operations wait in a commit stage until the dispatch policy sends them to their dies.
-    pub has_stage: bool,
-    /// True if operations of the host are committed together as transactions.
-    pub has_transactions: bool,
-    /// True if dies serve a request of the host at a time.
-    pub has_banks: bool,
-    /// True if the placement needs the request of each write.
-    pub places_requests: bool,
-}
-
-/// The figures of map zones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ZonePlan {
-    /// How many zones there are.
-    pub count: u32,
-    /// Tables of zones that memory holds at most.
-    pub tables: u32,
-    /// Bytes of the table of a zone.
-    pub table_bytes: u64,
-    /// Units of flash that the table of a zone takes.
-    pub table_units: u32,
-}
-
-/// The figures of an SLC cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SlcPlan {
-    /// Programs that fill a block in SLC mode, each of a page.
-    pub programs: u32,
-    /// Blocks of a domain in SLC mode, at most.
-    pub most: u32,
-    /// Free blocks of a domain that the cache leaves for other uses.
-    pub spare: u32,
-    /// True if the blocks are set aside for it.
-    pub fixed: bool,
-}
-
-impl Plan {
-    /// True if the mapping table lies in flash.
-    #[must_use]
-    pub fn has_map(&self) -> bool {
-        self.map_units > 0
-    }
-
-    /// The unit that the first one of the mapping table is. A logical block has none of both.
-    #[must_use]
-    pub fn first_map_unit(&self) -> u32 {
-        if self.has_map() && self.fixes_pages {
-            self.logical_units.next_multiple_of(self.units_per_block)
-        } else {
-            self.logical_units
-        }
-    }
-
-    /// Units that may have a place: those of the host, of the mapping table and of parity.
-    #[must_use]
-    pub fn units(&self) -> u32 {
-        self.first_map_unit() + self.map_units + self.parity_units
-    }
-
-    /// Parts of the mapping table in flash that memory holds or lacks as a whole: map units, or the tables of zones.
-    pub(crate) fn map_parts(&self) -> u32 {
-        self.zones.map_or(self.map_units, |zones| zones.count)
-    }
-
-    /// Programs that fill a block.
-    #[must_use]
-    pub fn programs_per_block(&self) -> u32 {
-        self.units_per_block / self.units_per_program
-    }
-
-    /// Pages that a program writes in a plane.
-    #[must_use]
-    pub fn pages_per_program(&self) -> u32 {
-        self.units_per_program / self.units_per_page
-    }
-
-    /// Bytes that the host sees.
-    #[must_use]
-    pub fn logical_bytes(&self) -> u64 {
-        u64::from(self.logical_units) * u64::from(self.unit_bytes)
-    }
-
-    /// Log blocks of a domain at most; 0 if the mapping has none. Bad blocks make them fewer.
-    #[must_use]
-    pub fn log_blocks(&self) -> u32 {
-        let most = self.logs.and_then(|rule| rule.most).unwrap_or(u32::MAX);
-        most.min(self.log_blocks_to_spare())
-    }
-
-    /// Log blocks that a domain without bad blocks can have.
-    pub(crate) fn log_blocks_to_spare(&self) -> u32 {
-        self.logs.map_or(0, |rule| rule.least() + self.expendable_blocks)
-    }
-
-    /// Valid units that a plane may come to hold where planes take turns: all but what GC needs, and a block for writes under way.
-    pub(crate) fn most_in_plane(&self) -> u32 {
-        let filled = self.blocks_per_domain - self.spare_blocks;
-        (filled + self.expendable_blocks.saturating_sub(1)) * self.units_per_block
-    }
 }
 
 impl FirmwareConfig {
@@ -488,153 +331,6 @@ impl FirmwareConfig {
         let plan = Plan { spare_blocks, ..plan };
         let need = Need::of(geometry, &plan, &collect);
         Ok((plan, need))
-    }
-
-    /// Tasks whose moved data open the most worn free blocks. They need open blocks for moved data alone.
-    fn open_worn(upkeep: &UpkeepPolicies, destination: Destination) -> Result<Tasks, ConfigError> {
-        let tasks = upkeep.tasks();
-        let all = tasks.background().filter(|&task| upkeep.opens_worn(task)).fold(Tasks::default(), Tasks::with);
-        if destination == Destination::OwnBlock {
-            return Ok(all);
-        }
-        let shared = destination.name();
-        let Some(task) = all.iter().next() else { return Ok(all) };
-        let problem = format!(
-            "does not go with {}, which opens worn blocks for the data that it moves, and not for those of the host; use \
-             \"own-block\"",
-            task.about().title
-        );
-        Err(ConfigError::new("collect.into", shared, problem))
-    }
-
-    /// Checks that no background task that reads start starts itself by what it reads of the mapping table.
-    fn check_lookups(&self, upkeep: &UpkeepPolicies, units_per_block: u32) -> Result<(), ConfigError> {
-        for task in upkeep.tasks().background() {
-            let Occasion::Reads(reads) = upkeep.occasion(task) else { continue };
-            if reads <= units_per_block {
-                let problem = format!(
-                    "moving a block may read {units_per_block} units of the mapping table from flash, and {} starts at {reads} \
-                     reads of a block: it could go on for ever; let it start above {units_per_block} reads",
-                    task.about().title
-                );
-                return Err(ConfigError::new("mapping.policy", self.mapping.name(), problem));
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that the host could write without pacing while GC runs, where operations go to their dies at once.
-    fn check_pacing(&self, arbiter: &ArbiterPolicy) -> Result<(), ConfigError> {
-        // All operations of GC in a plane wait at the die of the plane, and one always does.
-        let mut collecting = Action::ALL.into_iter().map(|action| Class::new(Task::GC, action));
-        let gc_first = collecting.all(|class| arbiter.prefers(class, Class::HOST_WRITE));
-        if gc_first && self.collect.scope() == Scope::Plane {
-            let problem =
-                "has no effect: moved pages stay in their plane, and arbiter.order keeps host writes from a die \
-                until GC has nothing to do there; use collect.scope = \"drive\", or put host-write before gc-read";
-            return Err(ConfigError::new("collect.pacing", true, problem));
-        }
-        Ok(())
-    }
-
-    /// Checks that planes which take turns can hold more than an even share: overwrites leave them uneven.
-    fn check_turns(&self, geometry: &Geometry, expendable: u32) -> Result<(), ConfigError> {
-        let build = self.build(geometry, 1, 0);
-        if expendable >= 2 || !self.placement.build(&build)?.takes_turns() {
-            return Ok(());
-        }
-        let problem = format!(
-            "needs two spare blocks in each plane beyond those of the other policies, and there are {expendable}: use a larger \
-             capacity.raw_over_logical, lower thresholds in [collect], or placement.policy = \"static\""
-        );
-        Err(ConfigError::new("placement.policy", self.placement.name(), problem))
-    }
-
-    /// Checks that the plane of each operation is known when it comes, so that transactions and requests can wait for it.
-    fn check_transactions(&self, knows_plane: bool, build: &Build<'_>) -> Result<(), ConfigError> {
-        let wrong =
-            |problem: &str| Err(ConfigError::new("dispatch.policy", self.dispatch.name(), problem.replace("  ", " ")));
-        if !knows_plane {
-            return wrong(
-                "needs the plane of each write when it comes: use placement.policy = \"static\", \"in-turn\" or \"by-request\"",
-            );
-        }
-        if self.mapping.build(build)?.fixes_pages() {
-            return wrong(
-                "does not go with mapping.policy = \"block\", whose writes wait for their turn in their block",
-            );
-        }
-        if self.redundancy.name() != "none" {
-            return wrong(
-                "does not go with redundancy.policy, whose parity and rebuilt reads belong to no request; use \"none\"",
-            );
-        }
-        Ok(())
-    }
-
-    /// Checks that GC can have a die for itself, share open blocks with the host, and take its operations along.
-    fn check_holding(&self, collect: &CollectPolicy, pack: &PackPolicy, has_stage: bool) -> Result<(), ConfigError> {
-        let suspends = self.suspend.name() != "none";
-        let wrong =
-            |key: &str, value: &dyn ToString, problem: String| Err(ConfigError::new(key, value.to_string(), problem));
-        // An external packer mixes by a method of its own.
-        let (mixing, mixer): (&str, &dyn ToString) = match &self.pack {
-            PackConfig::Guest(guest) => ("pack.policy", &guest.policy),
-            _ => ("pack.join_gc", &true),
-        };
-        if collect.destination() != Destination::OwnBlock && self.collect.scope() == Scope::Drive {
-            let value = collect.destination().name();
-            let problem = "needs collect.scope = \"plane\": moved data must stay in their plane";
-            return wrong("collect.into", &value, problem.into());
-        }
-        if self.victim.name() == "read-aligned" && self.collect.scope() == Scope::Drive {
-            let problem = "needs collect.scope = \"plane\": the reads it looks at wait for the other planes of one die";
-            return wrong("victim.policy", &self.victim.name(), problem.into());
-        }
-        if collect.destination() == Destination::PairedBlocks && pack.cache().is_some() {
-            let problem =
-                "does not go with pack.cache: followers are chosen by the next page of a plane, which the start of a \
-                collection changes";
-            return wrong("collect.into", &"paired-blocks", problem.into());
-        }
-        let below = collect.hold_below();
-        if below > 0 {
-            let key = "collect.hold_below_blocks";
-            if has_stage {
-                let problem = format!(
-                    "does not go with dispatch.policy = \"{}\": operations of the host that it sends to a held die would \
-                     take the places of those of GC; use \"fifo\"",
-                    self.dispatch.name()
-                );
-                return wrong(key, &below, problem);
-            }
-            if pack.cache().is_some() {
-                let problem = "does not go with pack.cache: a die in cache mode goes on with followers";
-                return wrong(key, &below, problem.into());
-            }
-            if suspends {
-                let problem =
-                    "does not go with suspend.policy = \"reads\": reads would interrupt GC in a die that it holds";
-                return wrong(key, &below, problem.into());
-            }
-        }
-        if pack.mixes() && suspends {
-            let problem = "does not go with suspend.policy = \"reads\": a command of two tasks is not interrupted";
-            return wrong(mixing, mixer, problem.into());
-        }
-        if collect.is_instant() && suspends {
-            let problem = "does not go with suspend.policy = \"reads\": there is nothing to interrupt";
-            return wrong("collect.instant", &true, problem.into());
-        }
-        if collect.is_instant() && pack.mixes() {
-            let problem = format!("does not go with {mixing}: host operations that join GC would take no time either");
-            return wrong("collect.instant", &true, problem);
-        }
-        if collect.is_instant() && pack.cache().is_some() {
-            let problem = "does not go with pack.cache: operations without time follow none";
-            return wrong("collect.instant", &true, problem.into());
-        }
-        Ok(())
     }
 
     fn logical_units(&self, raw_units: u32, unit_bytes: u32) -> Result<u32, ConfigError> {
