@@ -632,6 +632,10 @@ impl Drive {
         let wholes = start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32;
         self.kernel.cover(wholes.clone());
         let together = self.kernel.has_stretches() && !state.request.fua;
+        if self.kernel.writes_straight() && wholes.contains(&unit) {
+            self.kernel.write_straight(self.now, slot, unit..wholes.end);
+            unit = wholes.end;
+        }
         while unit < units_end && self.kernel.buffer().has_room() {
             self.kernel.expect_overwrite(unit);
             let whole = wholes.contains(&unit);

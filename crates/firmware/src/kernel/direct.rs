@@ -237,7 +237,7 @@ impl Kernel {
 
     /// Puts an operation into the queue of its class in a plane.
     #[inline(always)]
-    fn push_direct(&mut self, plane: u32, op: FlashOp) -> u32 {
+    pub(super) fn push_direct(&mut self, plane: u32, op: FlashOp) -> u32 {
         self.sequence += 1;
         let class = op.class;
         let slot = self.slab.insert(FlashOp { sequence: self.sequence, ready: self.now, ..op });

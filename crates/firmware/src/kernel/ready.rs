@@ -88,6 +88,12 @@ impl Ready {
         (Class::numbered((bit / PLANES as u32) as u8), bit % PLANES as u32)
     }
 
+    /// The queue of a bit of host and GC, among those of its die.
+    #[inline]
+    pub fn queue_of_bit(bit: u32) -> usize {
+        (bit % PLANES as u32) as usize * CLASSES + (bit / PLANES as u32) as usize
+    }
+
     /// Takes the next class and plane with operations, class by class; a copy is emptied in this way.
     #[inline]
     pub fn next(&mut self) -> Option<(Class, u32)> {
