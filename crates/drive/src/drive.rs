@@ -632,7 +632,9 @@ impl Drive {
         let wholes = start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32;
         self.kernel.cover(wholes.clone());
         let together = self.kernel.has_stretches() && !state.request.fua;
-        if self.kernel.writes_straight() && wholes.contains(&unit) {
+        let straight = self.kernel.is_straight_in_moves();
+        let buffered_straight = straight && self.kernel.buffer().is_used() && !state.request.fua;
+        if straight && !self.kernel.buffer().is_used() && wholes.contains(&unit) {
             self.kernel.write_straight(self.now, slot, unit..wholes.end);
             unit = wholes.end;
         }
@@ -645,6 +647,10 @@ impl Drive {
                     (unit, done) = (unit + units, done + units);
                     continue;
                 }
+            }
+            if buffered_straight && whole && self.kernel.write_buffered_straight(self.now, unit) {
+                (unit, done) = (unit + 1, done + 1);
+                continue;
             }
             done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
             unit += 1;

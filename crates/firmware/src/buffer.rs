@@ -218,9 +218,12 @@ impl Buffer {
         self.used -= units;
         // Its length is a power of two.
         let last = self.in_flash.len() - 1;
-        self.in_flash[ordinal as usize & last] = true;
-        for more in 1..u64::from(units) {
-            self.in_flash[(ordinal + more) as usize & last] = true;
+        if ordinal == self.oldest {
+            self.oldest += u64::from(units);
+        } else {
+            for more in 0..u64::from(units) {
+                self.in_flash[(ordinal + more) as usize & last] = true;
+            }
         }
         while std::mem::take(&mut self.in_flash[self.oldest as usize & last]) {
             self.oldest += 1;
@@ -264,9 +267,11 @@ impl Buffer {
     /// Takes the unit that has waited longest, and those of its stretch, if they must go and are not in flash.
     #[inline]
     pub(crate) fn take_due(&mut self) -> Option<Due> {
+        // Units up to this ordinal must go: as `must_go` says.
+        let due = self.hurried.max(self.newest.saturating_sub(u64::from(self.capacity - self.capacity / 4)));
         loop {
             let &Wait { ordinal, of, units } = self.waiting.front()?;
-            if !self.must_go(ordinal) {
+            if ordinal > due {
                 return None;
             }
             if units == 0 {
@@ -276,7 +281,7 @@ impl Buffer {
                 }
             } else {
                 // Of a stretch, all units that must go by now: they wait together.
-                let must_go = (1..u64::from(units)).take_while(|more| self.must_go(ordinal + more)).count() as u32 + 1;
+                let must_go = u64::from(units).min(due - ordinal + 1) as u32;
                 if must_go == units {
                     self.waiting.pop_front();
                 } else {

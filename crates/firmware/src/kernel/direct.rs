@@ -417,7 +417,7 @@ impl Kernel {
 
     /// Takes the first operations of a queue, up to one of them, which stay linked.
     #[inline]
-    fn cut_queue(&mut self, plane: u32, class: Class, last: u32, count: u32) {
+    pub(super) fn cut_queue(&mut self, plane: u32, class: Class, last: u32, count: u32) {
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         fifo.cut(&mut self.slab, last, count);
         if fifo.head == NONE {

@@ -64,7 +64,7 @@ impl Ready {
     }
 
     /// The planes for which operations of a class wait, as bits.
-    #[inline]
+    #[inline(always)]
     pub fn planes(self, class: Class) -> u32 {
         (self.0[class.index() / WIDTH] >> (class.index() % WIDTH * PLANES)) as u32 & ((1 << PLANES) - 1)
     }

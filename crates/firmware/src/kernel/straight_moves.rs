@@ -13,6 +13,7 @@ use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::collect::Copyback;
 use crate::policy::placement::Constraint;
+use crate::space::Stream;
 use crate::task::{Action, Class, Task, CLASSES};
 use std::ops::Range;
 use wordline_base::time::END_OF_TIME;
@@ -43,8 +44,8 @@ impl Kernel {
         self.straight_moves
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a program of the host or a read
-    /// or program of GC; false if it has to take the general path, and nothing has happened yet.
+    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a read or program of the host
+    /// or of GC; false if it has to take the general path, and nothing has happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
@@ -54,6 +55,7 @@ impl Kernel {
             return Ok(false);
         }
         match self.dies[die as usize].class {
+            Class::HOST_READ => self.end_reads(die),
             Class::HOST_WRITE => self.end_program(die),
             GC_READ => self.end_moved_read(die),
             GC_WRITE => self.end_moved_program(die),
@@ -89,6 +91,22 @@ impl Kernel {
             self.let_go(die);
         }
         (count, collector_end)
+    }
+
+    /// The command of a die that read pages for the host has ended.
+    #[inline(never)]
+    fn end_reads(&mut self, die: u32) {
+        let (count, collector_end) = self.leave_die(die, Class::HOST_READ);
+        for at in 0..count {
+            let slot = self.dies[die as usize].pages[at];
+            let op = *self.slab.get(slot);
+            let gc_affected = op.ready < collector_end;
+            if op.is_of_overwriting() {
+                self.merged(slot, gc_affected);
+            } else {
+                self.host_done(slot, &op, op.delayed || gc_affected);
+            }
+        }
     }
 
     /// The program of a die with units of the host has ended.
@@ -216,28 +234,39 @@ impl Kernel {
         }
     }
 
-    /// Puts a write into the queue where the placement wants it.
+    /// Puts a write into the queue where the placement wants it; gives its slot.
     #[inline(always)]
-    fn queue_where_placed(&mut self, op: FlashOp) {
+    fn queue_where_placed(&mut self, op: FlashOp) -> u32 {
         match self.placement.at(self.units_together.quotient(op.unit)) {
             Constraint::Plane(plane) => self.queue_in_plane(plane, op),
             place => {
                 self.sequence += 1;
                 let slot = self.slab.insert(FlashOp { sequence: self.sequence, ready: self.now, ..op });
                 self.commit(slot, op.class, place);
+                slot
             }
         }
     }
 
-    /// True if whole units of a request may be written with [`Kernel::write_straight`].
-    #[inline]
-    #[must_use]
-    pub fn writes_straight(&self) -> bool {
-        self.straight_moves && !self.buffer.is_used()
+    /// Writes a whole unit into the buffer, as [`Kernel::write`] would, for a request that need not wait for it; false if that has to write
+    /// it, since one of the unit waits in the buffer already.
+    #[inline(never)]
+    pub fn write_buffered_straight(&mut self, now: Time, unit: u32) -> bool {
+        let Ok((ordinal, held)) = self.buffer.enter(unit) else { return false };
+        self.now = now;
+        self.counters.host_units += 1;
+        let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
+        let write =
+            FlashOp { class: Class::HOST_WRITE, unit, ordinal, held, stamp, buffered: true, ..FlashOp::default() };
+        let slot = self.queue_where_placed(write);
+        self.buffer.pend(held, 1, slot);
+        self.buffer.wait(slot, ordinal);
+        self.push_out();
+        true
     }
 
-    /// Writes whole units for a request, as [`Kernel::write`] would one after the other, where [`Kernel::writes_straight`] says that it
-    /// may. The host waits for all of them.
+    /// Writes whole units for a request, as [`Kernel::write`] would one after the other, where there is no write buffer: the host waits for
+    /// all of them.
     pub fn write_straight(&mut self, now: Time, request: u32, units: Range<u32>) {
         self.now = now;
         self.counters.host_units += u64::from(units.end - units.start);
@@ -256,9 +285,10 @@ impl Kernel {
 
     /// Puts an operation into the queue of its class in a plane, and marks the die if it is idle.
     #[inline(always)]
-    fn queue_in_plane(&mut self, plane: u32, op: FlashOp) {
-        self.push_direct(plane, op);
+    fn queue_in_plane(&mut self, plane: u32, op: FlashOp) -> u32 {
+        let slot = self.push_direct(plane, op);
         self.mark(self.planes_per_die.quotient(plane));
+        slot
     }
 
     /// As [`Kernel::run`], where mostly dies find work and nothing else is to do.
@@ -268,7 +298,8 @@ impl Kernel {
             self.dies[die as usize].queued = false;
             self.dispatch_straight(die, queue)?;
         }
-        if self.is_quiet() {
+        // Of what `is_quiet` looks at, the rest is for other drives.
+        if !(self.stalled | self.shared_dirty) && self.fault.is_none() {
             return Ok(());
         }
         self.run(queue)
@@ -363,6 +394,9 @@ impl Kernel {
     /// Fills the next page of a plane with the oldest writes of its queue: as [`Kernel::bind_page`].
     #[inline]
     fn bind_page_straight(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
+        if class == GC_WRITE && self.bind_moved(die, plane)? {
+            return Ok(());
+        }
         if self.plan.units_per_program > 1 {
             return self.bind_page(die, plane, class, Waits::Plane(plane));
         }
@@ -392,6 +426,51 @@ impl Kernel {
             return Ok(());
         }
         Ok(())
+    }
+
+    /// The same for units of victims that move inside their plane, fill the page, and are all valid: neither the number of valid units of
+    /// the plane nor the ranking of blocks changes. False if it has to be done as elsewhere, and nothing has happened yet.
+    #[inline(always)]
+    fn bind_moved(&mut self, die: u32, plane: u32) -> Result<bool, Fault> {
+        let domain = self.blocks.domain_of_plane(plane);
+        let most = self.plan.units_per_program;
+        let fifo = self.queues[plane as usize * CLASSES + GC_WRITE.index()];
+        // A collection that found nothing looks at each unit that is invalidated.
+        let plain = self.plan.domains > 1 && !self.starved[domain as usize] && fifo.len >= most;
+        if !plain || !self.space.is_open(plane, Stream::Collector) {
+            return Ok(false);
+        }
+        let (mut last, mut next) = (NONE, fifo.head);
+        for _ in 0..most {
+            let op = self.slab.get(next);
+            if !self.map.is_valid(op.source) {
+                return Ok(false);
+            }
+            (last, next) = (next, op.next);
+        }
+        self.cut_queue(plane, GC_WRITE, last, most);
+        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Collector);
+        let mut place = bound.block * self.plan.units_per_block + bound.page * most;
+        let mut slot = fifo.head;
+        while slot != NONE {
+            let FlashOp { unit, source, stamp, next, .. } = *self.slab.get(slot);
+            let old = self.map.bind(unit, place);
+            debug_assert_eq!(old, Some(source), "a valid unit lies where it was read");
+            self.map.invalidate(source);
+            self.blocks.moved(self.units_per_block.quotient(source), bound.block, domain);
+            if let Some(shadow) = &mut self.shadow {
+                shadow.moved(unit, place, stamp)?;
+            }
+            (place, slot) = (place + 1, next);
+        }
+        self.space.settle(domain, most);
+        self.command
+            .add(self.page_address(plane, bound.block, bound.page * self.pages_per_program), self.program_bytes);
+        self.attach(die, fifo.head);
+        if bound.closed {
+            self.settle_page(plane, bound, GC_WRITE);
+        }
+        Ok(true)
     }
 
     /// Sends the bound operations of a class to their idle die.
