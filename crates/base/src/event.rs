@@ -186,7 +186,10 @@ impl EventQueue {
     /// The key of an event at `time`, after all others of that time.
     #[inline]
     fn key(&mut self, time: Time, kind: u8, index: u32) -> u128 {
-        assert!(index <= MAX_INDEX && kind <= MAX_KIND && self.sequence < 1 << (64 - PAYLOAD_BITS));
+        // One number to look at: the bits that have no place.
+        let beyond =
+            self.sequence >> (64 - PAYLOAD_BITS) | u64::from(index >> INDEX_BITS | u32::from(kind >> KIND_BITS));
+        assert!(beyond == 0, "an event of kind {kind} with index {index} and number {} has no place", self.sequence);
         let payload = self.sequence << PAYLOAD_BITS | u64::from(kind) << INDEX_BITS | u64::from(index);
         self.sequence += 1;
         u128::from(time) << 64 | u128::from(payload)

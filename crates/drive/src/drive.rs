@@ -632,6 +632,12 @@ impl Drive {
         let wholes = start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32;
         self.kernel.cover(wholes.clone());
         let together = self.kernel.has_stretches() && !state.request.fua;
+        let straight = self.kernel.is_straight_in_moves();
+        let buffered_straight = straight && self.kernel.buffer().is_used() && !state.request.fua;
+        if straight && !self.kernel.buffer().is_used() && wholes.contains(&unit) {
+            self.kernel.write_straight(self.now, slot, unit..wholes.end);
+            unit = wholes.end;
+        }
         while unit < units_end && self.kernel.buffer().has_room() {
             self.kernel.expect_overwrite(unit);
             let whole = wholes.contains(&unit);
@@ -641,6 +647,10 @@ impl Drive {
                     (unit, done) = (unit + units, done + units);
                     continue;
                 }
+            }
+            if buffered_straight && whole && self.kernel.write_buffered_straight(self.now, unit) {
+                (unit, done) = (unit + 1, done + 1);
+                continue;
             }
             done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
             unit += 1;

@@ -45,7 +45,7 @@ struct Wait {
 pub(crate) enum Due {
     /// An operation, and the ordinal of its unit when it began to wait: the operation may be gone.
     Operation(u32, u64),
-    /// A unit of a stretch that is not in flash.
+    /// Units of a stretch, of which one at least is not in flash: the first of them.
     Unit(u32),
 }
 
@@ -218,9 +218,12 @@ impl Buffer {
         self.used -= units;
         // Its length is a power of two.
         let last = self.in_flash.len() - 1;
-        self.in_flash[ordinal as usize & last] = true;
-        for more in 1..u64::from(units) {
-            self.in_flash[(ordinal + more) as usize & last] = true;
+        if ordinal == self.oldest {
+            self.oldest += u64::from(units);
+        } else {
+            for more in 0..u64::from(units) {
+                self.in_flash[(ordinal + more) as usize & last] = true;
+            }
         }
         while std::mem::take(&mut self.in_flash[self.oldest as usize & last]) {
             self.oldest += 1;
@@ -261,25 +264,42 @@ impl Buffer {
         self.waiting.insert(at, Wait { ordinal, of: operation, units: 0 });
     }
 
-    /// Takes the unit that has waited longest, if it must go and is not in flash.
+    /// Takes the unit that has waited longest, and those of its stretch, if they must go and are not in flash.
     #[inline]
     pub(crate) fn take_due(&mut self) -> Option<Due> {
+        // Units up to this ordinal must go: as `must_go` says.
+        let due = self.hurried.max(self.newest.saturating_sub(u64::from(self.capacity - self.capacity / 4)));
         loop {
             let &Wait { ordinal, of, units } = self.waiting.front()?;
-            if !self.must_go(ordinal) {
+            if ordinal > due {
                 return None;
             }
-            let due = if units == 0 { Due::Operation(of, ordinal) } else { Due::Unit(of) };
-            if units < 2 {
+            if units == 0 {
                 self.waiting.pop_front();
+                if !self.has_reached_flash(ordinal) {
+                    return Some(Due::Operation(of, ordinal));
+                }
             } else {
-                self.waiting[0] = Wait { ordinal: ordinal + 1, of: of + 1, units: units - 1 };
-            }
-            // A newer one may be in flash before an older one.
-            if ordinal >= self.oldest && !self.in_flash[ordinal as usize & (self.in_flash.len() - 1)] {
-                return Some(due);
+                // Of a stretch, all units that must go by now: they wait together.
+                let must_go = u64::from(units).min(due - ordinal + 1) as u32;
+                if must_go == units {
+                    self.waiting.pop_front();
+                } else {
+                    let left = Wait { ordinal: ordinal + u64::from(must_go), of: of + must_go, units: units - must_go };
+                    self.waiting[0] = left;
+                }
+                if (ordinal..ordinal + u64::from(must_go)).any(|ordinal| !self.has_reached_flash(ordinal)) {
+                    return Some(Due::Unit(of));
+                }
             }
         }
+    }
+
+    /// True if the unit with an ordinal is in flash, whether older ones are or not.
+    #[inline]
+    fn has_reached_flash(&self, ordinal: u64) -> bool {
+        // A newer one may be in flash before an older one.
+        ordinal < self.oldest || self.in_flash[ordinal as usize & (self.in_flash.len() - 1)]
     }
 }
 
@@ -507,11 +527,8 @@ mod tests {
         buffer.leave(whole.cell + 1, 2, 1);
         assert!(buffer.holds(5) && !buffer.is_in_flash(2));
         buffer.hurry(4);
-        // Of the units that must go, the second is in flash.
-        assert_eq!(
-            [(); 4].map(|()| buffer.take_due()),
-            [Some(Due::Unit(4)), Some(Due::Unit(6)), Some(Due::Unit(7)), None]
-        );
+        // Of the units that must go, the second is in flash: the stretch has others.
+        assert_eq!([(); 2].map(|()| buffer.take_due()), [Some(Due::Unit(4)), None]);
         buffer.leave(whole.cell, 1, 1);
         buffer.leave(again.cell, 5, 2);
         assert!(!buffer.holds(4) && !buffer.holds(5) && buffer.holds(6) && buffer.is_in_flash(2));

@@ -51,15 +51,19 @@ impl Command {
         self.count = 0;
     }
 
-    /// Becomes a copy of another command. Arrays of fixed size move in a few wide instructions, parts of them would be calls.
+    /// Becomes a copy of another command. Arrays of fixed size move in a few wide instructions, parts of them would be calls; mostly there is
+    /// one page.
     #[inline]
     pub(crate) fn assign(&mut self, other: &Self) {
         self.kind = other.kind;
         self.cache = other.cache;
         self.slc = other.slc;
         self.count = other.count;
-        self.pages = other.pages;
-        self.bytes = other.bytes;
+        if other.count == 1 {
+            (self.pages[0], self.bytes[0]) = (other.pages[0], other.bytes[0]);
+        } else {
+            (self.pages, self.bytes) = (other.pages, other.bytes);
+        }
         if other.kind == Kind::Copyback {
             self.targets = other.targets;
         }

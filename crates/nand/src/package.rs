@@ -236,9 +236,21 @@ impl Package {
             command.check_planes(die)?;
         }
         match command.kind {
-            Kind::Read => pages.iter().try_for_each(|&page| self.cells.read(die, page, command.slc))?,
-            Kind::Program => pages.iter().try_for_each(|&page| self.cells.program(die, page, command.slc))?,
-            Kind::Erase => pages.iter().try_for_each(|&page| self.cells.erase(die, page))?,
+            Kind::Read => {
+                for &page in pages {
+                    self.cells.read(die, page, command.slc)?;
+                }
+            }
+            Kind::Program => {
+                for &page in pages {
+                    self.cells.program(die, page, command.slc)?;
+                }
+            }
+            Kind::Erase => {
+                for &page in pages {
+                    self.cells.erase(die, page)?;
+                }
+            }
             Kind::Copyback => self.copy(die, command)?,
         }
         if self.wear.is_some() {

@@ -409,11 +409,16 @@ impl Timing {
             return self.slc.1;
         }
         let pages = if command.kind == Kind::Copyback { command.targets() } else { command.pages() };
-        let mut longest = self.t_prog_at(die, pages[0]);
         if self.has_spread() {
-            longest = pages[1..].iter().fold(longest, |most, &page| most.max(self.t_prog_at(die, page)));
+            return self.longest_program(die, pages);
         }
-        longest
+        self.t_prog(pages[0].page)
+    }
+
+    /// tPROG of the slowest of the pages of a command, which differ within their class.
+    #[inline(never)]
+    fn longest_program(&self, die: u32, pages: &[PageAddress]) -> Time {
+        pages.iter().map(|&page| self.t_prog_at(die, page)).max().unwrap_or(0)
     }
 
     /// True if tPROG varies within a class.

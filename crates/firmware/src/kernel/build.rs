@@ -178,6 +178,7 @@ impl Kernel {
             direct_logs: false,
             lone: Lone::default(),
             straight: false,
+            straight_moves: false,
             avoids_straight: false,
             stretches: false,
             avoids_stretches: false,
@@ -278,7 +279,7 @@ impl Kernel {
             return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
         }
         kernel.heed(failed(kernel.free_block.trouble()));
-        kernel.straight = kernel.goes_straight();
+        kernel.look_for_straight_ways();
         if kernel.may_have_stretches() {
             kernel.buffer = Buffer::new(buffer_units, kernel.plan.units_per_page);
         }

@@ -237,7 +237,7 @@ impl Kernel {
 
     /// Puts an operation into the queue of its class in a plane.
     #[inline(always)]
-    fn push_direct(&mut self, plane: u32, op: FlashOp) -> u32 {
+    pub(super) fn push_direct(&mut self, plane: u32, op: FlashOp) -> u32 {
         self.sequence += 1;
         let class = op.class;
         let slot = self.slab.insert(FlashOp { sequence: self.sequence, ready: self.now, ..op });
@@ -417,7 +417,7 @@ impl Kernel {
 
     /// Takes the first operations of a queue, up to one of them, which stay linked.
     #[inline]
-    fn cut_queue(&mut self, plane: u32, class: Class, last: u32, count: u32) {
+    pub(super) fn cut_queue(&mut self, plane: u32, class: Class, last: u32, count: u32) {
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         fifo.cut(&mut self.slab, last, count);
         if fifo.head == NONE {

@@ -231,7 +231,13 @@ impl Kernel {
     /// The oldest operation that can go on a die where operations of host and GC wait, each for a plane: as in [`Self::survey`],
     /// but without a list.
     #[inline]
-    fn oldest(&mut self, die: u32, mut waiting: u64) -> Option<(Class, Waits)> {
+    fn oldest(&mut self, die: u32, waiting: u64) -> Option<(Class, Waits)> {
+        self.oldest_in_plane(die, waiting).map(|(class, plane)| (class, Waits::Plane(plane)))
+    }
+
+    /// Its class and the plane where it waits.
+    #[inline(always)]
+    pub(super) fn oldest_in_plane(&mut self, die: u32, mut waiting: u64) -> Option<(Class, u32)> {
         let first = die * self.flash.geometry().planes_per_die;
         while waiting != 0 {
             let bit =
@@ -239,7 +245,7 @@ impl Kernel {
             let (class, plane) = Ready::of_bit(bit);
             let plane = first + plane;
             if !class.is_write() || self.finds_page_at_once(class, plane) {
-                return Some((class, Waits::Plane(plane)));
+                return Some((class, plane));
             }
             waiting &= !(1 << bit);
         }
@@ -250,10 +256,10 @@ impl Kernel {
     #[inline]
     pub(super) fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
         let mut oldest = u64::MAX;
+        let first = first as usize * CLASSES;
         while waiting != 0 {
             let bit = waiting.trailing_zeros();
-            let (class, plane) = Ready::of_bit(bit);
-            let fifo = &self.queues[(first + plane) as usize * CLASSES + class.index()];
+            let fifo = &self.queues[first + Ready::queue_of_bit(bit)];
             // One number to compare: of the operation, and of its bit.
             oldest = oldest.min(self.slab.get(fifo.head).sequence << u64::BITS.ilog2() | u64::from(bit));
             waiting &= waiting - 1;

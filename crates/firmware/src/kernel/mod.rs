@@ -8,7 +8,7 @@
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
 //! `direct` does the usual cases of untimed writes at less cost, with the same state (beside log blocks `direct_merges` and
-//! `direct_runs`); `straight` those of plain reads; `stretches` makes consecutive
+//! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC; `stretches` makes consecutive
 //! units of a write one operation.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
@@ -60,6 +60,7 @@ mod stage;
 mod standing;
 mod steer;
 mod straight;
+mod straight_moves;
 mod stretches;
 mod table;
 mod tags;
@@ -319,6 +320,9 @@ pub struct Kernel {
     straight: bool,
     #[serde(skip)]
     avoids_straight: bool,
+    /// True if programs and moves of GC may go straight.
+    #[serde(skip)]
+    straight_moves: bool,
     /// True if units of the host may form stretches, and if they never do.
     #[serde(skip)]
     stretches: bool,
@@ -594,6 +598,9 @@ impl Kernel {
         if self.is_quiet() {
             return Ok(());
         }
+        if self.straight_moves {
+            return self.run_straight(queue);
+        }
         self.run(queue)
     }
 
@@ -705,7 +712,7 @@ impl Kernel {
             return self.attend(lane, progress, queue);
         }
         // Without suspension there is no lane but the dies'.
-        if progress == Progress::Done && !self.end_straight(lane, queue)? {
+        if progress == Progress::Done && !self.end_straight(lane, queue)? && !self.end_move_straight(lane, queue)? {
             self.complete(lane)?;
             self.pump(queue)?;
         }

@@ -64,7 +64,7 @@ impl Ready {
     }
 
     /// The planes for which operations of a class wait, as bits.
-    #[inline]
+    #[inline(always)]
     pub fn planes(self, class: Class) -> u32 {
         (self.0[class.index() / WIDTH] >> (class.index() % WIDTH * PLANES)) as u32 & ((1 << PLANES) - 1)
     }
@@ -86,6 +86,12 @@ impl Ready {
     #[inline]
     pub fn of_bit(bit: u32) -> (Class, u32) {
         (Class::numbered((bit / PLANES as u32) as u8), bit % PLANES as u32)
+    }
+
+    /// The queue of a bit of host and GC, among those of its die.
+    #[inline]
+    pub fn queue_of_bit(bit: u32) -> usize {
+        (bit % PLANES as u32) as usize * CLASSES + (bit / PLANES as u32) as usize
     }
 
     /// Takes the next class and plane with operations, class by class; a copy is emptied in this way.

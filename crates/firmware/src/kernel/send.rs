@@ -45,7 +45,7 @@ impl Kernel {
         self.pages_fill = self.fills_pages();
         self.direct = self.goes_direct();
         self.direct_logs = self.goes_direct_with_logs();
-        self.straight = self.goes_straight();
+        self.look_for_straight_ways();
         self.stretches = self.goes_in_stretches();
     }
 

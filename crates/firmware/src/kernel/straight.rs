@@ -6,7 +6,8 @@
 //! same order, but without marks, survey and arbiter. All other moments are left to it, one request or one end at a time. So
 //! the state of the kernel is the same after each step, whichever way it took.
 //!
-//! [`Kernel::goes_straight`] is the one place that says which drives may go this way, and [`Kernel::is_still`] at which moments.
+//! [`Kernel::goes_straight`] is the one place that says which drives may go this way. `straight_moves` has programs and
+//! the moves of GC.
 
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
@@ -30,17 +31,17 @@ impl Kernel {
         self.straight
     }
 
-    /// Lets all reads take the general path, to compare both.
+    /// Finds out which operations may go straight, when what decides on it has changed.
+    pub(super) fn look_for_straight_ways(&mut self) {
+        self.straight = self.goes_straight();
+        self.straight_moves = self.moves_straight();
+    }
+
+    /// Lets all operations take the general path, to compare both.
     #[doc(hidden)]
     pub fn avoid_straight(&mut self) {
         self.avoids_straight = true;
-        self.straight = false;
-    }
-
-    /// True if the kernel has nothing to start but what waits for a busy die.
-    #[inline]
-    fn is_still(&self) -> bool {
-        self.shared_count == 0 && self.is_quiet()
+        self.look_for_straight_ways();
     }
 
     /// Reads bytes of one unit for a request, as [`Kernel::read`] and [`Kernel::pump`] would, if its die is busy, or idle without
@@ -80,25 +81,8 @@ impl Kernel {
         }
         self.command.clear(Kind::Read);
         self.add_read(die, slot)?;
-        self.begin_straight(die, queue)?;
+        self.begin_straight(die, Class::HOST_READ, queue)?;
         Ok(true)
-    }
-
-    /// Sends the bound reads to their idle die.
-    #[inline(always)]
-    fn begin_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        let (class, pages) = (Class::HOST_READ, self.command.planes() as u64);
-        self.counters.commands += 1;
-        self.counters.ops[class.index()] += pages;
-        if pages > 1 {
-            self.counters.multi_plane[class.index()] += pages;
-        }
-        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
-        self.busy += 1;
-        let state = &mut self.dies[die as usize];
-        (state.busy, state.class, state.since) = (true, class, self.now);
-        self.flash.begin(self.now, die, &self.command, queue)?;
-        Ok(())
     }
 
     /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a plain read; false if it has to take
@@ -125,9 +109,10 @@ impl Kernel {
         self.busy -= 1;
         self.slab.remove(slot);
         self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
-        if !(self.is_still() && self.next_straight(die, queue)?) {
+        let still = self.shared_count == 0 && self.is_quiet();
+        if !(still && self.next_straight(die, queue)?) {
             self.mark(die);
-            self.run(queue)?;
+            self.pump(queue)?;
         }
         Ok(true)
     }
@@ -169,7 +154,7 @@ impl Kernel {
                 }
             }
         }
-        self.begin_straight(die, queue)?;
+        self.begin_straight(die, Class::HOST_READ, queue)?;
         Ok(true)
     }
 }

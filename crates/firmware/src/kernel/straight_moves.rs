@@ -1,0 +1,488 @@
+//! The straight way of programs, and of the moves of GC: from the end of a command to the start of the next one of its die.
+//!
+//! What `straight` does for reads of the host, where it can be done for programs, too: nothing that the drive uses looks at single
+//! operations, each stream has an open block of its own in each plane, and the oldest operation goes first. The end of a
+//! program gives its units back; the end of a read of GC queues its units to be written; either lets the job read on; and the oldest
+//! operation that waits for the die is bound and started. Slots, books, queues and events are those of the general path, in the same order,
+//! so the two may alternate. What is rare (an erase, a collection that starts or ends, writes that wait for any die, units that do
+//! not fill their page) is left to it.
+//!
+//! [`Kernel::moves_straight`] is the one place that says which drives may go this way.
+
+use super::{stream_of, Fault, HostDone, Kernel, Waits};
+use crate::ops::{FlashOp, Role, NONE};
+use crate::policy::collect::Copyback;
+use crate::policy::placement::Constraint;
+use crate::space::Stream;
+use crate::task::{Action, Class, Task, CLASSES};
+use std::ops::Range;
+use wordline_base::time::END_OF_TIME;
+use wordline_base::{EventQueue, Time};
+use wordline_flash::Kind;
+
+const GC_READ: Class = Class::new(Task::GC, Action::Read);
+const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+impl Kernel {
+    /// True if programs and moves of this drive may go straight: reads do, and nothing that it uses looks at single writes, holds
+    /// them up, or gives them pages in another way than the next of an open block.
+    pub(super) fn moves_straight(&self) -> bool {
+        let plain_map = !self.follows_units && self.parity.is_none() && self.lots.is_none();
+        let plain_blocks = self.space.is_plain() && !self.blocks.has_superblocks() && !self.binds_apart;
+        let plain_order = self.takes_oldest && self.stage.is_none() && self.after.is_none() && self.wishes.is_none();
+        let plain_gc = !self.instant
+            && self.row_units == 0
+            && self.turns.is_none()
+            && self.schedule.is_none()
+            && self.collect.copyback() == Copyback::Off;
+        self.goes_straight() && plain_map && plain_blocks && plain_order && plain_gc
+    }
+
+    /// True if programs and moves go straight.
+    #[must_use]
+    pub fn is_straight_in_moves(&self) -> bool {
+        self.straight_moves
+    }
+
+    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a read or program of the host
+    /// or of GC; false if it has to take the general path, and nothing has happened yet.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline(always)]
+    pub(super) fn end_move_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if !self.straight_moves {
+            return Ok(false);
+        }
+        match self.dies[die as usize].class {
+            Class::HOST_READ => self.end_reads(die),
+            Class::HOST_WRITE => self.end_program(die),
+            GC_READ => self.end_moved_read(die),
+            GC_WRITE => self.end_moved_program(die),
+            _ => return Ok(false),
+        }
+        if self.dirty.is_empty() {
+            self.dispatch_straight(die, queue)?;
+        } else {
+            self.mark(die);
+        }
+        self.run_straight(queue)?;
+        Ok(true)
+    }
+
+    /// A die is idle again after a command of a class: counts its time; gives the operations, and when GC had let go of it before.
+    #[inline(always)]
+    fn leave_die(&mut self, die: u32, class: Class) -> (usize, Time) {
+        let now = self.now;
+        let state = &mut self.dies[die as usize];
+        let (count, collector_end, since) = (usize::from(state.count), state.collector_end, state.since);
+        (state.busy, state.count) = (false, 0);
+        if class.task() == Task::GC {
+            state.collector_end = now;
+        }
+        if state.counted != END_OF_TIME {
+            let from = std::mem::replace(&mut state.counted, now);
+            self.plane_use.add(now - from, (now - since.max(from)) * count as Time);
+        }
+        self.occupied[die as usize][class.index()] += now - since;
+        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
+        self.busy -= 1;
+        if class.task() == Task::GC && self.awaiting > 0 {
+            self.let_go(die);
+        }
+        (count, collector_end)
+    }
+
+    /// The command of a die that read pages for the host has ended.
+    #[inline(never)]
+    fn end_reads(&mut self, die: u32) {
+        let (count, collector_end) = self.leave_die(die, Class::HOST_READ);
+        for at in 0..count {
+            let slot = self.dies[die as usize].pages[at];
+            let op = *self.slab.get(slot);
+            let gc_affected = op.ready < collector_end;
+            if op.is_of_overwriting() {
+                self.merged(slot, gc_affected);
+            } else {
+                self.host_done(slot, &op, op.delayed || gc_affected);
+            }
+        }
+    }
+
+    /// The program of a die with units of the host has ended.
+    #[inline(never)]
+    fn end_program(&mut self, die: u32) {
+        let (count, collector_end) = self.leave_die(die, Class::HOST_WRITE);
+        // Neighbours of one request are told to it together.
+        let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
+        for at in 0..count {
+            let mut slot = self.dies[die as usize].pages[at];
+            while slot != NONE {
+                let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = *self.slab.get(slot);
+                let units = u32::from(units);
+                self.slab.remove(slot);
+                if buffered {
+                    self.buffer.leave(held, ordinal, units);
+                    self.more_units -= units - 1;
+                }
+                let gc_affected = delayed || ready < collector_end;
+                if owner != done.request && done.units > 0 {
+                    self.done.push(done);
+                    (done.units, done.gc_affected) = (0, false);
+                }
+                done.request = owner;
+                done.units += units;
+                done.gc_affected |= gc_affected;
+                slot = next;
+            }
+        }
+        self.done.push(done);
+    }
+
+    /// The command of a die that read pages of victims has ended: each unit that is still valid waits to be written.
+    #[inline(never)]
+    fn end_moved_read(&mut self, die: u32) {
+        let (count, _) = self.leave_die(die, GC_READ);
+        for at in 0..count {
+            let slot = self.dies[die as usize].pages[at];
+            let FlashOp { source, owner, units, .. } = *self.slab.get(slot);
+            self.slab.remove(slot);
+            let (units_per_page, domain) = (self.plan.units_per_page, self.jobs.get(owner).domain);
+            let plane = self.plane_of(source);
+            let page = source - self.units_per_page.remainder(source);
+            let (mut found, mut at) = (0, page);
+            while let Some(place) = self.map.next_valid(at, page + units_per_page) {
+                let stamp = self.shadow.as_ref().map_or(0, |shadow| shadow.at(place));
+                let unit = self.map.unit_at(place);
+                let write = FlashOp { class: GC_WRITE, unit, source: place, owner, stamp, ..FlashOp::default() };
+                self.queue_moved(plane, write);
+                (found, at) = (found + 1, place + 1);
+            }
+            let gone = u32::from(units) - found;
+            self.jobs.read_ended(owner);
+            if gone > 0 {
+                self.settle_units(domain, gone);
+            }
+            self.move_on_straight(owner, gone);
+            if self.units_per_program.get() > 1 {
+                self.gather(Task::GC, domain);
+            }
+        }
+    }
+
+    /// The program of a die with units of victims has ended: neighbours of one job are told to it together.
+    #[inline(never)]
+    fn end_moved_program(&mut self, die: u32) {
+        let (count, _) = self.leave_die(die, GC_WRITE);
+        let (mut job, mut units) = (NONE, 0);
+        for at in 0..count {
+            let mut slot = self.dies[die as usize].pages[at];
+            while slot != NONE {
+                let FlashOp { owner, next, .. } = *self.slab.get(slot);
+                self.slab.remove(slot);
+                if owner != job && units > 0 {
+                    self.counters.moved[Task::GC.index()] += u64::from(units);
+                    self.move_on_straight(job, std::mem::take(&mut units));
+                }
+                (job, units, slot) = (owner, units + 1, next);
+            }
+        }
+        self.counters.moved[Task::GC.index()] += u64::from(units);
+        self.move_on_straight(job, units);
+    }
+
+    /// Units of a job of GC have reached their new places, or need none any more: as [`Kernel::arrived`].
+    #[inline(always)]
+    fn move_on_straight(&mut self, slot: u32, units: u32) {
+        self.jobs.get_mut(slot).on_the_way -= units;
+        loop {
+            let job = self.jobs.get(slot);
+            if job.cursor >= job.end {
+                if !job.queued || (job.on_the_way == 0 && !job.empty) {
+                    self.advance(slot);
+                }
+                return;
+            }
+            if job.on_the_way >= job.window {
+                return;
+            }
+            let (cursor, end, block) = (job.cursor, job.end, job.block);
+            let Some(place) = self.map.next_valid(cursor, end) else {
+                self.jobs.get_mut(slot).cursor = end;
+                continue;
+            };
+            let units = self.take_page(slot, place);
+            let read = FlashOp {
+                class: GC_READ,
+                source: place,
+                units: units as u16,
+                owner: slot,
+                bytes: units * self.plan.unit_bytes,
+                ..FlashOp::default()
+            };
+            self.queue_in_plane(self.blocks.plane_of(block), read);
+        }
+    }
+
+    /// Puts a unit that was read from a plane into the queue of its writes.
+    #[inline(always)]
+    fn queue_moved(&mut self, plane: u32, op: FlashOp) {
+        if self.plan.domains == 1 {
+            self.queue_where_placed(op);
+        } else {
+            self.queue_in_plane(plane, op);
+        }
+    }
+
+    /// Puts a write into the queue where the placement wants it; gives its slot.
+    #[inline(always)]
+    fn queue_where_placed(&mut self, op: FlashOp) -> u32 {
+        match self.placement.at(self.units_together.quotient(op.unit)) {
+            Constraint::Plane(plane) => self.queue_in_plane(plane, op),
+            place => {
+                self.sequence += 1;
+                let slot = self.slab.insert(FlashOp { sequence: self.sequence, ready: self.now, ..op });
+                self.commit(slot, op.class, place);
+                slot
+            }
+        }
+    }
+
+    /// Writes a whole unit into the buffer, as [`Kernel::write`] would, for a request that need not wait for it; false if that has to write
+    /// it, since one of the unit waits in the buffer already.
+    #[inline(never)]
+    pub fn write_buffered_straight(&mut self, now: Time, unit: u32) -> bool {
+        let Ok((ordinal, held)) = self.buffer.enter(unit) else { return false };
+        self.now = now;
+        self.counters.host_units += 1;
+        let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
+        let write =
+            FlashOp { class: Class::HOST_WRITE, unit, ordinal, held, stamp, buffered: true, ..FlashOp::default() };
+        let slot = self.queue_where_placed(write);
+        self.buffer.pend(held, 1, slot);
+        self.buffer.wait(slot, ordinal);
+        self.push_out();
+        true
+    }
+
+    /// Writes whole units for a request, as [`Kernel::write`] would one after the other, where there is no write buffer: the host waits for
+    /// all of them.
+    pub fn write_straight(&mut self, now: Time, request: u32, units: Range<u32>) {
+        self.now = now;
+        self.counters.host_units += u64::from(units.end - units.start);
+        for unit in units {
+            self.expect_overwrite(unit);
+            let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
+            self.queue_where_placed(FlashOp {
+                class: Class::HOST_WRITE,
+                unit,
+                owner: request,
+                stamp,
+                ..FlashOp::default()
+            });
+        }
+    }
+
+    /// Puts an operation into the queue of its class in a plane, and marks the die if it is idle.
+    #[inline(always)]
+    fn queue_in_plane(&mut self, plane: u32, op: FlashOp) -> u32 {
+        let slot = self.push_direct(plane, op);
+        self.mark(self.planes_per_die.quotient(plane));
+        slot
+    }
+
+    /// As [`Kernel::run`], where mostly dies find work and nothing else is to do.
+    #[inline(always)]
+    pub(super) fn run_straight(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        while let Some(die) = self.dirty.pop_front() {
+            self.dies[die as usize].queued = false;
+            self.dispatch_straight(die, queue)?;
+        }
+        // Of what `is_quiet` looks at, the rest is for other drives.
+        if !(self.stalled | self.shared_dirty) && self.fault.is_none() {
+            return Ok(());
+        }
+        self.run(queue)
+    }
+
+    /// As [`Kernel::dispatch`], where mostly reads and writes of host and GC wait, each for a plane.
+    #[inline(never)]
+    pub(super) fn dispatch_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.dies[die as usize].busy {
+            return Ok(());
+        }
+        let waiting = self.waiting[die as usize].of_host_and_gc().filter(|_| self.shared_count == 0);
+        if let Some(waiting) = waiting {
+            let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+            match class {
+                Class::HOST_READ | GC_READ => self.bind_reads(die, plane, class)?,
+                Class::HOST_WRITE | GC_WRITE => self.bind_writes(die, plane, class)?,
+                _ => self.command.clear(Kind::Erase),
+            }
+            if self.command.planes() > 0 {
+                return self.begin_straight(die, class, queue);
+            }
+        }
+        // An erase, or operations that had become void.
+        self.dispatch(die, queue)?;
+        Ok(())
+    }
+
+    /// Binds the oldest read of a plane, with partners of other planes: as [`Kernel::issue_read`].
+    #[inline(always)]
+    fn bind_reads(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
+        self.command.clear(Kind::Read);
+        let Some(slot) = self.pop(plane, class) else { return Ok(()) };
+        let FlashOp { source, owner, unit, units, .. } = *self.slab.get(slot);
+        let is_current = class == GC_READ
+            || if units <= 1 { self.map.lies_at(unit, source) } else { self.is_current(self.slab.get(slot)) };
+        if !is_current {
+            self.reroute(slot);
+            return Ok(());
+        }
+        self.add_read(die, slot)?;
+        let mut others = self.waiting[die as usize].planes(class) & !(1 << self.planes_per_die.remainder(plane));
+        let window = self.pack.window();
+        if others != 0 && window > 0 {
+            let (first, page) = (die * self.planes_per_die.get(), self.page_of(source));
+            let any_owner = !self.keeps_to_request(class);
+            let fits = |kernel: &Self, op: &FlashOp| {
+                kernel.page_of(op.source) == page && kernel.joins(op, page) && (any_owner || op.owner == owner)
+            };
+            while others != 0 {
+                let partner = first + others.trailing_zeros();
+                others &= others - 1;
+                if let Some(slot) = self.take_read(partner, class, window, fits) {
+                    self.add_read(die, slot)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds a page for the oldest writes of a plane, with partners of other planes: as [`Kernel::issue_write`].
+    #[inline(always)]
+    fn bind_writes(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
+        self.command.clear(Kind::Program);
+        let stream = stream_of(class);
+        let page = self.space.next_page(&self.blocks, plane, stream);
+        self.bind_page_straight(die, plane, class)?;
+        let mut others = self.waiting[die as usize].planes(class) & !(1 << self.planes_per_die.remainder(plane));
+        if others == 0 || self.command.planes() == 0 || self.pack.window() == 0 {
+            return Ok(());
+        }
+        // Writes of a page that came from several requests go by the first.
+        let owner = self.keeps_to_request(class).then(|| self.slab.get(self.dies[die as usize].pages[0]).owner);
+        let first = die * self.planes_per_die.get();
+        while others != 0 {
+            let partner = first + others.trailing_zeros();
+            others &= others - 1;
+            let fits = self.space.next_page(&self.blocks, partner, stream) == page
+                && self.space.has_room(&self.blocks, partner, stream);
+            let fifo = self.queues[partner as usize * CLASSES + class.index()];
+            if fits
+                && fifo.head != NONE
+                && self.may_go(&fifo, class, self.blocks.domain_of_plane(partner))
+                && owner.is_none_or(|owner| self.slab.get(fifo.head).owner == owner)
+            {
+                self.bind_page_straight(die, partner, class)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the next page of a plane with the oldest writes of its queue: as [`Kernel::bind_page`].
+    #[inline]
+    fn bind_page_straight(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
+        if class == GC_WRITE && self.bind_moved(die, plane)? {
+            return Ok(());
+        }
+        if self.plan.units_per_program > 1 {
+            return self.bind_page(die, plane, class, Waits::Plane(plane));
+        }
+        while let Some(slot) = self.pop(plane, class) {
+            let FlashOp { source, units, role, .. } = *self.slab.get(slot);
+            if class == GC_WRITE {
+                if !self.map.is_valid(source) {
+                    self.drop_moved(slot);
+                    continue;
+                }
+            } else if (units == 0 || role == Role::Merge) && !self.still_wanted(slot) {
+                continue;
+            }
+            let bound = self.space.bind(&mut self.blocks, plane, stream_of(class), class.task());
+            let place = bound.block * self.plan.units_per_block + bound.page;
+            self.place_unit(slot, place, bound.block, plane)?;
+            self.slab.get_mut(slot).next = NONE;
+            if class == GC_WRITE {
+                self.settle_units(self.blocks.domain_of_plane(plane), 1);
+            }
+            let address = self.page_address(plane, bound.block, bound.page * self.pages_per_program);
+            self.command.add(address, self.program_bytes);
+            self.attach(die, slot);
+            if bound.opened || bound.closed {
+                self.settle_page(plane, bound, class);
+            }
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// The same for units of victims that move inside their plane, fill the page, and are all valid: neither the number of valid units of
+    /// the plane nor the ranking of blocks changes. False if it has to be done as elsewhere, and nothing has happened yet.
+    #[inline(always)]
+    fn bind_moved(&mut self, die: u32, plane: u32) -> Result<bool, Fault> {
+        let domain = self.blocks.domain_of_plane(plane);
+        let most = self.plan.units_per_program;
+        let fifo = self.queues[plane as usize * CLASSES + GC_WRITE.index()];
+        // A collection that found nothing looks at each unit that is invalidated.
+        let plain = self.plan.domains > 1 && !self.starved[domain as usize] && fifo.len >= most;
+        if !plain || !self.space.is_open(plane, Stream::Collector) {
+            return Ok(false);
+        }
+        let (mut last, mut next) = (NONE, fifo.head);
+        for _ in 0..most {
+            let op = self.slab.get(next);
+            if !self.map.is_valid(op.source) {
+                return Ok(false);
+            }
+            (last, next) = (next, op.next);
+        }
+        self.cut_queue(plane, GC_WRITE, last, most);
+        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Collector);
+        let mut place = bound.block * self.plan.units_per_block + bound.page * most;
+        let mut slot = fifo.head;
+        while slot != NONE {
+            let FlashOp { unit, source, stamp, next, .. } = *self.slab.get(slot);
+            let old = self.map.bind(unit, place);
+            debug_assert_eq!(old, Some(source), "a valid unit lies where it was read");
+            self.map.invalidate(source);
+            self.blocks.moved(self.units_per_block.quotient(source), bound.block, domain);
+            if let Some(shadow) = &mut self.shadow {
+                shadow.moved(unit, place, stamp)?;
+            }
+            (place, slot) = (place + 1, next);
+        }
+        self.space.settle(domain, most);
+        self.command
+            .add(self.page_address(plane, bound.block, bound.page * self.pages_per_program), self.program_bytes);
+        self.attach(die, fifo.head);
+        if bound.closed {
+            self.settle_page(plane, bound, GC_WRITE);
+        }
+        Ok(true)
+    }
+
+    /// Sends the bound operations of a class to their idle die.
+    #[inline(always)]
+    pub(super) fn begin_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.count_direct(class, self.command.planes() as u64);
+        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
+        self.busy += 1;
+        let state = &mut self.dies[die as usize];
+        (state.busy, state.class, state.since) = (true, class, self.now);
+        self.begin_count(die, class);
+        self.flash.begin(self.now, die, &self.command, queue)?;
+        Ok(())
+    }
+}
