@@ -4,7 +4,7 @@
 //! Source: the dual-pool algorithm of Chang (SAC 2007) and of Chang and Du (TODAES 15(1), 2009), which chang11 (LCTES 2011) 2.4 names.
 //! The papers were not at hand: the rules are those on which two public programs agree that follow them, a translation layer for an
 //! EEPROM and a wear-leveling version of a public FTL simulator.
-//! Faithful to these: each block counts its erases, and its *effective* ones since it was last swapped. After an erase there are
+//! Faithful: as these have it, each block counts its erases, and its *effective* ones since it was last swapped. After an erase there are
 //! three checks. Dirty swap: the most erases in the hot pool exceed the fewest in the cold pool by more than TH; the data of the
 //! hot block leave it, those of the cold one move there, both change pools, and their effective erases begin at 0. Cold pool resize:
 //! the most effective erases in the cold pool exceed the fewest in the hot pool by more than TH; that block becomes hot. Hot pool
