@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 pub(crate) const ABOUT: About = About {
     summary: "dual pool: when the most worn block of the hot pool is more than `threshold_cycles` above the least worn one of the cold \
         pool, data that stay move there and both change pools; blocks change pools by erases since, too",
-    source: "the dual-pool algorithm of Chang (SAC 2007; TODAES 15(1)), from public programs that follow it; chang11 (LCTES 2011) 2.4",
+    source: "Chang and Du, TODAES 15(1), 2009, from public programs that follow it; chang11 (LCTES 2011) 2.4",
     note: "dirty swap and both resizes as two public programs have them; the papers were not at hand; counts are in memory; without log \
         blocks data go to the most worn free block",
 };
