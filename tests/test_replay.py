@@ -78,6 +78,33 @@ def test_a_life_has_an_end(wordline: Run) -> None:
     assert result["flash"]["erases"] == last["erases"] == round(last["mean"] * 40)
 
 
+@pytest.mark.parametrize("mapping", ["page", "block", "bast", "sast", "fast", "pftl"])
+def test_failed_erases_use_up_the_blocks_that_were_held_back(wordline: Run, mapping: str) -> None:
+    reliability = {"endurance": 1000, "erase_fail": 0.2, "fail_exponent": 0.0}
+    sets = [f"nand.reliability.{key}={value}" for key, value in reliability.items()]
+    sets += ["capacity.replacement_blocks=4", f"mapping.policy={mapping}"]
+    sets += ["placement.policy=least-busy", "collect.scope=drive"]
+    options = [word for each in sets for word in ("--set", each)]
+    done(wordline("replay", "small.toml", "writes.toml", "--to-end-of-life", *options, "--json", "life.json"))
+    result = json.loads(Path("life.json").read_text())
+    assert result["replay"]["end_of_life"]["cause"] == "no-spare"
+    first, last = result["lifetime"][0], result["lifetime"][-1]
+    assert (first["bad_blocks"], first["spare_blocks"]) == (0, 4)
+    # The fifth has no replacement.
+    assert (last["bad_blocks"], last["spare_blocks"], result["reliability"]["erase_fails"]) == (5, 0, 5)
+    programs = ("replay", "small.toml", "writes.toml", "--to-end-of-life", *options, "--json", "life.json",
+                "--set", "nand.reliability.program_fail=0.01")  # fmt: skip
+    if mapping == "block":
+        assert "set program_fail to 0 (erases may fail), or use log blocks" in refused(wordline(*programs))
+        return
+    done(wordline(*programs))
+    result = json.loads(Path("life.json").read_text())
+    fails, last = result["reliability"], result["lifetime"][-1]
+    assert result["replay"]["end_of_life"]["cause"] == "no-spare" and last["spare_blocks"] == 0
+    # A program that fails in a block with one costs no other.
+    assert fails["program_fails"] > 0 and 5 <= fails["program_fails"] + fails["erase_fails"]
+
+
 def test_the_state_goes_on_in_a_run(wordline: Run) -> None:
     done(wordline("replay", "small.toml", "writes.toml", "--save", "worn.wls", "-q", "--json", "worn.json"))
     worn = json.loads(Path("worn.json").read_text())

@@ -31,6 +31,7 @@ SLOW = (
     "gc-parallel-4",
     "gc-scheduling",
     "gc-threshold",
+    "geometry",
     "hybrid-ftl",
     "organisation",
     "palloc",

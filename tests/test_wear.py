@@ -67,7 +67,27 @@ def test_a_policy_of_wear_that_cannot_be_is_refused() -> None:
         wordline.Drive("chang11-lctes", {"wear.lambda_percent": 0.1})
     with pytest.raises(wordline.InputError, match=r"wear\.erases_per_block = 1: must be above 1"):
         wordline.Drive("chang11-lctes", {"wear": {"policy": "recency", "erases_per_block": 1.0}})
+    for policy in ("hot-cold", "dual-pool"):
+        with pytest.raises(wordline.InputError, match=r"wear\.threshold_cycles = 0: must be"):
+            wordline.Drive("chang11-lctes", {"wear": {"policy": policy, "threshold_cycles": 0}})
     with pytest.raises(wordline.InputError, match=r"mapping\.policy = page: does not go with this policy of wear"):
         wordline.Drive("chang11-lctes", {"mapping": {"policy": "page"}})
     with pytest.raises(wordline.InputError, match=r"unknown .*delta_cycle"):
         wordline.Drive("chang11-lctes", {"wear.delta_cycle": 4.0})
+
+
+def test_pools_level_wear_and_swaps_wear_the_most_worn_block() -> None:
+    drive = {**LCTES, "capacity.raw_over_logical": 1.1, "mapping": {"policy": "bast"}}
+    without, pools, swaps = (
+        wordline.run(
+            "chang11-lctes",
+            HOT_PART,
+            {**drive, "wear": {"policy": policy} if policy == "none" else {"policy": policy, "threshold_cycles": 8}},
+            progress=False,
+        )
+        for policy in ("none", "dual-pool", "hot-cold")
+    )
+    assert pools["wear"]["stddev"] < 0.5 * without["wear"]["stddev"]
+    assert pools["wear"]["max"] < without["wear"]["max"]
+    assert swaps["tasks"]["wear"]["blocks"] > 10
+    assert swaps["wear"]["max"] > 1.5 * pools["wear"]["max"]

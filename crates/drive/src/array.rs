@@ -580,6 +580,33 @@ impl Device for Array {
         }
     }
 
+    fn previews(&self) -> bool {
+        // With parity a write of the host is other requests of the members, which are not known before it comes.
+        !matches!(self.layout, Layout::Parity(_)) && self.drives().any(Drive::previews)
+    }
+
+    fn preview(&mut self, request: Option<&Request>) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.clear();
+        // A request beyond the end is refused when it comes.
+        let fits = |end: u64| end <= self.layout.bytes();
+        let written =
+            request.filter(|it| it.op == Op::Write && it.offset.checked_add(it.bytes.into()).is_some_and(fits));
+        if let Some(request) = written {
+            self.layout.pieces(request.offset, u64::from(request.bytes), &mut pieces);
+        }
+        for (role, &drive) in (0..).zip(&self.roles) {
+            // Neighbours on a member are one piece, so a member has one at most.
+            let piece = pieces.iter().find(|piece| piece.member == role);
+            let of_member = piece.zip(written).map(|(piece, whole)| {
+                let bytes = u32::try_from(piece.bytes).expect("no more than the request");
+                Request { offset: piece.offset, bytes, ..*whole }
+            });
+            self.drives[drive as usize].drive.preview(of_member.as_ref());
+        }
+        self.pieces = pieces;
+    }
+
     fn unshare(&mut self) {
         self.drives_mut().for_each(Device::unshare);
     }

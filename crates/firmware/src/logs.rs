@@ -521,6 +521,26 @@ impl Logs {
         true
     }
 
+    /// Begins to merge a logical block alone: no log block is emptied for it.
+    pub fn begin_alone(&mut self, domain: u32, lot: u32, now: Time) {
+        let merge = &mut self.domains[domain as usize].merge;
+        (merge.runs, merge.group, merge.since) = (true, None, now);
+        merge.lots.push(lot);
+    }
+
+    /// True if a block is a log block, or one that is being erased.
+    pub fn is_log(&self, block: u32) -> bool {
+        self.is_log[block as usize]
+    }
+
+    /// The tail whose open log block a block is, if that can take no more pages from now on: nothing is on its way there, and writes
+    /// that wait can go elsewhere. Those that wait for the sequential one follow its pages.
+    pub fn tail_to_give_up(&self, block: u32) -> Option<u32> {
+        let (tail, state) = (0..).zip(&self.tails).find(|(_, tail)| tail.open == Some(block))?;
+        let may_go = tail < self.groups.len() as u32 || state.waiting.head == NONE;
+        (state.sent.is_none() && may_go).then_some(tail)
+    }
+
     /// How many of the oldest log blocks of a group are merged together. An open one without pages would gain nothing.
     fn merged_together(&self, group: u32, blocks: &Blocks) -> usize {
         let logs = &self.groups[group as usize].logs;

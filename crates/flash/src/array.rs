@@ -200,6 +200,12 @@ impl Flash {
         self.packages.iter().any(Package::fails)
     }
 
+    /// True if programs may fail.
+    #[must_use]
+    pub fn fails_programs(&self) -> bool {
+        self.packages.iter().any(Package::fails_programs)
+    }
+
     /// Marks a block bad, by its number in the drive: from now on every use of it is refused.
     pub fn mark_bad(&mut self, block: u32) {
         let (at, die, plane, block) = self.locate_block(block);

@@ -90,6 +90,12 @@ impl Package {
         self.wear.as_ref().is_some_and(|wear| wear.fails())
     }
 
+    /// True if programs may fail.
+    #[must_use]
+    pub fn fails_programs(&self) -> bool {
+        self.wear.as_ref().is_some_and(|wear| wear.fails_programs())
+    }
+
     /// Planes of the last command of a die that failed, as bits: their status is FAIL.
     #[inline]
     #[must_use]

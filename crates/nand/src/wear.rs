@@ -118,6 +118,12 @@ impl Wear {
         self.fails
     }
 
+    /// True if programs may fail.
+    #[must_use]
+    pub fn fails_programs(&self) -> bool {
+        self.model.program_failure(u32::MAX) > 0.0
+    }
+
     /// Counts so far.
     #[must_use]
     pub fn counts(&self) -> WearCounts {

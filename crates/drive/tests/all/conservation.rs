@@ -557,8 +557,8 @@ fn random_drives_whose_planes_take_turns() {
 #[test]
 fn random_drives_with_log_blocks() {
     let (mut accepted, mut merges, mut log_merges) = (0, [0; 3], 0);
-    let policies = ["Lazy", "Recency", "Static"];
-    let mut leveled = [0; 3];
+    let policies = ["Lazy", "Recency", "Static", "HotCold", "DualPool"];
+    let mut leveled = [0; 5];
     let count = if long() { 20_000 } else { 2_000 };
     for_seeds("conservation", "random_drives_with_log_blocks", count, |seed| {
         let random = &mut Stream::new(seed, "test", 0);

@@ -1,4 +1,4 @@
-//! Lazy wear leveling beside log blocks: which blocks data move to and from, by hand; and what it does to the wear of a drive.
+//! Wear leveling beside log blocks: which blocks data move to and from, by hand; and what it does to the wear of a drive.
 
 use crate::common::{closed_loop, drive, one, request};
 use wordline_base::{Op, Stream};
@@ -170,6 +170,52 @@ fn blocks_wear_alike_with_every_mapping() {
                 format!("{mapping} {policy}: deviation {without:.1} and {with:.1}, {of_gc} and {by_wear} erases");
             assert!(by_wear > 10 && by_wear * 2 < of_gc && with < without, "{told}");
         }
+    }
+}
+
+/// The same drive with dual pool and a threshold of 2: at first the blocks with even numbers are in the hot pool.
+#[test]
+fn the_hot_pool_takes_the_data_of_the_cold_pool() {
+    let mut drive = empty((10, 2.0), "policy = \"bast\"", "policy = \"dual-pool\", threshold_cycles = 2");
+    (0..5).for_each(|lot| write(&mut drive, lot * PAGES, PAGES));
+    // GC erases blocks 0, 5, 6, 7, 8, 9 in turn, one less than the overwrites. After two laps all six have two cycles: no more than the
+    // threshold above blocks 1 and 3 of the cold pool.
+    (0..13).for_each(|_| write(&mut drive, 0, PAGES));
+    assert_eq!((cycles(&drive), erases(&drive)), (vec![2, 0, 0, 0, 0, 2, 2, 2, 2, 2], [12, 0]));
+    // Block 0 comes to three: the data of logical block 1 leave block 1 for it.
+    assert_eq!(stale_block(&drive), 0);
+    write(&mut drive, 0, PAGES);
+    assert_eq!((cycles(&drive), erases(&drive)), (vec![3, 1, 0, 0, 0, 2, 2, 2, 2, 2], [13, 1]));
+    assert_eq!(data_blocks(&drive)[1..], [0, 2, 3, 4]);
+    // So does block 5, which is in the cold pool: the most worn hot ones have two. It has had three erases, block 2 none: it is hot now.
+    assert_eq!(stale_block(&drive), 5);
+    write(&mut drive, 0, PAGES);
+    assert_eq!((cycles(&drive), erases(&drive)), (vec![3, 1, 0, 0, 0, 3, 2, 2, 2, 2], [14, 1]));
+    // Block 6 comes to three, and takes the data of logical block 3 from block 3.
+    assert_eq!(stale_block(&drive), 6);
+    write(&mut drive, 0, PAGES);
+    assert_eq!((cycles(&drive), erases(&drive)), (vec![3, 1, 0, 1, 0, 3, 3, 2, 2, 2], [15, 2]));
+    assert_eq!(data_blocks(&drive)[1..], [0, 2, 6, 4]);
+    (0..5).for_each(|lot| {
+        let read = request(Op::Read, lot * PAGES * PAGE, (PAGES * PAGE) as u32);
+        one(&mut drive, read);
+    });
+}
+
+/// Dual pool keeps the most worn blocks out of use; hot-cold swapping erases the most worn block for each swap (chang11, LCTES 2011, 2.4).
+#[test]
+fn pools_spare_the_most_worn_block_and_swaps_do_not() {
+    for mapping in MAPPINGS {
+        let most = |drive: &Drive| cycles(drive).into_iter().max().unwrap_or(0);
+        let without = worn(mapping, "policy = \"none\"", 3);
+        let [pools, swaps] = ["dual-pool", "hot-cold"]
+            .map(|policy| worn(mapping, &format!("policy = \"{policy}\", threshold_cycles = 8"), 3));
+        let told = [&without, &pools, &swaps].map(|drive| (deviation(drive), most(drive), erases(drive)));
+        assert!(told[1..].iter().all(|&(_, _, [of_gc, by_wear])| by_wear > 10 && by_wear * 4 < of_gc), "{told:?}");
+        assert!(told[1].0 < 0.3 * told[0].0, "{mapping}: {told:?}");
+        // With page mapping data that stay share blocks with what GC moves, so that they leave the worn block again.
+        assert!(told[1].1 < told[0].1 || mapping == MAPPINGS[PAGE_MAPPING], "{mapping}: {told:?}");
+        assert!(told[2].0 < told[0].0 && told[2].1 > 2 * told[1].1, "{mapping}: {told:?}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! Drives whose flash fails: bad blocks are skipped or retired without data loss, retries make reads slower, and a
 //! drive without spare blocks ends with an explanation.
 
-use crate::common::{config, drive, for_seeds, latency, long, request, NS, US};
+use crate::common::{config, drive, for_seeds, latency, long, one, request, NS, US};
 use wordline_base::{Op, Request, Stream};
-use wordline_drive::{Drive, Reason};
+use wordline_drive::{Drive, Reason, Task};
 
 const PAGE: u64 = 16_384;
 
@@ -111,6 +111,169 @@ fn failing_programs_and_erases_cost_blocks_but_no_data() {
         std::env::var_os("WORDLINE_SEED").is_some() || (programs > 0 && erases > 0 && survivors > 5),
         "{programs}, {erases}, {survivors}"
     );
+}
+
+/// Mappings of whole blocks, with collection and wear leveling of several kinds.
+const WHOLE_BLOCKS: [&str; 8] = [
+    "mapping = { policy = \"block\" }",
+    "mapping = { policy = \"bast\" }",
+    "mapping = { policy = \"sast\", group_blocks = 3, group_log_blocks = 2 }\nwear = { policy = \"hot-cold\", threshold_cycles = 3 }",
+    "mapping = { policy = \"fast\" }\nwear = { policy = \"lazy\", delta_cycles = 3.0 }",
+    "mapping = { policy = \"pftl\" }\ncollect = { policy = \"partial\", threshold_blocks = 40 }",
+    "mapping = { policy = \"bast\" }\ncollect = { policy = \"agc-dgc\" }\nwear = { policy = \"dual-pool\", threshold_cycles = 3 }",
+    "mapping = { policy = \"fast\", zone_blocks = 20, zone_tables = 2 }\nwear = { policy = \"recency\", erases_per_block = 3.0 }",
+    "mapping = { policy = \"bast\" }\nplacement = { policy = \"least-busy\" }\n\
+     collect = { policy = \"on-demand\", scope = \"drive\" }\nwear = { policy = \"static\", start_cycles = 4, stop_cycles = 2 }",
+];
+
+/// A block whose erase fails is bad, and one that was held back takes its place, whatever block it was: of data, a log block, one that wear
+/// leveling has emptied. Nothing is lost, and the last one ends the drive.
+#[test]
+fn failing_erases_cost_mappings_of_whole_blocks_no_data() {
+    let (mut erases, mut survivors, mut ended) = (0, 0, 0);
+    let count = if long() { 80 } else { 16 };
+    for_seeds("reliability", "failing_erases_cost_mappings_of_whole_blocks_no_data", count, |seed| {
+        let rest = WHOLE_BLOCKS[seed as usize % WHOLE_BLOCKS.len()];
+        let often = if seed % 16 < 8 { 0.02 } else { 0.3 };
+        let wear = format!("endurance = 4000, erase_fail = {often}, fail_exponent = 0.3");
+        let text = text(&wear, rest)
+            .replace("blocks_per_plane = 64, pages_per_block = 16", "blocks_per_plane = 40, pages_per_block = 8");
+        let mut drive = drive(&text, seed);
+        let lives = random_writes(&mut drive, seed, 1_500);
+        let counts = drive.wear_counts();
+        assert_eq!((bad(&drive), counts.program_fails), (counts.erase_fails as usize, 0));
+        let spare = (0..4).map(|plane| drive.kernel().blocks().spare(plane) as usize).sum::<usize>();
+        erases += counts.erase_fails;
+        if lives {
+            drive.kernel().audit().expect("the books balance, the shadow disk included");
+            survivors += 1;
+            let pages = drive.logical_bytes() / PAGE;
+            for page in 0..pages {
+                one(&mut drive, request(Op::Read, page * PAGE, PAGE as u32));
+            }
+        } else {
+            // One more than were held back, in some plane.
+            assert!(spare < 4 * 40 && counts.erase_fails > 1, "{counts:?}");
+            ended += 1;
+        }
+    });
+    assert!(
+        std::env::var_os("WORDLINE_SEED").is_some() || (erases > 50 && survivors > 3 && ended > 3),
+        "{erases}, {survivors}, {ended}"
+    );
+}
+
+/// A program that fails costs its block: a log block is merged, a data block moves to another one, and nothing is lost.
+#[test]
+fn failing_programs_cost_log_blocks_no_data() {
+    let (mut programs, mut erases, mut survivors) = (0, 0, 0);
+    let count = if long() { 140 } else { 28 };
+    for_seeds("reliability", "failing_programs_cost_log_blocks_no_data", count, |seed| {
+        // Not block mapping.
+        let rest = WHOLE_BLOCKS[1 + seed as usize % (WHOLE_BLOCKS.len() - 1)];
+        let often = if seed % 14 < 7 { 0.001 } else { 0.005 };
+        let wear = format!("endurance = 4000, program_fail = {often}, erase_fail = 0.02, fail_exponent = 0.0");
+        let text = text(&wear, rest)
+            .replace("blocks_per_plane = 64, pages_per_block = 16", "blocks_per_plane = 60, pages_per_block = 8");
+        let mut drive = drive(&text, seed);
+        let lives = random_writes(&mut drive, seed, 1_000);
+        let counts = drive.wear_counts();
+        (programs, erases) = (programs + counts.program_fails, erases + counts.erase_fails);
+        if lives {
+            drive.kernel().audit().expect("the books balance, the shadow disk included");
+            survivors += 1;
+            for page in 0..drive.logical_bytes() / PAGE {
+                one(&mut drive, request(Op::Read, page * PAGE, PAGE as u32));
+            }
+        }
+    });
+    assert!(
+        std::env::var_os("WORDLINE_SEED").is_some() || (programs > 50 && erases > 20 && survivors > 5),
+        "{programs}, {erases}, {survivors}"
+    );
+}
+
+/// One plane of 14 blocks of eight pages, of which two are held back, and every erase fails: two are replaced.
+#[test]
+fn each_failed_erase_takes_a_block_that_was_held_back() {
+    for mapping in ["bast", "block"] {
+        let text = format!(
+            r#"
+            geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
+                blocks_per_plane = 14, pages_per_block = 8, page_kib = 16 }}
+            nand = {{ reliability = {{ endurance = 100, erase_fail = 1.0, fail_exponent = 0.0 }} }}
+            capacity = {{ raw_over_logical = 2.8, replacement_blocks = 2 }}
+            mapping = {{ policy = "{mapping}" }}
+            placement = {{ policy = "least-busy" }}
+            collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2 }}
+            buffer = {{ policy = "none" }}
+            verify = {{ shadow = true }}
+            "#
+        );
+        let mut drive = drive(&text, 1);
+        let bytes = (8 * PAGE) as u32;
+        let mut seen = vec![(0, 2)];
+        let fault = loop {
+            // Logical block 0 is overwritten whole: each time the block before is stale, and its erase fails.
+            let now = drive.now();
+            let write = Request { arrival: now, ..request(Op::Write, 0, bytes) };
+            drive.submit(now, write).expect("it fits the drive");
+            if let Err(fault) = drive.drain() {
+                break fault;
+            }
+            drive.completions().clear();
+            drive.kernel().audit().expect("the books balance");
+            let now = (bad(&drive), drive.kernel().blocks().spare(0));
+            if seen.last() != Some(&now) {
+                seen.push(now);
+            }
+        };
+        assert_eq!(seen, [(0, 2), (1, 1), (2, 0)], "{mapping}");
+        let &Reason::NoSpare { plane, bad, replacements, .. } = fault.reason() else { panic!("{fault}") };
+        assert_eq!((plane, bad, replacements), (0, 3, 2), "{mapping}");
+    }
+}
+
+/// The same drive with log blocks, where every program fails. The first page of the host dooms its data block. Its logical block moves to
+/// a second one, whose program fails, and to a third: two blocks were held back, and it has none to replace it.
+#[test]
+fn a_data_block_with_a_failed_program_moves_to_another() {
+    for mapping in ["bast", "fast", "pftl"] {
+        let text = format!(
+            r#"
+            geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
+                blocks_per_plane = 14, pages_per_block = 8, page_kib = 16 }}
+            nand = {{ reliability = {{ endurance = 100, program_fail = 1.0, fail_exponent = 0.0 }} }}
+            capacity = {{ raw_over_logical = 2.8, replacement_blocks = 2 }}
+            mapping = {{ policy = "{mapping}" }}
+            placement = {{ policy = "least-busy" }}
+            collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2 }}
+            buffer = {{ policy = "none" }}
+            verify = {{ shadow = true }}
+            "#
+        );
+        let mut drive = drive(&text, 1);
+        drive.submit(0, request(Op::Write, 0, PAGE as u32)).expect("it fits the drive");
+        let fault = drive.drain().expect_err("each program fails");
+        let &Reason::NoSpare { bad, replacements, .. } = fault.reason() else { panic!("{fault}") };
+        assert_eq!((bad, replacements, drive.wear_counts().program_fails), (3, 2, 3), "{mapping}");
+        assert_eq!(
+            drive.kernel().counters().moved[Task::GC.index()],
+            1,
+            "{mapping}: the move to the second block ended"
+        );
+    }
+}
+
+#[test]
+fn failing_programs_are_refused_with_block_mapping() {
+    let wear = "endurance = 1000, program_fail = 0.01, erase_fail = 0.01";
+    let text = text(wear, "mapping = { policy = \"block\" }");
+    let error = Drive::new(&config(&text), 1).expect_err("programs may fail").to_string();
+    assert!(error.starts_with("mapping.policy = block: does not go with"), "{error}");
+    assert!(error.contains("set program_fail to 0 (erases may fail), or use log blocks"), "{error}");
+    assert!(Drive::new(&config(&text.replace("program_fail = 0.01, ", "")), 1).is_ok());
+    assert!(Drive::new(&config(&text.replace("\"block\"", "\"bast\"")), 1).is_ok());
 }
 
 #[test]

@@ -6,9 +6,12 @@
 use crate::common::random_drive::random_config_with_logs;
 use crate::common::{between, chance, closed_loop, config, drive, for_seeds, long, one, request, US};
 use wordline_base::{Op, Request, Stream, Time};
+use wordline_drive::array::config::{ArrayConfig, ArrayKind, Members};
+use wordline_drive::array::layout::Layout;
+use wordline_drive::array::Array;
 use wordline_drive::load::from_text;
 use wordline_drive::snapshot::{self, Header};
-use wordline_drive::Drive;
+use wordline_drive::{Device, Drive};
 
 const CYCLE: Time = 1_000 * US;
 const PAGE: u64 = 16_384;
@@ -111,6 +114,57 @@ fn the_merge_that_the_next_request_needs_is_done_ahead() {
         let merged = pages == 2 && ahead == 0;
         assert!(if merged { waited > 40 } else { waited <= 2 * pages }, "{waited} cycles");
         come_to_rest(&mut drive);
+    }
+}
+
+/// The same of members of a stripe of two: each is told its own piece of the next request of the array. Chunks are pages, so page 2n of the
+/// array is page n of the first member, and page 2n + 1 that of the second.
+#[test]
+fn members_of_a_stripe_look_ahead_at_their_pieces_of_the_next_request() {
+    let time = 8 * 3 + 2 * 40;
+    let both = [PAGES + 2, PAGES + 2];
+    // The request of the array: its first page and its pages, and the rest before it; merges ahead of each member.
+    for (first, pages, cycles, ahead) in [
+        // Two pages of each member, of which the log block of each has room for one.
+        (2 * both[0], 4, time, [1, 1]),
+        // Two of the second member, and one of the first.
+        (2 * both[0] + 1, 3, time, [0, 1]),
+        // One of each.
+        (2 * both[0], 2, time, [0, 0]),
+        (2 * both[0], 4, time - 1, [0, 0]),
+    ] {
+        let drives: Vec<Drive> = (0..2)
+            .map(|_| {
+                let mut drive = filled(BAST, &format!("policy = \"agc\", {START}"));
+                scatter(&mut drive, 1, 7);
+                drive
+            })
+            .collect();
+        let sizes: Vec<u64> = drives.iter().map(Drive::logical_bytes).collect();
+        let plan = ArrayConfig {
+            kind: ArrayKind::Raid0,
+            members: Members::Count(2),
+            drive: Some("small".into()),
+            ..ArrayConfig::default()
+        };
+        let mut array = Array::new(&plan, Layout::new(ArrayKind::Raid0, &sizes, PAGE), drives);
+        array.start_measuring();
+        assert!(array.previews() && array.waits_for_rest());
+        let next = array.now() + cycles * CYCLE;
+        let write = request(Op::Write, first * PAGE, (pages * PAGE) as u32);
+        array.preview(Some(&write));
+        array.announce(Some(next));
+        array.advance_to(next).expect("no rule is broken");
+        let done = |array: &Array| {
+            let all: Vec<[u64; 4]> = array.drives().map(causes).collect();
+            [all[0], all[1]]
+        };
+        assert_eq!(done(&array), ahead.map(|ahead| [0, ahead, 0, 0]), "{pages} pages from {first}, {cycles} cycles");
+        array.submit(next, Request { arrival: next, ..write }).expect("there is a slot");
+        array.preview(None);
+        array.announce(None);
+        array.drain().expect("the array comes to rest");
+        array.drives().for_each(|drive| drive.kernel().audit().expect("the books balance"));
     }
 }
 

@@ -19,7 +19,7 @@ const NAND: &str =
     slc_program_us = 100.0\n";
 
 /// Drives with different state: orders, rankings, random numbers, thresholds, bad blocks, a shadow.
-const KINDS: [(&str, &str); 29] = [
+const KINDS: [(&str, &str); 31] = [
     (
         "by request",
         r#"capacity = { raw_over_logical = 1.8 }
@@ -188,6 +188,20 @@ const KINDS: [(&str, &str); 29] = [
         collect = { policy = "on-demand", scope = "drive" }
         mapping = { policy = "fast", log_blocks = 4 }
         wear = { policy = "lazy", delta_cycles = 1.0, lambda_percent = -5.0, session_erases = 3 }
+        verify = { shadow = true }"#,
+    ),
+    (
+        "swapped",
+        r#"capacity = { raw_over_logical = 1.8 }
+        placement = { policy = "least-busy" }
+        collect = { policy = "on-demand", scope = "drive" }
+        mapping = { policy = "fast" }
+        wear = { policy = "hot-cold", threshold_cycles = 2 }"#,
+    ),
+    (
+        "pooled",
+        r#"capacity = { raw_over_logical = 1.8 }
+        wear = { policy = "dual-pool", threshold_cycles = 2 }
         verify = { shadow = true }"#,
     ),
     (

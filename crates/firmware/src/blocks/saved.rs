@@ -50,9 +50,11 @@ impl Blocks {
         let fits = match record.status {
             Status::Free | Status::Spare | Status::Bad => empty,
             // Others of its superblock may not be full.
-            Status::Open => (written < all || (self.has_superblocks() && written == all)) && !record.doomed,
+            Status::Open => {
+                (written < all || (self.has_superblocks() && written == all)) && (fixes_pages || !record.doomed)
+            }
             Status::Closed => written == all || ((record.doomed || fixes_pages) && written < all),
-            Status::Kept => fixes_pages && written == all && !record.doomed,
+            Status::Kept => fixes_pages && (written == all || (record.doomed && written < all)),
             // At rest nothing is being collected.
             Status::Victim => false,
         };

@@ -219,6 +219,13 @@ impl Kernel {
         }
         if let Some(lots) = &self.lots {
             lots.check(&self.blocks, &self.map, &is_log).map_err(Fault::books)?;
+            let has_data = |block: u32| lots.owner(block).is_some_and(|lot| lots.data(lot) == Some(block));
+            let stays = self.logs.is_some() && self.condemned.iter().any(|&block| has_data(block));
+            if stays && self.slab.live() == 0 && !self.has_merges_left() {
+                return wrong(
+                    "nothing is under way, but a data block with a failed program has not been emptied".into(),
+                );
+            }
         }
         let count = |status| self.blocks.records().iter().filter(|block| block.status == status).count();
         let (free, open) = (count(Status::Free), count(Status::Open));

@@ -260,10 +260,10 @@ impl Kernel {
         if plan.slc.is_some() {
             kernel.check_slc(config)?;
         }
-        if plan.fixes_pages && kernel.fails {
+        if plan.fixes_pages && plan.logs.is_none() && kernel.flash.fails_programs() {
             let problem =
-                "does not go with nand.reliability that lets programs or erases fail, since a page of a block has no \
-                substitute: set program_fail and erase_fail to 0";
+                "does not go with nand.reliability that lets programs fail, since a page of a block has no substitute: set \
+                program_fail to 0 (erases may fail), or use log blocks: bast, sast, fast or pftl";
             return Err(ConfigError::new("mapping.policy", config.mapping.name(), problem));
         }
         if plan.raid.is_some() && kernel.fails {

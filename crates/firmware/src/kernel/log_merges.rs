@@ -83,6 +83,11 @@ impl Kernel {
             logs.begin(group, &self.blocks, self.now, stands_in);
             self.list_lots_to_merge(domain);
         }
+        self.begin_next_lot(domain, cause);
+    }
+
+    /// The merge of a domain, which has just begun for a cause, goes to its first logical block.
+    pub(super) fn begin_next_lot(&mut self, domain: u32, cause: Cause) {
         self.note_cause(domain, cause);
         self.next_lot(domain);
     }
@@ -126,7 +131,8 @@ impl Kernel {
     pub(super) fn begin_lot(&mut self, lot: u32) -> bool {
         let Some(logs) = &self.logs else { return false };
         let domain = logs.domain(lot);
-        let in_order = logs.merge(domain).logs.iter().filter(|&&log| self.is_in_order(log, lot));
+        let may_stay = |log: u32| !self.blocks.get(log).doomed && self.is_in_order(log, lot);
+        let in_order = logs.merge(domain).logs.iter().filter(|&&log| may_stay(log));
         let base = in_order.copied().max_by_key(|&log| (self.blocks.get(log).write_point, log));
         let Some(block) = base.or_else(|| self.open_block_near(lot, Task::GC)) else {
             if let Some(lots) = &mut self.lots {

@@ -49,6 +49,7 @@ mod raid;
 mod ready;
 mod rests;
 mod retire;
+mod retire_lots;
 mod ring;
 mod saved;
 mod schedule;

@@ -1,9 +1,10 @@
 //! Bad blocks: factory bad blocks are never used; blocks that go bad are replaced and retired.
 //!
 //! Each plane reserves blocks; one of them replaces a block as soon as it goes bad, so that GC always has its promised
-//! space; that of a block with a failed program is kept for its data until they have moved. A failed erase retires its block at once. A failed program closes its block as it is; its data are moved like
-//! those of any victim, and after its erase it is not used again. Simplified: the data of the failed page itself are
-//! read from there too, in place of the controller's buffer that still has them. The drive ends when a plane has no
+//! space; that of a block with a failed program is kept for its data until they have moved. A failed erase retires its block
+//! at once. A failed program closes its block as it is; its data are moved like those of any victim, and after its erase it is
+//! not used again; log blocks and logical blocks have their own way (`retire_lots`). Simplified: the data of the failed page
+//! itself are read from there too, in place of the controller's buffer that still has them. The drive ends when a plane has no
 //! replacement left.
 
 use super::{Fault, Kernel, Reason};
@@ -92,6 +93,10 @@ impl Kernel {
         let domain = self.blocks.domain_of_plane(plane);
         self.blocks.doom(block);
         self.replace(plane)?;
+        if self.logs.is_some() {
+            self.condemn_in_lots(domain, block);
+            return Ok(());
+        }
         if self.blocks.get(block).status == Status::Open {
             self.space.close_early(&self.blocks, block);
             self.blocks.close(block);
@@ -105,6 +110,9 @@ impl Kernel {
 
     /// Starts emptying condemned blocks of a domain, as far as there is room.
     pub(super) fn evacuate(&mut self, domain: u32) {
+        if self.logs.is_some() {
+            return self.evacuate_lots(domain);
+        }
         let mut at = 0;
         while let Some(&block) = self.condemned.get(at) {
             if self.blocks.domain_of_plane(self.blocks.plane_of(block)) != domain {

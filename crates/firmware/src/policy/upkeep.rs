@@ -186,7 +186,17 @@ impl<'a> UpkeepView<'a> {
     /// All blocks but bad ones and those that are held back to replace them, by number.
     pub fn in_use(&self) -> impl Iterator<Item = u32> + Clone + 'a {
         let records = (0..).zip(self.blocks.records());
-        records.filter(|(_, record)| !matches!(record.status, Status::Bad | Status::Spare)).map(|(block, _)| block)
+        records.filter(|(_, record)| Self::is_used(record.status)).map(|(block, _)| block)
+    }
+
+    /// True if a block is neither bad nor held back to replace one that is.
+    #[must_use]
+    pub fn is_in_use(&self, block: u32) -> bool {
+        Self::is_used(self.blocks.get(block).status)
+    }
+
+    fn is_used(status: Status) -> bool {
+        !matches!(status, Status::Bad | Status::Spare)
     }
 
     /// True if a block is free.

@@ -239,7 +239,7 @@ fn random_text(random: &mut Stream) -> String {
 
 /// Wear leveling that soon has something to do, for blocks that stand alone or not, with a mapping of whole blocks or another.
 fn wear(random: &mut Stream, alone: bool, whole_blocks: bool) -> String {
-    match random.below(3) {
+    match random.below(5) {
         0 if whole_blocks => {
             let tuning = format!(", lambda_percent = -0.{}", between(random, 1, 9));
             let tuning = if chance(random, 50) { tuning } else { String::new() };
@@ -249,6 +249,8 @@ fn wear(random: &mut Stream, alone: bool, whole_blocks: bool) -> String {
         1 if alone => {
             format!("policy = \"recency\", erases_per_block = {}", pick(random, &["1.1", "2.0", "5.0"]))
         }
+        2 if alone => format!("policy = \"hot-cold\", threshold_cycles = {}", between(random, 1, 6)),
+        3 if alone => format!("policy = \"dual-pool\", threshold_cycles = {}", between(random, 1, 6)),
         _ => {
             let start = between(random, 1, 6);
             format!("policy = \"static\", start_cycles = {start}, stop_cycles = {}", between(random, 1, start))

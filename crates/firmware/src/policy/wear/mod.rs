@@ -16,6 +16,10 @@ upkeep_policies! {
         "lazy" => lazy::Lazy,
         /// Data leave blocks that were not erased lately, as a bit for each block tells.
         "recency" => recency::Recency,
+        /// The most and the least worn block exchange their data.
+        "hot-cold" => hot_cold::HotCold,
+        /// The most worn block of a pool of hot data takes the data of the least worn one of a pool of cold data.
+        "dual-pool" => dual_pool::DualPool,
     }
 }
 
@@ -26,6 +30,8 @@ impl WearPolicy {
             (Self::Static(own), Self::Static(saved)) => own.restore(saved),
             (Self::Lazy(own), Self::Lazy(saved)) => own.restore(saved),
             (Self::Recency(own), Self::Recency(saved)) => own.restore(saved),
+            (Self::HotCold(own), Self::HotCold(saved)) => own.restore(saved),
+            (Self::DualPool(own), Self::DualPool(saved)) => own.restore(saved),
             _ => {}
         }
     }
