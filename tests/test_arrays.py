@@ -43,6 +43,50 @@ def result(wordline: Run, folder: Path, text: str, *more: str) -> dict[str, Any]
     return parsed(done(wordline("run", "array.toml", "load.toml", "--json", "-", "--quiet", *more, cwd=folder)))
 
 
+AGC = """
+extends = "demo"
+[geometry]
+blocks_per_plane = 60
+pages_per_block = 32
+[mapping]
+policy = "bast"
+[collect]
+policy = "agc"
+scope = "drive"
+[precondition]
+overwrites = 1.0
+"""
+RESTS = """
+[[job]]
+rw = "randwrite"
+bs = "64k"
+norandommap = true
+number_ios = 300
+thinktime_blocks = 1
+thinktime_us = 400000
+"""
+
+
+def test_members_without_parity_look_ahead_and_their_merges_are_added_up(tmp_path: Path) -> None:
+    (tmp_path / "member.toml").write_text(AGC)
+    (tmp_path / "rests.toml").write_text(RESTS)
+    found = {}
+    for kind, members in (("raid0", 1), ("raid0", 2), ("raid5", 3)):
+        array = f'[array]\nkind = "{kind}"\nmembers = {members}\ndrive = "member.toml"\nstripe_kib = 16\n'
+        (tmp_path / "array.toml").write_text(array)
+        result = api.run(tmp_path / "array.toml", tmp_path / "rests.toml", progress=False)
+        merges, blocks = result["scheduled_merges"], result["log_blocks"]
+        assert sum(merges[key] for key in ("on_demand", "look_ahead", "proactive")) == pytest.approx(
+            blocks["merges"], abs=2 * members
+        )
+        assert blocks["mean_us"] > 0
+        found[kind, members] = merges["look_ahead"]
+    # Each request of 64 KiB is four pages of one drive, or two of each of two.
+    assert found["raid0", 1] > 100
+    assert found["raid0", 2] == pytest.approx(2 * found["raid0", 1], rel=0.2)
+    assert found["raid5", 3] == 0
+
+
 def test_an_array_of_one_drive_gives_the_outcome_of_the_drive(wordline: Run, tmp_path: Path) -> None:
     ran = result(wordline, tmp_path, of("join", members=1))
     alone = parsed(done(wordline("run", "tiny.toml", "load.toml", "--json", "-", "--quiet", cwd=tmp_path)))

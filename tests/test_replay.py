@@ -102,7 +102,7 @@ def test_failed_erases_use_up_the_blocks_that_were_held_back(wordline: Run, mapp
     fails, last = result["reliability"], result["lifetime"][-1]
     assert result["replay"]["end_of_life"]["cause"] == "no-spare" and last["spare_blocks"] == 0
     # A program that fails in a block with one costs no other.
-    assert fails["program_fails"] > 0 and 5 <= fails["program_fails"] + fails["erase_fails"]
+    assert fails["program_fails"] > 0 and fails["program_fails"] + fails["erase_fails"] >= 5
 
 
 def test_the_state_goes_on_in_a_run(wordline: Run) -> None:

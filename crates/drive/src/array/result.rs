@@ -210,13 +210,39 @@ pub fn document(array: &Array, about: &ArrayAbout<'_>) -> Value {
     set("precondition", json!(one.flatten()));
     set("array", described_run(array, loaded, &each));
     if let Some(document) = told.as_object_mut() {
-        ["mapping_table", "superblocks", "parity", "transactions", "deadlines", "banks", "slc"].iter().for_each(
-            |&key| {
-                document.shift_remove(key);
-            },
-        );
+        let of_one =
+            ["mapping_table", "superblocks", "parity", "transactions", "deadlines", "banks", "slc", "wear_leveling"];
+        of_one.iter().for_each(|&key| {
+            document.shift_remove(key);
+        });
+        for (key, figures) in [("log_blocks", log_blocks(&all)), ("scheduled_merges", scheduled_merges(&all))] {
+            if let Some(figures) = figures {
+                document.insert(key.to_owned(), figures);
+            }
+        }
     }
     told
+}
+
+/// A part of those members that have it; none if no member has.
+fn parts<'a>(all: &[&'a Value], key: &str) -> Option<Vec<&'a Value>> {
+    let some: Vec<&Value> = all.iter().filter_map(|each| each.get(key)).collect();
+    (!some.is_empty()).then_some(some)
+}
+
+/// Merges of log blocks of all members, and their mean time.
+fn log_blocks(all: &[&Value]) -> Option<Value> {
+    let some = parts(all, "log_blocks")?;
+    let mut told = sum(&some);
+    let merges = |each: &Value| each["merges"].as_f64().unwrap_or(0.0);
+    let time: f64 = some.iter().map(|each| merges(each) * each["mean_us"].as_f64().unwrap_or(0.0)).sum();
+    let count: f64 = some.iter().map(|each| merges(each)).sum();
+    told["mean_us"] = json!((count > 0.0).then(|| time / count));
+    Some(told)
+}
+
+fn scheduled_merges(all: &[&Value]) -> Option<Value> {
+    parts(all, "scheduled_merges").map(|some| sum(&some))
 }
 
 /// Data and erases at the start, over all members.
