@@ -8,6 +8,7 @@ mod flash;
 mod key;
 mod live;
 mod parts;
+mod replay;
 mod requests;
 mod run;
 
@@ -33,6 +34,13 @@ pub struct Section {
 /// All keys, section by section.
 #[must_use]
 pub fn sections() -> Vec<Section> {
+    let mut sections = of_runs();
+    sections.iter_mut().flat_map(|section| &mut section.keys).for_each(|key| key.in_replays = replay::shares(&key.key));
+    sections.push(Section { title: "Replays", about: REPLAYS, keys: replay::replay(), null: &["replay.end_of_life"] });
+    sections
+}
+
+fn of_runs() -> Vec<Section> {
     vec![
         Section { title: "The run", about: "", keys: run::run(), null: &[] },
         Section {
@@ -153,6 +161,10 @@ const TIME_OF: &str =
 const STEADY: &str =
     "A list with an element for each job that ends in steady state (`steadystate`); absent if none does.";
 
+const REPLAYS: &str =
+    "In results of [`wordline replay`](replay.md), which have no times. `digest` and `outcome` then cover how much was carried \
+     out in place of completions.";
+
 const FILES: &str = "In Python only, and only if files were requested. The command writes files where its options say.";
 
 #[cfg(test)]
@@ -167,6 +179,19 @@ mod tests {
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
         assert!(keys.iter().all(|key| key.meaning.len() > 5 && key.meaning.ends_with(['.', '`'])), "{keys:?}");
+    }
+
+    #[test]
+    fn a_replay_has_what_needs_no_time() {
+        let sections = sections();
+        let keys = sections.iter().flat_map(|section| &section.keys);
+        let of = |name: &str| keys.clone().find(|key| key.key == name).map(|key| (key.in_runs, key.in_replays));
+        assert_eq!(of("write_amplification"), Some((true, true)));
+        assert_eq!(of("flash.erases"), Some((true, true)));
+        assert_eq!(of("drive.dies"), Some((true, true)));
+        assert_eq!(of("requests"), Some((true, false)));
+        assert_eq!(of("flash.suspensions"), Some((true, false)));
+        assert_eq!(of("replay.times"), Some((false, true)));
     }
 
     #[test]
