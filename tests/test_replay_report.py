@@ -12,7 +12,7 @@ import pytest
 import wordline as api
 from conftest import Run, done, refused
 from matplotlib.figure import Figure
-from wordline.report import lifefigures, replaypage
+from wordline.report import compare, comparelives, lifefigures, replaypage
 from wordline.results import lifetimes, replayed
 
 PAGES = 16
@@ -216,6 +216,45 @@ def test_figures_become_files_and_results_are_read_back(wordline: Run) -> None:
         api.InputError, match=r"worn\.json: this is the result of 'wordline replay', which has no times"
     ):
         api.Run.load("worn.json")
+
+
+def test_replays_are_compared(wordline: Run) -> None:
+    """Eleven times in order, and twenty-two: 9 and 20 switch merges, each with an erase."""
+    for name, times in (("eleven", "11"), ("more", "22")):
+        done(wordline("replay", "small.toml", "in-order.toml", "--times", times, "-q", "--json", f"{name}.json"))
+    files = ("--json", "--report", "both.html", "--figures", "figures")
+    told = json.loads(done(wordline("compare", "eleven.json", "more.json", *files)))
+    rows = {row["key"]: row for row in told["figures"]}
+    assert rows["log_blocks.switch_merges"]["values"] == [9, 20]
+    assert rows["flash.erases"]["values"] == [9, 20] and rows["flash.erases"]["ratios"][1] == pytest.approx(20 / 9)
+    assert rows["wear.mean"]["values"] == [9 / 40, 20 / 40]
+    # Of other requests: totals are neither better nor worse.
+    assert rows["flash.erases"]["marks"] == [None, None]
+    assert [path.name for path in Path("figures").iterdir()] == ["over-the-life.svg"]
+    text = text_of(Path("both.html").read_text())
+    assert "The workload in-order was carried out 22 times" in text and "blocks erased 9 20 × 2.22" in text
+    assert "Each replay has one seed" in text
+    axes = drawn(
+        comparelives.over_life([compare.Run(name, api.Replay.load(f"{name}.json")) for name in ("eleven", "more")])
+    )
+    curves = [line.get_ydata().tolist() for line in axes.axes[0].get_lines()]
+    assert [curve[-1] for curve in curves] == [9 / 40, 20 / 40]
+
+
+def test_a_replay_is_not_compared_with_a_run(wordline: Run) -> None:
+    done(wordline("replay", "small.toml", "in-order.toml", "-q", "--json", "worn.json"))
+    done(wordline("run", "small.toml", "in-order.toml", "-q", "--json", "run.json"))
+    for names, wanted in (
+        (
+            ("run.json", "worn.json"),
+            "worn.json: this is the result of a replay, without times, and run.json is of a run;",
+        ),
+        (
+            ("worn.json", "run.json"),
+            "run.json: this is the result of a run, and worn.json is of a replay, without times;",
+        ),
+    ):
+        assert wanted in refused(wordline("compare", *names))
 
 
 def test_what_is_no_replay_is_refused(wordline: Run) -> None:

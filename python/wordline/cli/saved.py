@@ -141,10 +141,10 @@ def compare(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Compare RESULTS, files of 'wordline run --json', with the first of them."""
+    """Compare RESULTS, files of 'wordline run --json', or of 'wordline replay --json', with the first of them."""
     from wordline.report import compare as comparison
-    from wordline.report import compared, comparefigures
-    from wordline.results.reading import of_run, shown
+    from wordline.report import compared
+    from wordline.results.reading import of_one_kind, shown
 
     if len(results) < 2:
         raise Trouble(f"only one result, {results[0]}; give two or more to compare")
@@ -157,11 +157,11 @@ def compare(
     with ExitStack() as open_files:
         put = open_files.enter_context(printing(output, results, taken=name == "-"))
         out = None if name is None else open_files.enter_context(OutputFile(name, results))
-        runs = comparison.named([(file, of_run(file)) for file in results])
+        runs = comparison.named(of_one_kind(results))
         with shown(results):
             if out is not None:
                 out.write(comparison.html(runs))
             if folder is not None:
-                save_figures(list(comparefigures.all_of(runs).values()), folder, forms)
+                save_figures(list(comparison.figures_of(runs).values()), folder, forms)
             if as_json or output is not None or not quiet:
                 put(compared.document(runs), partial(comparison.show, runs=runs), as_json=as_json)

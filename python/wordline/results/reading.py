@@ -124,6 +124,23 @@ def of_replay(name: str) -> dict[str, Any]:
     return result
 
 
+def of_one_kind(names: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+    """Results of runs, or results of replays, each with the name of its file.
+
+    :raises wordline.InputError: if a file cannot be read or holds something else, or they are of both kinds.
+    """
+    found = [(name, read(name)) for name in names]
+    first, of_first = found[0]
+    for name, result in found[1:]:
+        if is_replay(result) != is_replay(of_first):
+            kinds = {True: "a replay, without times", False: "a run"}
+            raise InputError(
+                f"{name}: this is the result of {kinds[is_replay(result)]}, and {first} is of "
+                f"{kinds[is_replay(of_first)]}; compare results of one kind"
+            )
+    return found
+
+
 @contextmanager
 def shown(names: Sequence[str]) -> Iterator[None]:
     """Reports values that are valid one by one but do not fit together, which shows only when they are used.
