@@ -14,7 +14,7 @@ from wordline.studies.packages import mean
 DELTAS = (4, 8, 16, 32)
 """Thresholds of figure 12."""
 REPLAYS = 10
-"""What is written: after the first session nothing but chance changes with more."""
+"""What is written, in replays of a workload: `written` in the definition has the reason."""
 LAMBDA, STEEPER = -0.1, -0.2
 LENGTHS = (1000, 2000, 3000)
 ALIKE = 0.1
