@@ -37,14 +37,17 @@ class Model:
     def write(self, page: int) -> None:
         lot, offset = divmod(page, self.pages)
         if self.written.get(lot, 0) == offset:
+            if not offset:
+                self.open_data(lot)
             self.written[lot] = offset + 1
             self.where[page] = lot
         elif self.scheme.sequential and offset == 0:
             if self.in_order is not None:
-                self.merge([self.in_order], [self.in_order[0] // self.pages])
-                self.in_order = None
+                before, self.in_order = self.in_order, None
+                self.merge([before], [before[0] // self.pages])
             self.make_room(SEQUENTIAL)
             self.in_order = []
+            self.open_log(self.in_order)
             self.append(self.in_order, page)
         elif self.in_order and page == self.in_order[-1] + 1 and lot == self.in_order[0] // self.pages:
             self.append(self.in_order, page)
@@ -60,6 +63,7 @@ class Model:
             self.make_room(group)
             logs = self.groups.setdefault(group, [])
             logs.append([])
+            self.open_log(logs[-1])
         self.append(logs[-1], page)
         self.groups[group] = self.groups.pop(group)
 
@@ -72,7 +76,7 @@ class Model:
         lot = page // self.pages
         if self.written.get(lot) and not any(each in self.where for each in self.of(lot)):
             del self.written[lot]
-            self.done["erases"] += 1
+            self.erase(self.close_data(lot))
 
     def of(self, lot: int) -> range:
         return range(lot * self.pages, (lot + 1) * self.pages)
@@ -99,16 +103,51 @@ class Model:
         return [page for at, page in enumerate(log) if self.where.get(page) == (id(log), at)]
 
     def merge(self, logs: list[list[int]], lots: list[int]) -> None:
+        left = []
         for lot in lots:
             base = next((log for log in logs if log and self.valid(log) == list(self.of(lot))[: len(log)]), None)
             start = len(base) if base else 0
-            left = [page for page in self.of(lot)[start:] if page in self.where]
-            end = left[-1] + 1 - lot * self.pages if left else start
-            kind = ("partial" if left else "switch") if base else "full"
-            self.done.update({kind: 1, "copies": len(left), "empty": end - start - len(left)})
-            self.done["erases"] += lot in self.written
-            self.written[lot] = end
+            rest = [page for page in self.of(lot)[start:] if page in self.where]
+            if rest:
+                # What is left so far is erased while the pages are copied.
+                self.erase_all(left)
+            end = rest[-1] + 1 - lot * self.pages if rest else start
+            kind = ("partial" if rest else "switch") if base else "full"
+            self.done.update({kind: 1, "copies": len(rest), "empty": end - start - len(rest)})
+            replaces, self.written[lot] = lot in self.written, end
             self.where.update({page: lot for page in self.of(lot) if page in self.where})
             logs = [log for log in logs if log is not base]
-        self.done["erases"] += len(logs)
+            before = self.replace_data(lot, base)
+            left += [before] * replaces
+        left += [self.close_log(log) for log in reversed(logs)]
+        self.erase_all(left)
         self.done["merges"] += 1
+
+    def erase_all(self, blocks: list[int]) -> None:
+        """Erases blocks in their order; afterwards the list is empty."""
+        while blocks:
+            self.erase(blocks.pop(0))
+
+    # What is done with blocks. Who follows them by their numbers has more to do here.
+
+    def open_data(self, lot: int) -> None:
+        """A logical block gets its first data block."""
+
+    def open_log(self, log: list[int]) -> None:
+        """A log block is opened."""
+
+    def replace_data(self, lot: int, log: list[int] | None) -> int:
+        """A log block, or a free one, becomes the data block of a logical block; gives the one before."""
+        return 0
+
+    def close_data(self, lot: int) -> int:
+        """A logical block has no data block any more; gives the one that it had."""
+        return 0
+
+    def close_log(self, log: list[int]) -> int:
+        """A log block is not needed any more; gives its number."""
+        return 0
+
+    def erase(self, victim: int) -> None:
+        """A block is erased."""
+        self.done["erases"] += 1

@@ -122,12 +122,6 @@ def test_wrong_input_is_refused(wordline: Run) -> None:
             api.replay("small.toml", "writes.toml", times=times)
 
 
-def test_a_report_wants_a_run(wordline: Run) -> None:
-    done(wordline("replay", "small.toml", "writes.toml", "-q", "--json", "worn.json"))
-    for command in (["report", "worn.json", "-o", "page.html"], ["compare", "worn.json", "worn.json"]):
-        assert "worn.json: this is the result of 'wordline replay'" in refused(wordline(*command))
-
-
 def test_the_curve_is_a_table() -> None:
     replay = api.replay("small.toml", "writes.toml", times=2)
     frame = replay.lifetime()

@@ -13,8 +13,8 @@ import synthetic
 from conftest import SMALL_DRIVE, SMALL_LOAD, Run, done
 
 WIDTHS = {"desktop": 1100, "telephone": 390}
-PAGES = ("report", "comparison", "pts")
-FIGURES_OF = {"report": 14, "comparison": 4, "pts": 12}
+PAGES = ("report", "comparison", "replay", "pts")
+FIGURES_OF = {"report": 14, "comparison": 4, "replay": 4, "pts": 12}
 
 # Luminance and contrast as in WCAG 2.2, of every text on the first opaque background behind it.
 CONTRASTS = """() => {
@@ -70,7 +70,7 @@ OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 
 @pytest.fixture(scope="module")
 def files(program: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A report and a comparison of real runs, and the page of a drive's tests."""
+    """Reports of a real run and a replay, a comparison of runs, and the page of a drive's tests."""
     folder = tmp_path_factory.mktemp("pages")
     (folder / "small.toml").write_text(SMALL_DRIVE)
     (folder / "load.toml").write_text(SMALL_LOAD)
@@ -81,6 +81,9 @@ def files(program: Run, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
     command("run", "small.toml", "load.toml", "-q", "--json", "one.json", "--report", "report.html")
     command("run", "small.toml", "load.toml", "-q", "--json", "other.json", "--set", "buffer.policy=none")
     command("compare", "one.json", "other.json", "-q", "--report", "comparison.html")
+    sets = ("mapping.policy=bast", "wear.policy=lazy", "wear.delta_cycles=2", "capacity.raw_over_logical=2")
+    options = [part for each in sets for part in ("--set", each)]
+    command("replay", "small.toml", "load.toml", "-q", "--times", "20", *options, "--report", "replay.html")
     command("pts", "small.toml", "-q", "--round", "20ms", "--capacities", "0.5", "--report", "pts.html")
     return {name: folder / f"{name}.html" for name in PAGES}
 
@@ -133,7 +136,7 @@ def test_a_page_prints(opened: Any, tmp_path: Path, name: str) -> None:  # noqa:
     page.pdf(path=tmp_path / "page.pdf", format="A4", prefer_css_page_size=True)
     data = (tmp_path / "page.pdf").read_bytes()
     pages = len(re.findall(rb"/Type\s*/Page\b", data))
-    assert {"report": 6, "comparison": 2, "pts": 4}[name] <= pages <= 30
+    assert {"report": 6, "comparison": 2, "replay": 3, "pts": 4}[name] <= pages <= 30
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator(".zoom").is_visible()

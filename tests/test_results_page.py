@@ -69,10 +69,10 @@ def expanded(pattern: str) -> list[str]:
     return ["".join(pick) for pick in product(*(p.split(",") if n % 2 else [p] for n, p in enumerate(parts)))]
 
 
-def listed() -> dict[str, dict[str, Any]]:
-    """The keys in the code."""
+def listed(whose: str = resultshape.RUNS) -> dict[str, dict[str, Any]]:
+    """The keys in the code, of results of runs or of replays."""
     rows = [row for section in json.loads(_core.result_keys()) for row in section["keys"]]
-    return {key: row for row in rows for key in expanded(row["key"])}
+    return {key: row for row in rows if row[whose] for key in expanded(row["key"])}
 
 
 OBJECTS = {"config", "workload.options"}
@@ -191,6 +191,69 @@ def test_what_runs_give_is_told_and_what_is_told_runs_give(runs: dict[str, dict[
     nothing |= {key for key in told if key.startswith("live.")} | {"workload.live"}
     assert sorted(given - told - nothing) == []
     assert sorted(told - given - nothing) == []
+
+
+@pytest.fixture(scope="module")
+def replays(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Results of replays with different settings."""
+    place = tmp_path_factory.mktemp("replays")
+    small, trace = place / "small.toml", place / "a.csv"
+    small.write_text(SMALL_DRIVE)
+    trace.write_text("time_us,op,offset_bytes,size_bytes\n0,W,0,16384\n9,R,0,16384\n9,F,0,0\n20,T,0,16384\n")
+    kept = Drive(small)
+    kept.save(place / "aged.snap")
+    files = Workload.trace(place / "?.csv")
+    writes = Workload.job(rw="randwrite", bs="16k", number_ios=3000)
+    parts = Workload.job(rw="randrw", bs="6k", number_ios=500)
+    log_blocks = {"mapping.policy": "bast", "capacity.raw_over_logical": 2}
+    planes = {"collect.scope": "plane", "placement.policy": "static"}
+    failing = {"nand.reliability.endurance": 1000, "nand.reliability.erase_fail": 0.5, "capacity.replacement_blocks": 1}
+    together = {"capacity.raw_over_logical": 6, "collect.scope": "drive", "placement.policy": "least-busy"}
+    zones = {**log_blocks, "mapping.zone_blocks": 8, "mapping.zone_tables": 2}
+    slc = {"slc.policy": "dynamic", "nand.slc_read_us": 25.0, "nand.slc_program_us": 200.0}
+    times = {"snapshot": place / "aged.snap", "times": 2}
+    return {
+        "plain": wordline.replay(small, parts, **times),
+        "preconditioned": wordline.replay(small, writes, {"precondition.fill": True, **planes}),
+        "files": wordline.replay(small, files),
+        "kept": kept.replay(trace),
+        "worn out": wordline.replay(small, writes, {"nand.reliability.endurance": 5}, times=None),
+        "no spare": wordline.replay(small, writes, failing, times=None),
+        "log blocks": wordline.replay(
+            small, writes, {**log_blocks, "collect.policy": "agc-dgc", "wear.policy": "lazy"}
+        ),
+        "map zones": wordline.replay(small, writes, zones),
+        "superblocks": wordline.replay(small, writes, {"redundancy.policy": "rain", **together}),
+        "parity": wordline.replay(small, writes, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
+        "slc": wordline.replay(small, writes, slc),
+    }
+
+
+def test_what_replays_give_is_told_and_what_is_told_replays_give(replays: dict[str, dict[str, Any]]) -> None:
+    causes = {name: (replay["replay"]["end_of_life"] or {}).get("cause") for name, replay in replays.items()}
+    assert {name: cause for name, cause in causes.items() if cause} == {"worn out": "worn-out", "no spare": "no-spare"}
+    given, told = {key for replay in replays.values() for key in leaves(replay)}, set(listed(resultshape.REPLAYS))
+    nothing = {"precondition", "changes", "workload", "replay.end_of_life"}
+    # These are of clones and traces of other kinds; runs have them.
+    nothing |= {key for key in told if key.startswith(("workload.", "tasks.", "precondition.", "drive."))}
+    assert sorted(given - told - nothing) == []
+    assert sorted(told - given - nothing) == []
+    for name, replay in replays.items():
+        assert sorted(key for key in leaves(replay) if key.startswith("drive.") and key not in told) == [], name
+        assert resultshape.problem(replay) is None, name
+
+
+def test_a_wrong_value_of_a_replay_is_told_with_its_key(replays: dict[str, dict[str, Any]]) -> None:
+    replay = dict(replays["worn out"])
+    for path, new, wanted in (
+        (("lifetime", 0, "mean"), "1", "'lifetime[0].mean' is \"1\"; it should be a number"),
+        (("requests", "write"), 5, "'requests.write' is 5; it should be an object"),
+        (("replay", "ending"), 5, "'replay.ending' is 5; it should be a text"),
+        (("replay",), {}, "this result is incomplete: it has no 'replay.times_asked', "),
+        (("lifetime", 0), {}, "this result is incomplete: it has no 'lifetime[0].host_bytes', "),
+    ):
+        assert (resultshape.problem(changed(replay, path, new)) or "").startswith(wanted)
+    assert resultshape.problem(changed(replay, ("replay", "end_of_life"), None)) is None
 
 
 def test_the_command_gives_no_other_keys(wordline: Run, drive: Path, load: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 import wordline
 from wordline.studies import catalogue
 from wordline.studies.context import Context
-from wordline.studies.leveling import LAZY, NOTEBOOK, Disk, Point, Runs, increase_percent, sampled, stable_interval
+from wordline.studies.leveling import LAZY, NOTEBOOK, Disk, Point, Runs, deviations, increase_percent, stable_interval
 
 
 def runs() -> Runs:
@@ -24,7 +24,7 @@ def runs() -> Runs:
     ],
 )
 def test_disks_have_the_over_provisioning_of_the_paper(disk: Disk, blocks: int, pages: int, spare: int) -> None:
-    drive = wordline.check("chang11-lctes", runs().sets(Point(disk, NOTEBOOK, LAZY, 1)))
+    drive = wordline.check("chang11-lctes", runs().sets(Point(disk, NOTEBOOK, LAZY)))
     assert drive["config"]["geometry"]["blocks_per_plane"] == blocks
     assert drive["config"]["geometry"]["pages_per_block"] == pages
     assert drive["derived"]["raw_bytes"] == blocks * disk.block_kib * 1024
@@ -33,12 +33,13 @@ def test_disks_have_the_over_provisioning_of_the_paper(disk: Disk, blocks: int, 
     assert drive["config"]["mapping"]["policy"] == disk.mapping
 
 
-def test_all_workloads_write_as_many_capacities() -> None:
+def test_a_replay_writes_as_many_capacities_to_each_disk() -> None:
     of = runs()
-    # 640 blocks of half a MiB, 1.35 times a replay: 432 MiB.
-    assert of.written_mib(Point(Disk(), NOTEBOOK, LAZY, 1)) == 432
-    assert of.written_mib(Point(Disk(), "multimedia", LAZY, of.replays)) == 43_200
-    experiment = of.experiment(Point(Disk("sast"), NOTEBOOK, (("delta_cycles", 4),), 0.5))
+    # 640 blocks of half a MiB, 1.35 times: 432 MiB.
+    assert of.written_mib(Disk()) == 432
+    assert of.written_mib(Disk("bast", block_kib=2048, logical_blocks=320)) == 864
+    assert of.replays == 100
+    experiment = of.experiment(Point(Disk("sast"), NOTEBOOK, (("delta_cycles", 4),)), io_size="216m")
     assert experiment["jobs"][0]["io_size"] == "216m"
     assert experiment["sets"]["wear"] == {"policy": "lazy", "delta_cycles": 4}
 
@@ -48,9 +49,10 @@ def test_the_notebook_writes_requests_of_the_published_size() -> None:
     assert sum(int(size.rstrip("k")) * int(share) for size, share in shares) / 100 == pytest.approx(22, abs=0.1)
 
 
-def test_a_value_for_each_step_of_what_is_written() -> None:
-    assert sampled([10, 30, 40], [1.0, 2.0, 3.0], 4) == [2.0, 2.0, 3.0, 3.0]
-    assert sampled([1, 1], [5.0, 6.0], 2) == [5.0, 6.0]
+def test_the_deviation_goes_straight_between_points_of_the_curve() -> None:
+    points = [{"host_bytes": n, "stddev": value} for n, value in ((0, 0.0), (40, 4.0), (80, 2.0), (100, 3.0))]
+    told = deviations({"lifetime": points}, 5)
+    assert told == pytest.approx([2.0, 4.0, 3.0, 2.0, 3.0])
 
 
 def test_a_stable_interval_ends_where_the_value_comes_back() -> None:
@@ -67,9 +69,13 @@ def test_the_cost_is_a_change_of_the_mean() -> None:
     ) == pytest.approx(2)
 
 
-def test_a_short_run_measures_what_the_studies_need() -> None:
-    point = Point(Disk("fast", logical_blocks=200), NOTEBOOK, LAZY, 2)
-    result = runs().watched([point], 10)[point]
-    assert len(result["deviations"]) == 10
-    assert result["deviations"][-1] == pytest.approx(result["wear"]["stddev"], rel=0.02)
-    assert result["wear_leveling"]["wear_erases"] >= result["tasks"]["wear"]["erases"] > 0
+def test_a_small_disk_measures_what_the_studies_need() -> None:
+    of = runs()
+    of.chapter["replays"], of.chapter["timed_writes"] = 2, 100
+    point = Point(Disk("fast", logical_blocks=200), NOTEBOOK, LAZY)
+    result = of.worn([point])[point]
+    assert result["replay"]["times"] == 2 and result["replay"]["host_bytes"] == 2 * of.written_mib(point.disk) << 20
+    course = deviations(result, 10)
+    assert len(course) == 10 and course[-1] == pytest.approx(result["wear"]["stddev"])
+    assert result["wear_leveling"]["wear_erases"] == result["tasks"]["wear"]["erases"] > 0
+    assert of.in_time([point])[point]["requests"] == 100

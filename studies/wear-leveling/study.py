@@ -16,13 +16,12 @@ from wordline.studies.leveling import (
     Point,
     Result,
     Runs,
+    deviations,
     increase_percent,
     stable_interval,
 )
 from wordline.studies.outcome import Bars, Cell, Course, LogLines, Outcome, Published, Table
 
-SHORT = 8
-"""Replays where only the cost and the evenness of lazy wear leveling count."""
 GEOMETRIES = (Disk(page_kib=2, block_kib=128), Disk(), Disk(block_kib=2048))
 SPARES = (1.25, 2.5, 5.0)
 PROTOTYPE = Disk("sast", block_kib=2048)
@@ -46,22 +45,22 @@ Results = Mapping[Point, Result]
 def run(context: Context) -> Outcome:
     """All figures."""
     runs = Runs(context)
-    workloads = [Point(Disk(), it, wear, runs.replays) for it in runs.workloads for wear in SCHEMES]
+    workloads = [Point(Disk(), it, wear) for it in runs.workloads for wear in SCHEMES]
     runs.workloads[STAYING] = {**runs.workloads[MEDIA], "random_distribution": STAYING_ZONES}
-    media = [Point(Disk(), it, wear, runs.replays) for it in (MEDIA, STAYING) for wear in (NONE, LAZY)]
-    mappings = [Point(Disk(it), NOTEBOOK, wear, runs.replays) for it in MAPPINGS for wear in SCHEMES]
+    media = [Point(Disk(), it, wear) for it in (MEDIA, STAYING) for wear in (NONE, LAZY)]
+    mappings = [Point(Disk(it), NOTEBOOK, wear) for it in MAPPINGS for wear in SCHEMES]
     disks = [*GEOMETRIES, *(Disk(spare_percent=it) for it in SPARES if it != Disk().spare_percent)]
-    short = [Point(disk, NOTEBOOK, wear, SHORT) for disk in (*disks, PROTOTYPE) for wear in (NONE, LAZY)]
+    shaped = [Point(disk, NOTEBOOK, wear) for disk in (*disks, PROTOTYPE) for wear in (NONE, LAZY)]
     curves = [it for it in workloads if it.wear != NONE]
-    results = {
-        **runs.of([*short, *(it for it in [*mappings, *workloads, *media] if it not in curves)]),
-        **runs.watched(curves, STEPS),
-    }
-    stable = {it: intervals(results[it]["deviations"]) for it in curves}
+    results = runs.worn(dict.fromkeys([*mappings, *workloads, *media, *shaped]))
+    courses = {it: deviations(results[it], STEPS) for it in curves}
+    stable = {it: intervals(course) for it, course in courses.items()}
     deviation = {it: results[it]["wear"]["stddev"] for it in results}
     costs = {it: cost(results, it) for it in results if it.wear == LAZY and it.workload != STAYING}
-    of_fast, of_prototype = (Point(disk, NOTEBOOK, LAZY, n) for disk, n in ((Disk(), runs.replays), (PROTOTYPE, SHORT)))
+    of_fast, of_prototype = (Point(disk, NOTEBOOK, LAZY) for disk in (Disk(), PROTOTYPE))
     without = none_of(of_prototype)
+    timed = runs.in_time([without, of_prototype])
+    iops = 100 * (timed[of_prototype]["iops"] / timed[without]["iops"] - 1)
     statics = {it.disk.mapping: deviation[it] for it in mappings if it.wear == STATIC}
     return Outcome(
         measured={
@@ -69,7 +68,7 @@ def run(context: Context) -> Outcome:
             "chang11.static-deviation": [statics["fast"], statics["bast"]],
             "chang11.lazy-cost": list(costs.values()),
             "chang11.none-against-lazy": 100 * (deviation[of_prototype] / deviation[without] - 1),
-            "chang11.lazy-iops": 100 * (results[of_prototype]["iops"] / results[without]["iops"] - 1),
+            "chang11.lazy-iops": iops,
             "chang11.stability": {
                 f"{it.wear} wear leveling {'is stable' if it.wear == LAZY else 'drifts'}, {it.workload}":
                 (stable[it][1] - stable[it][0] >= GROWS) == (it.wear == LAZY)
@@ -86,9 +85,14 @@ def run(context: Context) -> Outcome:
             Table(
                 "Geometry, over-provisioning, and SAST with blocks of 2 MB (figures 10 and 11, table 2)",
                 ("pages and blocks", "mapping", "over-provisioning, %", "wear leveling", "mean P/E cycles",
-                 "standard deviation", "mean more, %", "IOPS"),
-                [shape(results, it) for it in short],
-                f"As much written as by {SHORT} replays.",
+                 "standard deviation", "mean more, %"),
+                [shape(results, it) for it in shaped],
+                "As much written as by 100 replays of the notebook's trace.",
+            ),
+            Table(
+                "Writes in time on SAST with blocks of 2 MB (table 2)",
+                ("wear leveling", "writes", "IOPS"),
+                [[str(it.wear), timed[it]["requests"], timed[it]["iops"]] for it in (without, of_prototype)],
             ),
             Table(
                 "The media player's writes, with and without data that stay",
@@ -101,7 +105,7 @@ def run(context: Context) -> Outcome:
                 ("workload", "wear leveling", "standard deviation at half", "at the end",
                  "stable interval at half, %", "at the end, %"),
                 [
-                    [it.workload, it.wear, results[it]["deviations"][STEPS // 2 - 1], deviation[it], *stable[it]]
+                    [it.workload, it.wear, courses[it][STEPS // 2 - 1], deviation[it], *stable[it]]
                     for it in curves
                 ],
                 "The longest time after which the standard deviation is what it was, in percent of what is written.",
@@ -110,8 +114,8 @@ def run(context: Context) -> Outcome:
         figures=[
             mapping_lines(context, deviation, mappings),
             workload_bars(deviation, workloads),
-            against_none(context, results, of_fast, of_prototype),
-            *(course(results, [it for it in curves if it.wear == wear], wear) for wear in (LAZY, STATIC)),
+            against_none(context, results, of_fast, of_prototype, iops),
+            *(course(courses, [it for it in curves if it.wear == wear], wear) for wear in (LAZY, STATIC)),
             shapes(deviation, disks),
         ],
         discussed={
@@ -120,8 +124,8 @@ def run(context: Context) -> Outcome:
         | {f"cost, {it.workload}, {it.disk.mapping}": costs[it] for it in mappings if it.wear == LAZY}
         | {f"static cost, {it.disk.mapping}": cost(results, it) for it in mappings if it.wear == STATIC}
         | {"most cost": max(costs.values()), "least cost": min(costs.values())}
-        | {f"mean, {it}": results[Point(PROTOTYPE, NOTEBOOK, it, SHORT)]["wear"]["mean"] for it in (NONE, LAZY)}
-        | {f"prototype, {it}": deviation[Point(PROTOTYPE, NOTEBOOK, it, SHORT)] for it in (NONE, LAZY)}
+        | {f"mean, {it}": results[Point(PROTOTYPE, NOTEBOOK, it)]["wear"]["mean"] for it in (NONE, LAZY)}
+        | {f"prototype, {it}": deviation[Point(PROTOTYPE, NOTEBOOK, it)] for it in (NONE, LAZY)}
         | {"prototype cost": costs[of_prototype], "media cost": cost(results, media[1])}
         | {"staying cost": cost(results, media[3])}
         | {f"interval, {it.workload}, {it.wear}": stable[it][1] for it in curves},
@@ -130,7 +134,7 @@ def run(context: Context) -> Outcome:
 
 def none_of(point: Point) -> Point:
     """The same run without wear leveling."""
-    return Point(point.disk, point.workload, NONE, point.replays)
+    return Point(point.disk, point.workload, NONE)
 
 
 def cost(results: Results, point: Point) -> float:
@@ -162,7 +166,7 @@ def shape(results: Results, point: Point) -> list[Cell]:
     more = None if point.wear == NONE else cost(results, point)
     return [
         str(disk), disk.mapping, disk.spare_percent, str(point.wear), result["wear"]["mean"], result["wear"]["stddev"],
-        more, result["iops"],
+        more,
     ]  # fmt: skip
 
 
@@ -201,14 +205,13 @@ def workload_bars(deviation: Mapping[Point, float], points: list[Point]) -> LogL
     )
 
 
-def against_none(context: Context, results: Results, of_fast: Point, of_prototype: Point) -> Bars:
+def against_none(context: Context, results: Results, of_fast: Point, of_prototype: Point, iops: float) -> Bars:
     """Lazy wear leveling against none: table 2."""
     claims = ("chang11.lazy-cost", "chang11.none-against-lazy", "chang11.lazy-iops")
 
-    def changes(point: Point) -> list[float]:
-        now, before = results[point], results[none_of(point)]
-        pairs = [(it["wear"]["mean"], it["wear"]["stddev"], it["iops"]) for it in (now, before)]
-        return [100 * (value / old - 1) for value, old in zip(*pairs, strict=True)]
+    def changes(point: Point) -> list[float | None]:
+        now, before = results[point]["wear"], results[none_of(point)]["wear"]
+        return [100 * (now[key] / before[key] - 1) for key in ("mean", "stddev")]
 
     return Bars(
         "against-none",
@@ -216,7 +219,7 @@ def against_none(context: Context, results: Results, of_fast: Point, of_prototyp
         "Change of mean and standard deviation of P/E cycles, and of write IOPS, by lazy wear leveling.",
         "%",
         ["mean P/E cycles", "standard deviation", "write IOPS"],
-        {f"SAST, {PROTOTYPE}": changes(of_prototype), f"FAST, {Disk()}": changes(of_fast)},
+        {f"SAST, {PROTOTYPE}": [*changes(of_prototype), iops], f"FAST, {Disk()}": [*changes(of_fast), None]},
         [
             Published(claim, "published", at, *context.published(claim), f"SAST, {PROTOTYPE}")
             for at, claim in enumerate(claims)
@@ -224,7 +227,7 @@ def against_none(context: Context, results: Results, of_fast: Point, of_prototyp
     )
 
 
-def course(results: Results, points: list[Point], wear: str) -> Course:
+def course(courses: Mapping[Point, list[float]], points: list[Point], wear: str) -> Course:
     """Figure 14: the standard deviation while the disk is written."""
     return Course(
         f"course-{wear}",
@@ -233,7 +236,7 @@ def course(results: Results, points: list[Point], wear: str) -> Course:
         "written, % of all",
         "erases",
         [100 * (step + 1) / STEPS for step in range(STEPS)],
-        {it.workload: results[it]["deviations"] for it in points},
+        {it.workload: courses[it] for it in points},
     )
 
 
@@ -246,5 +249,5 @@ def shapes(deviation: Mapping[Point, float], disks: list[Disk]) -> LogLines:
         "pages and blocks, and over-provisioning if it is not 2.5 %",
         "erases",
         [str(it) if it.spare_percent == Disk().spare_percent else f"{it.spare_percent:g} %" for it in disks],
-        {wear: [deviation[Point(disk, NOTEBOOK, wear, SHORT)] for disk in disks] for wear in (NONE, LAZY)},
+        {wear: [deviation[Point(disk, NOTEBOOK, wear)] for disk in disks] for wear in (NONE, LAZY)},
     )

@@ -13,10 +13,14 @@ from wordline.studies.packages import mean
 
 DELTAS = (4, 8, 16, 32)
 """Thresholds of figure 12."""
+REPLAYS = 10
+"""What is written, in replays of a workload: `written` in the definition has the reason."""
 LAMBDA, STEEPER = -0.1, -0.2
 LENGTHS = (1000, 2000, 3000)
 ALIKE = 0.1
 """The result is insensitive if no figure is farther than this part from that of the first length."""
+SESSIONS = 16
+"""Sessions in a figure."""
 WHAT = ("overhead, %", "K / 2 delta, %", "standard deviation")
 TUNING = ("sessions", "last", "overhead", "deviation")
 
@@ -28,17 +32,14 @@ class Configuration:
     name: str
     disk: Disk
     workload: str
-    replays: float
-    """What is written while the threshold is tuned."""
 
     def point(self, **wear: float) -> Point:
-        """A run with keys of ``[wear]``; less is written if the threshold stays."""
-        replays = self.replays if "lambda_percent" in wear else 1.5
-        return Point(self.disk, self.workload, tuple(wear.items()), replays)
+        """A run with keys of ``[wear]``."""
+        return Point(self.disk, self.workload, tuple(wear.items()))
 
 
-C1 = Configuration("C1", Disk("bast", block_kib=2048, spare_percent=1.25, logical_blocks=320), "desktop 2", 3)
-C2 = Configuration("C2", Disk("fast", block_kib=2048, spare_percent=0.625, logical_blocks=960), NOTEBOOK, 5)
+C1 = Configuration("C1", Disk("bast", block_kib=2048, spare_percent=1.25, logical_blocks=320), "desktop 2")
+C2 = Configuration("C2", Disk("fast", block_kib=2048, spare_percent=0.625, logical_blocks=960), NOTEBOOK)
 BOTH = (C1, C2)
 
 
@@ -49,11 +50,14 @@ def run(context: Context) -> Outcome:
     steeper = C2.point(lambda_percent=STEEPER)
     lengths = {it: C2.point(lambda_percent=LAMBDA, session_erases=it) for it in LENGTHS[1:]}
     lengths = {LENGTHS[0]: tuned[C2], **lengths}
-    results = Runs(context).of({*fixed.values(), *tuned.values(), steeper, *lengths.values()})
+    results = Runs(context).worn([*fixed.values(), *tuned.values(), steeper, *lengths.values()], REPLAYS)
     overheads = {key: percent(results[point]) for key, point in fixed.items()}
     deviations = {key: results[point]["wear"]["stddev"] for key, point in fixed.items()}
     factors = {it: mean([2 * delta * overheads[it, delta] / 100 for delta in DELTAS]) for it in BOTH}
-    off = {it: max(abs(overheads[it, delta] / model(factors[it], delta) - 1) for delta in DELTAS) * 100 for it in BOTH}
+    off = {
+        it: max(abs(overheads[it, delta] / (100 * model(factors[it], delta)) - 1) for delta in DELTAS) * 100
+        for it in BOTH
+    }
     by_length = {it: (tuned_percent(results[point]), results[point]["wear"]["stddev"]) for it, point in lengths.items()}
     first = by_length[LENGTHS[0]]
 
@@ -173,23 +177,33 @@ def lines(
 
 
 def sessions(context: Context, of: Configuration, result: Result) -> Lines:
-    """Figure 13: threshold, overhead and standard deviation of each session."""
+    """Figure 13: threshold, overhead and standard deviation of sessions."""
     told = result["wear_leveling"]["sessions"]
     low, high = context.published("chang11.tuned-overhead")
     value = high if of is C1 else low
     overhead = "overhead, %"
-    last = len(told["delta"]) - 1
+    shown = spread(len(told["delta"]), SESSIONS)
+    few = f"{len(shown)} of {len(told['delta'])} sessions"
     return Lines(
         f"sessions-{of.name.lower()}",
         f"{of.name}, session by session (figure 13)",
-        f"Threshold, overhead in percent and standard deviation of P/E cycles in {of.name}, session by session.",
+        f"Threshold, overhead in percent and standard deviation of P/E cycles in {of.name} in {few}.",
         "session",
         "P/E cycles; %",
-        [str(it + 1) for it in range(last + 1)],
+        [str(it + 1) for it in shown],
         {
-            "threshold": told["delta"],
-            "standard deviation": told["stddev"],
-            overhead: [100 * it for it in told["overhead"]],
+            "threshold": [told["delta"][it] for it in shown],
+            "standard deviation": [told["stddev"][it] for it in shown],
+            overhead: [100 * told["overhead"][it] for it in shown],
         },
-        [Published("chang11.tuned-overhead", f"published overhead, {value:g} %", last, value, value, overhead)],
+        [
+            Published(
+                "chang11.tuned-overhead", f"published overhead, {value:g} %", len(shown) - 1, value, value, overhead
+            )
+        ],
     )
+
+
+def spread(count: int, most: int) -> list[int]:
+    """Numbers below ``count``, at most so many and evenly apart, with the first and the last."""
+    return sorted({round(it * (count - 1) / (most - 1)) for it in range(most)})

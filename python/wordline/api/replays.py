@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from wordline.api.results import Result
@@ -15,6 +16,27 @@ class Replay(Result):
 
     The lifetime curve is made by :meth:`lifetime`.
     """
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Replay:
+        """Reads a result from a file.
+
+        :raises wordline.InputError: if the file cannot be read, or holds no result of a replay of this layout.
+        """
+        from wordline.results import reading
+
+        return cls(reading.of_replay(os.fspath(path)))
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report of the replay: one HTML file, for a browser. An older file is replaced only by a complete
+        one.
+
+        :raises OSError: if it cannot be written; an older file is unchanged.
+        """
+        from wordline.base import files
+        from wordline.report import replaypage
+
+        files.write_text(path, replaypage.html(self))
 
     @property
     def times(self) -> int:

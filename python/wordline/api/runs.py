@@ -29,7 +29,7 @@ class Run(Result):
         """
         from wordline.results import reading as results
 
-        return cls(results.read(os.fspath(path)))
+        return cls(results.of_run(os.fspath(path)))
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the report of the run: one HTML file, for a browser. An older file is replaced only by a complete one.

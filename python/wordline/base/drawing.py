@@ -245,15 +245,20 @@ def plain_latency(us: float) -> str:
 
 def time_axes(figure: Figure, panels: Sequence[Axes], end_s: float) -> None:
     """Gives panels one above another the axis of simulated time, from 0 to ``end_s``, and names for ``line_up``."""
+    over_axes(figure, panels, end_s, "simulated time (s)")
+
+
+def over_axes(figure: Figure, panels: Sequence[Axes], end: float, label: str) -> None:
+    """The same with any axis from 0 to ``end``."""
     from matplotlib.ticker import MaxNLocator
 
     for n, axes in enumerate(panels):
         axes.set_gid(f"time{n}")
-        axes.set_xlim(0, end_s or 1)
+        axes.set_xlim(0, end or 1)
         axes.xaxis.set_major_locator(MaxNLocator(5 if is_narrow(figure) else 10))
         if axes is not panels[-1]:
             axes.tick_params(labelbottom=False)
-    panels[-1].set_xlabel("simulated time (s)")
+    panels[-1].set_xlabel(label)
 
 
 def legend(axes: Axes, entries: int, **of: Any) -> None:  # noqa: ANN401

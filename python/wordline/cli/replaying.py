@@ -55,6 +55,7 @@ MOST_TIMES = 2**63 - 1
 @click.option("--save", metavar="SNAPSHOT", help="Save the state at the end, for --from.")
 @seed_option
 @json_file_option
+@click.option("--report", "report_name", metavar="FILE", help="Write a report for a browser, one HTML file.")
 @output_option
 @quiet_option
 @format_option
@@ -74,6 +75,7 @@ def replay(
     save: str | None,
     seed: int | None,
     json_name: str | None,
+    report_name: str | None,
     output: str | None,
     quiet: bool,
     format_name: str | None,
@@ -97,7 +99,7 @@ def replay(
     json_name, output = printed_to(json_name, output)
     if save == "-":
         raise Trouble("a snapshot cannot go to standard output; give the name of a file")
-    wanted = (("json", json_name), ("output", output), ("save", save))
+    wanted = (("json", json_name), ("report", report_name), ("output", output), ("save", save))
     names = {kind: name for kind, name in wanted if name is not None}
     all_apart(names)
     inputs = [drive, load, *more, *([snapshot] if snapshot else [])]
@@ -139,9 +141,15 @@ def finish(result: dict[str, Any], outputs: dict[str, OutputFile], quiet: bool) 
     from wordline.base.console import console, shown
     from wordline.results import replayed
 
+    def report_text() -> str:
+        from wordline.report import replaypage
+
+        return replaypage.html(result)
+
     texts = {
         "output": lambda: shown(lambda to: replayed.show(to, result)),
         "json": lambda: jsontext.dumps(result) + "\n",
+        "report": report_text,
     }
     failures = []
     for kind, file in outputs.items():

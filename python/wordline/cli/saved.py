@@ -84,8 +84,8 @@ def asked(formats: tuple[str, ...] | None, folder: str | None) -> tuple[str, ...
 )
 @figure_options
 def report(result: str, name: str | None, folder: str | None, formats: tuple[str, ...] | None) -> None:
-    """Make a report of RESULT, a file of 'wordline run --json' or 'wordline pts --json': a page for a browser, figures,
-    or both."""
+    """Make a report of RESULT, a file that 'wordline run', 'replay' or 'pts' wrote with --json: a page for a browser,
+    figures, or both."""
     if name is None and folder is None:
         raise Trouble("no output requested: give -o FILE for a page, --figures DIR for figures, or both")
     forms = asked(formats, folder)
@@ -106,7 +106,7 @@ def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]
 
     :raises wordline.InputError: if the file cannot be read or holds something else.
     """
-    from wordline.results.reading import checked, checked_tests, document
+    from wordline.results.reading import checked, checked_tests, document, is_replay
 
     found = document(name)
     if "pts" in found:
@@ -115,9 +115,13 @@ def pages_of(name: str) -> tuple[Callable[[], str], Callable[[], Sequence[Any]]]
 
         found = checked_tests(name, found)
         return lambda: tests.html(found), lambda: drawings.every(found)
+    found = checked(name, found)
+    if is_replay(found):
+        from wordline.report import lifefigures, replaypage
+
+        return lambda: replaypage.html(found), lambda: list(lifefigures.all_of(found).values())
     from wordline.report import figures, page
 
-    found = checked(name, found)
     return lambda: page.html(found), lambda: list(figures.all_of(found).values())
 
 
@@ -137,10 +141,10 @@ def compare(
     as_json: bool,
     output: str | None,
 ) -> None:
-    """Compare RESULTS, files of 'wordline run --json', with the first of them."""
+    """Compare RESULTS, files of 'wordline run --json', or of 'wordline replay --json', with the first of them."""
     from wordline.report import compare as comparison
-    from wordline.report import compared, comparefigures
-    from wordline.results.reading import read, shown
+    from wordline.report import compared
+    from wordline.results.reading import of_one_kind, shown
 
     if len(results) < 2:
         raise Trouble(f"only one result, {results[0]}; give two or more to compare")
@@ -153,11 +157,11 @@ def compare(
     with ExitStack() as open_files:
         put = open_files.enter_context(printing(output, results, taken=name == "-"))
         out = None if name is None else open_files.enter_context(OutputFile(name, results))
-        runs = comparison.named([(file, read(file)) for file in results])
+        runs = comparison.named(of_one_kind(results))
         with shown(results):
             if out is not None:
                 out.write(comparison.html(runs))
             if folder is not None:
-                save_figures(list(comparefigures.all_of(runs).values()), folder, forms)
+                save_figures(list(comparison.figures_of(runs).values()), folder, forms)
             if as_json or output is not None or not quiet:
                 put(compared.document(runs), partial(comparison.show, runs=runs), as_json=as_json)

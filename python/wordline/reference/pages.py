@@ -7,6 +7,7 @@ of date.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,10 +49,13 @@ def pages(folder: Path) -> dict[str, str]:
 
 def results(sections: list[dict[str, Any]]) -> Iterator[str]:
     """The keys of a result, a table a section."""
+    every = [key for section in sections for key in section["keys"]]
     for section in sections:
         yield f"## {section['title']}\n"
         if section["about"]:
             yield f"{section['about']}\n"
+        if not any(key["in_runs"] for key in section["keys"]):
+            yield f"Such a result also has these keys of a run: {', '.join(shared(every))}.\n"
         units = any(key["unit"] for key in section["keys"])
         lines = ["| key | unit | meaning |", "|---|---|---|"] if units else ["| key | meaning |", "|---|---|"]
         for key in section["keys"]:
@@ -59,6 +63,16 @@ def results(sections: list[dict[str, Any]]) -> Iterator[str]:
             cells = (f"`{key['key']}`", key["unit"], meaning) if units else (f"`{key['key']}`", meaning)
             lines.append(f"| {' | '.join(cells)} |")
         yield "\n".join(lines) + "\n"
+
+
+def shared(keys: list[dict[str, Any]]) -> Iterator[str]:
+    """The keys at the top that results of runs and of replays have, with those below them that replays lack."""
+    of_runs = [key for key in keys if key["in_runs"]]
+    for top in dict.fromkeys(re.split(r"[.[]", key["key"], maxsplit=1)[0] for key in of_runs):
+        below = [key for key in of_runs if re.split(r"[.[]", key["key"], maxsplit=1)[0] == top]
+        lacks = [key["key"].removeprefix(f"{top}.") for key in below if not key["in_replays"]]
+        if len(lacks) < len(below):
+            yield f"`{top}`" + (f" (without {', '.join(f'`{name}`' for name in lacks)})" if lacks else "")
 
 
 def stale(folder: Path) -> dict[str, str]:

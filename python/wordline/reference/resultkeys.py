@@ -63,7 +63,14 @@ def document(key: Key) -> dict[str, Any]:
         "choices": [],
         "only_with": None,
         "stable": key["stable"],
+        "in_runs": key["in_runs"],
+        "in_replays": key["in_replays"],
     }
+
+
+def place(key: Key) -> str:
+    """Where the key is found: in results of runs, of replays, or of both."""
+    return "a result" if key["in_runs"] else "a result of a replay"
 
 
 def show_sections(console: Console, sections: list[dict[str, Any]]) -> None:
@@ -93,7 +100,7 @@ def show(console: Console, keys: list[Key]) -> None:
     for n, key in enumerate(keys):
         if n:
             console.print()
-        hanging(console, Text.assemble((pattern(key), "bold cyan"), ("  in a result", "dim")), 0, 4)
+        hanging(console, Text.assemble((pattern(key), "bold cyan"), (f"  in {place(key)}", "dim")), 0, 4)
         console.print(Padding(Text(key["meaning"]), (0, 0, 0, 2)))
         table = grid(8, None)
         table.add_row(Text("kind", style="dim"), kind(key))

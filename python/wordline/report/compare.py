@@ -9,15 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
-from wordline.report import charts, comparefigures
+from wordline.report import charts, comparefigures, comparelives
 from wordline.report import page as report
-from wordline.results import checking, jobs, limits, repeats, story
-from wordline.results.keyfigures import FIGURES, LATENCIES, LESS, MORE, KeyFigure, value_of
+from wordline.results import checking, jobs, limits, repeats, replayed, story
+from wordline.results.keyfigures import FIGURES, LATENCIES, LESS, MORE, REPLAYED, KeyFigure, value_of
+from wordline.results.reading import is_replay
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from wordline.base.drawing import Drawing
+
 MOST = len(comparefigures.LOOKS)
+
+ONE_SEED = "has one seed, so noise cannot be separated from effect:"
 
 Result = dict[str, Any]
 
@@ -40,6 +45,11 @@ def named(read: Sequence[tuple[str, Result]]) -> list[Run]:
     else:
         names = [f"{n + 1}: {path.stem}" for n, path in enumerate(paths)]
     return [Run(name, result) for name, (_, result) in zip(names, read, strict=True)]
+
+
+def of_replays(runs: Sequence[Run]) -> bool:
+    """True if the results are of replays, which have no times; all are of one kind."""
+    return is_replay(runs[0].result)
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,8 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
     """The main figures that any of the runs has, and those of their jobs."""
     loads = [kinds(run.result) for run in runs]
     done = [run.result["requests"] for run in runs]
-    for figure, value_in in (*((figure, None) for figure in FIGURES), *of_jobs(runs)):
+    main = REPLAYED if of_replays(runs) else FIGURES
+    for figure, value_in in (*((figure, None) for figure in main), *of_jobs(runs)):
         over_seeds = [None if value_in else repeats.figure(run.result, figure.key) for run in runs]
         values = [
             told["mean"] if told else value_in(run.result) if value_in else value_of(run.result, figure.key)
@@ -163,9 +174,11 @@ def noise(runs: Sequence[Run], told: Sequence[Row]) -> list[str]:
     """Differences from the first run that are more than chance; for single seeds, a note that this is unknown."""
     if len({run.result.get("outcome") or run.result["digest"] for run in runs}) == 1:
         return []
+    if of_replays(runs):
+        return [f"Each replay {ONE_SEED} replay with other seeds, by --seed."]
     single = [run for run in runs if (repeats.block(run.result) or {"n": 1})["n"] < 2]
     if len(single) == len(runs):
-        return ["Each result has one seed, so noise cannot be separated from effect: run each with --repeat 10."]
+        return [f"Each result {ONE_SEED} run each with --repeat 10."]
     sentences = []
     if single:
         names = " and ".join(run.name for run in single)
@@ -234,12 +247,26 @@ def differences(runs: Sequence[Run]) -> Iterator[tuple[str, list[str]]]:
 
 
 def states(run: Run) -> Iterator[str]:
-    """State of the drive at the start, and how much the run wrote."""
-    fresh, wrote = story.fresh(run.result), story.wrote(run.result)
-    if fresh:
-        yield f"{run.name}: {fresh}"
-    if wrote:
-        yield f"{run.name}: {wrote}"
+    """State of the drive at the start, and how much the run wrote; of a replay, how the life of the drive ended."""
+    yield from (f"{run.name}: {text}" for text in said(run.result))
+
+
+def said(result: Result) -> list[str]:
+    """The same without the name."""
+    told = (replayed.ending(result),) if is_replay(result) else (story.fresh(result), story.wrote(result))
+    return [text for text in told if text]
+
+
+def told_of(result: Result) -> list[str]:
+    """A result in a few sentences."""
+    if is_replay(result):
+        return [*said(result), *replayed.paragraph(result)]
+    return story.opening(result) + limits.sentences(result)
+
+
+def figures_of(runs: Sequence[Run]) -> dict[str, Drawing]:
+    """The figures by their place in the page."""
+    return comparelives.all_of(runs) if of_replays(runs) else comparefigures.all_of(runs)
 
 
 def show(console: Console, runs: Sequence[Run]) -> None:
@@ -284,8 +311,9 @@ def show(console: Console, runs: Sequence[Run]) -> None:
 
 def html(runs: Sequence[Run]) -> str:
     """The whole page."""
-    found = comparefigures.all_of(runs)
+    found = figures_of(runs)
     told = list(rows(runs))
+    timed = [(key, found[key]) for key in ("latency", "throughput") if key in found]
     return report.render(
         "compare.html.j2",
         title=" and ".join([", ".join(run.name for run in runs[:-1]), runs[-1].name]),
@@ -293,8 +321,10 @@ def html(runs: Sequence[Run]) -> str:
             {
                 "name": run.name,
                 "colour": palette.of_page(colour),
-                "story": story.opening(run.result) + limits.sentences(run.result),
-                "partial": story.partial(run.result),
+                "story": told_of(run.result),
+                "partial": replayed.PARTIAL
+                if of_replays(runs) and run.result["partial"]
+                else story.partial(run.result),
             }
             for run, (colour, _) in zip(runs, comparefigures.LOOKS, strict=False)
         ],
@@ -304,7 +334,7 @@ def html(runs: Sequence[Run]) -> str:
         differences=list(differences(runs)),
         same=len({run.result["digest"] for run in runs}) == 1,
         drawings=defaultdict(lambda: None, found),
-        timed=[(key, found[key]) for key in ("latency", "throughput") if key in found],
-        charts=charts.of_runs(runs, comparefigures.panels(runs)).json(),
+        timed=timed,
+        charts="" if of_replays(runs) else charts.of_runs(runs, comparefigures.panels(runs)).json(),
         provenance=[(run.name, run.result["digest"], run.result["seed"], run.result["version"]) for run in runs],
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 from wordline.report import compare
 from wordline.report.compare import Run
-from wordline.results import story
 
 SCHEMA = 1
 """A number that grows when a key changes its meaning."""
@@ -27,7 +26,7 @@ def document(runs: Sequence[Run]) -> dict[str, Any]:
                 "seed": run.result.get("seed"),
                 "version": run.result.get("version"),
                 "digest": run.result["digest"],
-                "states": [text for text in (story.fresh(run.result), story.wrote(run.result)) if text],
+                "states": compare.said(run.result),
             }
             for run in runs
         ],

@@ -61,7 +61,7 @@ def distribution(runs: Sequence[Run]) -> Drawing | None:
                 distributions.tail(axes, points, color=colour, linestyle=style)
             distributions.nines(axes, curves.values())
             axes.set_title(units.plural(op), loc="left", fontsize=10)
-        _legend(figure, runs)
+        legend_of(figure, runs)
 
     words = "Share of requests completed within a latency. Each step up is ten times rarer: the slowest are at the top."
     return Drawing("Latency distributions", words, plot, 0.2 + 1.1 * rows, tall=len(panels_of) / rows)
@@ -76,7 +76,8 @@ def _panels(figure: Figure, count: int) -> list[Axes]:
     return every[:count]
 
 
-def _legend(figure: Figure, runs: Sequence[Run]) -> None:
+def legend_of(figure: Figure, runs: Sequence[Run]) -> None:
+    """The names of the runs, above all panels."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=colour, linestyle=style) for (colour, style), _ in zip(LOOKS, runs, strict=False)]
@@ -192,6 +193,6 @@ def over_time(runs: Sequence[Run], title: str, words: str, panels: Panels) -> Dr
             else:
                 figures.rate_axis(axes, label)
         time_axes(figure, axes_of, max(figures.end(run.result) for run in runs))
-        _legend(figure, runs)
+        legend_of(figure, runs)
 
     return Drawing(title, words, plot, height=0.5 + 0.65 * len(drawn))

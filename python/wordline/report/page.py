@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,12 +9,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
-from wordline.report import blockfigure, charts, figures
+from wordline.report import blockfigure, charts, figures, inputs
 from wordline.results import (
-    aged,
     arrays,
     causes,
-    checking,
     collections,
     jobs,
     limits,
@@ -69,9 +66,8 @@ def html(result: dict[str, Any]) -> str:
     """The whole page for ``result``."""
     drawings = figures.all_of(result)
     timed = [(key.removesuffix("-map"), drawings[key]) for key in TIMED if key in drawings]
-    at_start = list(start(result))
+    about = inputs.of(result, "run")
     parts = jobs.of(result)
-    config = list(config_rows(result))
     absent = {
         *([] if parts else ["jobs"]),
         *([] if arrays.of(result) else ["members"]),
@@ -80,7 +76,7 @@ def html(result: dict[str, Any]) -> str:
         *([] if timed else ["over-time"]),
         *([] if "blocks" in drawings else ["blocks"]),
         *([] if "wear" in drawings else ["wear"]),
-        *([] if at_start else ["start"]),
+        *([] if about["start"] else ["start"]),
     }
     return render(
         "report.html.j2",
@@ -107,13 +103,7 @@ def html(result: dict[str, Any]) -> str:
         link=link_words(result),
         work=list(work(result)),
         afterwards=list(afterwards(result)),
-        drive=list(checking.figures(result["drive"])),
-        changed=[row for row in config if row["origin"]],
-        config=[row for row in config if not row["origin"]],
-        workload=[row for row in checking.flat(result.get("workload") or {}) if row[1] is not None],
-        start=at_start,
-        value_text=checking.value_text,
-        provenance=list(provenance(result)),
+        **about,
     )
 
 
@@ -257,7 +247,8 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"By {title}", tasks.moved(done)
     yield "P/E cycles a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"
     if result.get("free_blocks") is not None:
-        yield "Free blocks at the last completion", units.count(result["free_blocks"])
+        when = "last completion" if "simulated_s" in result else "end"
+        yield f"Free blocks at the {when}", units.count(result["free_blocks"])
     if result.get("energy_j") is not None:
         yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
 
@@ -291,44 +282,3 @@ def where_table(result: dict[str, Any]) -> dict[str, Any]:
             values += [units.percent(share), units.latency(mean)]
         rows.append((cause, values))
     return {"ops": ops, "rows": rows}
-
-
-def config_rows(result: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Every key of the drive with its value; for a changed key, also its place and the preset's value."""
-    origins = {change["key"]: change.get("origin") or "changed" for change in result.get("changes") or []}
-    preset = preset_of(result) if origins else {}
-    for key, value in checking.flat(result["config"]):
-        before = checking.value_text(preset[key]) if key in preset else ""
-        text = checking.value_text(value)
-        yield {"key": key, "value": text, "origin": origins.get(key, ""), "preset": before if before != text else ""}
-
-
-def preset_of(result: dict[str, Any]) -> dict[str, Any]:
-    """The keys of the preset of the drive's name, if this version of the program has it and made the result."""
-    from wordline import _core
-
-    if arrays.of(result):
-        return {}
-    name = result["config"].get("name")
-    if result["version"] != _core.version() or all(drive["name"] != name for drive in json.loads(_core.drives())):
-        return {}
-    return dict(checking.flat(json.loads(_core.check(name, []))["config"]))
-
-
-def start(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """State of the drive at the start of the run."""
-    if result.get("snapshot"):
-        yield "Snapshot", str(result["snapshot"])
-    if result.get("precondition"):
-        yield from aged.figures(result["precondition"])
-
-
-def provenance(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What identifies and reproduces the run."""
-    yield "Wordline", str(result["version"])
-    yield "Seed", str(result["seed"])
-    yield "Digest", str(result["digest"])
-    yield "Simulated time", units.duration(result["simulated_s"])
-    if result.get("cpu_s") is not None:
-        yield "CPU time", units.duration(result["cpu_s"])
-    yield "Result schema", str(result["schema"])

@@ -65,6 +65,9 @@ def listed(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Interruptions of merges by the host", units.count(schedule["interruptions"])
     yield "Such merges that went on since a write waited", units.count(schedule["pressed"])
     yield "Log blocks in place of a delayed merge", units.count(schedule["delay_blocks"])
+    if "latency_us" not in result:
+        # A replay has no times.
+        return
     waited = excess.of(result)
     marginal = units.duration(waited.marginal_us / 1e6)
     yield f"Requests with excess waiting time, above {marginal}", units.percent(waited.share)

@@ -25,7 +25,7 @@ PTS_NEEDED = ("version", "drive", "title", "capacity_bytes", "sets", "seed", "pa
 
 
 def read(name: str) -> dict[str, Any]:
-    """The result in a file that ``wordline run --json`` wrote.
+    """The result of a run or a replay in a file that ``--json`` wrote.
 
     :raises wordline.InputError: if the file cannot be read or holds something else.
     """
@@ -36,7 +36,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def document(name: str) -> dict[str, Any]:
-    """The contents of a result file, of a run or of ``wordline pts``.
+    """The contents of a result file, of a run, a replay or ``wordline pts``.
 
     :raises wordline.InputError: if the file cannot be read or holds no such thing.
     """
@@ -64,7 +64,7 @@ def document(name: str) -> dict[str, Any]:
 
 
 def checked(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The result of a run, if it is a whole one of the layout that this version reads.
+    """The result of a run or a replay, if it is a whole one of the layout that this version reads.
 
     :raises wordline.InputError: if it is not.
     """
@@ -74,9 +74,6 @@ def checked(name: str, result: dict[str, Any]) -> dict[str, Any]:
             f"{name}: a result of schema {json.dumps(result['schema'])}, written by Wordline {version}; "
             f"this version reads schema {SCHEMA}"
         )
-    if "replay" in result:
-        told = "this is the result of 'wordline replay', which has no times"
-        raise InputError(f"{name}: {told}; give a result of a run, a file of 'wordline run --json'")
     problem = resultshape.problem(result)
     if problem:
         raise InputError(f"{name}: {problem}")
@@ -96,6 +93,52 @@ def checked_tests(name: str, result: dict[str, Any]) -> dict[str, Any]:
             f"{name}: tests by Wordline {result['version']}; this is {_core.version()}, which reads only its own"
         )
     return result
+
+
+def is_replay(result: dict[str, Any]) -> bool:
+    """True of a result of ``wordline replay``, which has no times."""
+    return "replay" in result
+
+
+def of_run(name: str) -> dict[str, Any]:
+    """The result of a run in a file.
+
+    :raises wordline.InputError: if the file cannot be read or holds something else.
+    """
+    result = read(name)
+    if is_replay(result):
+        told = "this is the result of 'wordline replay', which has no times"
+        raise InputError(f"{name}: {told}; give a result of a run, a file of 'wordline run --json'")
+    return result
+
+
+def of_replay(name: str) -> dict[str, Any]:
+    """The result of a replay in a file.
+
+    :raises wordline.InputError: if the file cannot be read or holds something else.
+    """
+    result = read(name)
+    if not is_replay(result):
+        told = "this is the result of a run"
+        raise InputError(f"{name}: {told}; give a result of a replay, a file of 'wordline replay --json'")
+    return result
+
+
+def of_one_kind(names: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+    """Results of runs, or results of replays, each with the name of its file.
+
+    :raises wordline.InputError: if a file cannot be read or holds something else, or they are of both kinds.
+    """
+    found = [(name, read(name)) for name in names]
+    first, of_first = found[0]
+    for name, result in found[1:]:
+        if is_replay(result) != is_replay(of_first):
+            kinds = {True: "a replay, without times", False: "a run"}
+            raise InputError(
+                f"{name}: this is the result of {kinds[is_replay(result)]}, and {first} is of "
+                f"{kinds[is_replay(of_first)]}; compare results of one kind"
+            )
+    return found
 
 
 @contextmanager

@@ -6,10 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
-from wordline.results import log_blocks
+from wordline.results import lifetimes, log_blocks, tasks
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+PARTIAL = "the replay was interrupted; the figures cover what was done"
+
+STEADY = 0.05
+"""A standard deviation at the end within this share of that at half of the writes has stayed as it was."""
+
+UNEVEN = 1.05
+"""The most worn block is told from this ratio of its erases to the mean on."""
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
@@ -22,7 +30,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     if result["partial"]:
         hanging(
             console,
-            Text("PARTIAL: the replay was interrupted; the figures cover what was done.", style="bold red"),
+            Text(f"PARTIAL: {PARTIAL}.", style="bold red"),
             0,
             0,
         )
@@ -65,9 +73,73 @@ def ending(result: dict[str, Any]) -> str:
             f"End of life {after}: block {end['block']} of {where} has had all its {units.count(end['erases'])} erases."
         )
     spares = units.some(end["replacement_blocks"], "replacement block")
-    return (
-        f"End of life {after}: plane {end['plane']} has used up its {spares}, {units.count(end['bad_blocks'])} are bad."
+    whose = "the drive" if result["drive"]["collection_domains"] == 1 else "the plane"
+    bad = f"{units.some(end['bad_blocks'], 'block')} of {whose} {'is' if end['bad_blocks'] == 1 else 'are'} bad"
+    return f"End of life {after}: plane {end['plane']} has used up its {spares}; {bad}."
+
+
+def paragraph(result: dict[str, Any]) -> list[str]:
+    """The result in a few sentences."""
+    did, flash, last = result["replay"], result["flash"], result["lifetime"][-1]
+    requests = sum(of["count"] for of in result["requests"].values())
+    how = "not to its end" if not did["times"] else often(did["times"])
+    told = [
+        f"The workload {workload(result)} was carried out {how}, without time: {units.some(requests, 'request')}, "
+        f"which wrote {units.size(did['host_bytes'])}, {units.three(did['drive_writes'])} times the capacity."
+    ]
+    if result["write_amplification"] is not None:
+        told.append(
+            f"Write amplification was {units.three(result['write_amplification'])}: "
+            f"{units.some(flash['programs'], 'page')} programmed, {units.some(flash['erases'], 'block')} erased."
+        )
+    if not last["most"]:
+        return [*told, "No block has ever been erased."]
+    told.append(
+        f"At the end a block has had {units.three(last['mean'])} erases on average, {units.count(last['least'])} to "
+        f"{units.count(last['most'])}, with a standard deviation of {units.three(last['stddev'])}."
     )
+    told += [text for text in (unevenness(last), drift(result), *moved(result), merged(result)) if text]
+    return told
+
+
+def unevenness(last: dict[str, Any]) -> str:
+    """How far the most worn block is above the mean; empty if it hardly is."""
+    if last["most"] < UNEVEN * last["mean"]:
+        return ""
+    return (
+        f"The most worn block has had {units.three(last['most'] / last['mean'])} times the erases of the average one."
+    )
+
+
+def drift(result: dict[str, Any]) -> str:
+    """How the standard deviation went on from half of what was written; empty without a point there."""
+    points = result["lifetime"]
+    half, last = points[lifetimes.at(result, 0.5)], points[-1]
+    if half["host_bytes"] in (0, last["host_bytes"]) or not half["stddev"]:
+        return ""
+    ratio, at_half = last["stddev"] / half["stddev"], units.three(half["stddev"])
+    when = f"at {units.percent(half['host_bytes'] / last['host_bytes'])} of the writes"
+    if abs(ratio - 1) <= STEADY:
+        return f"The deviation stayed as it was: it was {at_half} {when}."
+    return f"The deviation {'grew' if ratio > 1 else 'fell'} from {at_half} {when}, to {units.three(ratio)} times that."
+
+
+def moved(result: dict[str, Any]) -> Iterator[str]:
+    """The share of background tasks in the erases."""
+    erases = result["flash"]["erases"]
+    for _, title, done in tasks.used(result):
+        if erases and done.get("erases"):
+            share = units.percent(done["erases"] / erases)
+            yield f"{title[0].upper()}{title[1:]} erased {share} of the blocks: {units.count(done['erases'])}."
+
+
+def merged(result: dict[str, Any]) -> str:
+    """Merges of log blocks; empty without any."""
+    told = result.get("log_blocks")
+    if not told or not told["merges"]:
+        return ""
+    logical = [f"{units.count(told[f'{kind}_merges'])} {kind}" for kind in log_blocks.KINDS]
+    return f"Log blocks were merged {often(told['merges'])}; merges of logical blocks: {', '.join(logical)}."
 
 
 def rows(result: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -44,30 +44,40 @@ class Part:
         return part
 
 
+RUNS, REPLAYS = "in_runs", "in_replays"
+"""Whose results have a key, as the engine's list says it."""
+
+
 @cache
-def whole() -> Part:
-    """The shape of a result, from the engine's list of its keys."""
+def whole(whose: str = RUNS) -> Part:
+    """The shape of a result, from the engine's list of its keys.
+
+    :param whose: ``RUNS`` or ``REPLAYS``.
+    """
     from wordline import _core
 
     root = Part()
     for section in json.loads(_core.result_keys()):
+        told = {path for key in section["keys"] if key[whose] for path in expanded(key["key"])}
         for key in section["keys"]:
-            for path in expanded(key["key"]):
+            for path in told & set(expanded(key["key"])):
                 part = root.at(path)
                 part.holds, part.needed = key["holds"], key["needed"]
         for path in section["null"]:
-            root.at(path).null = True
+            if any(f"{key}.".startswith((f"{path}.", f"{path}[].")) for key in told):
+                root.at(path).null = True
     return root
 
 
 def problem(result: dict[str, Any]) -> str | None:
-    """The first value of a wrong type, or the missing keys; None for a valid result.
+    """The first value of a wrong type, or the missing keys; None for a valid result of a run or a replay.
 
     Unknown keys are ignored: another version may have them.
     """
-    missing = [f"'{key}'" for key in _missing(result, whole(), "")]
+    shape = whole(REPLAYS if "replay" in result else RUNS)
+    missing = [f"'{key}'" for key in _missing(result, shape, "")]
     rest = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-    return next(_problems(result, whole(), ""), None) or (
+    return next(_problems(result, shape, ""), None) or (
         f"this result is incomplete: it has no {', '.join(missing[:SHOWN])}{rest}" if missing else None
     )
 

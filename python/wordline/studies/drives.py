@@ -74,6 +74,7 @@ class OnDrive:
       ``[trace]``; or ``stand_ins`` in its place, several of them, each with the first byte of its region, ``at``, and
       the description, ``of``; or is one of :meth:`wordline.studies.traces.Recorded.job`;
     - ``intervals``, if there: what :func:`watched` adds to the result;
+    - ``replays``, if there: how often the last job is carried out, without time. The result is that of a replay;
     - ``seed`` of all random numbers.
     """
     kept: Sequence[str] | None = None
@@ -110,6 +111,9 @@ class OnDrive:
         for each, earlier in before:
             drive.run(workload(earlier, seed), seed=each, progress=told)
         load = workload(job, seed)
+        if "replays" in self.experiment:
+            replay = drive.replay(load, times=self.experiment["replays"], seed=last, progress=told)
+            return Done(json.dumps(replay), "")
         if "intervals" in self.experiment:
             return Done(json.dumps(watched(drive, load, last, self.experiment["intervals"], told)), "")
         return Done(*result_text(drive, load, told, [*self.kept, "partial"] if self.kept else (), last))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +22,10 @@ MAPPINGS = ("bast", "sast", "fast")
 NOTEBOOK = "notebook"
 OPEN = ("locality", "order", "sizes", "scale", "static", "merges")
 """What the paper leaves open; the file of the chapter has the choices."""
-PARTS = ("config", "wear", "wear_leveling", "gc", "tasks", "flash", "iops", "write_amplification", "simulated_s")
-"""Parts of a result that the studies need."""
+PARTS = ("config", "wear", "wear_leveling", "gc", "tasks", "flash", "write_amplification", "lifetime", "replay")
+"""Parts of the result of a replay that the studies need."""
+TIMED = ("config", "iops", "requests", "wear_leveling")
+"""The same of a run in time."""
 
 Result = dict[str, Any]
 
@@ -46,13 +49,12 @@ class Disk:
 
 @dataclass(frozen=True)
 class Point:
-    """A run: a disk, a workload, wear leveling, and how many replays of the notebook's trace write as much."""
+    """A disk that is worn by a workload, with wear leveling."""
 
     disk: Disk
     workload: str
     wear: str | tuple[tuple[str, Any], ...]
     """A scheme of 5.1, or the keys of ``[wear]`` of lazy wear leveling."""
-    replays: float
 
 
 class Runs:
@@ -71,10 +73,10 @@ class Runs:
         """How often the notebook's trace is replayed (5.1)."""
         return int(self.chapter["replays"])
 
-    def written_mib(self, point: Point) -> float:
-        """What a run writes: 5.2.2, as many capacities with each workload."""
-        blocks = point.disk.logical_blocks or self.chapter["logical_blocks"]
-        return float(blocks * point.disk.block_kib / KIB * self.chapter["replayed"] * point.replays)
+    def written_mib(self, disk: Disk) -> int:
+        """What a replay writes to a disk: 5.2.2, as many capacities with each workload."""
+        blocks = disk.logical_blocks or self.chapter["logical_blocks"]
+        return round(blocks * disk.block_kib / KIB * self.chapter["replayed"])
 
     def sets(self, point: Point) -> dict[str, Any]:
         """The disk, and its wear leveling, as overrides of the preset."""
@@ -90,50 +92,57 @@ class Runs:
             **wear,
         }
 
-    def experiment(self, point: Point) -> dict[str, Any]:
-        """The run, as :meth:`Context.drives` takes it."""
-        job = {**self.workloads[point.workload], "name": point.workload, "norandommap": True, "iodepth": 1}
+    def experiment(self, point: Point, **job: Any) -> dict[str, Any]:  # noqa: ANN401
+        """The run, as :meth:`Context.drives` takes it, with further options of its job."""
+        job = {**self.workloads[point.workload], "name": point.workload, "norandommap": True, "iodepth": 1, **job}
         return {
             "drive": self.chapter["preset"],
             "sets": self.sets(point),
             "precondition": {"fill": True, "overwrites": 0},
             "then": {},
-            "jobs": [{**job, "io_size": f"{round(self.written_mib(point))}m"}],
+            "jobs": [job],
         }
 
-    def of(self, points: Iterable[Point]) -> dict[Point, Result]:
-        """The results of runs."""
-        return self.context.drives({point: self.experiment(point) for point in points}, PARTS)
+    def worn(self, points: Iterable[Point], replays: int | None = None) -> dict[Point, Result]:
+        """The results of replays without time.
 
-    def watched(self, points: Iterable[Point], steps: int) -> dict[Point, Result]:
-        """The same with the standard deviation of P/E cycles at equal steps of what is written, under ``deviations``.
-
-        :param steps: how many values there are; the last one is that at the end.
+        :param replays: how many; as many as in the paper (5.1) if absent.
         """
-        every = f"{self.chapter['interval_s']}s"
-        columns = ["writes", "wear_stddev"]
-        found = self.context.drives(
-            {it: {**self.experiment(it), "intervals": {"every": every, "columns": columns}} for it in points},
-            (*PARTS, "intervals"),
+        times = replays or self.replays
+        every = {
+            it: {**self.experiment(it, io_size=f"{self.written_mib(it.disk)}m"), "replays": times} for it in points
+        }
+        return self.context.drives(every, PARTS)
+
+    def in_time(self, points: Iterable[Point]) -> dict[Point, Result]:
+        """The results of runs in time, each of a number of writes on a new disk."""
+        return self.context.drives(
+            {it: self.experiment(it, number_ios=self.chapter["timed_writes"]) for it in points}, TIMED
         )
-        for result in found.values():
-            told = result["intervals"]
-            result["deviations"] = sampled(told["writes"], told["wear_stddev"], steps)
-        return found
 
 
-def sampled(writes: Sequence[float], values: Sequence[float], steps: int) -> list[float]:
-    """A value for each of equal steps of the writes: the one at the end of the interval in which the step ends.
+def deviations(result: Result, steps: int) -> list[float]:
+    """The standard deviation of P/E cycles at equal steps of what is written; the last one is that at the end.
 
-    :param writes: those of each interval.
-    :param values: one at the end of each interval.
+    Between two points of the lifetime curve it goes straight.
+
+    :param result: of a replay.
     """
-    total, done, found = sum(writes), 0.0, []
-    for count, value in zip(writes, values, strict=True):
-        done += count
-        while len(found) < steps and done * steps >= total * (len(found) + 1) - 1e-9:
-            found.append(value)
-    return found
+    points = result["lifetime"]
+    written, values = [it["host_bytes"] for it in points], [it["stddev"] for it in points]
+    return [between(written, values, written[-1] * (step + 1) / steps) for step in range(steps)]
+
+
+def between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
+    """The value at ``x`` of a line through points.
+
+    :param xs: rising, from at most ``x`` to at least ``x``.
+    """
+    after = min(bisect_left(xs, x), len(xs) - 1)
+    if after == 0:
+        return ys[0]
+    part = (x - xs[after - 1]) / (xs[after] - xs[after - 1])
+    return ys[after - 1] + part * (ys[after] - ys[after - 1])
 
 
 def stable_interval(values: Sequence[float]) -> int:

@@ -65,11 +65,8 @@ pub fn document(drive: &Drive, done: &Untimed, times: Times, about: &About<'_>) 
         "lifetime": done.curve.points(),
         "precondition": about.precondition,
     });
-    if plan.has_map() {
-        document["mapping_table"] = result::mapping_table(plan, counters);
-    }
+    result::policies::add(&mut document, plan, &reading);
     if plan.logs.is_some() {
-        document["log_blocks"] = result::log_blocks(counters);
         // Without time a merge takes none.
         document["log_blocks"]["mean_us"] = Value::Null;
     }

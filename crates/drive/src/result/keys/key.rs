@@ -20,6 +20,10 @@ pub struct ResultKey {
     /// True if every result of this layout has it wherever its parent object exists. Keys added later, or present in
     /// some runs only, are not needed.
     pub needed: bool,
+    /// True if results of runs may have it.
+    pub in_runs: bool,
+    /// True if results of replays may have it.
+    pub in_replays: bool,
 }
 
 /// Type of a value, to check a result that another program may have changed.
@@ -93,6 +97,8 @@ pub(super) fn key(key: &str, unit: &'static str, meaning: &str) -> ResultKey {
         stable: false,
         holds: Holds::of_unit(unit),
         needed: false,
+        in_runs: true,
+        in_replays: false,
     }
 }
 
