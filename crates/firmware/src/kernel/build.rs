@@ -179,6 +179,7 @@ impl Kernel {
             lone: Lone::default(),
             straight: false,
             avoids_straight: false,
+            straight_by_stage: false,
             stretches: false,
             avoids_stretches: false,
             more_units: 0,
@@ -278,7 +279,7 @@ impl Kernel {
             return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
         }
         kernel.heed(failed(kernel.free_block.trouble()));
-        kernel.straight = kernel.goes_straight();
+        kernel.find_ways();
         if kernel.may_have_stretches() {
             kernel.buffer = Buffer::new(buffer_units, kernel.plan.units_per_page);
         }

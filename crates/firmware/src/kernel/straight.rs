@@ -24,17 +24,23 @@ impl Kernel {
         self.timed && !self.avoids_straight && !self.fails && plain_map && plain_order && unwatched
     }
 
+    /// Finds out whether plain reads may go straight, and on which way.
+    pub(super) fn find_ways(&mut self) {
+        self.straight = self.goes_straight();
+        self.straight_by_stage = self.goes_straight_by_stage();
+    }
+
     /// True if plain reads go straight.
     #[must_use]
     pub fn is_straight(&self) -> bool {
-        self.straight
+        self.straight || self.straight_by_stage
     }
 
     /// Lets all reads take the general path, to compare both.
     #[doc(hidden)]
     pub fn avoid_straight(&mut self) {
         self.avoids_straight = true;
-        self.straight = false;
+        self.find_ways();
     }
 
     /// True if the kernel has nothing to start but what waits for a busy die.
