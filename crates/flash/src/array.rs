@@ -693,6 +693,14 @@ impl Flash {
         self.packages[at].cells().record(die, plane, block)
     }
 
+    /// The NAND's own record of the block of a page of a die.
+    #[inline]
+    #[must_use]
+    pub fn page_record(&self, die: u32, page: &PageAddress) -> wordline_nand::cells::BlockRecord {
+        let Seat { package, die, .. } = self.seats[die as usize];
+        self.packages[package as usize].cells().record(die, page.plane, page.block)
+    }
+
     /// The NAND's own records of all blocks, by their numbers in the drive.
     pub fn block_records(&self) -> impl Iterator<Item = &wordline_nand::cells::BlockRecord> {
         self.packages.iter().flat_map(|package| package.cells().records())

@@ -38,6 +38,7 @@ mod schedule;
 mod scheduled_merges;
 mod slc;
 mod snapshots;
+mod staged;
 mod steps;
 mod straight;
 mod streams;

@@ -180,6 +180,7 @@ impl Kernel {
             straight: false,
             straight_moves: false,
             avoids_straight: false,
+            straight_by_stage: false,
             stretches: false,
             avoids_stretches: false,
             more_units: 0,
@@ -279,7 +280,7 @@ impl Kernel {
             return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
         }
         kernel.heed(failed(kernel.free_block.trouble()));
-        kernel.look_for_straight_ways();
+        kernel.find_ways();
         if kernel.may_have_stretches() {
             kernel.buffer = Buffer::new(buffer_units, kernel.plan.units_per_page);
         }

@@ -17,17 +17,16 @@ impl Kernel {
         op.sequence = self.sequence;
         op.ready = self.now;
         let FlashOp { class, buffered, ordinal, unit, source, .. } = *op;
-        let constraint = self.place_of(class, unit, source);
         if buffered && self.notes.is_some() {
-            self.witness_wait(slot, constraint);
+            self.witness_wait(slot, self.place_of(class, unit, source));
         }
         if self.detours {
             if self.is_computed(slot) {
                 return;
             }
-            self.send_aside(slot, constraint);
+            self.send_aside(slot, self.place_of(class, unit, source));
         } else {
-            self.commit(slot, class, constraint);
+            self.commit(slot, class, self.place_of(class, unit, source));
         }
         if buffered && class == Class::HOST_WRITE {
             self.buffer.wait(slot, ordinal);
@@ -56,7 +55,7 @@ impl Kernel {
 
     /// Puts an operation into its queue, into the commit stage, around a busy die, or beside those that wait for their turn in
     /// their block.
-    #[cold]
+    #[inline(never)]
     pub(super) fn send_aside(&mut self, slot: u32, constraint: Constraint) {
         let op = *self.slab.get(slot);
         if self.may_go_around(&op) && self.goes_around(slot) {

@@ -8,7 +8,8 @@
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
 //! `direct` does the usual cases of untimed writes at less cost, with the same state (beside log blocks `direct_merges` and
-//! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC; `stretches` makes consecutive
+//! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC, and `staged` those of reads that pass a
+//! commit stage; `stretches` makes consecutive
 //! units of a write one operation.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
@@ -58,6 +59,7 @@ mod sequence;
 mod serve;
 mod slc;
 mod stage;
+mod staged;
 mod standing;
 mod steer;
 mod straight;
@@ -324,6 +326,9 @@ pub struct Kernel {
     /// True if programs and moves of GC may go straight.
     #[serde(skip)]
     straight_moves: bool,
+    /// True if plain reads may go straight through processors and the commit stage.
+    #[serde(skip)]
+    straight_by_stage: bool,
     /// True if units of the host may form stretches, and if they never do.
     #[serde(skip)]
     stretches: bool,
@@ -596,7 +601,7 @@ impl Kernel {
     /// When a rule is broken.
     #[inline]
     pub fn pump(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        if self.is_quiet() {
+        if self.is_quiet() || (self.straight_by_stage && self.is_at_peace()) {
             return Ok(());
         }
         if self.straight_moves {
@@ -690,11 +695,7 @@ impl Kernel {
             self.run_banks();
             return true;
         }
-        let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return false };
-        if self.now < self.control_due && (!stage.may_gain() || stage.has_no_way()) {
-            // A command has ended, and nobody waits for its place.
-            stage.roams &= !stage.roaming().is_empty();
-            stage.settle();
+        if self.stage_rests() {
             return false;
         }
         self.run_stage();
@@ -713,7 +714,15 @@ impl Kernel {
             return self.attend(lane, progress, queue);
         }
         // Without suspension there is no lane but the dies'.
-        if progress == Progress::Done && !self.end_straight(lane, queue)? && !self.end_move_straight(lane, queue)? {
+        if progress != Progress::Done {
+            return Ok(());
+        }
+        let ended = if self.straight_by_stage {
+            self.end_by_stage(lane, queue)?
+        } else {
+            self.end_straight(lane, queue)? || self.end_move_straight(lane, queue)?
+        };
+        if !ended {
             self.complete(lane)?;
             self.pump(queue)?;
         }

@@ -4,8 +4,11 @@
 //! page read of a job brought become writes after the time of their program, so that the job expects them until then.
 //! While commands take no time, processors take none either.
 
+use super::staged::Gone;
 use super::Kernel;
+use crate::map::Place;
 use crate::ops::{FlashOp, Role};
+use crate::policy::placement::Constraint;
 use crate::policy::processor::Work;
 use crate::task::{ByTask, Class, Task, TASKS};
 use std::collections::VecDeque;
@@ -30,7 +33,9 @@ struct Piece {
 /// The processor of a task.
 #[derive(Clone, Debug, Default)]
 struct Core {
-    pieces: VecDeque<Piece>,
+    /// What it works on, and what comes after that.
+    first: Option<Piece>,
+    rest: VecDeque<Piece>,
     free_at: Time,
     /// Writes since the first one of the page that was paid for last.
     writes: u32,
@@ -48,31 +53,49 @@ pub(super) struct Cores {
     lack_events: bool,
 }
 
+impl Core {
+    /// Takes the piece that it works on, and begins the next.
+    #[inline]
+    fn take(&mut self) -> Option<Piece> {
+        std::mem::replace(&mut self.first, self.rest.pop_front())
+    }
+
+    /// A piece of work comes behind all others.
+    #[inline]
+    fn push(&mut self, piece: Piece) {
+        if self.first.is_none() {
+            self.first = Some(piece);
+        } else {
+            self.rest.push_back(piece);
+        }
+    }
+}
+
 impl Cores {
     /// True if nothing is being worked on.
     pub fn are_idle(&self) -> bool {
-        self.of.iter().all(|core| core.pieces.is_empty())
+        self.of.iter().all(|core| core.first.is_none())
     }
 }
 
 impl Kernel {
-    /// How long the processor works on an operation before it is queued.
-    fn work_on(&mut self, op: &FlashOp) -> Time {
-        let task = op.class.task();
+    /// How long the processor works on an operation of a class before it is queued.
+    #[inline]
+    fn work_on(&mut self, class: Class, role: Role, unit: u32) -> Time {
+        let task = class.task();
         // A partial write was looked up with the read of its old data.
-        let mut looks_up = op.class.is_host()
-            && !(matches!(op.role, Role::Map | Role::Part | Role::Old)
-                || (op.is_of_overwriting() && op.class.is_write()));
+        let goes_on = matches!(role, Role::Merge | Role::Change) && class.is_write();
+        let mut looks_up = class.is_host() && !matches!(role, Role::Map | Role::Part | Role::Old) && !goes_on;
         let mut generates = true;
-        if op.class.is_write() {
+        if class.is_write() {
             let (now, units) = (self.now, self.plan.units_per_program);
-            let is_first = self.units_per_page.remainder(op.unit) == 0;
+            let is_first = self.units_per_page.remainder(unit) == 0;
             let Some(cores) = &mut self.cores else { return 0 };
             let core = &mut cores.of[task.index()];
-            let before = std::mem::replace(&mut core.last, (op.unit, now));
-            looks_up &= is_first || before != (op.unit.wrapping_sub(1), now);
+            let before = std::mem::replace(&mut core.last, (unit, now));
+            looks_up &= is_first || before != (unit.wrapping_sub(1), now);
             generates = core.writes == 0;
-            core.writes = (core.writes + 1) % units;
+            core.writes = if core.writes + 1 == units { 0 } else { core.writes + 1 };
         }
         let mut time = 0;
         if looks_up {
@@ -85,22 +108,37 @@ impl Kernel {
     }
 
     /// Lets an operation wait for the processor of its task; false if it can go on at once.
-    #[cold]
+    #[inline(never)]
     pub(super) fn is_computed(&mut self, slot: u32) -> bool {
         if self.cores.is_none() || !self.timed {
             return false;
         }
-        let op = *self.slab.get(slot);
+        let FlashOp { class, role, unit, .. } = *self.slab.get(slot);
         // What jobs write was paid for when its page had been read, and they count it in its queue from then on.
-        if op.class.moves() || op.class.is_map_write() || self.takes_no_time(op.class) {
+        if class.moves() || class.is_map_write() || self.takes_no_time(class) {
             return false;
         }
-        let time = self.work_on(&op);
-        self.compute(op.class.task(), (slot, false), time)
+        let time = self.work_on(class, role, unit);
+        self.compute(class.task(), (slot, false), time)
+    }
+
+    /// As [`Kernel::enqueue`] for a read of the host from a place, where reads go straight through the stage.
+    #[inline]
+    pub(super) fn queue_read(&mut self, slot: u32, place: Place) {
+        self.sequence += 1;
+        let op = self.slab.get_mut(slot);
+        (op.sequence, op.ready) = (self.sequence, self.now);
+        let is_computed = self.cores.is_some() && {
+            let time = self.processor.time_of_read();
+            self.compute(Task::HOST, (slot, false), time)
+        };
+        if !is_computed {
+            self.send_aside(slot, Constraint::Plane(self.plane_of(place)));
+        }
     }
 
     /// Lets a page read of a job that has ended wait for the processor of its task; false if it can go on at once.
-    #[cold]
+    #[inline(never)]
     pub(super) fn move_is_computed(&mut self, slot: u32, op: &FlashOp) -> bool {
         if self.cores.is_none() || !self.timed || self.takes_no_time(op.class) {
             return false;
@@ -110,16 +148,17 @@ impl Kernel {
         self.compute(task, (slot, true), time)
     }
 
+    #[inline]
     fn compute(&mut self, task: Task, (slot, moves): (u32, bool), time: Time) -> bool {
         let now = self.now;
         let Some(cores) = &mut self.cores else { return false };
         let core = &mut cores.of[task.index()];
-        if time == 0 && core.pieces.is_empty() {
+        if time == 0 && core.first.is_none() {
             return false;
         }
         cores.lack_events |= !core.is_scheduled;
         core.free_at = core.free_at.max(now) + time;
-        core.pieces.push_back(Piece { slot, moves, due: core.free_at });
+        core.push(Piece { slot, moves, due: core.free_at });
         true
     }
 
@@ -141,13 +180,13 @@ impl Kernel {
     }
 
     /// Puts the events of the processors into the queue that lack one.
-    #[cold]
+    #[inline(never)]
     pub(super) fn schedule_processors(&mut self, queue: &mut EventQueue) {
         let Some(cores) = self.cores.as_mut().filter(|cores| cores.lack_events) else { return };
         cores.lack_events = false;
         for (task, core) in (0..).zip(&mut cores.of) {
-            if let Some(piece) = core.pieces.front().filter(|_| !core.is_scheduled) {
-                queue.push(piece.due, PROCESSOR_EVENT, task);
+            if let Some(piece) = core.first.filter(|_| !core.is_scheduled) {
+                queue.push_in_row(piece.due, PROCESSOR_EVENT, task);
                 core.is_scheduled = true;
             }
         }
@@ -162,6 +201,9 @@ impl Kernel {
         if task == DECISION {
             self.decide();
             return self.pump(queue);
+        }
+        if self.straight_by_stage && self.goes_on_straight(task, queue)? {
+            return Ok(());
         }
         while let Some(Piece { slot, moves, .. }) = self.next_computed(task) {
             let op = *self.slab.get(slot);
@@ -181,13 +223,50 @@ impl Kernel {
         self.pump(queue)
     }
 
+    /// Sends the operation straight to its die whose piece of work has ended, if it can go there and no other piece ends now; false if
+    /// it has to take the general path, and nothing has happened yet.
+    #[inline]
+    fn goes_on_straight(&mut self, task: u32, queue: &mut EventQueue) -> Result<bool, super::Fault> {
+        let Some(cores) = &mut self.cores else { return Ok(false) };
+        let core = &mut cores.of[task as usize];
+        let Some(piece) = core.first else { return Ok(false) };
+        if piece.moves || core.rest.front().is_some_and(|next| next.due <= self.now) {
+            return Ok(false);
+        }
+        let next = core.rest.pop_front();
+        (core.first, core.is_scheduled) = (next, false);
+        let gone = self.send_straight(piece.slot, queue)?;
+        let Some(cores) = &mut self.cores else { return Ok(true) };
+        let core = &mut cores.of[task as usize];
+        if gone == Gone::Nowhere {
+            core.rest.extend(next);
+            core.rest.rotate_right(usize::from(next.is_some()));
+            (core.first, core.is_scheduled) = (Some(piece), true);
+            return Ok(false);
+        }
+        if gone == Gone::AmongOthers {
+            cores.lack_events = true;
+            self.run(queue)?;
+        } else if let Some(next) = next {
+            queue.push_in_row(next.due, PROCESSOR_EVENT, task);
+            core.is_scheduled = true;
+        }
+        Ok(true)
+    }
+
+    /// True if no processor lacks the event of its first piece.
+    #[inline]
+    pub(super) fn has_scheduled(&self) -> bool {
+        self.cores.as_ref().is_none_or(|cores| !cores.lack_events)
+    }
+
     /// The first piece of work of a task, if its time is over.
     fn next_computed(&mut self, task: u32) -> Option<Piece> {
         let cores = self.cores.as_mut()?;
         cores.lack_events = true;
         let core = &mut cores.of[task as usize];
         core.is_scheduled = false;
-        core.pieces.front().filter(|piece| piece.due <= self.now)?;
-        core.pieces.pop_front()
+        core.first.filter(|piece| piece.due <= self.now)?;
+        core.take()
     }
 }

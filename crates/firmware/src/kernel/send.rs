@@ -45,7 +45,7 @@ impl Kernel {
         self.pages_fill = self.fills_pages();
         self.direct = self.goes_direct();
         self.direct_logs = self.goes_direct_with_logs();
-        self.look_for_straight_ways();
+        self.find_ways();
         self.stretches = self.goes_in_stretches();
     }
 
@@ -115,10 +115,8 @@ impl Kernel {
             // Shares may be others from now on.
             return false;
         }
-        let staged = [Staged { class, sequence, die: Some(die) }];
-        let view = StageView { staged: &staged, dues: &[], outstanding: &stage.outstanding, times: &self.nominal };
-        let wanted = self.dispatch.eligible(Tasks::default().with(class.task()), &stage.outstanding).has(class.task())
-            && self.dispatch.next(&view).is_some();
+        let only = Staged { class, sequence, die: Some(die) };
+        let wanted = self.dispatch.wants(&only, &stage.outstanding, &self.nominal);
         if wanted {
             stage.count_waiting(die, class, 1);
             stage.settle();
@@ -348,12 +346,14 @@ impl Kernel {
         } else {
             1
         };
-        for _ in 0..most {
+        let mut sent = 0;
+        while sent < most {
             let Some(slot) = stage.queue_mut(at).fifo.pop(&self.slab) else { break };
-            stage.count_staged(at, -1);
-            stage.count_waiting(die, class, 1);
             self.commit_next(slot, class, place);
+            sent += 1;
         }
+        stage.count_staged(at, -(sent as i32));
+        stage.count_waiting(die, class, sent as i32);
         if self.deadlines.is_some() && matches!(place, Constraint::Die(_)) {
             // Of units that go with others, the last may lose their company at once: then their die sends them back.
             self.mark(die);
@@ -406,7 +406,11 @@ impl Kernel {
     }
 
     fn recall_shared(&mut self, die: u32) {
-        for class in (0..ROWS).map(Class::of_row) {
+        for row in 0..ROWS {
+            if self.shared_waiting[row] == 0 {
+                continue;
+            }
+            let class = Class::of_row(row);
             let [.., index] = self.shared_of(die, class);
             let fifo = self.shared[index];
             let goes = || self.may_go(&fifo, class, 0) && self.takes(die, stream_of(class));

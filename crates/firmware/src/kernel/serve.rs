@@ -52,11 +52,15 @@ impl Kernel {
                 if let Some(since) = since {
                     self.witness_lookup(op, since);
                 }
-                if self.detours {
-                    self.comes_alone = units_waiting == 0 && at + units == end && since.is_none();
+                if self.straight_by_stage {
+                    self.queue_read(op, place);
+                } else {
+                    if self.detours {
+                        self.comes_alone = units_waiting == 0 && at + units == end && since.is_none();
+                    }
+                    self.enqueue(op);
+                    self.comes_alone = false;
                 }
-                self.enqueue(op);
-                self.comes_alone = false;
                 units_waiting += units;
                 bytes_waiting += share;
             }

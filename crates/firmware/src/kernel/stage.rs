@@ -258,6 +258,21 @@ impl Stage {
         self.dirty || self.bound_count > 0 || self.roams
     }
 
+    /// True if something of some tasks may go: in a queue of writes that may go to several dies, if company or a page may have come to
+    /// them, or at a die that may have room.
+    #[inline]
+    pub fn offers(&self, tasks: Tasks) -> bool {
+        let roams = self.dirty || self.roams;
+        if roams && self.roaming.iter().any(|&at| tasks.has(self.queues[at as usize].class.task())) {
+            return true;
+        }
+        let words = self.open.len();
+        tasks.iter().any(|task| {
+            let awaited = &self.awaited[task.index() * words..][..words];
+            awaited.iter().zip(&self.open).any(|(awaited, open)| awaited & open != 0)
+        })
+    }
+
     /// True if nothing of a device queue out of order can go: no read waits for a die that may have room, and no write for a page.
     #[inline]
     pub fn has_no_way(&self) -> bool {
@@ -271,10 +286,23 @@ impl Stage {
         (self.dirty, self.balance) = (false, 0);
     }
 
+    /// The same, when a command with one page is about to start that has not been counted as waiting.
+    #[inline]
+    pub fn settle_before_start(&mut self) {
+        (self.dirty, self.balance) = (false, -1);
+    }
+
     /// Operations that a die has.
     #[inline]
     pub fn load(&self, die: u32) -> u32 {
         self.loads[die as usize].all
+    }
+
+    /// True if all that a die has are operations of a class that wait there, or none.
+    #[inline]
+    pub fn has_only(&self, die: u32, class: Class) -> bool {
+        let load = &self.loads[die as usize];
+        load.all == load.waiting[class.index()]
     }
 
     /// Nominal time in the array of all that waits at a die; units of one page count as a page.

@@ -25,23 +25,24 @@ impl Kernel {
         self.timed && !self.avoids_straight && !self.fails && plain_map && plain_order && unwatched
     }
 
+    /// Finds out which operations may go straight, and on which way, when what decides on it has changed.
+    pub(super) fn find_ways(&mut self) {
+        self.straight = self.goes_straight();
+        self.straight_moves = self.moves_straight();
+        self.straight_by_stage = self.goes_straight_by_stage();
+    }
+
     /// True if plain reads go straight.
     #[must_use]
     pub fn is_straight(&self) -> bool {
-        self.straight
-    }
-
-    /// Finds out which operations may go straight, when what decides on it has changed.
-    pub(super) fn look_for_straight_ways(&mut self) {
-        self.straight = self.goes_straight();
-        self.straight_moves = self.moves_straight();
+        self.straight || self.straight_by_stage
     }
 
     /// Lets all operations take the general path, to compare both.
     #[doc(hidden)]
     pub fn avoid_straight(&mut self) {
         self.avoids_straight = true;
-        self.look_for_straight_ways();
+        self.find_ways();
     }
 
     /// Reads bytes of one unit for a request, as [`Kernel::read`] and [`Kernel::pump`] would, if its die is busy, or idle without

@@ -7,6 +7,7 @@ use crate::policy::upkeep::{Erased, Occasion, UpkeepView};
 use crate::stays::Stays;
 use crate::task::Task;
 use wordline_base::Stream;
+use wordline_flash::PageAddress;
 
 impl Kernel {
     /// The fewest page reads of a block that a task of the drive waits for; a drive without such a task pays one
@@ -33,9 +34,20 @@ impl Kernel {
         given
     }
 
-    /// A command for reads is about to start: the blocks may reach the reads that a task waits for.
+    /// A command for reads is about to start: the blocks may reach the reads that a task waits for. True if tasks were asked.
+    #[inline]
+    pub(super) fn watch_reads(&mut self, die: u32) -> bool {
+        let reaches = |page: &PageAddress| self.flash.page_record(die, page).reads.saturating_add(1) >= self.read_limit;
+        let reached = self.command.pages().iter().any(reaches);
+        if reached {
+            self.watch_blocks(die);
+        }
+        reached
+    }
+
+    /// The same if a block does.
     #[cold]
-    pub(super) fn watch_reads(&mut self, die: u32) {
+    fn watch_blocks(&mut self, die: u32) {
         let planes = self.flash.geometry().planes_per_die;
         let reached = self.command.pages().iter().any(|page| {
             let block = (die * planes + page.plane) * self.blocks_per_plane.get() + page.block;

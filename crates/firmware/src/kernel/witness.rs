@@ -104,7 +104,7 @@ impl Kernel {
         self.flash.record(wants.services || wants.passages, wants.accounts > 0);
         if wants == Noting::default() {
             self.notes = None;
-            self.look_for_straight_ways();
+            self.find_ways();
             return;
         }
         let geometry = self.flash.geometry();
@@ -114,7 +114,7 @@ impl Kernel {
             notes.accounts = (wants.accounts > 0).then(|| Accounts::new(wants.accounts as usize, geometry, self.now));
         }
         notes.wants = wants;
-        self.look_for_straight_ways();
+        self.find_ways();
     }
 
     /// Current selection of records.

@@ -13,7 +13,7 @@ use crate::policy::{About, Build};
 use crate::task::{ByTask, Task, Tasks, TASKS};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
-use wordline_base::Stream;
+use wordline_base::{Stream, Time};
 
 pub(crate) const ABOUT: About = About {
     summary: "debit scheduling: outstanding operations of each task are limited by its share (AutoSSD)",
@@ -74,6 +74,13 @@ impl Dispatch for Debit {
             }
         }
         eligible
+    }
+
+    #[inline]
+    fn wants(&mut self, only: &Staged, outstanding: &ByTask<u32>, _times: &[Time; 3]) -> bool {
+        // Nobody competes with it.
+        let task = only.class.task().index();
+        outstanding[task] < self.limits[task]
     }
 
     fn takes_shares(&self) -> bool {

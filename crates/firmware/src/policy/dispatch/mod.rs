@@ -145,6 +145,13 @@ pub trait Dispatch {
     fn next(&mut self, _view: &StageView<'_>) -> Option<usize> {
         None
     }
+    /// True if an operation that has nothing beside it may go now: as [`Self::eligible`] and [`Self::next`] say of it.
+    fn wants(&mut self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool {
+        let task = only.class.task();
+        let staged = std::slice::from_ref(only);
+        self.eligible(Tasks::default().with(task), outstanding).has(task)
+            && self.next(&StageView { staged, dues: &[], outstanding, times }).is_some()
+    }
     /// What [`Self::next`] has to see.
     fn sees(&self) -> Sight {
         Sight::Open
@@ -217,6 +224,7 @@ policies! {
         fn banks(self: &Self) -> Option<Order>;
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
+        fn wants(self: &mut Self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool;
         fn sees(self: &Self) -> Sight;
         fn eligible(self: &Self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks;
         fn takes_shares(self: &Self) -> bool;

@@ -20,6 +20,10 @@ pub trait Processor {
     fn takes_time(&self) -> bool;
     /// Time for a piece of work, in picoseconds.
     fn time(&mut self, work: Work) -> Time;
+    /// Time for a page read of the host: its look-up, then its operation.
+    fn time_of_read(&mut self) -> Time {
+        self.time(Work::LookUp) + self.time(Work::Generate(Task::HOST))
+    }
     /// Trouble with its answers, if it is an external policy.
     fn trouble(&self) -> Option<&Trouble> {
         None
@@ -39,6 +43,7 @@ policies! {
     methods {
         fn takes_time(self: &Self) -> bool;
         fn time(self: &mut Self, work: Work) -> Time;
+        fn time_of_read(self: &mut Self) -> Time;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

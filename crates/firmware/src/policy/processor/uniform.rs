@@ -49,6 +49,7 @@ struct Between {
 }
 
 impl Between {
+    #[inline]
     fn draw(&mut self) -> Time {
         self.least + self.random.below(self.range + 1)
     }
@@ -98,6 +99,7 @@ impl Processor for Uniform {
         true
     }
 
+    #[inline]
     fn time(&mut self, work: Work) -> Time {
         match work {
             Work::LookUp => self.lookup.draw(),

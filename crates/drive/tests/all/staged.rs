@@ -1,0 +1,127 @@
+//! Reads that go straight through processors and the commit stage: whichever way they take, all that a drive does is the same.
+
+use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
+use wordline_base::{Op, Stream};
+use wordline_drive::load::from_text;
+use wordline_drive::snapshot::{self, Header};
+use wordline_drive::Drive;
+
+const SECTOR: u64 = 512;
+
+/// A random small drive with a commit stage, mostly one whose reads go straight.
+fn random_drive(random: &mut Stream) -> String {
+    let mut pick = |of: &[&'static str]| *pick(random, of);
+    format!(
+        r#"
+        geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 1, planes_per_die = {},
+                      blocks_per_plane = {}, pages_per_block = {}, page_kib = 16 }}
+        nand = {{ read_us = 50.0, program_us = {}, erase_us = 2000.0 }}
+        capacity = {{ raw_over_logical = {} }}
+        mapping = {{ policy = {} }}
+        placement = {{ policy = "least-busy" }}
+        collect = {{ policy = "on-demand", scope = "{}" }}
+        pack = {{ policy = {} }}
+        arbiter = {{ policy = "{}" }}
+        suspend = {{ policy = "{}" }}
+        dispatch = {{ policy = {} }}
+        refresh = {{ policy = {} }}
+        processor = {{ policy = {} }}
+        buffer = {{ policy = {} }}
+        link = {{ policy = "nvme" }}
+        queue = {{ queues = 1, depth = 32 }}
+        verify = {{ shadow = {} }}
+        "#,
+        pick(&["1", "2", "3"]),
+        pick(&["1", "2", "4"]),
+        pick(&["1", "2", "2", "4"]),
+        pick(&["32", "40", "48"]),
+        pick(&["6", "12", "24"]),
+        pick(&["200.0", "500.0"]),
+        pick(&["1.6", "2.2"]),
+        pick(&[
+            "\"page\", unit_kib = 4",
+            "\"page\", unit_kib = 16",
+            "\"cached\", unit_kib = 4",
+            "\"cached\", unit_kib = 4, cache_kib = 4",
+            "\"cached\", unit_kib = 16, cache_kib = 16",
+        ]),
+        pick(&["drive", "drive", "plane"]),
+        pick(&["\"none\"", "\"planes\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", join_gc = true"]),
+        pick(&["first-come", "first-come", "reads-first", "priority"]),
+        pick(&["none", "none", "none", "none", "none", "reads"]),
+        pick(&[
+            "\"debit\"",
+            "\"debit\"",
+            "\"debit\", depth = 1",
+            "\"weighted-fair\"",
+            "\"one-queue\"",
+            "\"priority\"",
+            "\"deadline\"",
+            "\"fifo\"",
+        ]),
+        pick(&["\"none\"", "\"none\"", "\"scrub\", start_reads = 400, stop_reads = 300"]),
+        pick(&[
+            "\"uniform\"",
+            "\"uniform\"",
+            "\"uniform\", lookup_us = [0.0, 0.0], host_us = [0.0, 0.0]",
+            "\"uniform\", lookup_us = [0.5, 0.5], host_us = [1.0, 1.0], background_us = [1.5, 1.5]",
+            "\"none\"",
+        ]),
+        pick(&["\"none\"", "\"fifo\", capacity_kib = 512", "\"fifo\", capacity_kib = 2048"]),
+        pick(&["false", "true"]),
+    )
+}
+
+/// Reads, writes and trims of some units, in flight together. The drive measures, so that its hash has every completion.
+fn work(drive: &mut Drive, random: &mut Stream) {
+    let sectors = drive.logical_bytes() / SECTOR;
+    let unit = u64::from(drive.kernel().plan().unit_bytes) / SECTOR;
+    for _ in 0..3 {
+        let (reads, depth) = (*pick(random, &[40, 80, 95, 100]), between(random, 1, 30));
+        let largest = (*pick(random, &[unit, 3 * unit, 14 * unit])).min(sectors);
+        closed_loop(drive, depth, 200, |_| {
+            let op = match chance(random, reads) {
+                true => Op::Read,
+                false if chance(random, 5) => Op::Trim,
+                false => Op::Write,
+            };
+            let mut offset = random.below(sectors - largest + 1);
+            if chance(random, 60) {
+                offset -= offset % unit;
+            }
+            request(op, offset * SECTOR, (between(random, 1, largest) * SECTOR) as u32)
+        });
+        if chance(random, 30) {
+            drive.drain().expect("the drive comes to rest");
+        }
+    }
+    drive.drain().expect("the drive comes to rest");
+}
+
+#[test]
+fn reads_that_go_straight_through_the_stage_change_nothing() {
+    let (mut straight, mut others, mut refused) = (0, 0, 0);
+    let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
+    let seeds = if long() { 10_000 } else { 200 };
+    for_seeds("staged", "reads_that_go_straight_through_the_stage_change_nothing", seeds, |seed| {
+        let text = random_drive(&mut Stream::new(seed, "staged-test", 0));
+        let drive = from_text("small", &text).ok().and_then(|config| Drive::new(&config, seed).ok());
+        let Some(mut fast) = drive else { return refused += 1 };
+        let mut slow = fast.clone();
+        slow.avoid_straight();
+        assert!(!slow.kernel().is_straight());
+        *if fast.kernel().is_straight() { &mut straight } else { &mut others } += 1;
+        for drive in [&mut fast, &mut slow] {
+            drive.start_measuring();
+            work(drive, &mut Stream::new(seed, "staged-test", 1));
+        }
+        assert_eq!(fast.metrics, slow.metrics);
+        assert_eq!((fast.events(), fast.now()), (slow.events(), slow.now()));
+        assert_eq!(fast.kernel().counters(), slow.kernel().counters());
+        assert_eq!(fast.kernel().plane_use(), slow.kernel().plane_use());
+        let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
+        assert!(state(&mut fast) == state(&mut slow), "the states differ");
+    });
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
+}
