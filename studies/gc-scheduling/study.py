@@ -38,7 +38,7 @@ EXTENTS = (100, 20, 5, 3, 2)
 PLACED = 5
 """The disk of these runs."""
 GROUPS = ("LO", "HI")
-PLACING = (L_FTL, H_FTL, BOTH)
+PLACING = (L_FTL, H_FTL, AGC, DGC, BOTH)
 READ = (1, 5)
 """The disks of the runs of readings, with bursts of low and of high intensity."""
 MS_PER_SECOND = 1000.0
@@ -291,7 +291,7 @@ def placed_time(results: Found, placed: dict[tuple[str, int], Point], extent: in
 
 
 def places(results: Found, placed: dict[tuple[str, int], Point]) -> Table:
-    """L-FTL, H-FTL and AGC+DGC where requests fall in a part of the drive."""
+    """L-FTL, H-FTL, and both schedulings alone and together, where requests fall in a part of the drive."""
     rows = []
     for extent in EXTENTS:
         erases = [erases_a_write(results[placed[it, extent]]) for it in PLACING]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from wordline.base import palette, units
 from wordline.report import charts, comparefigures, comparelives
 from wordline.report import page as report
-from wordline.results import checking, jobs, limits, repeats, replayed, story
-from wordline.results.keyfigures import FIGURES, LATENCIES, LESS, MORE, REPLAYED, KeyFigure, value_of
+from wordline.results import checking, jobs, keyfigures, limits, repeats, replayed, story
+from wordline.results.keyfigures import FIGURES, LATENCIES, LESS, MORE, KeyFigure, value_of
 from wordline.results.reading import is_replay
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
     """The main figures that any of the runs has, and those of their jobs."""
     loads = [kinds(run.result) for run in runs]
     done = [run.result["requests"] for run in runs]
-    main = REPLAYED if of_replays(runs) else FIGURES
+    main = keyfigures.replayed() if of_replays(runs) else FIGURES
     for figure, value_in in (*((figure, None) for figure in main), *of_jobs(runs)):
         over_seeds = [None if value_in else repeats.figure(run.result, figure.key) for run in runs]
         values = [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from wordline.base import units
-from wordline.results import limits
+from wordline.results import limits, tasks
 
 Result = dict[str, Any]
 
@@ -71,21 +72,27 @@ FIGURES = (
 )
 """Figures of comparisons and of the summary of repeats."""
 
-REPLAYED = (
-    KeyFigure("capacities written", "replay.drive_writes", units.three),
-    KeyFigure("write amplification", "write_amplification", units.three, LESS),
-    KeyFigure("pages programmed", "flash.programs", units.short, LESS, total=True),
-    KeyFigure("blocks erased", "flash.erases", units.short, LESS, total=True),
-    KeyFigure("pages moved by GC", "gc.moved_pages", units.short, LESS, total=True),
-    KeyFigure("merges of log blocks", "log_blocks.merges", units.short, LESS, total=True),
-    *(
-        KeyFigure(f"{kind} merges of logical blocks", f"log_blocks.{kind}_merges", units.short)
-        for kind in ("switch", "partial", "full")
-    ),
-    KeyFigure("blocks erased by wear leveling", "tasks.wear.erases", units.short, LESS, total=True),
-    KeyFigure("erases of a block, mean", "wear.mean", units.three, LESS, total=True),
-    KeyFigure("erases of a block, most", "wear.max", units.short, LESS, total=True),
-    KeyFigure("standard deviation of erases", "wear.stddev", units.three, LESS, total=True),
-    KeyFigure("bad blocks", "reliability.bad_blocks", units.count, LESS, total=True),
-)
-"""Figures of comparisons of replays."""
+
+@cache
+def replayed() -> tuple[KeyFigure, ...]:
+    """Figures of comparisons of replays."""
+    return (
+        KeyFigure("capacities written", "replay.drive_writes", units.three),
+        KeyFigure("write amplification", "write_amplification", units.three, LESS),
+        KeyFigure("pages programmed", "flash.programs", units.short, LESS, total=True),
+        KeyFigure("blocks erased", "flash.erases", units.short, LESS, total=True),
+        KeyFigure("pages moved by GC", "gc.moved_pages", units.short, LESS, total=True),
+        KeyFigure("merges of log blocks", "log_blocks.merges", units.short, LESS, total=True),
+        *(
+            KeyFigure(f"{kind} merges of logical blocks", f"log_blocks.{kind}_merges", units.short)
+            for kind in ("switch", "partial", "full")
+        ),
+        *(
+            KeyFigure(f"blocks erased by {title}", f"tasks.{name}.erases", units.short, LESS, total=True)
+            for name, title in tasks.others().items()
+        ),
+        KeyFigure("erases of a block, mean", "wear.mean", units.three, LESS, total=True),
+        KeyFigure("erases of a block, most", "wear.max", units.short, LESS, total=True),
+        KeyFigure("standard deviation of erases", "wear.stddev", units.three, LESS, total=True),
+        KeyFigure("bad blocks", "reliability.bad_blocks", units.count, LESS, total=True),
+    )
