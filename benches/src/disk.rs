@@ -1,10 +1,10 @@
 //! `make bench-disk`: how well the live disk keeps the delays of its drive, and how many requests it takes.
 //!
 //! A client in the same process keeps a number of random reads of 4 KiB in flight, and notes when it sent each and had its reply; it waits
-//! by poll, as libnbd and QEMU do. What the
-//! server notes of the same request tells the modelled latency. The drive is the demo with a read time of 100 µs, so that every latency is
-//! at least that; its pages are written before. The bare loop answers each request after as long, and has neither protocol nor drive. "Loaded" is a busy thread for each core beside server and client; "first" the same with a
-//! client that goes before the busy threads, as the server does: one that does not may have to wait for a core.
+//! by poll, as libnbd and QEMU do. What the server notes of the same request tells the modelled latency. The drive is the demo with a read
+//! time of 100 µs, so that every latency is at least that; its pages are written before. The bare loop answers each request after as long,
+//! and has neither protocol nor drive. "Loaded" is a busy thread for each core beside server and client; "first" the same with a client
+//! that goes before the busy threads, as the server does: one that does not may have to wait for a core.
 
 use cpu_time::ThreadTime;
 use rustix::event::{poll, PollFd, PollFlags};

@@ -199,24 +199,29 @@ fn failing_programs_cost_log_blocks_no_data() {
     );
 }
 
+/// A drive of one plane of 14 blocks of eight pages, of which two are held back, where everything of a kind fails.
+fn failing(mapping: &str, what: &str) -> Drive {
+    let text = format!(
+        r#"
+        geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
+            blocks_per_plane = 14, pages_per_block = 8, page_kib = 16 }}
+        nand = {{ reliability = {{ endurance = 100, {what} = 1.0, fail_exponent = 0.0 }} }}
+        capacity = {{ raw_over_logical = 2.8, replacement_blocks = 2 }}
+        mapping = {{ policy = "{mapping}" }}
+        placement = {{ policy = "least-busy" }}
+        collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2 }}
+        buffer = {{ policy = "none" }}
+        verify = {{ shadow = true }}
+        "#
+    );
+    drive(&text, 1)
+}
+
 /// One plane of 14 blocks of eight pages, of which two are held back, and every erase fails: two are replaced.
 #[test]
 fn each_failed_erase_takes_a_block_that_was_held_back() {
     for mapping in ["bast", "block"] {
-        let text = format!(
-            r#"
-            geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
-                blocks_per_plane = 14, pages_per_block = 8, page_kib = 16 }}
-            nand = {{ reliability = {{ endurance = 100, erase_fail = 1.0, fail_exponent = 0.0 }} }}
-            capacity = {{ raw_over_logical = 2.8, replacement_blocks = 2 }}
-            mapping = {{ policy = "{mapping}" }}
-            placement = {{ policy = "least-busy" }}
-            collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2 }}
-            buffer = {{ policy = "none" }}
-            verify = {{ shadow = true }}
-            "#
-        );
-        let mut drive = drive(&text, 1);
+        let mut drive = failing(mapping, "erase_fail");
         let bytes = (8 * PAGE) as u32;
         let mut seen = vec![(0, 2)];
         let fault = loop {
@@ -245,20 +250,7 @@ fn each_failed_erase_takes_a_block_that_was_held_back() {
 #[test]
 fn a_data_block_with_a_failed_program_moves_to_another() {
     for mapping in ["bast", "fast", "pftl"] {
-        let text = format!(
-            r#"
-            geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
-                blocks_per_plane = 14, pages_per_block = 8, page_kib = 16 }}
-            nand = {{ reliability = {{ endurance = 100, program_fail = 1.0, fail_exponent = 0.0 }} }}
-            capacity = {{ raw_over_logical = 2.8, replacement_blocks = 2 }}
-            mapping = {{ policy = "{mapping}" }}
-            placement = {{ policy = "least-busy" }}
-            collect = {{ policy = "on-demand", scope = "drive", reserve_blocks = 1, start_blocks = 2, stop_blocks = 2 }}
-            buffer = {{ policy = "none" }}
-            verify = {{ shadow = true }}
-            "#
-        );
-        let mut drive = drive(&text, 1);
+        let mut drive = failing(mapping, "program_fail");
         drive.submit(0, request(Op::Write, 0, PAGE as u32)).expect("it fits the drive");
         let fault = drive.drain().expect_err("each program fails");
         let &Reason::NoSpare { bad, replacements, .. } = fault.reason() else { panic!("{fault}") };
