@@ -42,6 +42,7 @@ LONGEST = [
 ]
 LONGEST += [
     "serve",
+    "serve_clients",
     "live_view",
     "policy_families",
     "timeline_run",
@@ -106,6 +107,8 @@ raw_over_logical = 1.28
 [precondition]
 fill = true
 """
+
+EMPTY_DRIVE = SMALL_DRIVE.replace("fill = true", "fill = false").replace("channels = 4", "channels = 1")
 
 SMALL_LOAD = """\
 [[job]]
@@ -184,6 +187,14 @@ def drive(tmp_path: Path) -> Path:
     """A small filled drive."""
     path = tmp_path / "small.toml"
     path.write_text(SMALL_DRIVE)
+    return path
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """A smaller drive that was never written."""
+    path = tmp_path / "empty.toml"
+    path.write_text(EMPTY_DRIVE)
     return path
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import LONG, ROOT
-from test_serve import FUSE, needs
+from servers import FUSE, needs
 
 EXAMPLE = ROOT / "docs" / "examples" / "database.py"
 

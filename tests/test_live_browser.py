@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from conftest import PROGRAM, SMALL_DRIVE, started
+from servers import Live, serving
 from test_live_view import page_of
-from test_serve import Live, serving
 from wordline.live import remote
 
 INK = """(id) => {

@@ -25,19 +25,11 @@ from urllib.parse import urlsplit
 import pytest
 from conftest import PROGRAM, SMALL_DRIVE, Run, started
 from nbdclient import READ
-from test_serve import EMPTY_DRIVE, Live, serving
+from servers import Live, serving
 from wordline.cli import desks
 from wordline.live import interval, remote, screen, words
 
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Path:
-    """A small drive that was never written."""
-    path = tmp_path / "empty.toml"
-    path.write_text(EMPTY_DRIVE)
-    return path
 
 
 Asked = Callable[..., subprocess.CompletedProcess[str]]

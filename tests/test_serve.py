@@ -1,87 +1,23 @@
-"""The live disk as its users have it: the command, and the tools of others as its clients."""
+"""The live disk as its users have it: the command, what it tells, and what it keeps when it ends or is killed."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import guest
 import pytest
-from conftest import LONG, PROGRAM, SMALL_DRIVE, Run, started, until_serving
+from conftest import EMPTY_DRIVE, LONG, PROGRAM, Run, started
 from nbdclient import FLUSH, FUA, READ, TRIM, WRITE, ZERO, Client
-
-MIB = 1 << 20
-
-EMPTY_DRIVE = SMALL_DRIVE.replace("fill = true", "fill = false").replace("channels = 4", "channels = 1")
-
-
-def needs(*tools: str) -> pytest.MarkDecorator:
-    """Skips a test where a tool is missing, and says which."""
-    missing = [tool for tool in tools if shutil.which(tool) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-
-
-class Live:
-    """A server, and what it says at its end."""
-
-    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
-        self.process, self.socket = process, folder / "d.sock"
-        self.out = ""
-
-    @property
-    def uri(self) -> str:
-        """Its address for tools."""
-        return f"nbd+unix:///?socket={self.socket}"
-
-    def client(self, export: str = "") -> Client:
-        """A new connection."""
-        return Client(self.socket, export)
-
-    def end(self, how: int = signal.SIGTERM) -> Any:  # noqa: ANN401
-        """Ends it in order; its result."""
-        self.process.send_signal(how)
-        self.out, errors = self.process.communicate(timeout=30)
-        assert self.process.returncode == 0, errors
-        assert not self.socket.exists(), "no stale socket"
-        return json.loads((self.socket.parent / "live.json").read_text())
-
-
-@contextmanager
-def serving(folder: Path, drive: str | Path, *options: str) -> Iterator[Live]:
-    """A server that is ready."""
-    command = [PROGRAM, "serve", str(drive), "--socket", "d.sock", "--json", "live.json", *options]
-    where = {"cwd": folder, "env": {**os.environ, "NO_COLOR": "1"}}
-    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **where) as process:
-        live = Live(process, folder)
-        live.out = until_serving(process)
-        yield live
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Path:
-    """A small drive that was never written."""
-    path = tmp_path / "empty.toml"
-    path.write_text(EMPTY_DRIVE)
-    return path
-
-
-def told(command: list[str], **options: Any) -> str:  # noqa: ANN401
-    """What a tool prints, if it succeeds."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, **options)
-    assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
-    return done.stdout
+from servers import MIB, Live, serving
 
 
 def test_a_server_tells_how_to_connect_and_sums_up(tmp_path: Path, empty: Path) -> None:
@@ -290,19 +226,6 @@ def test_a_replay_of_the_record_is_the_same_run(
         assert again[key] == result[key], key
 
 
-@needs("fio")
-def test_fio_verifies_what_it_wrote(tmp_path: Path, empty: Path) -> None:
-    with serving(tmp_path, empty, "--zero-delay") as live:
-        job = ["--name=t", "--ioengine=nbd", f"--uri={live.uri}", "--rw=randwrite", "--bsrange=512-64k", "--size=24m"]
-        verify = ["--iodepth=16", "--verify=crc32c", "--verify_fatal=1", "--randseed=3", "--output-format=json"]
-        out = told(["fio", *job, *verify], cwd=tmp_path)
-        figures = json.loads(out[out.index("{") :])["jobs"][0]
-        assert figures["error"] == 0 and figures["read"]["total_ios"] > 500
-        result = live.end()
-    assert result["live"]["read_bytes"] == result["live"]["written_bytes"] == 24 * MIB
-    assert result["live"]["errors"] == 0
-
-
 def test_extended_headers_carry_requests_beyond_4_gib(tmp_path: Path) -> None:
     def options(connection: socket.socket) -> None:
         assert connection.recv(18, socket.MSG_WAITALL)[8:16] == b"IHAVEOPT"
@@ -343,181 +266,6 @@ def test_extended_headers_carry_requests_beyond_4_gib(tmp_path: Path) -> None:
         live.end()
 
 
-@needs("nbdinfo", "nbdcopy")
-def test_libnbd_copies_there_and_back(tmp_path: Path, empty: Path) -> None:
-    with serving(tmp_path, empty, "--zero-delay") as live:
-        about = json.loads(told(["nbdinfo", "--json", live.uri]))["exports"][0]
-        size = about["export-size"]
-        can = ("can_multi_conn", "can_flush", "can_fua", "can_trim", "can_zero", "can_fast_zero", "can_cache", "can_df")
-        assert all(about[key] for key in can) and not about["is_read_only"]
-        assert about["block_size_preferred"] == 4096 and about["contexts"] == ["base:allocation"]
-        data = random.Random(1).randbytes(9 * MIB) + bytes(size - 9 * MIB)
-        (tmp_path / "in.img").write_bytes(data)
-        told(["nbdcopy", "--connections=4", "in.img", live.uri], cwd=tmp_path)
-        assert [line.split()[:3] for line in told(["nbdinfo", "--map", live.uri]).splitlines()] == [
-            ["0", str(9 * MIB), "0"],
-            [str(9 * MIB), str(size - 9 * MIB), "3"],
-        ]
-        told(["nbdcopy", live.uri, "out.img"], cwd=tmp_path)
-        assert (tmp_path / "out.img").read_bytes() == data
-        live.end()
-
-
-@needs("qemu-img", "qemu-io")
-def test_qemu_writes_zeroes_discards_and_maps(tmp_path: Path, empty: Path) -> None:
-    with serving(tmp_path, empty, "--store", "file:disk.img", "--zero-delay") as live:
-        commands = ["write -P 0xab 0 1M", "write -f -P 0xcd 1M 64k", "write -z -u 64k 64k", "discard 256k 64k", "flush"]
-        commands += ["read -P 0xab 0 64k", "read -P 0 64k 64k", "read -P 0xab 128k 128k", "read -P 0xcd 1M 64k"]
-        commands += ["write -P 1 12345 777", "read -P 1 12345 777", "read -P 0xab 12000 345"]
-        flags = [word for command in commands for word in ("-c", command)]
-        out = told(["qemu-io", "-f", "raw", *flags, live.uri])
-        assert "failed" not in out.lower(), out
-        parts = json.loads(told(["qemu-img", "map", "--output=json", "-f", "raw", live.uri]))
-        assert next(part for part in parts if part["start"] == 65536)["zero"]
-        result = live.end()
-    assert result["live"]["errors"] == 0 and result["live"]["syncs"] >= 2
-    assert result["live"]["commands"]["write_zeroes"] == 1 and result["live"]["commands"]["trim"] == 1
-    with (tmp_path / "disk.img").open("rb") as image:
-        assert image.read(4) == b"\xab" * 4
-
-
-@contextmanager
-def fused(live: Live, folder: Path) -> Iterator[Path]:
-    """The disk as a file, by nbdfuse."""
-    mount = folder / "mnt"
-    mount.mkdir()
-    with started(["nbdfuse", str(mount), live.uri], stderr=subprocess.PIPE) as process:
-        disk, deadline = mount / "nbd", time.monotonic() + 20
-        while not disk.exists():
-            assert time.monotonic() < deadline and process.poll() is None, "no mount"
-            time.sleep(0.02)
-        try:
-            yield disk
-        finally:
-            subprocess.run(["fusermount3", "-u", str(mount)], check=False)
-            process.wait(20)
-
-
-def can_fuse() -> bool:
-    """True if this machine has FUSE."""
-    return os.access("/dev/fuse", os.R_OK | os.W_OK)
-
-
-FUSE = pytest.mark.skipif(not can_fuse(), reason="no FUSE on this machine")
-
-LARGE_DRIVE = """\
-name = "large"
-[geometry]
-channels = 8
-packages_per_channel = 1
-dies_per_package = 4
-planes_per_die = 4
-blocks_per_plane = 172
-pages_per_block = 256
-page_kib = 16
-[capacity]
-raw_over_logical = 1.28
-[mapping]
-policy = "page"
-unit_kib = 4
-"""
-
-
-def memory_of(process: subprocess.Popen[str]) -> int:
-    """Resident memory of a process, in bytes."""
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    return 1024 * int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
-
-
-@FUSE
-@needs("nbdfuse", "fusermount3", "mkfs.ext4", "e2fsck", "debugfs")
-def test_ext4_of_64_gb_lives_in_20_mb(tmp_path: Path) -> None:
-    drive = tmp_path / "large.toml"
-    blocks = 172
-    while True:  # the fewest blocks that make 64 GB
-        drive.write_text(LARGE_DRIVE.replace("= 172", f"= {blocks}"))
-        listed = json.loads(told([PROGRAM, "check", str(drive), "--json"]))
-        if listed["derived"]["logical_bytes"] >= 64e9:
-            break
-        blocks += 1
-        assert blocks < 200
-    (tmp_path / "note").write_text("a file in a file system on a modelled drive\n" * 1000)
-    with serving(tmp_path, drive, "--zero-delay") as live:
-        with fused(live, tmp_path) as disk:
-            told(["mkfs.ext4", "-q", "-F", str(disk)])
-            told(["debugfs", "-w", "-R", f"write {tmp_path / 'note'} note", str(disk)])
-            told(["e2fsck", "-f", "-n", str(disk)])
-            back = told(["debugfs", "-R", "cat note", str(disk)])
-            assert back == (tmp_path / "note").read_text()
-        used = memory_of(live.process)
-        result = live.end()
-    assert result["drive"]["logical_bytes"] >= 64e9
-    assert 1e6 < result["live"]["store_bytes"] < 20e6
-    assert used < 200e6
-
-
-@FUSE
-@needs("nbdfuse", "fusermount3", "mkfs.ntfs", "ntfscp", "ntfscat", "ntfsfix")
-def test_ntfs_is_made_and_keeps_a_file(tmp_path: Path, empty: Path) -> None:
-    (tmp_path / "note").write_bytes(random.Random(4).randbytes(300_000))
-    with serving(tmp_path, empty, "--zero-delay") as live:
-        with fused(live, tmp_path) as disk:
-            told(["mkfs.ntfs", "-q", "-Q", "-F", str(disk)])
-            told(["ntfscp", "-f", str(disk), str(tmp_path / "note"), "note"])
-            told(["ntfsfix", "-n", str(disk)])
-            back = subprocess.run(["ntfscat", "-f", str(disk), "note"], capture_output=True, timeout=60, check=True)
-            assert back.stdout == (tmp_path / "note").read_bytes()
-        live.end()
-
-
-@FUSE
-@needs("nbdfuse", "nbdcopy", "fusermount3", "mkfs.ext4", "e2fsck", "debugfs", "mount", "umount")
-@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator may mount")
-def test_ext4_is_mounted_by_a_loop_device(tmp_path: Path, empty: Path) -> None:
-    place = tmp_path / "files"
-    place.mkdir()
-    data = random.Random(5).randbytes(3 * MIB)
-    with serving(tmp_path, empty) as live:
-        with fused(live, tmp_path) as disk:
-            told(["mkfs.ext4", "-q", "-F", str(disk)])
-            if subprocess.run(["mount", "-o", "loop", str(disk), str(place)], check=False).returncode:
-                pytest.skip("this machine allows no loop devices")
-            try:
-                (place / "note").write_bytes(data)
-            finally:
-                told(["umount", str(place)])
-            told(["e2fsck", "-f", "-n", str(disk)])
-            # From the server itself, past all caches of the mount.
-            told(["nbdcopy", live.uri, "disk.img"], cwd=tmp_path)
-        live.end()
-    told(["debugfs", "-R", f"dump note {tmp_path / 'back'}", str(tmp_path / "disk.img")])
-    assert (tmp_path / "back").read_bytes() == data
-
-
-GUEST = pytest.mark.skipif(guest.kernel() is None, reason="no kernel in /boot")
-
-
-@GUEST
-@needs("qemu-system-x86_64", "busybox", "mke2fs", "modprobe", "e2fsck", "nbdcopy")
-@pytest.mark.parametrize(
-    ("device", "disk"),
-    [("virtio-blk-pci,drive=d", "/dev/vda"), ("nvme,drive=d,serial=wordline", "/dev/nvme0n1")],
-    ids=["virtio", "nvme"],
-)
-def test_a_linux_guest_makes_a_file_system(tmp_path: Path, empty: Path, device: str, disk: str) -> None:
-    if device.startswith("nvme") and not LONG:
-        pytest.skip("the second guest boots in make test-long")
-    with serving(tmp_path, empty) as live:
-        said = guest.boot(tmp_path, live.uri, device, disk)
-        assert "the file is as it was written" in said and "the guest is done" in said, said
-        told(["nbdcopy", live.uri, "disk.img"], cwd=tmp_path)
-        result = live.end()
-    told(["e2fsck", "-f", "-n", str(tmp_path / "disk.img")])
-    commands = result["live"]["commands"]
-    assert commands["write"] > 10 and commands["flush"] > 2 and commands["trim"] + commands["write_zeroes"] > 0
-    assert result["live"]["errors"] == 0 and result["by_op"]["flush"]["requests"] == commands["flush"]
-
-
 class Truth:
     """What a disk may hold, from the view of a client that knows what was acknowledged.
 
@@ -544,15 +292,12 @@ def content(page: int, version: int) -> bytes:
     return bytes(4096) if version == 0 else f"{page:08d}{version:08d}".encode() * 256
 
 
-def hammered(client: Client, truth: Truth, dice: random.Random, version: list[int], live: Live, after: float) -> None:
-    """Writes and trims pages, several at a time, until the server is killed under it."""
-    kill_at, killed, flying = time.monotonic() + after, False, {}
+def hammered(client: Client, truth: Truth, dice: random.Random, version: list[int], live: Live, after: int) -> None:
+    """Writes and trims pages, several at a time, until the server is killed under it, after so many answers."""
+    killed, flying = False, {}
     pages = len(truth.sure)
     try:
         while True:
-            if not killed and time.monotonic() >= kill_at:
-                live.process.kill()
-                killed = True
             while len(flying) < 16:
                 page = dice.randrange(pages)
                 if page in flying:
@@ -568,6 +313,10 @@ def hammered(client: Client, truth: Truth, dice: random.Random, version: list[in
                 client.ask(kind, page * 4096, 4096, data, FUA if number > 0.9 else 0, cookie=page)
                 if dice.random() < 0.05:
                     client.ask(FLUSH, 0, 0, cookie=1 << 40)
+            after -= 1
+            if after == 0:
+                live.process.kill()
+                killed = True
             cookie, error = client.answer()
             assert error == 0
             if cookie < 1 << 40:
@@ -590,7 +339,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path, empty: Path)
                 assert fits, f"page {page}: neither version {sure} nor {truth.maybe[page]}, but {found[:16]!r}"
                 truth.acknowledged(page, fits[0])
                 held += fits[0] > 0
-            hammered(client, truth, dice, version, live, dice.uniform(0.01, 0.3))
+            hammered(client, truth, dice, version, live, dice.randint(50, 1500))
             live.process.wait(30)
     assert held > 100 * (rounds - 1) and version[0] > 200 * rounds
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import LONG, Run, started
-from test_serve import EMPTY_DRIVE, FUSE, LARGE_DRIVE, MIB, fused, memory_of, needs, serving, told
+from conftest import EMPTY_DRIVE, LONG, Run, started
+from servers import FUSE, LARGE_DRIVE, MIB, fused, memory_of, needs, serving, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

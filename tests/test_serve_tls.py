@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, Run, started, until_serving
-from test_serve import EMPTY_DRIVE, MIB, needs, told
+from conftest import EMPTY_DRIVE, PROGRAM, Run, started, until_serving
+from servers import MIB, needs, told
 
 KEYS = "alice:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\nbob:0123456789abcdef0123456789abcdef\n"
 STARTTLS, EXPORT_NAME = 5, 1
