@@ -33,6 +33,7 @@ mod probe;
 mod processor;
 mod rain;
 mod refresh;
+mod refused;
 mod reliability;
 mod schedule;
 mod scheduled_merges;
@@ -52,6 +53,7 @@ mod ttflash;
 mod untimed;
 mod wear;
 mod worn_out;
+mod write_buffer;
 
 #[allow(dead_code, reason = "the tests of the flash use the rest")]
 #[path = "../../../flash/tests/twin"]

@@ -26,6 +26,19 @@ pub mod pcie_3_x4 {
     }
 }
 
+/// One plane, nothing that buffers, and a shadow disk.
+pub const ONE_PLANE: &str = r#"
+    geometry = { channels = 1, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1, blocks_per_plane = 16,
+                 pages_per_block = 8, page_kib = 16 }
+    capacity = { raw_over_logical = 2.0 }
+    placement = { policy = "static" }
+    collect = { policy = "on-demand", scope = "plane" }
+    buffer = { policy = "none" }
+    link = { policy = "nvme" }
+    queue = { queues = 2, depth = 2 }
+    verify = { shadow = true }
+"#;
+
 /// True if the long loops are enabled.
 pub fn long() -> bool {
     std::env::var_os("WORDLINE_LONG").is_some()
