@@ -114,7 +114,7 @@ impl EventQueue {
     ///
     /// # Panics
     /// When `index` or `kind` exceed [`MAX_INDEX`], [`MAX_KIND`], or after 2^40 events.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, time: Time, kind: u8, index: u32) {
         let key = self.key(time, kind, index);
         self.insert(key);
@@ -124,7 +124,7 @@ impl EventQueue {
     ///
     /// # Panics
     /// As [`EventQueue::push`].
-    #[inline]
+    #[inline(always)]
     pub fn push_in_row(&mut self, time: Time, kind: u8, index: u32) {
         let key = self.key(time, kind, index);
         let at = usize::from(kind) % ROWS;
@@ -183,7 +183,7 @@ impl EventQueue {
     }
 
     /// The key of an event at `time`, after all others of that time.
-    #[inline]
+    #[inline(always)]
     fn key(&mut self, time: Time, kind: u8, index: u32) -> u128 {
         // One number to look at: the bits that have no place.
         let beyond =

@@ -28,7 +28,7 @@ pub trait Agenda {
 }
 
 impl Agenda for EventQueue {
-    #[inline]
+    #[inline(always)]
     fn wake(&mut self, time: Time, kind: u8, lane: u32) {
         self.push(time, kind, lane);
     }

@@ -10,7 +10,7 @@ impl Flash {
     ///
     /// # Errors
     /// When the command is illegal.
-    #[inline]
+    #[inline(always)]
     pub fn read_page(
         &mut self,
         now: Time,
@@ -22,6 +22,18 @@ impl Flash {
         if self.read_at_once(now, die, page, bytes, agenda)? {
             return Ok(());
         }
+        self.read_by_command(now, die, page, bytes, agenda)
+    }
+
+    #[cold]
+    fn read_by_command(
+        &mut self,
+        now: Time,
+        die: u32,
+        page: PageAddress,
+        bytes: u32,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
         let mut command = Command::new(Kind::Read);
         command.add(page, bytes);
         self.begin(now, die, &command, agenda)
