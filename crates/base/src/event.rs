@@ -114,7 +114,7 @@ impl EventQueue {
     ///
     /// # Panics
     /// When `index` or `kind` exceed [`MAX_INDEX`], [`MAX_KIND`], or after 2^40 events.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, time: Time, kind: u8, index: u32) {
         let key = self.key(time, kind, index);
         self.insert(key);
@@ -124,7 +124,7 @@ impl EventQueue {
     ///
     /// # Panics
     /// As [`EventQueue::push`].
-    #[inline]
+    #[inline(always)]
     pub fn push_in_row(&mut self, time: Time, kind: u8, index: u32) {
         let key = self.key(time, kind, index);
         let at = usize::from(kind) % ROWS;
@@ -156,21 +156,20 @@ impl EventQueue {
             self.close();
         }
         let top = self.heap.first().copied().unwrap_or(NEVER);
-        let key = top.min(self.first);
-        if (key >> 64) as Time > until || key == NEVER {
+        // One comparison tells which is the first, and where it is.
+        let in_row = self.first < top;
+        let key = if in_row { self.first } else { top };
+        let time = (key >> 64) as Time;
+        if time > until || key == NEVER {
             return None;
         }
-        if key == top {
-            self.open = true;
-        } else {
+        if in_row {
             self.take_from_row();
+        } else {
+            self.open = true;
         }
         let payload = key as u64;
-        Some(Event {
-            time: (key >> 64) as Time,
-            kind: (payload >> INDEX_BITS) as u8 & MAX_KIND,
-            index: payload as u32 & MAX_INDEX,
-        })
+        Some(Event { time, kind: (payload >> INDEX_BITS) as u8 & MAX_KIND, index: payload as u32 & MAX_INDEX })
     }
 
     /// Forgets all pending events.
@@ -184,7 +183,7 @@ impl EventQueue {
     }
 
     /// The key of an event at `time`, after all others of that time.
-    #[inline]
+    #[inline(always)]
     fn key(&mut self, time: Time, kind: u8, index: u32) -> u128 {
         // One number to look at: the bits that have no place.
         let beyond =

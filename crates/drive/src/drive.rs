@@ -7,10 +7,12 @@
 //! the host; `finish` completes the request.
 
 mod alarms;
+mod completing;
 mod measuring;
 mod queueing;
 mod reading;
 mod saved;
+mod serving;
 
 pub use queueing::Queueing;
 pub use reading::Reading;
@@ -21,8 +23,8 @@ use crate::activity::Activity;
 use crate::block_map::BlockMap;
 use crate::config::{DriveConfig, Parts};
 use crate::late::Late;
-use crate::metrics::{Measured, Metrics};
-use crate::policy::link::LinkCosts;
+use crate::metrics::Metrics;
+use crate::policy::link::{LastTime, LinkCosts};
 use crate::rounds::Rounds;
 use crate::split::Split;
 use crate::wire::Wire;
@@ -127,6 +129,11 @@ fn nothing() -> Metrics {
 pub struct Drive {
     plan: Plan,
     link: LinkCosts,
+    /// Times of the data of requests, mostly of one size.
+    #[serde(skip)]
+    data_in: LastTime,
+    #[serde(skip)]
+    data_out: LastTime,
     wires: [Wire; 2],
     kernel: Kernel,
     #[serde(skip)]
@@ -140,6 +147,12 @@ pub struct Drive {
     /// True if the firmware may ask to be woken.
     #[serde(skip)]
     has_alarms: bool,
+    /// True if there is a write buffer.
+    #[serde(skip)]
+    buffers: bool,
+    /// Bits of an offset within a unit, if the bytes of a unit are a power of two.
+    #[serde(skip)]
+    unit_shift: Option<u32>,
     /// True if more requests are to come, and some task waits for the host to rest.
     #[serde(skip)]
     expects_more: bool,
@@ -227,10 +240,14 @@ impl Drive {
         Ok(Self {
             plan,
             link,
+            data_in: LastTime::default(),
+            data_out: LastTime::default(),
             wires: [Wire::default(); 2],
             waits_for_rest: kernel.waits_for_rest(),
             minds_requests: kernel.waits_for_rest() || kernel.deadlines().is_some(),
             has_alarms: kernel.controls() || kernel.waits_for_rest(),
+            buffers: kernel.buffer().is_used(),
+            unit_shift: plan.unit_bytes.is_power_of_two().then(|| plan.unit_bytes.trailing_zeros()),
             expects_more: false,
             kernel,
             queue: EventQueue::with_capacity((geometry.dies() + slots.min(1 << 16)) as usize),
@@ -418,10 +435,20 @@ impl Drive {
         if self.minds_requests {
             self.note_coming(slot);
         }
-        self.kernel.expect((offset / u64::from(self.plan.unit_bytes)) as u32);
+        self.kernel.expect(self.unit_at(offset).0);
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
         self.queue.push_in_row(time, ARRIVE, slot);
         Ok(slot)
+    }
+
+    /// The unit of a byte, and the bytes before it there.
+    #[inline(always)]
+    fn unit_at(&self, offset: u64) -> (u32, u64) {
+        let bytes = u64::from(self.plan.unit_bytes);
+        if let Some(shift) = self.unit_shift {
+            return ((offset >> shift) as u32, offset & (bytes - 1));
+        }
+        ((offset / bytes) as u32, offset % bytes)
     }
 
     /// Handles the next event; false when nothing is in flight.
@@ -505,297 +532,12 @@ impl Drive {
     fn arrive(&mut self, slot: u32) -> Result<(), Fault> {
         let request = &self.slots[slot as usize].request;
         if request.op == Op::Write {
-            let time = self.wires[0].carry(self.now, self.link.data_in.time(request.bytes));
+            let time = self.data_in.time(&self.link.data_in, request.bytes);
+            let time = self.wires[0].carry(self.now, time);
             self.queue.push_in_row(time, DATA, slot);
             return Ok(());
         }
         self.enqueue(slot)
-    }
-
-    /// All of a request is in the drive.
-    #[inline]
-    fn enqueue(&mut self, slot: u32) -> Result<(), Fault> {
-        if let Some(split) = &mut self.split {
-            split.queued(slot, self.now);
-        }
-        if self.queued.is_empty() && self.kernel.admits(self.in_service) {
-            return self.take_up(slot);
-        }
-        self.queued.push_back(slot);
-        self.dispatch()
-    }
-
-    /// Takes up a request that need not wait.
-    #[inline(never)]
-    fn take_up(&mut self, slot: u32) -> Result<(), Fault> {
-        self.in_service += 1;
-        if self.starts_straight(slot)? {
-            return Ok(());
-        }
-        self.serve(slot);
-        self.kernel.pump(&mut self.queue)?;
-        self.settle()
-    }
-
-    /// Starts a read of a part of one unit at once, if nothing is in its way; false if it is to be served as any other request.
-    #[inline(always)]
-    fn starts_straight(&mut self, slot: u32) -> Result<bool, Fault> {
-        let Request { offset, bytes, op, .. } = self.slots[slot as usize].request;
-        let unit_bytes = u64::from(self.plan.unit_bytes);
-        let (unit, skip) = ((offset / unit_bytes) as u32, offset % unit_bytes);
-        if op != Op::Read || self.split.is_some() || skip + u64::from(bytes) > unit_bytes {
-            return Ok(false);
-        }
-        let started = self.kernel.read_straight(self.now, slot, unit, bytes, &mut self.queue)?;
-        if started {
-            self.slots[slot as usize].units = 1;
-        }
-        Ok(started)
-    }
-
-    /// Takes queued requests up, as the dispatch policy admits them.
-    #[inline]
-    fn dispatch(&mut self) -> Result<(), Fault> {
-        while !self.queued.is_empty() && self.kernel.admits(self.in_service) {
-            let slot = self.queued.pop_front().expect("checked");
-            self.in_service += 1;
-            self.serve(slot);
-        }
-        self.kernel.pump(&mut self.queue)?;
-        self.settle()
-    }
-
-    /// Splits a request into mapping units for the firmware.
-    #[inline]
-    fn serve(&mut self, slot: u32) {
-        if let Some(split) = &mut self.split {
-            split.served(slot, self.now);
-            self.kernel.begin_way(slot, self.now);
-        }
-        let request = self.slots[slot as usize].request;
-        let unit_bytes = u64::from(self.plan.unit_bytes);
-        let (first, skip) = ((request.offset / unit_bytes) as u32, (request.offset % unit_bytes) as u32);
-        match request.op {
-            Op::Read => {
-                let (units, bytes) = self.kernel.read(self.now, slot, first, skip, request.bytes);
-                self.slots[slot as usize].units = units;
-                // Unwritten and buffered units are returned to the host at once.
-                if bytes < request.bytes {
-                    self.send(slot, request.bytes - bytes);
-                }
-                self.complete_if_done(slot);
-            }
-            Op::Write => {
-                let end = (request.offset + u64::from(request.bytes)).div_ceil(unit_bytes) as u32;
-                let state = &mut self.slots[slot as usize];
-                state.units = end - first;
-                state.next_unit = first;
-                self.kernel.begin_write(slot);
-                if self.blocked.is_empty() && self.write(slot) {
-                    self.complete_if_done(slot);
-                } else {
-                    self.blocked.push_back(slot);
-                    self.await_buffer(slot);
-                }
-            }
-            Op::Trim => {
-                let start = request.offset.div_ceil(unit_bytes) as u32;
-                let end = ((request.offset + u64::from(request.bytes)) / unit_bytes) as u32;
-                if end > start {
-                    self.kernel.trim(self.now, start, end - start);
-                }
-                self.complete_if_done(slot);
-            }
-            Op::Flush => {
-                let ordinal = self.kernel.flush(self.now);
-                self.slots[slot as usize].ordinal = ordinal;
-                if self.kernel.buffer().is_in_flash(ordinal) {
-                    self.complete_if_done(slot);
-                } else {
-                    self.slots[slot as usize].units = 1;
-                    self.flushing.push_back(slot);
-                    self.kernel.flush_by_deadline(slot, ordinal);
-                    self.await_buffer(slot);
-                }
-            }
-        }
-    }
-
-    /// Hands a write's units to the firmware while the buffer has room; true when all are handed over.
-    #[inline]
-    fn write(&mut self, slot: u32) -> bool {
-        let state = self.slots[slot as usize];
-        let unit_bytes = u64::from(self.plan.unit_bytes);
-        let (start, end) = (state.request.offset, state.request.offset + u64::from(state.request.bytes));
-        let units_end = end.div_ceil(unit_bytes) as u32;
-        let (mut unit, mut done) = (state.next_unit, 0);
-        let wholes = start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32;
-        self.kernel.cover(wholes.clone());
-        let together = self.kernel.has_stretches() && !state.request.fua;
-        let straight = self.kernel.is_straight_in_moves();
-        let buffered_straight = straight && self.kernel.buffer().is_used() && !state.request.fua;
-        if straight && !self.kernel.buffer().is_used() && wholes.contains(&unit) {
-            self.kernel.write_straight(self.now, slot, unit..wholes.end);
-            unit = wholes.end;
-        }
-        while unit < units_end && self.kernel.buffer().has_room() {
-            self.kernel.expect_overwrite(unit);
-            let whole = wholes.contains(&unit);
-            if together && whole && unit + 1 < wholes.end {
-                let units = self.kernel.write_stretch(self.now, unit..wholes.end);
-                if units > 0 {
-                    (unit, done) = (unit + units, done + units);
-                    continue;
-                }
-            }
-            if buffered_straight && whole && self.kernel.write_buffered_straight(self.now, unit) {
-                (unit, done) = (unit + 1, done + 1);
-                continue;
-            }
-            done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
-            unit += 1;
-        }
-        self.kernel.cover(0..0);
-        let state = &mut self.slots[slot as usize];
-        state.next_unit = unit;
-        state.units -= done;
-        unit == units_end
-    }
-
-    /// Carries a read's data to the host.
-    #[inline]
-    fn send(&mut self, slot: u32, bytes: u32) {
-        let wire = usize::from(!self.link.half_duplex);
-        let end = self.wires[wire].carry(self.now, self.link.data_out.time(bytes));
-        let state = &mut self.slots[slot as usize];
-        state.data_end = state.data_end.max(end);
-    }
-
-    /// Gathers what the firmware has done, until it has nothing more to say.
-    #[inline(always)]
-    fn settle(&mut self) -> Result<(), Fault> {
-        if self.kernel.done().is_empty() {
-            return Ok(());
-        }
-        self.gather()
-    }
-
-    fn gather(&mut self) -> Result<(), Fault> {
-        while !self.kernel.done().is_empty() {
-            let mut at = 0;
-            while let Some(&done) = self.kernel.done().get(at) {
-                at += 1;
-                if done.request == NO_REQUEST {
-                    continue;
-                }
-                if done.bytes > 0 {
-                    self.send(done.request, done.bytes);
-                }
-                let state = &mut self.slots[done.request as usize];
-                state.units -= done.units;
-                state.gc_affected |= done.gc_affected;
-                if state.units == 0 {
-                    self.complete(done.request);
-                }
-            }
-            self.kernel.done().clear();
-            if self.kernel.buffer().is_used() {
-                self.refill()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The write buffer has room again: blocked writes go on, and flushes may be done.
-    fn refill(&mut self) -> Result<(), Fault> {
-        while let Some(&slot) = self.blocked.front() {
-            if !self.write(slot) {
-                break;
-            }
-            self.blocked.pop_front();
-            self.end_await_buffer(slot);
-            self.complete_if_done(slot);
-        }
-        while let Some(&slot) = self.flushing.front() {
-            if !self.kernel.buffer().is_in_flash(self.slots[slot as usize].ordinal) {
-                break;
-            }
-            self.flushing.pop_front();
-            self.slots[slot as usize].units = 0;
-            self.end_await_buffer(slot);
-            self.complete(slot);
-        }
-        self.kernel.pump(&mut self.queue)
-    }
-
-    /// A request starts to wait for the write buffer.
-    fn await_buffer(&mut self, slot: u32) {
-        self.slots[slot as usize].blocked = self.now;
-        self.kernel.await_buffer(slot, self.now);
-    }
-
-    /// Its wait ends: the request was delayed by GC if GC held up the buffer.
-    fn end_await_buffer(&mut self, slot: u32) {
-        let state = &mut self.slots[slot as usize];
-        state.gc_affected |= self.kernel.end_await_buffer(slot, state.blocked, self.now);
-    }
-
-    #[inline]
-    fn complete_if_done(&mut self, slot: u32) {
-        let state = &self.slots[slot as usize];
-        if state.units == 0 {
-            self.complete(slot);
-        }
-    }
-
-    /// All of a request is done: its completion goes to the host once its data are there.
-    #[inline]
-    fn complete(&mut self, slot: u32) {
-        if let Some(split) = &mut self.split {
-            split.done(slot, self.now);
-        }
-        let ready = self.slots[slot as usize].data_end.max(self.now);
-        let wire = usize::from(!self.link.half_duplex);
-        // Data went before it on the same wire, so it cannot overtake them.
-        let end = self.wires[wire].carry(ready, self.link.completion);
-        self.queue.push_in_row(end, FINISH, slot);
-    }
-
-    /// The host has the completion: the slot is free.
-    #[inline]
-    fn finish(&mut self, slot: u32) -> Result<(), Fault> {
-        let state = self.slots[slot as usize];
-        let request = state.request;
-        let queue = usize::from(request.stream) % self.free_slots.len();
-        self.free_slots[queue].push(slot);
-        self.in_service -= 1;
-        if self.minds_requests {
-            self.note_leaving(slot);
-        }
-        let measured = Measured {
-            op: request.op,
-            bytes: request.bytes,
-            offset: request.offset,
-            latency: self.now - request.arrival,
-            waiting: state.submitted - request.arrival,
-            gc_affected: state.gc_affected,
-        };
-        if let Some(split) = &mut self.split {
-            let way = self.kernel.way(slot).expect("accounts are kept");
-            split.finished(slot, &request, state.submitted, way, self.now);
-        }
-        let counters = self.kernel.counters();
-        let (programs, units) = (counters.programs(), counters.host_units);
-        if units >= self.rounds.due {
-            self.rounds.end(counters);
-        }
-        self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
-        let Slot { submitted, gc_affected, .. } = state;
-        self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
-        if self.queued.is_empty() {
-            return Ok(());
-        }
-        self.dispatch()
     }
 
     /// Ends everything in flight, buffered writes included.

@@ -318,8 +318,10 @@ impl Metrics {
         let op = request.op as usize;
         self.end = now;
         self.by_size[op][usize::from(request.bytes > SMALL)].record(request.latency);
-        self.waiting_sum += u128::from(request.waiting);
-        self.waiting_max = self.waiting_max.max(request.waiting);
+        if request.waiting > 0 {
+            self.waiting_sum += u128::from(request.waiting);
+            self.waiting_max = self.waiting_max.max(request.waiting);
+        }
         self.bytes[op] += u64::from(request.bytes);
         if request.gc_affected {
             self.gc_affected += 1;

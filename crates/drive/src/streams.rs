@@ -253,6 +253,12 @@ impl Streams {
         !self.stats.is_empty()
     }
 
+    /// True if either is.
+    #[inline]
+    pub(crate) fn measure(&self) -> bool {
+        self.jobs.is_some() || self.active()
+    }
+
     /// A run begins at `start`.
     pub(crate) fn begin(&mut self, load: &Load, start: Time) {
         self.jobs = Jobs::new(load, start);

@@ -117,17 +117,26 @@ impl Slab {
     }
 
     /// Stores an operation.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, op: FlashOp) -> u32 {
         self.live += 1;
-        if self.free == NONE {
-            self.ops.push(op);
-            return self.ops.len() as u32 - 1;
-        }
         let slot = self.free;
-        self.free = self.ops[slot as usize].next;
-        self.ops[slot as usize] = op;
-        slot
+        // The operation is written straight to its place.
+        match self.ops.get_mut(slot as usize) {
+            Some(place) => {
+                self.free = place.next;
+                *place = op;
+                slot
+            }
+            None => self.append(op),
+        }
+    }
+
+    /// Stores an operation in a new slot.
+    #[cold]
+    fn append(&mut self, op: FlashOp) -> u32 {
+        self.ops.push(op);
+        self.ops.len() as u32 - 1
     }
 
     /// Gives a slot back.
@@ -288,7 +297,7 @@ impl Fifo {
     }
 
     /// The same, with the operation before it.
-    #[inline]
+    #[inline(always)]
     pub fn position(&self, slab: &Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<(u32, u32)> {
         let (mut before, mut op) = (NONE, self.head);
         for _ in 0..window {

@@ -3,6 +3,9 @@
 //! Each die has two lanes: its commands, and its work beside a suspended command. A lane schedules at most one event at
 //! a time, under its number: the die, or, after all dies, the die again for the second lane.
 
+mod page_reads;
+mod saved;
+
 use crate::geometry::Geometry;
 use crate::recorder::{Logged, Recorder};
 use crate::spending::{Spent, Tally};
@@ -25,7 +28,7 @@ pub trait Agenda {
 }
 
 impl Agenda for EventQueue {
-    #[inline]
+    #[inline(always)]
     fn wake(&mut self, time: Time, kind: u8, lane: u32) {
         self.push(time, kind, lane);
     }
@@ -397,6 +400,11 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
+        if let Some((page, bytes)) = command.page_read() {
+            if self.read_at_once(now, lane, page, bytes, agenda)? {
+                return Ok(());
+            }
+        }
         self.number(now, lane, false);
         let begun = around!(self, now, lane, |package, die, which, around| package.begin(die, which, command, around));
         match begun {
@@ -563,6 +571,13 @@ impl Flash {
             }
             return Progress::Busy;
         }
+        if self.recorder.is_none() && lane < self.dies {
+            let Seat { package, die, .. } = self.seats[lane as usize];
+            if self.packages[package as usize].ends(die) {
+                self.due[lane as usize] = END_OF_TIME;
+                return Progress::Done;
+            }
+        }
         match around!(self, now, lane, |package, die, which, around| package.step(die, which, around)) {
             Step::At(time) => {
                 self.set_due(lane, time, agenda);
@@ -577,62 +592,6 @@ impl Flash {
                 Progress::Done
             }
         }
-    }
-
-    /// Takes over what the cells of another drive of the same geometry hold.
-    pub fn adopt_cells(&mut self, other: &Flash) {
-        for (mine, theirs) in self.packages.iter_mut().zip(&other.packages) {
-            mine.adopt_cells(theirs);
-        }
-    }
-
-    /// True if the cells of flash that was saved could be those of flash like this.
-    ///
-    /// # Errors
-    /// Says what is wrong with them.
-    pub fn check_saved(&self, like: &Flash) -> Result<(), String> {
-        let shape = |flash: &Self| {
-            let divisors = (flash.dies_per_package, flash.packages_per_channel, flash.dies_per_channel);
-            (flash.geometry, flash.dies, flash.packages.len(), divisors)
-        };
-        if shape(self) != shape(like) {
-            return Err("the flash has another geometry".into());
-        }
-        self.packages.iter().zip(&like.packages).try_for_each(|(package, like)| package.check_saved(like))
-    }
-
-    /// Goes on where flash of the same configuration was saved, at `now` and at rest. [`Flash::check_saved`] comes before.
-    ///
-    /// # Errors
-    /// Says what cannot have been.
-    pub fn restore(&mut self, saved: Flash, now: Time) -> Result<(), String> {
-        if saved.channels.len() != self.channels.len() || saved.passed.len() != self.passed.len() {
-            return Err("the flash has another number of channels or dies".into());
-        }
-        for (bus, was) in self.channels.iter_mut().zip(&saved.channels) {
-            if was.free_at.max(was.busy) > now {
-                return Err(format!("a bus was in use after the {now} ps that the drive has lived"));
-            }
-            (bus.free_at, bus.busy) = (was.free_at, was.busy);
-        }
-        if saved.passed.iter().any(|&time| time > now) {
-            return Err("data waited for the bus longer than the drive has lived".into());
-        }
-        self.passed = saved.passed;
-        for (package, was) in self.packages.iter_mut().zip(saved.packages) {
-            package.restore(was, now)?;
-            for die in 0..package.geometry().dies {
-                let bus = package.times(die).bus;
-                let least = |segment: chain::Segment| {
-                    let fixed = self.timing.fixed(segment);
-                    bus[segment as usize].count.checked_mul(fixed.command + fixed.address + fixed.wait)
-                };
-                if chain::ALL.iter().any(|&at| least(at).is_none_or(|least| least > bus[at as usize].time)) {
-                    return Err("a die was on the bus for less time than its commands take".into());
-                }
-            }
-        }
-        Ok(())
     }
 
     /// How long a die has worked in cells and registers up to `at`, which is neither before its last event nor after its next.

@@ -69,6 +69,21 @@ impl Command {
         }
     }
 
+    /// The page and its bytes, if it reads one page outside of SLC mode and cache mode.
+    #[inline]
+    #[must_use]
+    pub fn page_read(&self) -> Option<(PageAddress, u32)> {
+        let plain = self.kind == Kind::Read && self.count == 1 && !self.cache && !self.slc;
+        plain.then(|| (self.pages[0], self.bytes[0]))
+    }
+
+    /// Becomes a read of one page.
+    #[inline]
+    pub(crate) fn read_page(&mut self, page: PageAddress, bytes: u32) {
+        self.clear(Kind::Read);
+        (self.pages[0], self.bytes[0], self.count) = (page, bytes, 1);
+    }
+
     /// Adds a page (for erase: a block) with `bytes` to move over the bus.
     ///
     /// # Panics

@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::cells::Violation;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
+use crate::geometry::PageAddress;
 use crate::log::{Log, Stage};
 use crate::step::{Around, Lane, Step};
 use crate::times::DieTimes;
@@ -41,9 +42,15 @@ impl Die {
     #[inline]
     pub(crate) fn takes(&self, lane: Lane, command: &Command) -> bool {
         match lane {
-            Lane::Main => self.main.phase == Phase::Idle,
+            Lane::Main => self.is_idle(),
             Lane::Aside => self.takes_aside(command),
         }
+    }
+
+    /// True if the main lane takes a command now.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.main.phase == Phase::Idle
     }
 
     /// True if the main command is suspended.
@@ -69,6 +76,23 @@ impl Die {
         slot.sequence = false;
         slot.retries = retries;
         self.set_up(die, lane, &mut around)
+    }
+
+    /// Starts a read of one page, outside of SLC mode and cache mode, on the idle main lane: its address goes in.
+    #[inline]
+    pub(crate) fn begin_page_read<B: Bus, L: Log>(
+        &mut self,
+        page: PageAddress,
+        bytes: u32,
+        around: Around<'_, B, L>,
+    ) -> Time {
+        let Self { main: slot, times, .. } = self;
+        slot.command.read_page(page, bytes);
+        (slot.phase, slot.next, slot.sequence) = (Phase::Out, 0, false);
+        slot.retries = std::mem::take(&mut self.retries);
+        let busy = around.timing.t_r(page.page);
+        times.cells[Kind::Read as usize][0] += busy;
+        slot.pass::<L>(Segment::Read, 0, busy, times, around.now, around.timing, around.bus)
     }
 
     /// True if a command may follow the current one in cache mode.
@@ -197,6 +221,16 @@ impl Die {
             }
             _ => self.step_apart(die, lane, &mut around),
         }
+    }
+
+    /// Ends the command of the main lane if it only waits for this time.
+    #[inline]
+    pub(crate) fn ends(&mut self) -> bool {
+        let ends = self.main.phase == Phase::Array;
+        if ends {
+            self.main.phase = Phase::Idle;
+        }
+        ends
     }
 
     /// Phases of cache mode, copyback, suspension and retry.

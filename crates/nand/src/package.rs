@@ -176,6 +176,30 @@ impl Package {
         Ok(self.dies[die as usize].begin(die, lane, command, around))
     }
 
+    /// True if [`Package::begin_page_read`] may be used on a die: it is idle, and its reads do not wear.
+    #[inline]
+    #[must_use]
+    pub fn takes_page_read(&self, die: u32) -> bool {
+        self.wear.is_none() && self.dies.get(die as usize).is_some_and(Die::is_idle)
+    }
+
+    /// Starts a read of one page, outside of SLC mode and cache mode, as [`Package::begin`] does, and returns when the die needs
+    /// attention. [`Package::takes_page_read`] comes before.
+    ///
+    /// # Errors
+    /// As [`Package::begin`].
+    #[inline]
+    pub fn begin_page_read<B: Bus, L: Log>(
+        &mut self,
+        die: u32,
+        page: PageAddress,
+        bytes: u32,
+        around: Around<'_, B, L>,
+    ) -> Result<Time, Violation> {
+        self.cells.read(die, page, false)?;
+        Ok(self.dies[die as usize].begin_page_read(page, bytes, around))
+    }
+
     /// Gives a die that is [`Step::Ready`] in cache mode its next command, and returns when it needs attention.
     ///
     /// # Errors
@@ -349,6 +373,13 @@ impl Package {
         let state = &mut self.dies[die as usize];
         state.failed = failed;
         state.retries = retries.min(255) as u8;
+    }
+
+    /// Ends the command of a die at the time that it requested, as [`Package::step`] does without a log, if all of it is done; else
+    /// false, and nothing has happened.
+    #[inline]
+    pub fn ends(&mut self, die: u32) -> bool {
+        self.dies[die as usize].ends()
     }
 
     /// Advances a die at the time that it requested.

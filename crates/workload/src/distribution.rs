@@ -111,6 +111,15 @@ impl Picker {
     /// The next block.
     #[inline]
     pub fn next(&mut self) -> u64 {
+        // With these ranks nothing is scattered.
+        if matches!(self.ranks, Ranks::Uniform) {
+            return self.random.below(self.n);
+        }
+        self.next_ranked()
+    }
+
+    #[inline(never)]
+    fn next_ranked(&mut self) -> u64 {
         let n = self.n;
         let rank = match &mut self.ranks {
             Ranks::Uniform => self.random.below(n),

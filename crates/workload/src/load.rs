@@ -113,6 +113,16 @@ impl LoadStream {
         Ok(request)
     }
 
+    /// The next request of a closed stream whose next one is known without a look at anything else; `None` says nothing: then
+    /// [`LoadStream::next`] has it.
+    #[inline]
+    pub fn next_at_once(&mut self) -> Option<Request> {
+        match &mut self.source {
+            Source::Trace(_) => None,
+            Source::Job(job) => job.next_at_once(),
+        }
+    }
+
     /// Number of stacked devices of a trace; 1 for any other stream.
     #[must_use]
     pub fn devices(&self) -> usize {

@@ -24,6 +24,9 @@ pub(crate) struct JobStream {
     until_draw: u64,
     bytes: u64,
     requests: u64,
+    /// Requests that it still gives at once: all of one size, at random, and nothing comes between them.
+    at_once: u64,
+    size: u32,
     /// Writes since the last flush.
     writes: u32,
     /// Pending requests before any new one.
@@ -65,6 +68,8 @@ impl JobStream {
             until_draw: 0,
             bytes: 0,
             requests: 0,
+            at_once: at_once(&plan),
+            size: plan.sizes[0].least(),
             writes: 0,
             due: Due::Nothing,
             schedule,
@@ -73,8 +78,30 @@ impl JobStream {
         }
     }
 
+    /// The next request of a job whose next one is known without a look at anything else; `None` says nothing of any other.
+    #[inline]
+    pub fn next_at_once(&mut self) -> Option<Request> {
+        self.at_once = self.at_once.checked_sub(1)?;
+        let plan = &self.plan;
+        let reads = match plan.read_percent {
+            0 => false,
+            100 => true,
+            percent => self.mix.below(100) < percent,
+        };
+        let op = if reads { Op::Read } else { plan.op };
+        let picker = self.pickers[0].as_mut().expect("a random job has a picker");
+        let offset = plan.start_byte + picker.next() * plan.align[0];
+        self.bytes += u64::from(self.size);
+        self.requests += 1;
+        let fua = plan.fua && op == Op::Write;
+        Some(Request { arrival: self.arrival, offset, bytes: self.size, op, fua, stream: self.stream })
+    }
+
     #[inline]
     pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if let Some(request) = self.next_at_once() {
+            return Ok(Some(request));
+        }
         if !matches!(self.due, Due::Nothing) {
             return Ok(self.follow());
         }
@@ -219,10 +246,64 @@ impl JobStream {
     }
 }
 
+/// Requests of a job that follow each other without a look at anything else.
+fn at_once(plan: &JobPlan) -> u64 {
+    let (Sizes::Fixed(reads), Sizes::Fixed(others)) = (&plan.sizes[0], &plan.sizes[1]) else { return 0 };
+    let alike = reads == others && plan.alike();
+    let plain = plan.random && plan.modifier == 1 && plan.rates.is_none() && !plan.trim_first && plan.fsync == 0;
+    if alike && plain {
+        plan.requests.min(plan.bytes / u64::from(*reads))
+    } else {
+        0
+    }
+}
+
 #[cold]
 fn too_late(plan: &JobPlan) -> WorkloadError {
     let problem =
         "the job's last arrivals lie beyond 106 days, the end of simulated time; raise the rate, or limit the job \
                    by number_ios, io_size or runtime_s";
     option(&format!("job.{}.rate_iops", plan.name), plan.rates.as_ref().map_or(0.0, Rates::iops), problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{JobOptions, Rw};
+
+    /// What a job gives at once is what it gives one by one.
+    #[test]
+    fn requests_at_once_are_those_of_any_job() {
+        let mut counted = 0;
+        for seed in 0..400 {
+            let mut random = Stream::new(seed, "synth-test", 0);
+            let mut pick = |of: &[&'static str]| of[random.below(of.len() as u64) as usize];
+            let options = JobOptions {
+                rw: [Rw::RandRead, Rw::RandWrite, Rw::RandRw, Rw::RandTrim, Rw::Read]
+                    [pick(&["0", "1", "2", "3", "4"]).parse::<usize>().expect("a number")],
+                bs: pick(&["4k", "4k", "16k", "4k,8k"]).into(),
+                size: Some(pick(&["1m", "3m"]).into()),
+                io_size: Some(pick(&["100k", "2k", "2m", "50m"]).into()),
+                number_ios: pick(&["0", "7", "300"]).parse().ok().filter(|&number: &u64| number > 0),
+                norandommap: pick(&["", "yes"]) == "yes",
+                rwmixread: pick(&["0", "30", "100"]).parse().expect("a number"),
+                random_distribution: pick(&["random", "random", "zipf:1.2"]).into(),
+                fsync: pick(&["0", "0", "3"]).parse().expect("a number"),
+                ..JobOptions::default()
+            };
+            let Ok(plan) = JobPlan::new(&options, 0, 0, 64 << 20, seed) else { continue };
+            let [mut fast, mut slow] = [(); 2].map(|()| JobStream::new(plan.clone(), 0, 3));
+            slow.at_once = 0;
+            counted += u32::from(fast.at_once > 0);
+            for _ in 0..1_000 {
+                let [one, other] = [&mut fast, &mut slow].map(|job| job.next().expect("it has no rate"));
+                assert_eq!(one, other, "seed {seed}: {options:?}");
+                assert_eq!(fast.progress(), slow.progress());
+                if one.is_none() {
+                    break;
+                }
+            }
+        }
+        assert!(counted > 50, "{counted} jobs give some at once");
+    }
 }

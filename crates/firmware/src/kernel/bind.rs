@@ -67,9 +67,17 @@ impl Kernel {
         }
     }
 
-    /// True if the units of a read still lie where it expects them.
-    #[inline]
+    /// True if the units of a read still lie where it expects them. Mostly it is one unit of the host.
+    #[inline(always)]
     pub(super) fn is_current(&self, op: &FlashOp) -> bool {
+        if op.units <= 1 && op.class.is_host() && op.role != Role::Part {
+            return self.map.lies_at(op.unit, op.source);
+        }
+        self.is_any_current(op)
+    }
+
+    #[inline(never)]
+    fn is_any_current(&self, op: &FlashOp) -> bool {
         if !op.class.is_host() && op.role != Role::Map {
             return true;
         }
@@ -140,11 +148,22 @@ impl Kernel {
         class.is_host() && !class.is_map_write() && self.pack.within_request()
     }
 
-    /// True if a read can join, or follow, a command for pages of this offset.
-    #[inline]
+    /// True if a read can join, or follow, a command for pages of this offset. Mostly it is of another page.
+    #[inline(always)]
     pub(super) fn joins(&self, op: &FlashOp, page: u32) -> bool {
-        self.page_of(op.source) == page
-            && op.role != Role::Copy
+        self.is_at_page(op.source, page) && self.may_join(op)
+    }
+
+    /// True if a place lies in pages of this offset.
+    #[inline(always)]
+    fn is_at_page(&self, place: Place, page: u32) -> bool {
+        let units_per_page = self.plan.units_per_page;
+        self.units_per_block.remainder(place).wrapping_sub(page * units_per_page) < units_per_page
+    }
+
+    #[inline(never)]
+    fn may_join(&self, op: &FlashOp) -> bool {
+        op.role != Role::Copy
             && self.is_current(op)
             && (!self.has_slc || self.is_slc(self.units_per_block.quotient(op.source)) == self.command.slc)
     }
@@ -181,12 +200,8 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn add_page_read(&mut self, slot: u32) -> Result<(), Fault> {
         let op = *self.slab.get(slot);
-        let of_map = op.role == Role::Map;
-        if let Some(shadow) = self.shadow.as_ref().filter(|_| of_map || op.class == Class::HOST_READ) {
-            for unit in op.unit..op.unit + u32::from(op.units) {
-                let place = self.map.place(unit).ok_or_else(|| Fault::books(format!("unit {unit} has no place")))?;
-                shadow.check(unit, place)?;
-            }
+        if self.shadow.is_some() && (op.role == Role::Map || op.class == Class::HOST_READ) {
+            self.check_shadow(slot)?;
         }
         self.slab.get_mut(slot).next = NONE;
         let address = self.address(op.source);
@@ -194,6 +209,18 @@ impl Kernel {
             self.command.slc = self.is_slc(self.units_per_block.quotient(op.source));
         }
         self.command.add(address, op.bytes);
+        Ok(())
+    }
+
+    /// Checks on a drive with the shadow disk that a read finds the data of its units.
+    #[cold]
+    pub(super) fn check_shadow(&self, slot: u32) -> Result<(), Fault> {
+        let Some(shadow) = &self.shadow else { return Ok(()) };
+        let FlashOp { unit, units, .. } = *self.slab.get(slot);
+        for unit in unit..unit + u32::from(units) {
+            let place = self.map.place(unit).ok_or_else(|| Fault::books(format!("unit {unit} has no place")))?;
+            shadow.check(unit, place)?;
+        }
         Ok(())
     }
 

@@ -114,6 +114,7 @@ impl Counters {
     }
 
     /// Pages programmed for any reason.
+    #[inline]
     #[must_use]
     pub fn programs(&self) -> u64 {
         self.of(Action::Program)

@@ -611,7 +611,7 @@ impl Kernel {
     }
 
     /// True if there is nothing to start or to end: mostly so when an operation has come for a busy die.
-    #[inline]
+    #[inline(always)]
     fn is_quiet(&self) -> bool {
         let special = self.detours | self.outside | self.stalled | self.shared_dirty | self.holding.due;
         let waits = !self.dirty.is_empty() || !self.ended.is_empty() || !self.pressed.is_empty();

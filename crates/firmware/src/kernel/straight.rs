@@ -10,11 +10,22 @@
 //! the moves of GC.
 
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{FlashOp, Role, NONE};
+use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::task::{Class, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
-use wordline_flash::Kind;
+use wordline_flash::{Kind, PageAddress};
+
+/// What comes next at a die whose command has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// The general path has to look at it.
+    General,
+    /// Nothing waits there.
+    Nothing,
+    /// The oldest read of a plane.
+    Read(u32),
+}
 
 impl Kernel {
     /// True if plain reads of this drive may go straight: nothing that it uses looks at single reads, or holds them up.
@@ -80,9 +91,10 @@ impl Kernel {
             self.waiting[die as usize].set(Class::HOST_READ, self.planes_per_die.remainder(plane));
             return Ok(true);
         }
-        self.command.clear(Kind::Read);
-        self.add_read(die, slot)?;
-        self.begin_straight(die, Class::HOST_READ, queue)?;
+        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
+        self.busy += 1;
+        let page = self.page_address(plane, block, self.page_of(source));
+        self.start_page_read(die, slot, page, queue)?;
         Ok(true)
     }
 
@@ -106,56 +118,127 @@ impl Kernel {
         let FlashOp { owner, units, bytes, .. } = *op;
         (state.busy, state.count) = (false, 0);
         self.occupied[die as usize][Class::HOST_READ.index()] += self.now - state.since;
-        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
-        self.busy -= 1;
         self.slab.remove(slot);
         self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
         let still = self.shared_count == 0 && self.is_quiet();
-        if !(still && self.next_straight(die, queue)?) {
+        let next = if still { self.next_read(die) } else { Next::General };
+        if let Next::Read(plane) = next {
+            self.start_next_read(die, plane, queue)?;
+            return Ok(true);
+        }
+        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
+        self.busy -= 1;
+        if next == Next::General {
             self.mark(die);
             self.pump(queue)?;
         }
         Ok(true)
     }
 
-    /// Starts the oldest read that waits for an idle die, with partners of other planes, if nothing but reads of the host waits there;
-    /// false if the general path has to look at the die.
+    /// What comes next at a die: the oldest read that waits there, if nothing but reads of the host does.
     #[inline(always)]
-    fn next_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+    fn next_read(&self, die: u32) -> Next {
         let waiting = self.waiting[die as usize];
         let mut planes = waiting.planes(Class::HOST_READ);
         if waiting.of_host_and_gc() != Some(u64::from(planes)) {
-            return Ok(false);
-        }
-        if planes == 0 {
-            return Ok(true);
+            return Next::General;
         }
         let first = die * self.planes_per_die.get();
-        let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
-        let (class, plane) = (Class::HOST_READ, first + at);
-        let op = *self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head);
-        if !self.is_current(&op) {
-            return Ok(false);
-        }
-        let slot = self.pop(plane, class).expect("it waits there");
-        self.command.clear(Kind::Read);
-        self.add_read(die, slot)?;
-        planes &= !(1 << at);
-        let window = self.pack.window();
-        if planes != 0 && window > 0 {
-            let (page, any_owner) = (self.page_of(op.source), !self.keeps_to_request(class));
-            while planes != 0 {
-                let partner = first + planes.trailing_zeros();
-                planes &= planes - 1;
-                let fits = |kernel: &Self, other: &FlashOp| {
-                    kernel.joins(other, page) && (any_owner || other.owner == op.owner)
-                };
-                if let Some(slot) = self.take_read(partner, class, window, fits) {
-                    self.add_read(die, slot)?;
-                }
+        let (mut oldest, mut found) = (u64::MAX, None);
+        while planes != 0 {
+            let plane = first + planes.trailing_zeros();
+            let op = self.slab.get(self.read_queue(plane).head);
+            if op.sequence < oldest {
+                (oldest, found) = (op.sequence, Some((plane, op)));
             }
+            planes &= planes - 1;
         }
-        self.begin_straight(die, Class::HOST_READ, queue)?;
-        Ok(true)
+        let Some((plane, op)) = found else { return Next::Nothing };
+        if self.is_current(op) {
+            Next::Read(plane)
+        } else {
+            Next::General
+        }
+    }
+
+    /// The reads of the host that wait for a plane.
+    #[inline(always)]
+    fn read_queue(&self, plane: u32) -> &Fifo {
+        &self.queues[plane as usize * CLASSES + Class::HOST_READ.index()]
+    }
+
+    /// Starts the oldest read that waits for a plane of a die, with partners of other planes. The die counts as one that works.
+    #[inline(always)]
+    fn start_next_read(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let class = Class::HOST_READ;
+        let at = plane - die * self.planes_per_die.get();
+        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
+        let slot = fifo.pop(&self.slab).expect("it waits there");
+        if fifo.head == NONE {
+            self.waiting[die as usize].clear(class, at);
+        }
+        let FlashOp { source, owner, .. } = *self.slab.get(slot);
+        let block = self.units_per_block.quotient(source);
+        let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
+        let others = self.waiting[die as usize].planes(class) & !(1 << at);
+        if others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, owner, page, others)? {
+            self.count_direct(class, self.command.planes() as u64);
+            let state = &mut self.dies[die as usize];
+            (state.busy, state.since) = (true, self.now);
+            self.flash.begin(self.now, die, &self.command, queue)?;
+            return Ok(());
+        }
+        self.start_page_read(die, slot, self.page_address(plane, block, page), queue)
+    }
+
+    /// Puts a command together of a read and those that wait for other planes and join it; false, and no command, if none does.
+    #[inline(always)]
+    fn join_straight(&mut self, die: u32, slot: u32, owner: u32, page: u32, mut others: u32) -> Result<bool, Fault> {
+        let class = Class::HOST_READ;
+        let (first, window) = (die * self.planes_per_die.get(), self.pack.window());
+        let any_owner = !self.keeps_to_request(class);
+        let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
+        let mut joined = false;
+        while others != 0 {
+            let partner = first + others.trailing_zeros();
+            others &= others - 1;
+            let Some(found) = self.read_queue(partner).position(&self.slab, window, |op| fits(self, op)) else {
+                continue;
+            };
+            if !joined {
+                self.command.clear(Kind::Read);
+                self.add_read(die, slot)?;
+                joined = true;
+            }
+            self.take_partner(die, partner, found)?;
+        }
+        Ok(joined)
+    }
+
+    /// Takes a read out of the queue of a plane into the command that is put together.
+    fn take_partner(&mut self, die: u32, plane: u32, (before, slot): (u32, u32)) -> Result<(), Fault> {
+        let fifo = &mut self.queues[plane as usize * CLASSES + Class::HOST_READ.index()];
+        fifo.take(&mut self.slab, before, slot);
+        if fifo.head == NONE {
+            self.clear_waiting(plane, Class::HOST_READ);
+        }
+        self.add_read(die, slot)
+    }
+
+    /// Sends a plain read of one page to its die, as [`Kernel::add_read`] and [`Kernel::start`] would. The die counts as one that works.
+    #[inline(always)]
+    fn start_page_read(&mut self, die: u32, slot: u32, page: PageAddress, queue: &mut EventQueue) -> Result<(), Fault> {
+        let op = self.slab.get_mut(slot);
+        op.next = NONE;
+        let bytes = op.bytes;
+        if self.shadow.is_some() {
+            self.check_shadow(slot)?;
+        }
+        self.count_direct(Class::HOST_READ, 1);
+        let state = &mut self.dies[die as usize];
+        (state.busy, state.class, state.since) = (true, Class::HOST_READ, self.now);
+        (state.pages[0], state.count) = (slot, 1);
+        self.flash.read_page(self.now, die, page, bytes, queue)?;
+        Ok(())
     }
 }

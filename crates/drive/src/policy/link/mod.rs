@@ -38,6 +38,31 @@ impl Transfer {
     }
 }
 
+/// The last number of bytes whose time was asked for, and that time: mostly the same number comes again, and two divisions are spared.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastTime {
+    bytes: u32,
+    time: Option<Time>,
+}
+
+impl LastTime {
+    /// The time of bytes; always of the same kind of transfer.
+    #[inline(always)]
+    pub fn time(&mut self, transfer: &Transfer, bytes: u32) -> Time {
+        match self.time {
+            Some(time) if self.bytes == bytes => time,
+            _ => self.look_up(transfer, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, transfer: &Transfer, bytes: u32) -> Time {
+        let time = transfer.time(bytes);
+        *self = Self { bytes, time: Some(time) };
+        time
+    }
+}
+
 /// Transfer times of a host interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCosts {

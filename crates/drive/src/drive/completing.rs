@@ -1,0 +1,156 @@
+//! The end of a request: what the firmware has done is gathered, a read's data go to the host, and the completion after them.
+
+use super::{Completion, Drive, Slot, FINISH, NO_REQUEST};
+use crate::metrics::Measured;
+use wordline_firmware::{Fault, HostDone};
+
+impl Drive {
+    /// Carries a read's data to the host.
+    #[inline]
+    pub(super) fn send(&mut self, slot: u32, bytes: u32) {
+        let time = self.data_out.time(&self.link.data_out, bytes);
+        let end = self.wires[usize::from(!self.link.half_duplex)].carry(self.now, time);
+        let state = &mut self.slots[slot as usize];
+        state.data_end = state.data_end.max(end);
+    }
+
+    /// Gathers what the firmware has done, until it has nothing more to say.
+    #[inline(always)]
+    pub(super) fn settle(&mut self) -> Result<(), Fault> {
+        let done = self.kernel.done();
+        if done.is_empty() {
+            return Ok(());
+        }
+        match done[..] {
+            // Without a write buffer nothing follows from it in the firmware.
+            [only] if !self.buffers => {
+                done.clear();
+                self.deliver(only);
+                Ok(())
+            }
+            _ => self.gather(),
+        }
+    }
+
+    fn gather(&mut self) -> Result<(), Fault> {
+        while !self.kernel.done().is_empty() {
+            let mut at = 0;
+            while let Some(&done) = self.kernel.done().get(at) {
+                at += 1;
+                self.deliver(done);
+            }
+            self.kernel.done().clear();
+            if self.buffers {
+                self.refill()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Units of a request are done in the firmware.
+    #[inline(always)]
+    fn deliver(&mut self, done: HostDone) {
+        if done.request == NO_REQUEST {
+            return;
+        }
+        if done.bytes > 0 {
+            self.send(done.request, done.bytes);
+        }
+        let state = &mut self.slots[done.request as usize];
+        state.units -= done.units;
+        state.gc_affected |= done.gc_affected;
+        if state.units == 0 {
+            self.complete(done.request);
+        }
+    }
+
+    /// The write buffer has room again: blocked writes go on, and flushes may be done.
+    pub(super) fn refill(&mut self) -> Result<(), Fault> {
+        while let Some(&slot) = self.blocked.front() {
+            if !self.write(slot) {
+                break;
+            }
+            self.blocked.pop_front();
+            self.end_await_buffer(slot);
+            self.complete_if_done(slot);
+        }
+        while let Some(&slot) = self.flushing.front() {
+            if !self.kernel.buffer().is_in_flash(self.slots[slot as usize].ordinal) {
+                break;
+            }
+            self.flushing.pop_front();
+            self.slots[slot as usize].units = 0;
+            self.end_await_buffer(slot);
+            self.complete(slot);
+        }
+        self.kernel.pump(&mut self.queue)
+    }
+
+    /// A request starts to wait for the write buffer.
+    pub(super) fn await_buffer(&mut self, slot: u32) {
+        self.slots[slot as usize].blocked = self.now;
+        self.kernel.await_buffer(slot, self.now);
+    }
+
+    /// Its wait ends: the request was delayed by GC if GC held up the buffer.
+    pub(super) fn end_await_buffer(&mut self, slot: u32) {
+        let state = &mut self.slots[slot as usize];
+        state.gc_affected |= self.kernel.end_await_buffer(slot, state.blocked, self.now);
+    }
+
+    #[inline]
+    pub(super) fn complete_if_done(&mut self, slot: u32) {
+        let state = &self.slots[slot as usize];
+        if state.units == 0 {
+            self.complete(slot);
+        }
+    }
+
+    /// All of a request is done: its completion goes to the host once its data are there.
+    #[inline]
+    pub(super) fn complete(&mut self, slot: u32) {
+        if let Some(split) = &mut self.split {
+            split.done(slot, self.now);
+        }
+        let ready = self.slots[slot as usize].data_end.max(self.now);
+        let wire = usize::from(!self.link.half_duplex);
+        // Data went before it on the same wire, so it cannot overtake them.
+        let end = self.wires[wire].carry(ready, self.link.completion);
+        self.queue.push_in_row(end, FINISH, slot);
+    }
+
+    /// The host has the completion: the slot is free.
+    #[inline]
+    pub(super) fn finish(&mut self, slot: u32) -> Result<(), Fault> {
+        let Slot { request, submitted, gc_affected, .. } = self.slots[slot as usize];
+        let queue = usize::from(request.stream) % self.free_slots.len();
+        self.free_slots[queue].push(slot);
+        self.in_service -= 1;
+        if self.minds_requests {
+            self.note_leaving(slot);
+        }
+        let measured = Measured {
+            op: request.op,
+            bytes: request.bytes,
+            offset: request.offset,
+            latency: self.now - request.arrival,
+            waiting: submitted - request.arrival,
+            gc_affected,
+        };
+        if let Some(split) = &mut self.split {
+            let way = self.kernel.way(slot).expect("accounts are kept");
+            split.finished(slot, &request, submitted, way, self.now);
+        }
+        let counters = self.kernel.counters();
+        let (programs, units) = (counters.programs(), counters.host_units);
+        if units >= self.rounds.due {
+            self.rounds.end(counters);
+        }
+        self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
+        self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
+        if self.queued.is_empty() {
+            return Ok(());
+        }
+        self.dispatch()
+    }
+}

@@ -1,0 +1,166 @@
+//! The way of a request from the drive to the firmware: it is queued, taken up as the dispatch policy admits, and split into mapping units.
+
+use super::Drive;
+use wordline_base::{Op, Request};
+use wordline_firmware::Fault;
+
+impl Drive {
+    /// All of a request is in the drive.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, slot: u32) -> Result<(), Fault> {
+        if let Some(split) = &mut self.split {
+            split.queued(slot, self.now);
+        }
+        if self.queued.is_empty() && self.kernel.admits(self.in_service) {
+            return self.take_up(slot);
+        }
+        self.queue_up(slot)
+    }
+
+    /// A request has to wait until the dispatch policy admits it.
+    #[inline(never)]
+    fn queue_up(&mut self, slot: u32) -> Result<(), Fault> {
+        self.queued.push_back(slot);
+        self.dispatch()
+    }
+
+    /// Takes up a request that need not wait.
+    #[inline(never)]
+    fn take_up(&mut self, slot: u32) -> Result<(), Fault> {
+        self.in_service += 1;
+        if self.starts_straight(slot)? {
+            return Ok(());
+        }
+        self.serve(slot);
+        self.kernel.pump(&mut self.queue)?;
+        self.settle()
+    }
+
+    /// Starts a read of a part of one unit at once, if nothing is in its way; false if it is to be served as any other request.
+    #[inline(always)]
+    fn starts_straight(&mut self, slot: u32) -> Result<bool, Fault> {
+        let state = &self.slots[slot as usize];
+        let Request { offset, bytes, op, .. } = state.request;
+        if op != Op::Read || self.split.is_some() {
+            return Ok(false);
+        }
+        let (unit, skip) = self.unit_at(offset);
+        if skip + u64::from(bytes) > u64::from(self.plan.unit_bytes) {
+            return Ok(false);
+        }
+        let started = self.kernel.read_straight(self.now, slot, unit, bytes, &mut self.queue)?;
+        if started {
+            self.slots[slot as usize].units = 1;
+        }
+        Ok(started)
+    }
+
+    /// Takes queued requests up, as the dispatch policy admits them.
+    #[inline]
+    pub(super) fn dispatch(&mut self) -> Result<(), Fault> {
+        while !self.queued.is_empty() && self.kernel.admits(self.in_service) {
+            let slot = self.queued.pop_front().expect("checked");
+            self.in_service += 1;
+            self.serve(slot);
+        }
+        self.kernel.pump(&mut self.queue)?;
+        self.settle()
+    }
+
+    /// Splits a request into mapping units for the firmware.
+    #[inline]
+    fn serve(&mut self, slot: u32) {
+        if let Some(split) = &mut self.split {
+            split.served(slot, self.now);
+            self.kernel.begin_way(slot, self.now);
+        }
+        let request = self.slots[slot as usize].request;
+        let unit_bytes = u64::from(self.plan.unit_bytes);
+        let (first, skip) = ((request.offset / unit_bytes) as u32, (request.offset % unit_bytes) as u32);
+        match request.op {
+            Op::Read => {
+                let (units, bytes) = self.kernel.read(self.now, slot, first, skip, request.bytes);
+                self.slots[slot as usize].units = units;
+                // Unwritten and buffered units are returned to the host at once.
+                if bytes < request.bytes {
+                    self.send(slot, request.bytes - bytes);
+                }
+                self.complete_if_done(slot);
+            }
+            Op::Write => {
+                let end = (request.offset + u64::from(request.bytes)).div_ceil(unit_bytes) as u32;
+                let state = &mut self.slots[slot as usize];
+                state.units = end - first;
+                state.next_unit = first;
+                self.kernel.begin_write(slot);
+                if self.blocked.is_empty() && self.write(slot) {
+                    self.complete_if_done(slot);
+                } else {
+                    self.blocked.push_back(slot);
+                    self.await_buffer(slot);
+                }
+            }
+            Op::Trim => {
+                let start = request.offset.div_ceil(unit_bytes) as u32;
+                let end = ((request.offset + u64::from(request.bytes)) / unit_bytes) as u32;
+                if end > start {
+                    self.kernel.trim(self.now, start, end - start);
+                }
+                self.complete_if_done(slot);
+            }
+            Op::Flush => {
+                let ordinal = self.kernel.flush(self.now);
+                self.slots[slot as usize].ordinal = ordinal;
+                if self.kernel.buffer().is_in_flash(ordinal) {
+                    self.complete_if_done(slot);
+                } else {
+                    self.slots[slot as usize].units = 1;
+                    self.flushing.push_back(slot);
+                    self.kernel.flush_by_deadline(slot, ordinal);
+                    self.await_buffer(slot);
+                }
+            }
+        }
+    }
+
+    /// Hands a write's units to the firmware while the buffer has room; true when all are handed over.
+    #[inline]
+    pub(super) fn write(&mut self, slot: u32) -> bool {
+        let state = self.slots[slot as usize];
+        let unit_bytes = u64::from(self.plan.unit_bytes);
+        let (start, end) = (state.request.offset, state.request.offset + u64::from(state.request.bytes));
+        let units_end = end.div_ceil(unit_bytes) as u32;
+        let (mut unit, mut done) = (state.next_unit, 0);
+        let wholes = start.div_ceil(unit_bytes) as u32..(end / unit_bytes) as u32;
+        self.kernel.cover(wholes.clone());
+        let together = self.kernel.has_stretches() && !state.request.fua;
+        let straight = self.kernel.is_straight_in_moves();
+        let buffered_straight = straight && self.kernel.buffer().is_used() && !state.request.fua;
+        if straight && !self.kernel.buffer().is_used() && wholes.contains(&unit) {
+            self.kernel.write_straight(self.now, slot, unit..wholes.end);
+            unit = wholes.end;
+        }
+        while unit < units_end && self.kernel.buffer().has_room() {
+            self.kernel.expect_overwrite(unit);
+            let whole = wholes.contains(&unit);
+            if together && whole && unit + 1 < wholes.end {
+                let units = self.kernel.write_stretch(self.now, unit..wholes.end);
+                if units > 0 {
+                    (unit, done) = (unit + units, done + units);
+                    continue;
+                }
+            }
+            if buffered_straight && whole && self.kernel.write_buffered_straight(self.now, unit) {
+                (unit, done) = (unit + 1, done + 1);
+                continue;
+            }
+            done += u32::from(self.kernel.write(self.now, slot, unit, whole, state.request.fua));
+            unit += 1;
+        }
+        self.kernel.cover(0..0);
+        let state = &mut self.slots[slot as usize];
+        state.next_unit = unit;
+        state.units -= done;
+        unit == units_end
+    }
+}
