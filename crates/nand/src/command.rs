@@ -69,6 +69,22 @@ impl Command {
         }
     }
 
+    /// The page of a read or program of one page outside of cache and SLC mode, and its bytes; none of other commands.
+    #[inline]
+    #[must_use]
+    pub fn single(&self) -> Option<(PageAddress, u32)> {
+        let plain = matches!(self.kind, Kind::Read | Kind::Program) && !self.cache && !self.slc;
+        (self.count == 1 && plain).then(|| (self.pages[0], self.bytes[0]))
+    }
+
+    /// Becomes a command of one page outside of cache and SLC mode.
+    #[inline]
+    pub(crate) fn assign_single(&mut self, kind: Kind, page: PageAddress, bytes: u32) {
+        self.clear(kind);
+        self.count = 1;
+        (self.pages[0], self.bytes[0]) = (page, bytes);
+    }
+
     /// Adds a page (for erase: a block) with `bytes` to move over the bus.
     ///
     /// # Panics

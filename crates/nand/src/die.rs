@@ -6,9 +6,11 @@ use crate::bus::Bus;
 use crate::cells::Violation;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
-use crate::log::{Log, Stage};
+use crate::geometry::PageAddress;
+use crate::log::{Log, Silent, Stage};
 use crate::step::{Around, Lane, Step};
 use crate::times::DieTimes;
+use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
 use slot::{Phase, Slot};
 use wordline_base::Time;
@@ -41,9 +43,15 @@ impl Die {
     #[inline]
     pub(crate) fn takes(&self, lane: Lane, command: &Command) -> bool {
         match lane {
-            Lane::Main => self.main.phase == Phase::Idle,
+            Lane::Main => self.is_idle(),
             Lane::Aside => self.takes_aside(command),
         }
+    }
+
+    /// True if the main lane is free.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.main.phase == Phase::Idle
     }
 
     /// True if the main command is suspended.
@@ -69,6 +77,31 @@ impl Die {
         slot.sequence = false;
         slot.retries = retries;
         self.set_up(die, lane, &mut around)
+    }
+
+    /// The same for a read or program of one page outside of cache and SLC mode, on the main lane, without a log and without retries.
+    #[inline]
+    pub(crate) fn begin_single(
+        &mut self,
+        die: u32,
+        kind: Kind,
+        (page, bytes): (PageAddress, u32),
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
+    ) -> Time {
+        let slot = &mut self.main;
+        slot.command.assign_single(kind, page, bytes);
+        (slot.next, slot.sequence, slot.retries) = (0, false, 0);
+        self.retries = 0;
+        let (segment, bytes, busy, phase) = if kind == Kind::Read {
+            (Segment::Read, 0, timing.t_r(page.page), Phase::Out)
+        } else {
+            (Segment::Program, bytes, timing.t_prog_alone(die, page), Phase::Array)
+        };
+        slot.phase = phase;
+        self.times.cells[kind as usize][0] += busy;
+        slot.pass::<Silent>(segment, bytes, busy, &mut self.times, now, timing, bus)
     }
 
     /// True if a command may follow the current one in cache mode.
