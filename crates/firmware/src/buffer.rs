@@ -288,7 +288,9 @@ impl Buffer {
                     let left = Wait { ordinal: ordinal + u64::from(must_go), of: of + must_go, units: units - must_go };
                     self.waiting[0] = left;
                 }
-                if (ordinal..ordinal + u64::from(must_go)).any(|ordinal| !self.has_reached_flash(ordinal)) {
+                // Mostly the newest of them is older than all that are not in flash.
+                let end = ordinal + u64::from(must_go);
+                if end > self.oldest && (ordinal..end).any(|ordinal| !self.has_reached_flash(ordinal)) {
                     return Some(Due::Unit(of));
                 }
             }

@@ -121,6 +121,25 @@ impl Map {
         } else {
             (0..units).for_each(|at| *self.forward.at_mut((unit + at) as usize) = place + at + 1);
         }
+        self.fill_in_order(unit, place, units);
+    }
+
+    /// The same if the units have the consecutive places from an old one on, or none; false if not, and nothing has changed.
+    #[inline(always)]
+    pub fn rebind_in_order(&mut self, unit: u32, old: Option<Place>, place: Place, units: u32) -> bool {
+        let Some(entries) = self.forward.own_part_mut(unit as usize, units as usize) else { return false };
+        let (first, step) = old.map_or((0, 0), |old| (old + 1, 1));
+        if entries.iter().zip(0..).any(|(&entry, at)| entry != first + at * step) {
+            return false;
+        }
+        entries.iter_mut().zip(place + 1..).for_each(|(entry, place)| *entry = place);
+        self.fill_in_order(unit, place, units);
+        true
+    }
+
+    /// Consecutive places, 64 at most, hold consecutive units.
+    #[inline(always)]
+    fn fill_in_order(&mut self, unit: u32, place: Place, units: u32) {
         if let Some(entries) = self.reverse.own_part_mut(place as usize, units as usize) {
             entries.iter_mut().zip(unit..).for_each(|(entry, unit)| *entry = unit);
         } else {
@@ -237,7 +256,11 @@ mod tests {
                 let (first, count) = together.places_in_order(unit, units);
                 let follows = |at: u32| apart.place(unit + at) == first.map(|first| first + at);
                 assert!(count <= units && (0..count).all(follows) && (count == units || !follows(count)));
-                together.bind_in_order(unit, place, units);
+                let at_once = together.rebind_in_order(unit, first, place, units);
+                assert_eq!(at_once, !shared && count == units);
+                if !at_once {
+                    together.bind_in_order(unit, place, units);
+                }
                 (0..units).for_each(|at| _ = apart.bind(unit + at, place + at));
                 let (old, places) = (random.below(336) as u32, 1 + random.below(64) as u32);
                 together.invalidate_in_order(old, places);

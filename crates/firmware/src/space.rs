@@ -281,7 +281,7 @@ impl Space {
     }
 
     /// As [`Space::bind`] where [`Space::is_open`] says that there is an open block.
-    #[inline]
+    #[inline(always)]
     pub fn bind_open(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
         let slot = plane as usize * STREAMS + stream as usize;
         let block = self.open[slot];

@@ -3,7 +3,6 @@
 //! Each die has two lanes: its commands, and its work beside a suspended command. A lane schedules at most one event at
 //! a time, under its number: the die, or, after all dies, the die again for the second lane.
 
-mod page_reads;
 mod saved;
 
 use crate::geometry::Geometry;
@@ -128,6 +127,8 @@ macro_rules! around {
         }
     }};
 }
+
+mod begin;
 
 impl Flash {
     /// Erased flash. Its events in the drive's queue are of `event_kind`, with the number of the lane as index.
@@ -385,56 +386,6 @@ impl Flash {
             (lane - self.dies, true)
         } else {
             (lane, false)
-        }
-    }
-
-    /// Starts a command on an idle die, or beside a suspended command with the lane of [`Flash::aside`].
-    ///
-    /// # Errors
-    /// When the command is illegal.
-    #[inline]
-    pub fn begin(
-        &mut self,
-        now: Time,
-        lane: u32,
-        command: &Command,
-        agenda: &mut impl Agenda,
-    ) -> Result<(), FlashError> {
-        if let Some((page, bytes)) = command.page_read() {
-            if self.read_at_once(now, lane, page, bytes, agenda)? {
-                return Ok(());
-            }
-        }
-        self.number(now, lane, false);
-        let begun = around!(self, now, lane, |package, die, which, around| package.begin(die, which, command, around));
-        match begun {
-            Ok(time) => {
-                self.set_due(lane, time, agenda);
-                Ok(())
-            }
-            Err(violation) => Err(self.story(now, self.locate(self.die_of(lane).0).0, violation)),
-        }
-    }
-
-    /// Gives a die in cache mode the command that follows.
-    ///
-    /// # Errors
-    /// When the die did not ask, or the command is illegal.
-    #[inline]
-    pub fn follow(
-        &mut self,
-        now: Time,
-        die: u32,
-        command: &Command,
-        agenda: &mut impl Agenda,
-    ) -> Result<(), FlashError> {
-        self.number(now, die, true);
-        match around!(self, now, die, |package, at, _which, around| package.follow(at, command, around)) {
-            Ok(time) => {
-                self.set_due(die, time, agenda);
-                Ok(())
-            }
-            Err(violation) => Err(self.story(now, self.locate(die).0, violation)),
         }
     }
 

@@ -69,19 +69,20 @@ impl Command {
         }
     }
 
-    /// The page and its bytes, if it reads one page outside of SLC mode and cache mode.
+    /// The page of a read or program of one page outside of cache and SLC mode, and its bytes; none of other commands.
     #[inline]
     #[must_use]
-    pub fn page_read(&self) -> Option<(PageAddress, u32)> {
-        let plain = self.kind == Kind::Read && self.count == 1 && !self.cache && !self.slc;
-        plain.then(|| (self.pages[0], self.bytes[0]))
+    pub fn single(&self) -> Option<(PageAddress, u32)> {
+        let plain = matches!(self.kind, Kind::Read | Kind::Program) && !self.cache && !self.slc;
+        (self.count == 1 && plain).then(|| (self.pages[0], self.bytes[0]))
     }
 
-    /// Becomes a read of one page.
+    /// Becomes a command of one page outside of cache and SLC mode.
     #[inline]
-    pub(crate) fn read_page(&mut self, page: PageAddress, bytes: u32) {
-        self.clear(Kind::Read);
-        (self.pages[0], self.bytes[0], self.count) = (page, bytes, 1);
+    pub(crate) fn assign_single(&mut self, kind: Kind, page: PageAddress, bytes: u32) {
+        self.clear(kind);
+        self.count = 1;
+        (self.pages[0], self.bytes[0]) = (page, bytes);
     }
 
     /// Adds a page (for erase: a block) with `bytes` to move over the bus.

@@ -7,9 +7,10 @@ use crate::cells::Violation;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
 use crate::geometry::PageAddress;
-use crate::log::{Log, Stage};
+use crate::log::{Log, Silent, Stage};
 use crate::step::{Around, Lane, Step};
 use crate::times::DieTimes;
+use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
 use slot::{Phase, Slot};
 use wordline_base::Time;
@@ -47,7 +48,7 @@ impl Die {
         }
     }
 
-    /// True if the main lane takes a command now.
+    /// True if the main lane is free.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.main.phase == Phase::Idle
@@ -78,21 +79,29 @@ impl Die {
         self.set_up(die, lane, &mut around)
     }
 
-    /// Starts a read of one page, outside of SLC mode and cache mode, on the idle main lane: its address goes in.
+    /// The same for a read or program of one page outside of cache and SLC mode, on the main lane, without a log and without retries.
     #[inline]
-    pub(crate) fn begin_page_read<B: Bus, L: Log>(
+    pub(crate) fn begin_single(
         &mut self,
-        page: PageAddress,
-        bytes: u32,
-        around: Around<'_, B, L>,
+        die: u32,
+        kind: Kind,
+        (page, bytes): (PageAddress, u32),
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
     ) -> Time {
-        let Self { main: slot, times, .. } = self;
-        slot.command.read_page(page, bytes);
-        (slot.phase, slot.next, slot.sequence) = (Phase::Out, 0, false);
-        slot.retries = std::mem::take(&mut self.retries);
-        let busy = around.timing.t_r(page.page);
-        times.cells[Kind::Read as usize][0] += busy;
-        slot.pass::<L>(Segment::Read, 0, busy, times, around.now, around.timing, around.bus)
+        let slot = &mut self.main;
+        slot.command.assign_single(kind, page, bytes);
+        (slot.next, slot.sequence, slot.retries) = (0, false, 0);
+        self.retries = 0;
+        let (segment, bytes, busy, phase) = if kind == Kind::Read {
+            (Segment::Read, 0, timing.t_r(page.page), Phase::Out)
+        } else {
+            (Segment::Program, bytes, timing.t_prog_alone(die, page), Phase::Array)
+        };
+        slot.phase = phase;
+        self.times.cells[kind as usize][0] += busy;
+        slot.pass::<Silent>(segment, bytes, busy, &mut self.times, now, timing, bus)
     }
 
     /// True if a command may follow the current one in cache mode.

@@ -176,28 +176,34 @@ impl Package {
         Ok(self.dies[die as usize].begin(die, lane, command, around))
     }
 
-    /// True if [`Package::begin_page_read`] may be used on a die: it is idle, and its reads do not wear.
-    #[inline]
-    #[must_use]
-    pub fn takes_page_read(&self, die: u32) -> bool {
-        self.wear.is_none() && self.dies.get(die as usize).is_some_and(Die::is_idle)
-    }
-
-    /// Starts a read of one page, outside of SLC mode and cache mode, as [`Package::begin`] does, and returns when the die needs
-    /// attention. [`Package::takes_page_read`] comes before.
+    /// Starts a command on the main lane of a die, as [`Package::begin`] without a log would, that reads or programs the one page that
+    /// [`Command::single`] gave with its bytes. The package must not wear.
     ///
     /// # Errors
     /// As [`Package::begin`].
     #[inline]
-    pub fn begin_page_read<B: Bus, L: Log>(
+    pub fn begin_single(
         &mut self,
         die: u32,
-        page: PageAddress,
-        bytes: u32,
-        around: Around<'_, B, L>,
+        kind: Kind,
+        (page, bytes): (PageAddress, u32),
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
     ) -> Result<Time, Violation> {
-        self.cells.read(die, page, false)?;
-        Ok(self.dies[die as usize].begin_page_read(page, bytes, around))
+        debug_assert!(self.wear.is_none(), "the command would wear the block");
+        let Some(state) = self.dies.get_mut(die as usize) else {
+            return Err(Violation::PlaneCount { die, pages: 1, planes: self.geometry.planes });
+        };
+        if !state.is_idle() {
+            return Err(Violation::Busy { die });
+        }
+        if kind == Kind::Read {
+            self.cells.read(die, page, false)?;
+        } else {
+            self.cells.program(die, page, false)?;
+        }
+        Ok(state.begin_single(die, kind, (page, bytes), now, timing, bus))
     }
 
     /// Gives a die that is [`Step::Ready`] in cache mode its next command, and returns when it needs attention.
@@ -479,6 +485,40 @@ mod tests {
             start(&mut package, &timing, &mut bus, 5, 0, &command(Kind::Read, &[(0, 0, 0)], 1)),
             Err(Violation::Busy { die: 0 })
         ));
+    }
+
+    #[test]
+    fn a_command_of_one_page_begins_as_any_other() {
+        let (mut single, timing, mut single_bus) = package();
+        let (mut any, mut any_bus) = (single.clone(), single_bus);
+        let mut now = 0;
+        for nth in 0..8 {
+            for (kind, die) in [(Kind::Program, 0), (Kind::Program, 1), (Kind::Read, 1), (Kind::Read, 0)] {
+                let page = PageAddress { plane: die, block: 3, page: nth };
+                let (bytes, command) = (512 * (nth + 1), command(kind, &[(die, 3, nth)], 512 * (nth + 1)));
+                assert_eq!(command.single(), Some((page, bytes)));
+                let begun = single.begin_single(die, kind, (page, bytes), now, &timing, &mut single_bus);
+                assert_eq!(begun, start(&mut any, &timing, &mut any_bus, now, die, &command));
+                assert_eq!((&single, single_bus), (&any, any_bus));
+                let again = single.begin_single(die, kind, (page, bytes), now, &timing, &mut single_bus);
+                assert_eq!(again, Err(Violation::Busy { die }));
+                now = begun.expect("it breaks no rule");
+                for (package, bus) in [(&mut single, &mut single_bus), (&mut any, &mut any_bus)] {
+                    let mut at = now;
+                    while let Step::At(next) =
+                        package.step(die, Lane::Main, Around { now: at, timing: &timing, bus, log: &mut Silent })
+                    {
+                        at = next;
+                    }
+                }
+                now += 1_000_000_000;
+            }
+        }
+        let unwritten = PageAddress { plane: 0, block: 2, page: 0 };
+        let refused = single.begin_single(0, Kind::Read, (unwritten, 1), now, &timing, &mut single_bus);
+        assert!(matches!(refused, Err(Violation::ReadUnwritten { .. })));
+        assert_eq!(command(Kind::Read, &[(0, 1, 0), (1, 1, 0)], 1).single(), None);
+        assert_eq!(command(Kind::Erase, &[(0, 1, 0)], 0).single(), None);
     }
 
     #[test]

@@ -415,6 +415,16 @@ impl Timing {
         self.t_prog(pages[0].page)
     }
 
+    /// The same of a program of one page outside of SLC mode.
+    #[inline]
+    #[must_use]
+    pub fn t_prog_alone(&self, die: u32, page: PageAddress) -> Time {
+        if self.has_spread() {
+            return self.longest_program(die, &[page]);
+        }
+        self.t_prog(page.page)
+    }
+
     /// tPROG of the slowest of the pages of a command, which differ within their class.
     #[inline(never)]
     fn longest_program(&self, die: u32, pages: &[PageAddress]) -> Time {

@@ -5,8 +5,10 @@ use crate::map::Place;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::guest::failed;
 use crate::space::BoundPage;
-use crate::task::{Class, CLASSES};
+use crate::task::{Action, Class, Task, CLASSES};
 use wordline_flash::{Kind, PageAddress};
+
+const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
 
 impl Kernel {
     /// Takes the oldest operation of a plane's queue.
@@ -342,10 +344,87 @@ impl Kernel {
         if self.binds_apart {
             return self.bind_apart(die, plane, class, place);
         }
+        if self.bind_full_page(die, plane, class, place)? {
+            return Ok(());
+        }
         if self.stretches && class == Class::HOST_WRITE {
             return self.bind_stretches(die, plane, place);
         }
         self.bind_next_page::<false>(die, plane, class, place)
+    }
+
+    /// The same if the oldest writes of host or GC just fill the next page of an open block, and all are still to be done; false if not, and
+    /// nothing has happened yet.
+    #[inline(always)]
+    fn bind_full_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<bool, Fault> {
+        let most = self.plan.units_per_program;
+        let fifo = match place {
+            Waits::Plane(plane) => self.queues[plane as usize * CLASSES + class.index()],
+            Waits::Shared(index, _) => self.shared[index],
+        };
+        let plain = !self.avoids_short && self.stage.is_none() && self.wishes.is_none();
+        let plain = plain && (class == Class::HOST_WRITE || class == GC_WRITE);
+        let (stream, domain) = (stream_of(class), self.blocks.domain_of_plane(plane));
+        // A collection that found nothing looks at each moved unit that is invalidated, and at the queue that it left.
+        let counts = class.moves() && self.starved[domain as usize];
+        if fifo.len < most || !plain || counts || !self.space.is_open(plane, stream) {
+            return Ok(false);
+        }
+        let Some(last) = self.end_of_full_page(fifo.head, class, most) else { return Ok(false) };
+        match place {
+            Waits::Plane(plane) => self.cut_queue(plane, class, last, most),
+            Waits::Shared(index, _) => self.cut_shared(index, class, last, most),
+        }
+        let bound = self.space.bind_open(&mut self.blocks, plane, stream);
+        let mut place = bound.block * self.plan.units_per_block + bound.page * most;
+        let mut slot = fifo.head;
+        while slot != NONE {
+            let FlashOp { units, next, .. } = *self.slab.get(slot);
+            if units == 1 {
+                self.place_unit(slot, place, bound.block, plane)?;
+            } else {
+                self.place_stretch(slot, place, bound.block, plane);
+            }
+            (place, slot) = (place + u32::from(units), next);
+        }
+        if class.moves() {
+            self.settle_units(domain, most);
+        }
+        self.command
+            .add(self.page_address(plane, bound.block, bound.page * self.pages_per_program), self.program_bytes);
+        self.attach(die, fifo.head);
+        if bound.closed {
+            self.settle_page(plane, bound, class);
+        }
+        Ok(true)
+    }
+
+    /// The last of the oldest writes of a queue, from its first on, whose units just fill a page; none if they do not, or some need not be
+    /// written as they are.
+    #[inline(always)]
+    fn end_of_full_page(&self, first: u32, class: Class, most: u32) -> Option<u32> {
+        let (mut last, mut next, mut units) = (NONE, first, 0);
+        while units < most {
+            let op = self.slab.get(next);
+            let goes =
+                if class.moves() { self.map.is_valid(op.source) } else { op.units > 0 && op.role != Role::Merge };
+            if !goes {
+                return None;
+            }
+            units += u32::from(op.units);
+            (last, next) = (next, op.next);
+        }
+        (units == most).then_some(last)
+    }
+
+    /// Takes the first operations of a shared queue, up to one of them, which stay linked.
+    #[inline]
+    fn cut_shared(&mut self, index: usize, class: Class, last: u32, units: u32) {
+        self.shared[index].cut(&mut self.slab, last, units);
+        self.count_shared(class, -(units as i32));
+        if self.shared[index].head == NONE && self.awaiting > 0 && class == Class::HOST_WRITE {
+            self.queue_emptied(index);
+        }
     }
 
     /// The same where a collection may change the next page of a plane meanwhile, or the page may be in SLC mode.

@@ -180,6 +180,7 @@ impl Kernel {
             straight: false,
             straight_moves: false,
             avoids_straight: false,
+            avoids_short: false,
             straight_by_stage: false,
             stretches: false,
             avoids_stretches: false,

@@ -112,7 +112,7 @@ impl Kernel {
     /// Lets all untimed writes take the general path from the next [`Kernel::set_timed`] on, to compare both.
     #[doc(hidden)]
     pub fn avoid_direct(&mut self) {
-        self.avoids_direct = true;
+        (self.avoids_direct, self.avoids_short) = (true, true);
     }
 
     /// Writes whole units that the host hands over together, as [`Kernel::write`] and [`Kernel::pump`] would.

@@ -16,6 +16,9 @@ pub(super) struct Candidates {
     count: usize,
 }
 
+/// Classes of writes that may wait for any die, and that are served by their age.
+const SHARED_WRITES: [Class; 2] = [Class::HOST_WRITE, Class::new(Task::GC, Action::Program)];
+
 impl Default for Candidates {
     fn default() -> Self {
         let nothing = Waiting { class: Class::HOST_READ, sequence: 0 };
@@ -194,8 +197,12 @@ impl Kernel {
     /// The class that the arbiter chooses for a die, and where its oldest operation waits; none if nothing can go.
     #[inline]
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
-        if self.shared_count == 0 {
-            let waiting = self.waiting[die as usize];
+        let waiting = self.waiting[die as usize];
+        if self.shared_count > 0 {
+            if let Some(waiting) = waiting.of_host_and_gc().filter(|&waiting| self.may_take_from_all(die, waiting)) {
+                return self.oldest_of_all(die, waiting);
+            }
+        } else {
             if let Some(waiting) = waiting.of_host_and_gc().filter(|&waiting| self.may_take_oldest(die, waiting)) {
                 return self.oldest(die, waiting);
             }
@@ -226,6 +233,59 @@ impl Kernel {
             writes &= writes - 1;
         }
         true
+    }
+
+    /// True if a die serves the oldest operation whatever its class, where writes of host and GC wait, some of them for any die.
+    #[inline]
+    fn may_take_from_all(&self, die: u32, waiting: u64) -> bool {
+        let [host, gc] = SHARED_WRITES.map(|class| self.shared[self.shared_row(class)].len);
+        let plain = self.takes_oldest && !self.avoids_short && self.stage.is_none() && self.wishes.is_none();
+        plain && !self.is_held(die) && waiting & Ready::MAP_WRITES == 0 && host + gc == self.shared_count
+    }
+
+    /// The oldest operation that can go on such a die: as in [`Self::survey`], but without a list.
+    fn oldest_of_all(&mut self, die: u32, waiting: u64) -> Option<(Class, Waits)> {
+        let (mut oldest, mut found) = (u64::MAX, None);
+        let first = die * self.flash.geometry().planes_per_die;
+        let others = waiting & !Ready::WRITES;
+        if others != 0 {
+            let (class, plane) = Ready::of_bit(self.oldest_bit(first, others));
+            (oldest, found) = (self.oldest_in(class, first + plane), Some((class, Waits::Plane(first + plane))));
+        }
+        for class in SHARED_WRITES {
+            let mut known = u64::MAX;
+            let mut planes = Ready::planes_of(waiting, class);
+            while planes != 0 {
+                let plane = first + planes.trailing_zeros();
+                planes &= planes - 1;
+                let sequence = self.oldest_in(class, plane);
+                if sequence < known && self.finds_page_at_once(class, plane) {
+                    known = sequence;
+                    if sequence < oldest {
+                        (oldest, found) = (sequence, Some((class, Waits::Plane(plane))));
+                    }
+                }
+            }
+            let index = self.shared_row(class);
+            let head = self.shared[index].head;
+            if head == NONE || !self.row_may_go(index, class) {
+                continue;
+            }
+            let (sequence, stream) = (self.slab.get(head).sequence, stream_of(class));
+            if sequence < known && !self.takes(die, stream) {
+                self.stalled = true;
+            } else if sequence < known.min(oldest) {
+                oldest = sequence;
+                found = self.best_plane(die, stream).map(|plane| (class, Waits::Shared(index, plane)));
+            }
+        }
+        found
+    }
+
+    /// Number of the oldest operation of a class that waits for a plane.
+    #[inline]
+    fn oldest_in(&self, class: Class, plane: u32) -> u64 {
+        self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head).sequence
     }
 
     /// The oldest operation that can go on a die where operations of host and GC wait, each for a plane: as in [`Self::survey`],

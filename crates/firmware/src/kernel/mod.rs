@@ -323,6 +323,9 @@ pub struct Kernel {
     straight: bool,
     #[serde(skip)]
     avoids_straight: bool,
+    /// True if nothing is done in a shorter way, to compare both.
+    #[serde(skip)]
+    avoids_short: bool,
     /// True if programs and moves of GC may go straight.
     #[serde(skip)]
     straight_moves: bool,

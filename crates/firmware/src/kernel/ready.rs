@@ -11,6 +11,16 @@ const WIDTH: usize = u64::BITS as usize / PLANES;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ready([u64; CLASSES.div_ceil(WIDTH)]);
 
+/// By bit of host and GC: its queue, among those of its die.
+const QUEUES: [u16; u64::BITS as usize] = {
+    let (mut queues, mut bit) = ([0; u64::BITS as usize], 0);
+    while bit < queues.len() {
+        queues[bit] = (bit % PLANES * CLASSES + bit / PLANES) as u16;
+        bit += 1;
+    }
+    queues
+};
+
 #[inline]
 fn bit(class: Class, plane: u32) -> u64 {
     1 << ((class.index() % WIDTH * PLANES) as u32 + plane)
@@ -31,6 +41,24 @@ impl Ready {
         }
         bits
     };
+
+    /// The bits of programs of the mapping table of host and GC.
+    pub const MAP_WRITES: u64 = {
+        let (mut bits, mut class) = (0, 0);
+        while class < WIDTH {
+            if Class::numbered(class as u8).is_map_write() {
+                bits |= ((1 << PLANES) - 1) << (class * PLANES);
+            }
+            class += 1;
+        }
+        bits
+    };
+
+    /// Of the bits of host and GC, the planes for which operations of a class wait.
+    #[inline]
+    pub fn planes_of(bits: u64, class: Class) -> u32 {
+        (bits >> (class.index() * PLANES)) as u32 & ((1 << PLANES) - 1)
+    }
 
     /// Operations of a class wait for a plane of the die.
     #[inline]
@@ -91,7 +119,7 @@ impl Ready {
     /// The queue of a bit of host and GC, among those of its die.
     #[inline]
     pub fn queue_of_bit(bit: u32) -> usize {
-        (bit % PLANES as u32) as usize * CLASSES + (bit / PLANES as u32) as usize
+        usize::from(QUEUES[bit as usize % QUEUES.len()])
     }
 
     /// Takes the next class and plane with operations, class by class; a copy is emptied in this way.

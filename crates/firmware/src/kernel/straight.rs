@@ -52,7 +52,7 @@ impl Kernel {
     /// Lets all operations take the general path, to compare both.
     #[doc(hidden)]
     pub fn avoid_straight(&mut self) {
-        self.avoids_straight = true;
+        (self.avoids_straight, self.avoids_short) = (true, true);
         self.find_ways();
     }
 

@@ -145,6 +145,10 @@ impl Kernel {
         let (count, _) = self.leave_die(die, GC_READ);
         for at in 0..count {
             let slot = self.dies[die as usize].pages[at];
+            if self.plan.units_per_page == 1 && self.plan.domains > 1 {
+                self.end_moved_unit(die, slot);
+                continue;
+            }
             let FlashOp { source, owner, units, .. } = *self.slab.get(slot);
             self.slab.remove(slot);
             let (units_per_page, domain) = (self.plan.units_per_page, self.jobs.get(owner).domain);
@@ -167,6 +171,39 @@ impl Kernel {
             if self.units_per_program.get() > 1 {
                 self.gather(Task::GC, domain);
             }
+        }
+    }
+
+    /// The same for one page, which has one unit and moves inside its plane: its read becomes its write, in the slot that would be given
+    /// back and taken again.
+    #[inline(always)]
+    fn end_moved_unit(&mut self, die: u32, slot: u32) {
+        let FlashOp { source, owner, .. } = *self.slab.get(slot);
+        let plane = self.plane_of(source);
+        let is_wanted = self.map.is_valid(source);
+        if is_wanted {
+            self.sequence += 1;
+            let unit = self.map.unit_at(source);
+            let op = self.slab.get_mut(slot);
+            (op.class, op.unit, op.bytes) = (GC_WRITE, unit, 0);
+            (op.ready, op.sequence) = (self.now, self.sequence);
+            if let Some(shadow) = &self.shadow {
+                op.stamp = shadow.at(source);
+            }
+            self.queues[plane as usize * CLASSES + GC_WRITE.index()].push(&mut self.slab, slot);
+            self.waiting[die as usize].set(GC_WRITE, self.planes_per_die.remainder(plane));
+            self.mark(die);
+        } else {
+            self.slab.remove(slot);
+        }
+        self.jobs.read_ended(owner);
+        let domain = self.jobs.get(owner).domain;
+        if !is_wanted {
+            self.settle_units(domain, 1);
+        }
+        self.move_on_straight(owner, u32::from(!is_wanted));
+        if self.units_per_program.get() > 1 {
+            self.gather(Task::GC, domain);
         }
     }
 
@@ -211,7 +248,8 @@ impl Kernel {
                 self.jobs.get_mut(slot).cursor = end;
                 continue;
             };
-            let units = self.take_page(slot, place);
+            let units =
+                if self.plan.units_per_page == 1 { self.take_unit(slot, place) } else { self.take_page(slot, place) };
             let read = FlashOp {
                 class: GC_READ,
                 source: place,
@@ -222,6 +260,18 @@ impl Kernel {
             };
             self.queue_in_plane(self.blocks.plane_of(block), read);
         }
+    }
+
+    /// As [`Kernel::take_page`] for a page of one unit.
+    #[inline(always)]
+    fn take_unit(&mut self, slot: u32, place: u32) -> u32 {
+        let job = self.jobs.get_mut(slot);
+        job.cursor = place + 1;
+        job.on_the_way += 1;
+        job.unread -= 1;
+        self.jobs.read_queued(slot);
+        self.map.expect(self.map.unit_at(place));
+        1
     }
 
     /// Puts a unit that was read from a plane into the queue of its writes.
@@ -410,7 +460,12 @@ impl Kernel {
             } else if (units == 0 || role == Role::Merge) && !self.still_wanted(slot) {
                 continue;
             }
-            let bound = self.space.bind(&mut self.blocks, plane, stream_of(class), class.task());
+            let stream = stream_of(class);
+            let bound = if self.space.is_open(plane, stream) {
+                self.space.bind_open(&mut self.blocks, plane, stream)
+            } else {
+                self.space.bind(&mut self.blocks, plane, stream, class.task())
+            };
             let place = bound.block * self.plan.units_per_block + bound.page;
             self.place_unit(slot, place, bound.block, plane)?;
             self.slab.get_mut(slot).next = NONE;

@@ -243,10 +243,14 @@ impl Kernel {
 
     /// Gives the units of a stretch their new places: as [`Kernel::place_unit`].
     #[inline]
-    fn place_stretch(&mut self, slot: u32, place: Place, block: u32, plane: u32) {
+    pub(super) fn place_stretch(&mut self, slot: u32, place: Place, block: u32, plane: u32) {
         let FlashOp { unit, units, held, stamp, .. } = *self.slab.get(slot);
         let units = u32::from(units);
         let mut done = 0;
+        if self.place_at_once(unit, place, units) {
+            self.blocks.gain_several(block, plane, units);
+            done = units;
+        }
         while done < units {
             let (old, mut count) = self.map.places_in_order(unit + done, units - done);
             if let Some(old) = old {
@@ -274,5 +278,21 @@ impl Kernel {
         if let Some(shadow) = &mut self.shadow {
             (0..units).for_each(|at| shadow.write(unit + at, place + at, stamp + at));
         }
+    }
+
+    /// Gives units their new places if their old ones follow each other in a block, too, or none has one, and no collection looks at single
+    /// units that are invalidated; false if not, and nothing has happened yet.
+    #[inline(always)]
+    fn place_at_once(&mut self, unit: u32, place: Place, units: u32) -> bool {
+        let Some(old) = self.map.place(unit) else { return self.map.rebind_in_order(unit, None, place, units) };
+        let old_block = self.units_per_block.quotient(old);
+        let domain = self.blocks.domain_of_plane(self.blocks.plane_of(old_block));
+        let together = old + units <= (old_block + 1) * self.plan.units_per_block && !self.starved[domain as usize];
+        if !together || !self.map.rebind_in_order(unit, Some(old), place, units) {
+            return false;
+        }
+        self.map.invalidate_in_order(old, units);
+        self.blocks.lose_several(old_block, units, self.blocks.clock(domain));
+        true
     }
 }

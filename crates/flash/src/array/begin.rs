@@ -1,0 +1,146 @@
+//! The start of a command, on an idle die or behind another one.
+//!
+//! Most commands read or program one page of an idle die. These start without what others need, and a read without a command that is put
+//! together and taken apart.
+
+use super::{Agenda, Flash, FlashError, Seat};
+use wordline_base::Time;
+use wordline_nand::log::Silent;
+use wordline_nand::{Around, Command, Kind, PageAddress, Port};
+
+impl Flash {
+    /// Starts a command on an idle die, or beside a suspended command with the lane of [`Flash::aside`].
+    ///
+    /// # Errors
+    /// When the command is illegal.
+    #[inline]
+    pub fn begin(
+        &mut self,
+        now: Time,
+        lane: u32,
+        command: &Command,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        match command.single() {
+            Some(page) => self.begin_single(now, lane, command, page, agenda),
+            None => self.begin_any(now, lane, command, agenda),
+        }
+    }
+
+    /// Reads a page with an idle die, outside of SLC mode and cache mode: as [`Flash::begin`] with a command of that page.
+    ///
+    /// # Errors
+    /// When the command is illegal.
+    #[inline(always)]
+    pub fn read_page(
+        &mut self,
+        now: Time,
+        die: u32,
+        page: PageAddress,
+        bytes: u32,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        if self.begin_at_once(now, die, Kind::Read, (page, bytes), agenda)? {
+            return Ok(());
+        }
+        self.read_by_command(now, die, page, bytes, agenda)
+    }
+
+    #[cold]
+    fn read_by_command(
+        &mut self,
+        now: Time,
+        die: u32,
+        page: PageAddress,
+        bytes: u32,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        let mut command = Command::new(Kind::Read);
+        command.add(page, bytes);
+        self.begin_any(now, die, &command, agenda)
+    }
+
+    /// Starts a command that reads or programs one page.
+    #[inline(never)]
+    fn begin_single(
+        &mut self,
+        now: Time,
+        lane: u32,
+        command: &Command,
+        page: (PageAddress, u32),
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        if self.begin_at_once(now, lane, command.kind, page, agenda)? {
+            return Ok(());
+        }
+        self.begin_any(now, lane, command, agenda)
+    }
+
+    /// Reads or programs a page, if the lane is the main one of a die that neither wears nor is recorded; else false, and nothing has
+    /// happened.
+    #[inline(always)]
+    fn begin_at_once(
+        &mut self,
+        now: Time,
+        lane: u32,
+        kind: Kind,
+        page: (PageAddress, u32),
+        agenda: &mut impl Agenda,
+    ) -> Result<bool, FlashError> {
+        let Seat { channel, package: at, die, .. } = self.seats[lane as usize];
+        let package = &mut self.packages[at as usize];
+        if lane >= self.dies || self.recorder.is_some() || package.wears() {
+            return Ok(false);
+        }
+        let bus = &mut self.channels[channel as usize];
+        let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
+        match package.begin_single(die, kind, page, now, &self.timing, &mut port) {
+            Ok(time) => {
+                self.set_due(lane, time, agenda);
+                Ok(true)
+            }
+            Err(violation) => Err(self.story(now, at as usize, violation)),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_any(
+        &mut self,
+        now: Time,
+        lane: u32,
+        command: &Command,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        self.number(now, lane, false);
+        let begun = around!(self, now, lane, |package, die, which, around| package.begin(die, which, command, around));
+        match begun {
+            Ok(time) => {
+                self.set_due(lane, time, agenda);
+                Ok(())
+            }
+            Err(violation) => Err(self.story(now, self.locate(self.die_of(lane).0).0, violation)),
+        }
+    }
+
+    /// Gives a die in cache mode the command that follows.
+    ///
+    /// # Errors
+    /// When the die did not ask, or the command is illegal.
+    #[inline]
+    pub fn follow(
+        &mut self,
+        now: Time,
+        die: u32,
+        command: &Command,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        self.number(now, die, true);
+        match around!(self, now, die, |package, at, _which, around| package.follow(at, command, around)) {
+            Ok(time) => {
+                self.set_due(die, time, agenda);
+                Ok(())
+            }
+            Err(violation) => Err(self.story(now, self.locate(die).0, violation)),
+        }
+    }
+}
