@@ -364,6 +364,9 @@ pub struct Kernel {
     /// Writes without a plane yet: by row of writes, then any, each channel, each die.
     #[serde(skip)]
     shared: Vec<Fifo>,
+    /// By row of writes, a bit for each of these but the first in which some may wait.
+    #[serde(skip)]
+    shared_places: Vec<u64>,
     /// Of these, by row of writes.
     #[serde(skip)]
     shared_waiting: [u32; ROWS],
