@@ -636,7 +636,13 @@ impl Kernel {
                 self.shared_dirty = false;
                 self.serve_shared(queue)?;
             }
-            if self.detours && self.send_on() {
+            if self.straight_by_stage {
+                // Nothing but the stage holds operations up.
+                if !self.stage_rests_straight() {
+                    self.run_stage();
+                    continue;
+                }
+            } else if self.detours && self.send_on() {
                 continue;
             }
             if let Some(die) = self.ended.pop_front() {
