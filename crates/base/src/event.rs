@@ -143,6 +143,19 @@ impl EventQueue {
         }
     }
 
+    /// Puts an event in and takes it at once, as [`EventQueue::push_in_row`] and [`EventQueue::pop`] would; false if it would not be the
+    /// first of all, and nothing has happened.
+    #[inline]
+    pub fn pass_in_row(&mut self, time: Time, kind: u8) -> bool {
+        let row = &mut self.rows[usize::from(kind) % ROWS];
+        if time < row.latest || self.next_time().is_some_and(|next| next <= time) {
+            return false;
+        }
+        self.rows[usize::from(kind) % ROWS].latest = time;
+        self.sequence += 1;
+        true
+    }
+
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {

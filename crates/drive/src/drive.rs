@@ -467,7 +467,7 @@ impl Drive {
     /// As [`Drive::step`].
     pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
         let mut taken = 0;
-        while taken < most && self.step_until(until)? {
+        while taken < most && self.step_until(until, most)? {
             taken += 1;
             if !self.completions.is_empty() || self.now >= until {
                 break;
@@ -476,9 +476,9 @@ impl Drive {
         Ok(taken)
     }
 
-    /// Handles the next event if it is not after `until`.
+    /// Handles the next event if it is not after `until`, as one of at most so many.
     #[inline(always)]
-    fn step_until(&mut self, until: Time) -> Result<bool, Fault> {
+    fn step_until(&mut self, until: Time, most: u32) -> Result<bool, Fault> {
         // An alarm comes after the events of its instant.
         let limit = if self.has_alarms { until.min(self.next_alarm()) } else { until };
         let Some(event) = self.queue.pop_until(limit) else {
@@ -496,7 +496,9 @@ impl Drive {
             ARRIVE => self.arrive(event.index)?,
             DATA => self.enqueue(event.index)?,
             PROCESSOR_EVENT => {
-                self.kernel.on_processor(event.time, event.index, &mut self.queue)?;
+                // A caller of one step looks at the drive after each event.
+                let until = if most > 1 { limit.min(self.look_due) } else { event.time };
+                self.now = self.kernel.on_processor(event.time, event.index, until, &mut self.queue)?;
                 self.settle()?;
             }
             _ => self.finish(event.index)?,

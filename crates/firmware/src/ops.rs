@@ -338,6 +338,18 @@ impl Fifo {
         self.len -= count;
     }
 
+    /// Appends operations that are linked in their order, by the first and the last, so many in all.
+    #[inline]
+    pub fn append(&mut self, slab: &mut Slab, (first, last): (u32, u32), count: u32) {
+        if self.head == NONE {
+            self.head = first;
+        } else {
+            slab.get_mut(self.tail).next = first;
+        }
+        self.tail = last;
+        self.len += count;
+    }
+
     /// Takes the first of the oldest `window` operations that `fits`.
     #[inline]
     pub fn take_if(&mut self, slab: &mut Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<u32> {

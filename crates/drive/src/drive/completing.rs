@@ -41,7 +41,10 @@ impl Drive {
             }
             self.kernel.done().clear();
             if self.buffers {
-                self.refill()?;
+                let waits = !(self.blocked.is_empty() && self.flushing.is_empty());
+                if waits || !self.kernel.is_settled() {
+                    self.refill()?;
+                }
             }
         }
         Ok(())

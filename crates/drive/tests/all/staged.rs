@@ -1,7 +1,7 @@
 //! Reads that go straight through processors and the commit stage: whichever way they take, all that a drive does is the same.
 
 use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
-use wordline_base::{Op, Stream};
+use wordline_base::{Op, Request, Stream};
 use wordline_drive::load::from_text;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::Drive;
@@ -72,6 +72,22 @@ fn random_drive(random: &mut Stream) -> String {
     )
 }
 
+/// As [`closed_loop`], but the drive handles all events of some time at once.
+fn hurried_loop(drive: &mut Drive, depth: u64, count: u64, mut next: impl FnMut(u64) -> Request) {
+    let (mut submitted, mut completed) = (0, 0);
+    while completed < count {
+        while submitted < count && submitted - completed < depth {
+            let request = next(submitted);
+            let now = drive.now();
+            drive.submit(now, Request { arrival: now, ..request }).expect("it fits the drive");
+            submitted += 1;
+        }
+        let event = drive.next_event().expect("the drive has not stalled");
+        drive.advance_to(event + 3_000_000).expect("no rule is broken");
+        completed += drive.completions().drain(..).count() as u64;
+    }
+}
+
 /// Reads, writes and trims of some units, in flight together. The drive measures, so that its hash has every completion.
 fn work(drive: &mut Drive, random: &mut Stream) {
     let sectors = drive.logical_bytes() / SECTOR;
@@ -79,7 +95,8 @@ fn work(drive: &mut Drive, random: &mut Stream) {
     for _ in 0..3 {
         let (reads, depth) = (*pick(random, &[40, 80, 95, 100]), between(random, 1, 30));
         let largest = (*pick(random, &[unit, 3 * unit, 14 * unit])).min(sectors);
-        closed_loop(drive, depth, 200, |_| {
+        let hurries = chance(random, 50);
+        let mut next = |_| {
             let op = match chance(random, reads) {
                 true => Op::Read,
                 false if chance(random, 5) => Op::Trim,
@@ -90,7 +107,14 @@ fn work(drive: &mut Drive, random: &mut Stream) {
                 offset -= offset % unit;
             }
             request(op, offset * SECTOR, (between(random, 1, largest) * SECTOR) as u32)
-        });
+        };
+        if hurries {
+            hurried_loop(drive, depth, 200, &mut next);
+            // What follows begins at an event.
+            closed_loop(drive, 1, 1, next);
+        } else {
+            closed_loop(drive, depth, 200, next);
+        }
         if chance(random, 30) {
             drive.drain().expect("the drive comes to rest");
         }

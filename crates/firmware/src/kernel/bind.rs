@@ -21,7 +21,7 @@ impl Kernel {
 
     /// The same, but the operation still counts as one that waits there.
     #[inline(always)]
-    fn pop_uncounted(&mut self, plane: u32, class: Class) -> Option<u32> {
+    pub(super) fn pop_uncounted(&mut self, plane: u32, class: Class) -> Option<u32> {
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         let slot = fifo.pop(&self.slab)?;
         if fifo.head == NONE {
@@ -101,7 +101,7 @@ impl Kernel {
     }
 
     /// Binds a read, with partners of other planes, unless its data have moved.
-    #[inline]
+    #[inline(never)]
     pub(super) fn issue_read(&mut self, die: u32, class: Class, place: Waits) -> Result<(), Fault> {
         self.command.clear(Kind::Read);
         let Waits::Plane(plane) = place else { unreachable!("reads have a plane") };

@@ -196,6 +196,7 @@ impl Kernel {
             queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
             waiting: vec![Ready::default(); geometry.dies() as usize],
             shared: vec![Fifo::default(); ROWS * places],
+            shared_places: vec![0; ROWS * places.div_ceil(64)],
             shared_waiting: [0; ROWS],
             shared_count: 0,
             shared_dirty: false,

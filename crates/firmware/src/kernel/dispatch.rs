@@ -49,7 +49,8 @@ impl Kernel {
                 continue;
             }
             let class = Class::of_row(row);
-            for at in 0..row_length {
+            let mut place = Some(0);
+            while let Some(at) = place {
                 let index = row * row_length + at;
                 while self.shared[index].head != NONE && self.row_may_go(index, class) {
                     let Some(die) = self.idle_die(at, stream_of(class)) else {
@@ -65,9 +66,34 @@ impl Kernel {
                 if all_here || self.shared_waiting[row] == 0 {
                     break;
                 }
+                place = self.next_shared(row, at);
             }
         }
         Ok(())
+    }
+
+    /// The next shared queue of a row after one, counted in the row, in which writes wait.
+    #[inline]
+    fn next_shared(&mut self, row: usize, after: usize) -> Option<usize> {
+        let (row_length, words) = (self.shared.len() / ROWS, self.shared_places.len() / ROWS);
+        let (mut word, mut beyond) = ((after + 1) / 64, u64::MAX << ((after + 1) % 64));
+        while word < words {
+            let places = &mut self.shared_places[row * words + word];
+            let bits = *places & beyond;
+            if bits == 0 {
+                (word, beyond) = (word + 1, u64::MAX);
+                continue;
+            }
+            let bit = bits.trailing_zeros();
+            let at = word * 64 + bit as usize;
+            if self.shared[row * row_length + at].head != NONE {
+                debug_assert!((after + 1..at).all(|at| self.shared[row * row_length + at].head == NONE));
+                return Some(at);
+            }
+            *places &= !(1 << bit);
+        }
+        debug_assert!((after + 1..row_length).all(|at| self.shared[row * row_length + at].head == NONE));
+        None
     }
 
     /// The idle die, among those that a shared queue serves, that can start a write first: the one whose bus is free first; of

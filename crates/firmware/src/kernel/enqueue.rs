@@ -21,10 +21,12 @@ impl Kernel {
             self.witness_wait(slot, self.place_of(class, unit, source));
         }
         if self.detours {
-            if self.is_computed(slot) {
+            // What jobs write was paid for when its page had been read.
+            let was_paid_for = self.straight_by_stage && class.moves();
+            if !was_paid_for && self.is_computed(slot) {
                 return;
             }
-            self.send_aside(slot, self.place_of(class, unit, source));
+            self.send_from_processor(slot, class, self.place_of(class, unit, source));
         } else {
             self.commit(slot, class, self.place_of(class, unit, source));
         }
@@ -50,6 +52,17 @@ impl Kernel {
         match &self.parity {
             None => self.units_together.quotient(unit),
             Some(parity) => parity.page_number(unit),
+        }
+    }
+
+    /// Sends an operation on that waits for no processor, or no longer.
+    #[inline]
+    pub(super) fn send_from_processor(&mut self, slot: u32, class: Class, constraint: Constraint) {
+        if self.straight_by_stage && class.is_write() {
+            // No write passes the stage, and nothing else holds it up.
+            self.put_on_stage(slot, class, constraint, false);
+        } else {
+            self.send_aside(slot, constraint);
         }
     }
 
@@ -217,9 +230,19 @@ impl Kernel {
     pub(super) fn enqueue_shared(&mut self, class: Class, at: usize, slot: u32) {
         let index = self.shared_row(class) + at;
         self.shared[index].push(&mut self.slab, slot);
+        self.note_shared(class, at);
         self.count_shared(class, 1);
         self.shared_dirty |=
             self.stage.is_none() && !(self.pages_fill && self.is_lonely(slot, class, &self.shared[index], 0));
+    }
+
+    /// Writes of a class wait in a shared queue, counted in their row.
+    #[inline]
+    pub(super) fn note_shared(&mut self, class: Class, at: usize) {
+        if at > 0 {
+            let words = self.shared_places.len() / ROWS;
+            self.shared_places[class.row() * words + at / 64] |= 1 << (at % 64);
+        }
     }
 
     /// Shared queues have one write more, or one less.

@@ -367,6 +367,9 @@ pub struct Kernel {
     /// Writes without a plane yet: by row of writes, then any, each channel, each die.
     #[serde(skip)]
     shared: Vec<Fifo>,
+    /// By row of writes, a bit for each of these but the first in which some may wait.
+    #[serde(skip)]
+    shared_places: Vec<u64>,
     /// Of these, by row of writes.
     #[serde(skip)]
     shared_waiting: [u32; ROWS],
@@ -636,7 +639,13 @@ impl Kernel {
                 self.shared_dirty = false;
                 self.serve_shared(queue)?;
             }
-            if self.detours && self.send_on() {
+            if self.straight_by_stage {
+                // Nothing but the stage holds operations up.
+                if !self.stage_rests_straight() {
+                    self.run_stage();
+                    continue;
+                }
+            } else if self.detours && self.send_on() {
                 continue;
             }
             if let Some(die) = self.ended.pop_front() {

@@ -30,6 +30,16 @@ struct Piece {
     due: Time,
 }
 
+/// What came of a piece of work whose time is over.
+enum Went {
+    /// The general path has to end it, and nothing has happened yet.
+    General,
+    /// All that follows from it has been done.
+    Done,
+    /// The same, but the next piece of its task lacks its event, at this time.
+    On(Time),
+}
+
 /// The processor of a task.
 #[derive(Clone, Debug, Default)]
 struct Core {
@@ -192,19 +202,44 @@ impl Kernel {
         }
     }
 
-    /// The processor of a task has ended a piece of work.
+    /// The processor of a task has ended a piece of work. Pieces that end before anything else happens, and before `until`, are ended
+    /// with it; gives the time of the last. They count as events.
     ///
     /// # Errors
     /// When a rule is broken.
-    pub fn on_processor(&mut self, now: Time, task: u32, queue: &mut EventQueue) -> Result<(), super::Fault> {
+    pub fn on_processor(
+        &mut self,
+        now: Time,
+        task: u32,
+        until: Time,
+        queue: &mut EventQueue,
+    ) -> Result<Time, super::Fault> {
         self.now = now;
         if task == DECISION {
             self.decide();
-            return self.pump(queue);
+            self.pump(queue)?;
+            return Ok(now);
         }
-        if self.straight_by_stage && self.goes_on_straight(task, queue)? {
-            return Ok(());
+        while self.straight_by_stage {
+            match self.goes_on_straight(task, queue)? {
+                Went::General => break,
+                Went::Done => return Ok(self.now),
+                Went::On(due) if due < until && queue.pass_in_row(due, PROCESSOR_EVENT) => self.now = due,
+                Went::On(due) => {
+                    queue.push_in_row(due, PROCESSOR_EVENT, task);
+                    if let Some(cores) = &mut self.cores {
+                        cores.of[task as usize].is_scheduled = true;
+                    }
+                    return Ok(self.now);
+                }
+            }
         }
+        self.end_pieces(task, queue)?;
+        Ok(self.now)
+    }
+
+    /// The same for all pieces of a task whose time is over, on the general path.
+    fn end_pieces(&mut self, task: u32, queue: &mut EventQueue) -> Result<(), super::Fault> {
         while let Some(Piece { slot, moves, .. }) = self.next_computed(task) {
             let op = *self.slab.get(slot);
             if moves {
@@ -212,9 +247,8 @@ impl Kernel {
                 continue;
             }
             self.witness_processed(slot, &op);
-            self.slab.get_mut(slot).ready = now;
-            let constraint = self.place_for(slot);
-            self.send_aside(slot, constraint);
+            self.slab.get_mut(slot).ready = self.now;
+            self.send_from_processor(slot, op.class, self.place_for(slot));
             if op.buffered && op.class == Class::HOST_WRITE {
                 self.buffer.wait(slot, op.ordinal);
                 self.push_out();
@@ -223,35 +257,28 @@ impl Kernel {
         self.pump(queue)
     }
 
-    /// Sends the operation straight to its die whose piece of work has ended, if it can go there and no other piece ends now; false if
-    /// it has to take the general path, and nothing has happened yet.
+    /// Sends the operation straight to its die whose piece of work has ended, if it can go there and no other piece ends now.
     #[inline]
-    fn goes_on_straight(&mut self, task: u32, queue: &mut EventQueue) -> Result<bool, super::Fault> {
-        let Some(cores) = &mut self.cores else { return Ok(false) };
-        let core = &mut cores.of[task as usize];
-        let Some(piece) = core.first else { return Ok(false) };
+    fn goes_on_straight(&mut self, task: u32, queue: &mut EventQueue) -> Result<Went, super::Fault> {
+        let Some(core) = self.cores.as_ref().map(|cores| &cores.of[task as usize]) else { return Ok(Went::General) };
+        let Some(piece) = core.first else { return Ok(Went::General) };
         if piece.moves || core.rest.front().is_some_and(|next| next.due <= self.now) {
-            return Ok(false);
+            return Ok(Went::General);
         }
-        let next = core.rest.pop_front();
-        (core.first, core.is_scheduled) = (next, false);
-        let gone = self.send_straight(piece.slot, queue)?;
-        let Some(cores) = &mut self.cores else { return Ok(true) };
+        let Some(read) = self.finds_straight(piece.slot) else { return Ok(Went::General) };
+        let Some(cores) = &mut self.cores else { return Ok(Went::General) };
         let core = &mut cores.of[task as usize];
-        if gone == Gone::Nowhere {
-            core.rest.extend(next);
-            core.rest.rotate_right(usize::from(next.is_some()));
-            (core.first, core.is_scheduled) = (Some(piece), true);
-            return Ok(false);
+        core.take();
+        core.is_scheduled = false;
+        let next = core.first.map(|next| next.due);
+        if self.send_straight(read, queue)? == Gone::ToDie {
+            return Ok(next.map_or(Went::Done, Went::On));
         }
-        if gone == Gone::AmongOthers {
+        if let Some(cores) = &mut self.cores {
             cores.lack_events = true;
-            self.run(queue)?;
-        } else if let Some(next) = next {
-            queue.push_in_row(next.due, PROCESSOR_EVENT, task);
-            core.is_scheduled = true;
         }
-        Ok(true)
+        self.run(queue)?;
+        Ok(Went::Done)
     }
 
     /// True if no processor lacks the event of its first piece.

@@ -279,7 +279,7 @@ impl Kernel {
     /// True if the operations of a queue of writes that may go to several dies wait for no company. Units with a wish fill whole
     /// programs.
     #[inline]
-    fn has_company(&self, queue: &Queue) -> bool {
+    pub(super) fn has_company(&self, queue: &Queue) -> bool {
         let Queue { class, place, fifo, .. } = queue;
         fifo.len >= self.plan.units_per_program
             || (!self.is_staged_wish(*class, *place) && self.may_go_alone(fifo, *class, 0))
@@ -347,6 +347,9 @@ impl Kernel {
             1
         };
         let mut sent = 0;
+        if matches!(place, Constraint::Die(_)) {
+            sent = self.send_together(stage, at, die, most);
+        }
         while sent < most {
             let Some(slot) = stage.queue_mut(at).fifo.pop(&self.slab) else { break };
             self.commit_next(slot, class, place);
@@ -359,6 +362,29 @@ impl Kernel {
             self.mark(die);
         }
         self.head_changes(stage, at);
+    }
+
+    /// Puts the oldest writes of a queue, so many at most, behind those that were sent to their die before; returns how many.
+    #[inline]
+    fn send_together(&mut self, stage: &mut Stage, at: usize, die: u32, most: u32) -> u32 {
+        let Queue { class, fifo, .. } = *stage.queue(at);
+        let (mut last, mut next, mut sent) = (NONE, fifo.head, 0);
+        while sent < most && next != NONE {
+            self.sequence += 1;
+            let op = self.slab.get_mut(next);
+            op.sequence = self.sequence;
+            (last, next, sent) = (next, op.next, sent + 1);
+        }
+        if sent > 0 {
+            stage.queue_mut(at).fifo.cut(&mut self.slab, last, sent);
+            let place = 1 + (self.flash.geometry().channels + die) as usize;
+            let index = self.shared_row(class) + place;
+            self.shared[index].append(&mut self.slab, (fifo.head, last), sent);
+            self.note_shared(class, place);
+            self.count_shared(class, sent as i32);
+            self.shared_dirty = true;
+        }
+        sent
     }
 
     /// Puts an operation into the queue of its die: there, what came first is what was sent first.

@@ -266,6 +266,12 @@ impl Stage {
         if roams && self.roaming.iter().any(|&at| tasks.has(self.queues[at as usize].class.task())) {
             return true;
         }
+        self.offers_bound(tasks)
+    }
+
+    /// True if something of some tasks waits for a die that may have room.
+    #[inline]
+    pub fn offers_bound(&self, tasks: Tasks) -> bool {
         let words = self.open.len();
         tasks.iter().any(|task| {
             let awaited = &self.awaited[task.index() * words..][..words];

@@ -9,24 +9,33 @@
 //!
 //! [`Kernel::goes_straight_by_stage`] is the one place that says which drives may go this way.
 
-use super::{Fault, HostDone, Kernel, Waits};
+use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::dispatch::{Sight, Staged};
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, CLASSES};
 use wordline_base::time::END_OF_TIME;
-use wordline_base::EventQueue;
+use wordline_base::{EventQueue, Time};
 use wordline_flash::Kind;
 
 /// Where an operation went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gone {
-    /// It has to take the general path.
-    Nowhere,
     /// To the stage, or to a die while others have come: what is left has to be looked at.
     AmongOthers,
     /// To its die, and nothing else has come.
     ToDie,
+}
+
+/// A read that may go straight, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Straight {
+    slot: u32,
+    class: Class,
+    sequence: u64,
+    block: u32,
+    plane: u32,
+    die: u32,
 }
 
 /// What comes next at a die.
@@ -67,55 +76,84 @@ impl Kernel {
     /// True if all of this is so, nothing in the stage may go, and each processor has its event.
     #[inline]
     pub(super) fn is_at_peace(&mut self) -> bool {
-        self.is_calm() && self.has_scheduled() && self.stage_rests()
+        self.is_calm() && self.has_scheduled() && self.stage_rests_straight()
     }
 
-    /// Sends a read whose computing time is over to its die, or to the stage, as [`Kernel::send_aside`] and the run after it would.
-    ///
-    /// # Errors
-    /// When a rule is broken.
+    /// True if a step has left nothing to do, so that [`Kernel::pump`] would change nothing; told only where reads go straight through the
+    /// stage.
     #[inline]
-    pub(super) fn send_straight(&mut self, slot: u32, queue: &mut EventQueue) -> Result<Gone, Fault> {
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let settled = self.straight_by_stage && self.is_calm() && self.has_scheduled();
+        settled && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
+    }
+
+    /// Where an operation goes whose computing time is over, if it is a read that [`Kernel::send_straight`] may send; none if it has to
+    /// take the general path.
+    #[inline]
+    pub(super) fn finds_straight(&self, slot: u32) -> Option<Straight> {
         let op = self.slab.get(slot);
         let FlashOp { class, role, source, sequence, unit, units, .. } = *op;
         let plain = class.action() == Action::Read && matches!(role, Role::Plain | Role::Map | Role::Merge);
         if !plain || !self.is_calm() {
-            return Ok(Gone::Nowhere);
+            return None;
         }
         let alone = class == Class::HOST_READ && units == 1;
         if !(if alone { self.map.lies_at(unit, source) } else { self.is_current(op) }) {
-            return Ok(Gone::Nowhere);
+            return None;
         }
         let block = self.units_per_block.quotient(source);
         let plane = self.blocks_per_plane.quotient(block);
         let die = self.planes_per_die.quotient(plane);
-        let busy = self.dies[die as usize].busy;
-        let Some(stage) = &mut self.stage else { return Ok(Gone::Nowhere) };
-        let waits_first = stage.is_due() || (!busy && stage.load(die) > 0);
-        let sees_all = self.dispatch.sees() == Sight::All && !stage.has_nothing();
-        if waits_first || sees_all || self.now >= self.control_due {
-            return Ok(Gone::Nowhere);
-        }
+        let stage = self.stage.as_ref()?;
+        let waits_first = stage.is_due() || (stage.load(die) > 0 && !self.dies[die as usize].busy);
+        let sees_all = !stage.has_nothing() && self.dispatch.sees() == Sight::All;
+        let looks_first = waits_first || sees_all || self.now >= self.control_due;
+        (!looks_first).then_some(Straight { slot, class, sequence, block, plane, die })
+    }
+
+    /// Sends a read to its die, or to the stage, as [`Kernel::send_aside`] and the run after it would.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub(super) fn send_straight(&mut self, read: Straight, queue: &mut EventQueue) -> Result<Gone, Fault> {
+        let Straight { slot, class, sequence, plane, die, .. } = read;
+        self.slab.get_mut(slot).ready = self.now;
+        let Some(stage) = &mut self.stage else { return Ok(Gone::AmongOthers) };
         let only = Staged { class, sequence, die: Some(die) };
         if !stage.has_room(die, class) || !self.dispatch.wants(&only, &stage.outstanding, &self.nominal) {
-            self.slab.get_mut(slot).ready = self.now;
             self.put_on_stage(slot, class, Constraint::Plane(plane), false);
             return Ok(Gone::AmongOthers);
         }
-        if busy {
+        if self.dies[die as usize].busy {
             stage.count_waiting(die, class, 1);
             stage.settle();
-            self.slab.get_mut(slot).ready = self.now;
             self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
             self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
             return Ok(Gone::ToDie);
         }
         stage.settle_before_start();
-        self.slab.get_mut(slot).ready = self.now;
         self.command.clear(Kind::Read);
-        self.add_read(die, slot)?;
+        self.add_straight(&read)?;
         let others_came = self.start_reads(die, class, queue)?;
         Ok(if others_came { Gone::AmongOthers } else { Gone::ToDie })
+    }
+
+    /// As [`Kernel::add_read`], for a read whose block is known.
+    #[inline(always)]
+    fn add_straight(&mut self, read: &Straight) -> Result<(), Fault> {
+        let Straight { slot, block, plane, die, .. } = *read;
+        if self.shadow.is_some() {
+            return self.add_read(die, slot);
+        }
+        let op = self.slab.get_mut(slot);
+        op.next = NONE;
+        let (source, bytes) = (op.source, op.bytes);
+        let address = self.page_address(plane, block, self.page_of(source));
+        self.command.add(address, bytes);
+        self.attach(die, slot);
+        Ok(())
     }
 
     /// Sends the bound reads of a class to their idle die, as [`Kernel::start`] would; true if other operations may have come
@@ -149,10 +187,10 @@ impl Kernel {
     ///
     /// # Errors
     /// When a rule is broken.
-    #[inline]
+    #[inline(never)]
     pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let state = &mut self.dies[die as usize];
-        if state.class != Class::HOST_READ || state.mixed || state.counted != END_OF_TIME {
+        if state.class != Class::HOST_READ || state.mixed {
             return Ok(false);
         }
         let (count, pages, collector_end) = (usize::from(state.count), state.pages, state.collector_end);
@@ -164,6 +202,10 @@ impl Kernel {
             return Ok(false);
         }
         (state.busy, state.count) = (false, 0);
+        if state.counted != END_OF_TIME {
+            let from = std::mem::replace(&mut state.counted, self.now);
+            self.plane_use.add(self.now - from, (self.now - state.since.max(from)) * count as Time);
+        }
         self.occupied[die as usize][Class::HOST_READ.index()] += self.now - state.since;
         self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
@@ -180,7 +222,7 @@ impl Kernel {
         if next == Next::General {
             self.mark(die);
         }
-        if next != Next::Done || !self.stage_rests() {
+        if next != Next::Done || !self.stage_rests_straight() {
             self.run(queue)?;
         }
         Ok(true)
@@ -200,11 +242,46 @@ impl Kernel {
         let first = die * self.planes_per_die.get();
         let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
         let (class, plane) = (Class::HOST_READ, first + at);
-        if !self.is_current(self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head)) {
+        let head = self.queues[plane as usize * CLASSES + class.index()].head;
+        if !self.is_current(self.slab.get(head)) {
             return Ok(Next::General);
         }
-        self.issue_read(die, class, Waits::Plane(plane))?;
+        self.bind_by_stage(die, plane, planes & !(1 << at))?;
         Ok(if self.start_reads(die, class, queue)? { Next::AmongOthers } else { Next::Done })
+    }
+
+    /// Binds the oldest read of the host of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`]. All of
+    /// them take their own places at the die.
+    #[inline]
+    fn bind_by_stage(&mut self, die: u32, plane: u32, mut others: u32) -> Result<(), Fault> {
+        let class = Class::HOST_READ;
+        self.command.clear(Kind::Read);
+        let Some(slot) = self.pop_uncounted(plane, class) else { return Ok(()) };
+        let FlashOp { source, owner, .. } = *self.slab.get(slot);
+        self.add_read(die, slot)?;
+        let (mut starting, window) = (1, self.pack.window());
+        if others != 0 && window > 0 {
+            let (page, any_owner) = (self.page_of(source), !self.keeps_to_request(class));
+            let first = die * self.planes_per_die.get();
+            while others != 0 {
+                let partner = first + others.trailing_zeros();
+                others &= others - 1;
+                let fits = |op: &FlashOp| self.joins(op, page) && (any_owner || op.owner == owner);
+                let index = partner as usize * CLASSES + class.index();
+                let Some((before, slot)) = self.queues[index].position(&self.slab, window, fits) else { continue };
+                let fifo = &mut self.queues[index];
+                fifo.take(&mut self.slab, before, slot);
+                if fifo.head == NONE {
+                    self.clear_waiting(partner, class);
+                }
+                self.add_read(die, slot)?;
+                starting += 1;
+            }
+        }
+        if let Some(stage) = &mut self.stage {
+            stage.starting += starting;
+        }
+        Ok(())
     }
 
     /// True if nobody waits in the stage for what has ended; false if the dispatch policy has to look.
@@ -224,5 +301,39 @@ impl Kernel {
             stage.settle();
         }
         rests
+    }
+
+    /// The same where reads go straight. A look at the oldest operations finds nothing to send if no die has room for what waits for it, and
+    /// writes that may go to several dies lack company.
+    #[inline]
+    pub(super) fn stage_rests_straight(&mut self) -> bool {
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return true };
+        if self.dispatch.sees() != Sight::Oldest || self.now >= self.control_due {
+            return self.stage_rests();
+        }
+        if !stage.may_gain() {
+            stage.settle();
+            return true;
+        }
+        let Some(stage) = &self.stage else { return true };
+        let eligible = self.dispatch.eligible(stage.tasks(), &stage.outstanding);
+        if stage.offers_bound(eligible) {
+            return false;
+        }
+        let mut roams = false;
+        if stage.roams || stage.dirty {
+            for queue in stage.roaming().iter().map(|&at| stage.queue(at as usize)) {
+                let goes = self.has_company(queue);
+                if goes && eligible.has(queue.class.task()) {
+                    return false;
+                }
+                roams |= goes;
+            }
+        }
+        if let Some(stage) = &mut self.stage {
+            stage.roams = roams;
+            stage.settle();
+        }
+        true
     }
 }
