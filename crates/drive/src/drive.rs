@@ -568,6 +568,10 @@ impl Drive {
     /// # Errors
     /// When the firmware broke a rule.
     pub fn push_out(&mut self) -> Result<(), Fault> {
+        if self.now >= self.look_due {
+            // Its time may have passed without events.
+            self.look(self.now);
+        }
         self.kernel.flush(self.now);
         self.kernel.close();
         self.kernel.pump(&mut self.queue)

@@ -96,7 +96,7 @@ fn work(drive: &mut Drive, random: &mut Stream) {
         let (reads, depth) = (*pick(random, &[40, 80, 95, 100]), between(random, 1, 30));
         let largest = (*pick(random, &[unit, 3 * unit, 14 * unit])).min(sectors);
         let hurries = chance(random, 50);
-        let mut next = |_| {
+        let next = |_| {
             let op = match chance(random, reads) {
                 true => Op::Read,
                 false if chance(random, 5) => Op::Trim,
@@ -109,9 +109,7 @@ fn work(drive: &mut Drive, random: &mut Stream) {
             request(op, offset * SECTOR, (between(random, 1, largest) * SECTOR) as u32)
         };
         if hurries {
-            hurried_loop(drive, depth, 200, &mut next);
-            // What follows begins at an event.
-            closed_loop(drive, 1, 1, next);
+            hurried_loop(drive, depth, 200, next);
         } else {
             closed_loop(drive, depth, 200, next);
         }
