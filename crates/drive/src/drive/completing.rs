@@ -56,15 +56,24 @@ impl Drive {
         if done.request == NO_REQUEST {
             return;
         }
-        if done.bytes > 0 {
-            self.send(done.request, done.bytes);
-        }
         let state = &mut self.slots[done.request as usize];
+        let wire = &mut self.wires[usize::from(!self.link.half_duplex)];
+        if done.bytes > 0 {
+            let time = self.data_out.time(&self.link.data_out, done.bytes);
+            state.data_end = state.data_end.max(wire.carry(self.now, time));
+        }
         state.units -= done.units;
         state.gc_affected |= done.gc_affected;
-        if state.units == 0 {
-            self.complete(done.request);
+        if state.units > 0 {
+            return;
         }
+        // All of a request is done: its completion goes to the host once its data are there.
+        if let Some(split) = &mut self.split {
+            split.done(done.request, self.now);
+        }
+        // Data went before it on the same wire, so it cannot overtake them.
+        let end = wire.carry(state.data_end.max(self.now), self.link.completion);
+        self.queue.push_in_row(end, FINISH, done.request);
     }
 
     /// The write buffer has room again: blocked writes go on, and flushes may be done.
@@ -109,17 +118,10 @@ impl Drive {
         }
     }
 
-    /// All of a request is done: its completion goes to the host once its data are there.
-    #[inline]
+    /// All of a request is done, without another word of the firmware.
+    #[inline(never)]
     pub(super) fn complete(&mut self, slot: u32) {
-        if let Some(split) = &mut self.split {
-            split.done(slot, self.now);
-        }
-        let ready = self.slots[slot as usize].data_end.max(self.now);
-        let wire = usize::from(!self.link.half_duplex);
-        // Data went before it on the same wire, so it cannot overtake them.
-        let end = self.wires[wire].carry(ready, self.link.completion);
-        self.queue.push_in_row(end, FINISH, slot);
+        self.deliver(HostDone { request: slot, units: 0, bytes: 0, gc_affected: false });
     }
 
     /// The host has the completion: the slot is free.
