@@ -60,8 +60,13 @@ run: build ## replay the bundled trace of a database and report on it
 	$(BIN)/wordline run demo traces/pgbench-ext4.csv.zst --report $(REPORT)
 	@echo "The full report, for a browser: $(REPORT)"
 
-wheel: $(VENV)/.maturin ## the wheel of a release, with link-time optimisation and an OpenSSL of its own: dist/
-	$(BIN)/maturin build --profile dist --locked --features tls-vendored --interpreter $(BIN)/python --out $(RELEASE)
+# Profile-guided optimisation needs LLVM's tool for profiles, of rustc's own version: rustup component add llvm-tools.
+PROFDATA = $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata)
+PGO ?= $(if $(PROFDATA),yes,no)
+
+wheel: $(VENV)/.maturin ## the wheel of a release, with link-time and profile-guided optimisation and an OpenSSL of its own: dist/
+	@[ "$(PGO)" = yes ] || echo "Without profile-guided optimisation; with it runs take a tenth to a quarter less time: rustup component add llvm-tools"
+	$(BIN)/maturin build --profile dist --locked --features tls-vendored $(if $(filter yes,$(PGO)),--pgo) --interpreter $(BIN)/python --out $(RELEASE)
 
 test: build $(VENV)/.tools ## the engine's tests, then the program as a user runs it
 	$(CARGO) test $(CHECKED) $(FEATURES) --workspace
