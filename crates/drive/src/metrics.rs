@@ -1,6 +1,10 @@
 //! Metrics of a run in constant memory: latency histograms, counters, and a time series whose intervals double when it
 //! gets too long.
 
+mod waiting;
+
+use std::borrow::Cow;
+use waiting::Waiting;
 use wordline_base::time::MS;
 use wordline_base::{Histogram, Op, Time};
 
@@ -191,13 +195,14 @@ pub struct Series {
     pub intervals: Vec<Interval>,
     /// End of the last interval, kept to spare a division a request.
     end: Time,
+    waiting: Waiting,
 }
 
 impl Series {
     fn new(start: Time) -> Self {
         let mut intervals = Vec::with_capacity(MOST_INTERVALS);
         intervals.push(Interval::default());
-        Self { start, interval: MS, intervals, end: start + MS }
+        Self { start, interval: MS, intervals, end: start + MS, waiting: Waiting::default() }
     }
 
     /// The interval of `now`, which is not before the last one used, and where it begins.
@@ -212,17 +217,38 @@ impl Series {
     /// A request that arrived before the last interval began completes at `now`: it was outstanding in earlier intervals, too.
     #[cold]
     fn reach_back(&mut self, arrival: Time, now: Time) {
-        let first = (arrival.saturating_sub(self.start) / self.interval) as usize;
-        for (at, interval) in self.intervals.iter_mut().enumerate().skip(first) {
-            let start = self.start + at as u64 * self.interval;
-            let end = now.min(start + self.interval);
-            interval.outstanding += u128::from(end - arrival.max(start));
-            interval.age_max = interval.age_max.max(end - arrival);
+        let last = self.intervals.len() - 1;
+        let begin = self.end - self.interval;
+        let interval = &mut self.intervals[last];
+        interval.outstanding += u128::from(now - begin);
+        interval.age_max = interval.age_max.max(now - arrival);
+        let at = (arrival.saturating_sub(self.start) / self.interval) as usize;
+        if at < last {
+            let end = self.start + (at as u64 + 1) * self.interval;
+            // What arrived before the series began counts from its start, but is as old as it is.
+            self.waiting.add(at, end - arrival.max(self.start), end - arrival);
+        }
+    }
+
+    /// The series with what requests of its last interval were outstanding before.
+    pub(crate) fn settled(&self) -> Cow<'_, Self> {
+        if self.waiting.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut series = self.clone();
+        series.settle();
+        Cow::Owned(series)
+    }
+
+    fn settle(&mut self) {
+        if !self.waiting.is_empty() {
+            self.waiting.settle(&mut self.intervals, self.interval);
         }
     }
 
     #[cold]
     fn grow(&mut self, now: Time) {
+        self.settle();
         while (now - self.start) / self.interval >= MOST_INTERVALS as u64 {
             self.interval *= 2;
             let merged = |pair: &[Interval]| {
@@ -368,6 +394,7 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wordline_base::Stream;
 
     #[test]
     fn latency_buckets_are_quarter_octaves() {
@@ -401,6 +428,39 @@ mod tests {
         assert_eq!(outstanding, 5_000 * 50_000_000);
     }
 
+    /// What is settled at the end of an interval is what each request adds by itself, also where intervals are merged.
+    #[test]
+    fn what_waited_over_many_intervals_is_added_up_once() {
+        let mut random = Stream::new(1, "metrics-waiting", 0);
+        // Requests of before the start, too: measuring begins while they are in flight.
+        let mut metrics = Metrics::new(5 * MS);
+        let mut now = 5 * MS;
+        let mut requests = Vec::new();
+        for step in 0..4_000 {
+            now += random.below(MS / 2) + if step % 500 == 0 { 7 * MS } else { 0 };
+            let latency = if random.below(3) == 0 { random.below(now) } else { random.below(MS) };
+            metrics.record(
+                now,
+                &Measured { op: Op::Read, bytes: 4096, offset: 0, latency, waiting: 0, gc_affected: false },
+                0,
+                0,
+                10,
+            );
+            requests.push((now - latency, now));
+        }
+        let series = metrics.series.settled();
+        assert!(series.interval > MS, "intervals were merged");
+        for (at, interval) in series.intervals.iter().enumerate() {
+            let (from, to) =
+                (series.start + at as u64 * series.interval, series.start + (at as u64 + 1) * series.interval);
+            let overlap = |&(begin, end): &(Time, Time)| u128::from(end.min(to).saturating_sub(begin.max(from)));
+            assert_eq!(interval.outstanding, requests.iter().map(overlap).sum::<u128>(), "interval {at}");
+            let age = |&&(begin, end): &&(Time, Time)| begin < to && end > from;
+            let oldest = requests.iter().filter(age).map(|&(begin, end)| end.min(to) - begin).max();
+            assert_eq!(interval.age(), oldest.unwrap_or(0), "interval {at}");
+        }
+    }
+
     /// One request of each millisecond takes 10 us; the last one arrives at 1.5 ms and completes at 4.25 ms.
     #[test]
     fn a_stalled_request_is_outstanding_where_it_waits() {
@@ -410,7 +470,8 @@ mod tests {
             metrics.record(at, &of(MS / 100), 0, 0, 10);
         }
         metrics.record(4 * MS + MS / 4, &of(2 * MS + 3 * MS / 4), 0, 0, 10);
-        let told: Vec<_> = metrics.series.intervals.iter().map(|i| (i.count(), i.outstanding, i.age())).collect();
+        let series = metrics.series.settled();
+        let told: Vec<_> = series.intervals.iter().map(|i| (i.count(), i.outstanding, i.age())).collect();
         let short = u128::from(MS / 100);
         let whole = u128::from(MS);
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Time series of a result: rates, latency and space by interval, and the distribution of latency in each.
 
 use super::us;
-use crate::metrics::{bucket_top, Interval, Metrics, LATENCY_BUCKETS};
+use crate::metrics::{bucket_top, Interval, Metrics, Series, LATENCY_BUCKETS};
 use serde_json::{json, Map, Value};
 use wordline_base::{Op, Time};
 
@@ -9,8 +9,7 @@ use wordline_base::{Op, Time};
 const MOST_COLUMNS: usize = 128;
 
 /// Each interval of the series, with its start from the start of measuring and its length, in picoseconds.
-fn intervals(metrics: &Metrics) -> impl Iterator<Item = (&Interval, Time, Time)> {
-    let series = &metrics.series;
+fn intervals<'a>(metrics: &'a Metrics, series: &'a Series) -> impl Iterator<Item = (&'a Interval, Time, Time)> {
     series.intervals.iter().enumerate().map(move |(index, at)| {
         let from = series.start - metrics.start + index as Time * series.interval;
         // The last interval is measured to the end of the run.
@@ -25,10 +24,11 @@ fn occurring(metrics: &Metrics) -> impl Iterator<Item = Op> + '_ {
 
 /// The series as columns.
 pub(crate) fn document(metrics: &Metrics, units_per_page: u32) -> Value {
+    let series = metrics.series.settled();
     let mut map = Map::new();
-    map.insert("interval_s".into(), json!(seconds(metrics.series.interval)));
+    map.insert("interval_s".into(), json!(seconds(series.interval)));
     let mut column = |name: String, of: &dyn Fn(&Interval, Time, Time) -> Value| {
-        map.insert(name, intervals(metrics).map(|(at, from, length)| of(at, from, length)).collect());
+        map.insert(name, intervals(metrics, &series).map(|(at, from, length)| of(at, from, length)).collect());
     };
     column("start_s".into(), &|_, from, _| json!(seconds(from)));
     for op in [Op::Read, Op::Write] {
