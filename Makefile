@@ -65,7 +65,7 @@ PROFDATA = $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-prof
 PGO ?= $(if $(PROFDATA),yes,no)
 
 wheel: $(VENV)/.maturin ## the wheel of a release, with link-time and profile-guided optimisation and an OpenSSL of its own: dist/
-	@[ "$(PGO)" = yes ] || echo "Without profile-guided optimisation; with it runs take a tenth to a quarter less time: rustup component add llvm-tools"
+	@[ "$(PGO)" = yes ] || echo "Without profile-guided optimisation, which makes most runs faster: rustup component add llvm-tools"
 	$(BIN)/maturin build --profile dist --locked --features tls-vendored $(if $(filter yes,$(PGO)),--pgo) --interpreter $(BIN)/python --out $(RELEASE)
 
 test: build $(VENV)/.tools ## the engine's tests, then the program as a user runs it
