@@ -6,11 +6,23 @@ use crate::tables::table_of_requests;
 use serde_json::{json, Value};
 use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use wordline_drive::precondition::precondition;
 use wordline_drive::run::run;
 use wordline_drive::{Drive, DriveConfig};
 use wordline_flash::unit::{run as run_package, Direction, Experiment, HostConfig, Load as PackageLoad, PackageConfig};
 use wordline_workload::{JobOptions, Load, LoadFile, TraceOptions};
+
+/// On which drive instructions and events of a request are counted, as the difference of two runs of different length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// On none.
+    No,
+    /// On a smaller drive of the same shape, which is aged soon.
+    Small,
+    /// On the drive of the case, in short runs: what comes from a file would go round a small drive many times.
+    Full,
+}
 
 /// A case of the benchmark.
 pub struct Case {
@@ -19,8 +31,8 @@ pub struct Case {
     pub unit: &'static str,
     pub target: f64,
     pub lower_is_better: bool,
-    /// True if instructions and events are counted.
-    pub counted: bool,
+    /// Where instructions and events of a request are counted.
+    pub counted: Counted,
     mapping_kib: u32,
     /// Further sections of the drive file.
     sections: &'static str,
@@ -35,7 +47,7 @@ pub(crate) const fn rate(
     mapping_kib: u32,
     run: fn(&Case, f64, bool) -> Value,
 ) -> Case {
-    Case { name, title, unit, target, lower_is_better: false, counted: true, mapping_kib, sections: "", run }
+    Case { name, title, unit, target, lower_is_better: false, counted: Counted::Small, mapping_kib, sections: "", run }
 }
 
 const fn cost(
@@ -46,12 +58,17 @@ const fn cost(
     mapping_kib: u32,
     run: fn(&Case, f64, bool) -> Value,
 ) -> Case {
-    Case { name, title, unit, target, lower_is_better: true, counted: false, mapping_kib, sections: "", run }
+    Case { name, title, unit, target, lower_is_better: true, counted: Counted::No, mapping_kib, sections: "", run }
 }
 
-/// A trace on the small drive would go round it many times and be another case: its instructions and events are not counted.
+/// A case whose instructions and events are not counted.
 pub(crate) const fn uncounted(case: Case) -> Case {
-    Case { counted: false, ..case }
+    Case { counted: Counted::No, ..case }
+}
+
+/// A case that is counted on its own drive.
+const fn in_full(case: Case) -> Case {
+    Case { counted: Counted::Full, ..case }
 }
 
 /// A case on a drive with further sections.
@@ -123,7 +140,7 @@ const ALL: &[Case] = &[
         4,
         sequential,
     ),
-    uncounted(rate(
+    in_full(rate(
         "trace",
         "replay of an MSR trace from a zst file, reading included, filled drive, 16 KB mapping",
         REQUESTS,
@@ -139,7 +156,7 @@ const ALL: &[Case] = &[
         16,
         trace_aged,
     )),
-    uncounted(rate(
+    in_full(rate(
         "trace-4k-map",
         "replay of an MSR trace from a zst file, reading included, 4 KB mapping",
         REQUESTS,
@@ -348,7 +365,7 @@ fn sequential(case: &Case, share: f64, small: bool) -> Value {
 }
 
 /// A trace in the MSR format with the published figures of its volume hm_0 (64.5 % writes of 7.4 KB), in bursts, 16 GiB in use.
-fn write_trace(path: &Path, lines: u64) -> std::io::Result<()> {
+pub fn write_trace(path: &Path, lines: u64) -> std::io::Result<()> {
     let mut random = wordline_base::Stream::new(1, "bench-trace", 0);
     let mut out = zstd::Encoder::new(std::fs::File::create(path)?, 3)?;
     let mut ticks: u64 = 128_166_372_003_061_629;
@@ -372,7 +389,14 @@ fn trace_aged(case: &Case, share: f64, small: bool) -> Value {
 
 fn replay(case: &Case, share: f64, small: bool, overwrites: f64) -> Value {
     let path = std::env::temp_dir().join(format!("wordline-bench-{}.csv.zst", std::process::id()));
-    write_trace(&path, requests(share, small, 2e6)).expect("the temporary directory can be written");
+    // Another process makes it, so that its instructions are not counted here.
+    let made = Command::new(std::env::current_exe().expect("this program is a file"))
+        .arg("--write-trace")
+        .arg(&path)
+        .arg(requests(share, small, 2e6).to_string())
+        .stdout(Stdio::null())
+        .status();
+    assert!(made.is_ok_and(|made| made.success()), "{}: cannot be written", path.display());
     let mut drive = aged(case, small, overwrites);
     let options = json!({"file": path, "format": "msr", "past_end": "wrap"});
     let trace: TraceOptions = serde_json::from_value(options).expect("a trace of the benchmark");
@@ -380,12 +404,8 @@ fn replay(case: &Case, share: f64, small: bool, overwrites: f64) -> Value {
     std::fs::remove_file(&path).expect("it was just read");
     let counters = drive.kernel().counters();
     let ops = (counters.reads() + counters.programs() + counters.erases()) as f64;
-    report(
-        count,
-        seconds,
-        count / seconds,
-        json!({"flash operations a CPU second": (ops / seconds).round(), "a request": round(ops / count)}),
-    )
+    let extra = json!({"flash operations a CPU second": (ops / seconds).round(), "a request": round(ops / count)});
+    report_of(&drive, count, seconds, count / seconds, extra)
 }
 
 fn preconditioning(case: &Case, _: f64, small: bool) -> Value {

@@ -1,14 +1,17 @@
 //! What a request costs in figures that no other program on the machine changes: instructions, and events of the drive.
 //!
-//! Both are the difference of two runs of different length on a small drive, so that making and preconditioning it cancel.
+//! Both are the difference of two runs of different length, so that making and preconditioning the drive cancel.
 
-use crate::cases;
+use crate::cases::{self, Case, Counted};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Shares of the small length that the two runs have.
-const SHARES: [&str; 2] = ["0.5", "1.0"];
+const OF_SMALL: [&str; 2] = ["0.5", "1.0"];
+
+/// Shares of the whole length that the two runs have on the drive of the case.
+const OF_FULL: [&str; 2] = ["0.02", "0.04"];
 
 /// What a case costs.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +36,13 @@ pub fn has_valgrind() -> bool {
 }
 
 /// Counts a case, its instructions too if wanted. None if it fails, or has nothing to count.
-pub fn of(name: &str, with_instructions: bool) -> Option<Counts> {
-    let [short, long] = SHARES.map(|share| run(&["--case", name, "--small", share], with_instructions));
+pub fn of(case: &Case, with_instructions: bool) -> Option<Counts> {
+    let (how, shares) = match case.counted {
+        Counted::No => return None,
+        Counted::Small => ("--small", OF_SMALL),
+        Counted::Full => ("--share", OF_FULL),
+    };
+    let [short, long] = shares.map(|share| run(&["--case", case.name, how, share], with_instructions));
     difference(&short?, &long?)
 }
 
@@ -84,8 +92,9 @@ pub fn document(names: &[&str], with_instructions: bool) -> Result<Value, String
         return Err("counting instructions needs valgrind; events alone are counted with --events".to_owned());
     }
     let mut figures = Map::new();
-    for case in cases::every().filter(|case| case.counted && (names.is_empty() || names.contains(&case.name))) {
-        let counts = of(case.name, with_instructions).ok_or_else(|| format!("{}: failed", case.name))?;
+    let wanted = |case: &&Case| names.is_empty() || names.contains(&case.name);
+    for case in cases::every().filter(|case| case.counted != Counted::No).filter(wanted) {
+        let counts = of(case, with_instructions).ok_or_else(|| format!("{}: failed", case.name))?;
         let mut row = Map::new();
         if let Some(instructions) = counts.instructions {
             row.insert("instructions".to_owned(), rounded(instructions, 10.0).into());

@@ -2,7 +2,7 @@
 //!
 //! Every case runs in its own process, so that its peak memory is separate. Rates are per second of user CPU time. Events per
 //! request are counted too, and instructions with valgrind installed, both as the difference of two runs of different length on
-//! a smaller drive of the same shape.
+//! a smaller drive of the same shape, for replay on the drive itself.
 
 mod cases;
 mod counts;
@@ -22,13 +22,14 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--case", name] => one(name, 1.0, false),
-        ["--case", name, "--small", share] => match share.parse() {
-            Ok(share) if share > 0.0 => one(name, share, true),
+        ["--case", name, how @ ("--small" | "--share"), share] => match share.parse() {
+            Ok(share) if share > 0.0 => one(name, share, how == "--small"),
             _ => {
-                eprintln!("--small {share}: must be a number above 0, such as 0.5");
+                eprintln!("{how} {share}: must be a number above 0, such as 0.5");
                 ExitCode::from(2)
             }
         },
+        ["--write-trace", file, lines] => write_trace(Path::new(file), lines),
         ["--list"] => {
             let list: String = cases::every().map(|case| format!("{:22} {}\n", case.name, case.title)).collect();
             // A reader that has seen enough is no error.
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         ref names if known(names) => all(names),
         _ => {
             eprintln!(
-                "usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE] | --count [--events] [CASE…] | --record FILE | --growth | --disk"
+                "usage: wordline-bench [CASE…] | --list | --case NAME [--small SHARE | --share SHARE] | --count [--events] [CASE…] | --record FILE | --growth | --disk"
             );
             ExitCode::from(2)
         }
@@ -79,6 +80,14 @@ fn one(name: &str, share: f64, small: bool) -> ExitCode {
     };
     println!("{}", (case.run)(case, share, small));
     ExitCode::SUCCESS
+}
+
+/// Writes the trace that the cases of replay read.
+fn write_trace(file: &Path, lines: &str) -> ExitCode {
+    let written = lines.parse().map_err(|_| format!("{lines}: no number of lines")).and_then(|lines| {
+        cases::write_trace(file, lines).map_err(|error| format!("{}: {error}", file.display()))
+    });
+    print(written.map(|()| file.to_string_lossy().into()))
 }
 
 /// Measures one point of the table of growth in this process.
@@ -157,7 +166,7 @@ fn all(names: &[&str]) -> ExitCode {
             eprintln!("{}: failed", case.name);
             return ExitCode::FAILURE;
         };
-        let counted = if case.counted { counts::of(case.name, valgrind) } else { None };
+        let counted = counts::of(case, valgrind);
         let instructions = counted.and_then(|counts| counts.instructions);
         let events = counted.map(|counts| counts.events);
         let rate = result["rate"].as_f64().unwrap_or(0.0);
@@ -187,7 +196,7 @@ fn all(names: &[&str]) -> ExitCode {
         rows.push(result);
     }
     println!(
-        "instructions and events are counted on 16 planes of 32 blocks, whose collector moves more than that of the full drive"
+        "instructions and events are counted on 16 planes of 32 blocks, whose collector moves more than that of the full drive; those of replay on the full drive"
     );
     let hottest = rows.iter().max_by(|a, b| {
         let count = |row: &Value| row["instructions"].as_f64().unwrap_or(0.0);
