@@ -131,6 +131,17 @@ const ALL: &[Case] = &[
             autossd,
         ),
     ),
+    with(
+        AUTOSSD,
+        rate(
+            "autossd-4k",
+            "4 KB, 79 % reads, on the same drive, as many bytes a second",
+            REQUESTS,
+            2.4e5,
+            4,
+            autossd_small,
+        ),
+    ),
     rate("sequential", "128 KB sequential write, 16 KB mapping", "page operations a CPU second", 4e6, 16, sequential),
     rate(
         "sequential-4k-map",
@@ -349,9 +360,20 @@ fn kim18(case: &Case, share: f64, small: bool) -> Value {
 
 /// Sizes, part of reads and rate are those of LM-TBE, the longest trace of kim18's Table 2; its offsets are not published.
 fn autossd(case: &Case, share: f64, small: bool) -> Value {
+    lm_tbe(case, small, json!({"bs": "52k,60k", "rate_iops": 526, "number_ios": requests(share, small, 1e6)}))
+}
+
+/// Requests of one mapping unit, at a rate that makes the same throughput.
+fn autossd_small(case: &Case, share: f64, small: bool) -> Value {
+    lm_tbe(case, small, json!({"bs": "4k", "rate_iops": 7_364, "number_ios": requests(share, small, 4e6)}))
+}
+
+fn lm_tbe(case: &Case, small: bool, mut words: Value) -> Value {
     let mut drive = preset_kim18(case, small);
-    let words = json!({"rw": "randrw", "rwmixread": 79, "bs": "52k,60k", "rate_iops": 526, "rate_process": "poisson",
-        "norandommap": true, "number_ios": requests(share, small, 1e6)});
+    for (key, value) in [("rw", json!("randrw")), ("rwmixread", json!(79)), ("rate_process", json!("poisson"))] {
+        words[key] = value;
+    }
+    words["norandommap"] = json!(true);
     let (seconds, count) = measured(&mut drive, &job(words));
     report_of(&drive, count, seconds, count / seconds, json!({}))
 }
