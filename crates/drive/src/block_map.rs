@@ -107,15 +107,17 @@ fn share(part: u64, whole: u64) -> u8 {
 /// Moments of cells as text: the growth of each since the moment before, packed.
 fn packed<'a>(moments: impl Iterator<Item = &'a [u8]>) -> String {
     let mut before: Option<&[u8]> = None;
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
+    // The encoder makes room anew for each piece that it gets, so it gets one.
+    let mut growth: Vec<u8> = Vec::new();
     for moment in moments {
-        let growth: Vec<u8> = match before {
-            Some(before) => moment.iter().zip(before).map(|(now, before)| now.wrapping_sub(*before)).collect(),
-            None => moment.to_vec(),
-        };
-        encoder.write_all(&growth).expect("memory takes it");
+        match before {
+            Some(before) => growth.extend(moment.iter().zip(before).map(|(now, before)| now.wrapping_sub(*before))),
+            None => growth.extend_from_slice(moment),
+        }
         before = Some(moment);
     }
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
+    encoder.write_all(&growth).expect("memory takes it");
     BASE64_STANDARD.encode(encoder.finish().expect("memory takes it"))
 }
 
