@@ -84,9 +84,10 @@ fn one(name: &str, share: f64, small: bool) -> ExitCode {
 
 /// Writes the trace that the cases of replay read.
 fn write_trace(file: &Path, lines: &str) -> ExitCode {
-    let written = lines.parse().map_err(|_| format!("{lines}: no number of lines")).and_then(|lines| {
-        cases::write_trace(file, lines).map_err(|error| format!("{}: {error}", file.display()))
-    });
+    let written = lines
+        .parse()
+        .map_err(|_| format!("{lines}: no number of lines"))
+        .and_then(|lines| cases::write_trace(file, lines).map_err(|error| format!("{}: {error}", file.display())));
     print(written.map(|()| file.to_string_lossy().into()))
 }
 
